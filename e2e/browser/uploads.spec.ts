@@ -140,7 +140,7 @@ for (const [kind, sentence] of [
 test('a server that no page of another origin may write to', async ({ page }) => {
   server = await takeUploads();
   expect(await convert(page, 'block blob', server.origin)).toMatch(
-    /^Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/azure\/disk': no answer came from .*, or it does not allow pages of other origins to write there/,
+    /^Could not upload to 'http:\/\/127\.0\.0\.1:\d+\/azure\/disk': no answer came from .*, or its CORS rules do not allow this page/,
   );
 });
 

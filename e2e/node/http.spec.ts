@@ -113,8 +113,8 @@ test('headers go to no other origin', async ({ folder }) => {
 });
 
 const OPENING: Record<string, RegExp> = {
-  'another range': /the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535/,
-  'no range': /does not say which part of the file it sends/,
+  'another range': /the server sent bytes 1 to 65536 instead of bytes 0 to 65535/,
+  'no range': /does not state which part of the file it sends/,
   more: /sent more bytes than requested/,
   'several parts': /the server sent several parts/,
   'status 404': /the server answered 404 Not Found; there is no such file/,

@@ -1,4 +1,4 @@
-// Node: requests that connect to allowed addresses only.
+// Node: requests that connect only to allowed addresses.
 
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -6,17 +6,17 @@ import type { AddressGuard } from './http-client.js';
 import type { Fetch } from './http-types.js';
 import { undecodedFetch } from './undecoded-fetch.js';
 
-/** Of IPv6 without its brackets. */
+/** The host name, or the address; of IPv6 without brackets. */
 const nameOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
-/** A guard that allows nothing yet. Its requests go through no proxy, which would look names up by itself. */
+/** Makes a guard that allows nothing yet. Its requests bypass proxies, which resolve names themselves. */
 export async function makeGuard(): Promise<AddressGuard> {
   const { Agent, fetch } = await import('undici');
   const allowed = new Map<string, string[]>();
   const lookUp: LookupFunction = (name, { all }, callback) => {
     const addresses = (allowed.get(name) ?? []).map((address) => ({ address, family: isIP(address) }));
     const [first] = addresses;
-    if (!first) callback(new Error(`${name} may not be asked`), []);
+    if (!first) callback(new Error(`${name} is not allowed`), []);
     else if (all) callback(null, addresses);
     else callback(null, first.address, first.family);
   };

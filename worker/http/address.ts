@@ -1,4 +1,4 @@
-// The address of a file on a server.
+// URLs of files on servers.
 
 import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
@@ -6,23 +6,23 @@ import { DecantError } from '../errors/errors.js';
 export interface Address {
   /** Without user and password. */
   url: URL;
-  /** The header that stands for the user and the password of the URL. */
+  /** The `Authorization` header made of the URL's user and password. */
   authorization: string | undefined;
-  /** What messages show: neither a user nor a query, which may hold secrets. */
+  /** For messages: without user and query, which may hold secrets. */
   shown: string;
-  /** The last part of the path, for messages and names of outputs. */
+  /** The last segment of the path, for messages and output names; the host if the path is empty. */
   name: string;
 }
 
 const HTTP = /^https?:\/\//i;
 
-/** Whether `value` is the address of a file on a server. */
+/** Whether `value` is an http or https URL. */
 export const isHttp = (value: unknown): value is string | URL =>
   (typeof value === 'string' && HTTP.test(value)) || (value instanceof URL && HTTP.test(value.href));
 
 /**
- * Fails with `usage` where `given` is not a URL of http or https; a page's may be relative. The message does not repeat it: it
- * may hold secrets.
+ * Parses an http or https URL, on a page relative to it. Fails with `usage` for anything else. The message does not repeat
+ * `given`, which may hold secrets.
  */
 export function addressOf(given: string | URL): Address {
   const url = addressIn(given);
@@ -40,7 +40,7 @@ export function addressOf(given: string | URL): Address {
   };
 }
 
-/** The URL of http or https that `given` is, on a page relative to it. */
+/** Parses an http or https URL, on a page relative to it. Returns `undefined` for anything else. */
 export function addressIn(given: unknown): URL | undefined {
   if (typeof given !== 'string' && !isOf<URL>(given, 'URL')) return undefined;
   const base = typeof location === 'undefined' ? undefined : location.href;
@@ -54,7 +54,7 @@ function basic(user: string, password: string): string {
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-/** Decodes percent signs; a text with one that encodes nothing stays as it is. */
+/** Decodes percent encoding; returns a text with invalid encoding unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -63,10 +63,10 @@ export function decoded(text: string): string {
   }
 }
 
-/** Parameters of signatures, which are others each time: of S3 and CloudFront, Google and Azure. */
+/** Signature parameters, which change with each signing: S3, CloudFront, Google and Azure. */
 const SIGNATURE_PARAMETER =
   /^(x-(amz|goog)-.*|awsaccesskeyid|googleaccessid|signature|expires|policy|key-pair-id|s[vrptseig]|sig|spr|sip|ss|srt|sdd|ses|sk(oid|tid|t|e|s|v)|s?aoid|suoid|scid|rsc[cdelt])$/i;
 
-/** The query of an address without a signature: it may say which file is meant. */
+/** Returns the query without signatures: it may identify the file. */
 export const lastingQuery = ({ searchParams }: URL): string[][] =>
   [...searchParams].filter(([name]) => !SIGNATURE_PARAMETER.test(name));

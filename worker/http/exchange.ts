@@ -1,39 +1,39 @@
-// The answer to a request, and its bytes as they come.
+// A response and its body, with a limit on stalls.
 
 import { orCancelled } from '../errors/errors.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
 import { contentCoding } from './range-response.js';
 import { MIN_PROGRESS } from './retries.js';
 
-/** The first window, in milliseconds: see `Clock`. */
+/** See `StallTimer`; in milliseconds. */
 const FIRST_WINDOW = 60_000;
 
-/** A request under way. */
+/** A request with a response whose body is being read. */
 export interface HttpExchange {
   response: Response;
-  /** Who has answered, for messages, and its host. */
+  /** Names the server in messages. */
   server: string;
   host: string;
-  /** The next bytes of the body; `undefined` at its end. Fails with `Passing` where the connection breaks or stalls. */
+  /** Resolves to the next bytes, `undefined` at the end. Fails with `TransientFailure` if the connection breaks or stalls. */
   next(): Promise<Uint8Array | undefined>;
-  /** Ends it, whatever is still to come. */
+  /** Releases the connection. */
   end(): void;
 }
 
-/** Ends what has stalled for `timeout` milliseconds. It runs from the beginning. */
+/** Aborts a request that stalls for `timeout` milliseconds. Runs from its construction. */
 export class StallTimer {
   hasExpired = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** For how long bytes were waited for while it ran, and how many came, since they were enough. */
+  /** Milliseconds spent waiting and bytes received, since bytes last were enough. */
   #waited = 0;
   #few = 0;
-  /** Missing while it stands. */
+  /** Undefined while the timer is stopped. */
   #begin: number | undefined;
 
   constructor(
     private readonly timeout: number,
     private readonly ending: AbortController,
-    /** Fewer than `LEAST` bytes in so long, in milliseconds, are silence. */
+    /** Fewer than `MIN_PROGRESS` bytes in this time are a stall; in milliseconds. */
     private readonly window = FIRST_WINDOW,
   ) {
     this.start();
@@ -54,18 +54,17 @@ export class StallTimer {
     this.#begin = undefined;
   }
 
-  /** An answer has begun. */
   responseBegan(): void {
     this.stop();
     this.#waited = 0;
   }
 
-  /** For how long too few bytes have come, in milliseconds. */
+  /** How long too few bytes have come, in milliseconds. */
   get waited(): number {
     return this.#waited + (this.#begin === undefined ? 0 : performance.now() - this.#begin);
   }
 
-  /** So many bytes have come since `start`. Returns whether they are enough by now. Fails with `Trickling` where they come one by one. */
+  /** Stops and counts `bytes`. Returns whether they reach `MIN_PROGRESS`. Fails with `Trickling` if they take too long. */
   received(bytes: number): boolean {
     this.stop();
     this.#few += bytes;
@@ -80,7 +79,7 @@ export class StallTimer {
   }
 }
 
-/** Reads the body of `response`; `clock` runs only while somebody waits for bytes. `judge` is told whether they trickle. */
+/** Returns a reader of the body. The timer runs only during reads. `judge` learns whether bytes trickle. */
 export function bodyOf(
   response: Response,
   clock: StallTimer,
@@ -91,7 +90,7 @@ export function bodyOf(
   return async () => {
     clock.start();
     try {
-      // In Node a read that has begun does not always end with its request.
+      // In Node, aborting a request does not always end a read.
       const result = reader && (await orCancelled(signal, reader.read()));
       if (result?.value && clock.received(result.value.length)) judge(false);
       return result?.value;
@@ -100,7 +99,7 @@ export function bodyOf(
       if (cause instanceof Trickling) throw cause;
       if (clock.hasExpired) throw new Overloaded(clock.message, undefined, { cause });
       if (isDecodingError(cause))
-        throw new Error(`the server says that it sends ${contentCoding(response)}, and it does not`);
+        throw new Error(`the server labels the file ${contentCoding(response)}, but it has another encoding`);
       throw new TransientFailure('the connection broke', undefined, { cause });
     } finally {
       clock.stop();
@@ -108,10 +107,10 @@ export function bodyOf(
   };
 }
 
-/** The input of a decoder ended early. */
+/** zlib's code for input that ends early: the connection broke. */
 const TRUNCATED_INPUT = 'Z_BUF_ERROR';
 
-/** Whether the decoder of Node's `fetch` has failed, by anything but the end of its input. A browser tells nothing of it. */
+/** Whether Node's decoder rejected the body, except for its early end. Browsers do not report this. */
 function isDecodingError(thrown: unknown): boolean {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;

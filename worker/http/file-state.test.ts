@@ -66,31 +66,31 @@ test.for([
   else check();
 });
 
-const UNNOTICED = 'so a change of it meanwhile may go unnoticed';
+const UNNOTICED = 'so a change of the file may go unnoticed';
 test.for([
   ['an ETag', answer({}), STATE, undefined],
   ['a time', answer({}), TIMED, undefined],
-  ['neither', answer({}), BARE, `https://host says neither an ETag nor when the file was modified, ${UNNOTICED}`],
+  ['neither', answer({}), BARE, `https://host sends neither an ETag nor the time of the last change, ${UNNOTICED}`],
   [
     'a weak ETag',
     answer({}),
     { ...BARE, etag: 'W/"a"' },
-    `https://host has a weak ETag for the file, which may stay when the file changes, ${UNNOTICED}`,
+    `https://host sends a weak ETag, which may stay the same when the file changes, ${UNNOTICED}`,
   ],
   [
     'the present time',
     answer({}),
     { ...TIMED, modified: MODIFIED, isSettled: false },
-    `https://host says that the file was modified just now, and tells times by the second, ${UNNOTICED}`,
+    `https://host states that the file was modified just now, in whole seconds, ${UNNOTICED}`,
   ],
   [
     'no proper time',
     answer({}),
     { ...TIMED, isSettled: false },
-    `https://host does not say clearly when the file was modified, ${UNNOTICED}`,
+    `https://host sends an invalid time of the last change, ${UNNOTICED}`,
   ],
   ['all, to a page', hidden({ 'Content-Range': 'bytes 0-1/2' }), STATE, undefined],
-  ['only a time, to a page', hidden({}), TIMED, 'https://host does not let this page see all that it says of the file'],
+  ['only a time, to a page', hidden({}), TIMED, 'https://host hides headers of the file from this page'],
 ] as [string, Response, FileState, string | undefined][])('a server that shows %s of a file', ([
   ,
   response,

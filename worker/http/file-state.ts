@@ -1,25 +1,25 @@
-// Which state of a file an answer is of, and how certain that is: RFC 9110, section 8.8.
+// Detects changes of a file by validators: RFC 9110, section 8.8.
 
 import type { Fields } from '../errors/errors.js';
 import { HttpFailure } from './http-failures.js';
 import { hidesRange } from './range-response.js';
 
-/** What tells one state of a file from another. */
+/** Identifies a state of a file. */
 export interface FileState {
   /** In bytes. */
   size: number;
-  /** As it stands in the answer. */
+  /** As in the header, with quotes. */
   etag: string | undefined;
   modified: string | undefined;
-  /** Whether `modified` changes with every later change: it was at least a second old. */
+  /** Whether every later change alters `modified`: it was at least a second old. */
   isSettled: boolean;
 }
 
 const SECOND = 1000;
-/** How far the clocks of two machines may differ, in milliseconds. */
+/** In milliseconds. */
 const MAX_CLOCK_SKEW = 60_000;
 
-/** What `response` says of the state of a file of `size` bytes. */
+/** Returns the state of a file of `size` bytes by the headers of `response`. */
 export function stateOf({ headers }: Response, size: number): FileState {
   const modified = headers.get('Last-Modified') || undefined;
   return {
@@ -30,10 +30,10 @@ export function stateOf({ headers }: Response, size: number): FileState {
   };
 }
 
-/** Times have no fraction of a second, so a file may change once more within the one in which it was changed. */
+/** HTTP dates are whole seconds, so a file may change again within the same second. */
 function isSettled(modified: string | undefined, date: string | null): boolean {
   if (modified === undefined) return false;
-  // Pages of other origins seldom see the server's clock.
+  // CORS usually hides Date.
   const age =
     date === null ? Date.now() - MAX_CLOCK_SKEW - Date.parse(modified) : Date.parse(date) - Date.parse(modified);
   return age >= SECOND;
@@ -41,16 +41,16 @@ function isSettled(modified: string | undefined, date: string | null): boolean {
 
 const isStrong = (etag: string | undefined): boolean => etag?.startsWith('"') === true;
 
-/** What is the same for the same bytes only; `undefined` where the server says nothing of that kind. */
+/** Returns validators that differ for different bytes, or `undefined` if the server sends none. */
 export function provingValidators({ etag, modified, isSettled }: FileState): (string | undefined)[] | undefined {
   if (isStrong(etag)) return [etag];
   return isSettled ? [modified, etag] : undefined;
 }
 
-/** Whether it says anything by which a change may show. */
+/** Whether a validator may show a change. */
 export const hasValidator = ({ etag, modified }: FileState): boolean => etag !== undefined || modified !== undefined;
 
-/** Fails with `Changed` where an answer is of another state of the file. */
+/** Fails with `SourceChanged` if `response` is of another state of the file. */
 export function checkState(known: FileState, response: Response, size: number | undefined): void {
   const now = stateOf(response, size ?? known.size);
   const isOther = (name: 'etag' | 'modified') => known[name] !== undefined && now[name] !== known[name];
@@ -58,44 +58,43 @@ export function checkState(known: FileState, response: Response, size: number | 
   if (now.size !== known.size || isOther('etag') || hasOtherTime) throw new SourceChanged();
 }
 
-/** The file is of another state by now. */
 export class SourceChanged extends HttpFailure {
   readonly code = 'source-changed';
   readonly fields = {};
 
   constructor() {
-    super('the file was changed on the server while it was read; open it again');
+    super('the file changed on the server while it was read; open it again');
   }
 }
 
-/** Several servers have the file, with validators of their own. */
+/** Several servers send different validators for the file. */
 export class SourceAlternates extends HttpFailure {
   readonly code = 'source-alternates';
   readonly fields: Fields;
 
-  /** `hosts` are those that are known. */
+  /** `hosts` are the known servers. */
   constructor(hosts: string[]) {
-    const who =
-      hosts.length > 1 ? `${hosts.join(' and ')}, to which the address leads,` : 'the servers of this address';
+    const servers =
+      hosts.length > 1 ? `the servers of this address (${hosts.join(', ')})` : 'the servers of this address';
     super(
-      `${who} give different ETags or times for the file, so nothing tells whether it was changed; give the address of one of them, or download the file and open that`,
+      `${servers} send different ETags or times for the file, so changes cannot be detected; give the address of one of them, or download the file and open it`,
     );
     this.fields = { hosts: hosts.join(' ') };
   }
 }
 
-/** Why a change of the file could go unnoticed, as a sentence; `undefined` where it would not. */
+/** Explains why a change of the file may go unnoticed; returns `undefined` if it may not. */
 export function whyUnverified(response: Response, state: FileState, origin: string): string | undefined {
   if (hidesRange(response)) {
-    return `${origin} does not let this page see all that it says of the file, so a change of it meanwhile may go unnoticed; it can send Access-Control-Expose-Headers: Content-Range, ETag, Content-Encoding, Retry-After`;
+    return `${origin} hides headers of the file from this page, so a change of the file may go unnoticed; it can send Access-Control-Expose-Headers: Content-Range, ETag, Content-Encoding, Retry-After`;
   }
   if (provingValidators(state)) return undefined;
-  return `${origin} ${missingProof(state)}, so a change of it meanwhile may go unnoticed`;
+  return `${origin} ${missingProof(state)}, so a change of the file may go unnoticed`;
 }
 
 function missingProof({ etag, modified }: FileState): string {
-  if (etag === undefined && modified === undefined) return 'says neither an ETag nor when the file was modified';
-  if (modified === undefined) return 'has a weak ETag for the file, which may stay when the file changes';
-  if (Number.isNaN(Date.parse(modified))) return 'does not say clearly when the file was modified';
-  return 'says that the file was modified just now, and tells times by the second';
+  if (etag === undefined && modified === undefined) return 'sends neither an ETag nor the time of the last change';
+  if (modified === undefined) return 'sends a weak ETag, which may stay the same when the file changes';
+  if (Number.isNaN(Date.parse(modified))) return 'sends an invalid time of the last change';
+  return 'states that the file was modified just now, in whole seconds';
 }

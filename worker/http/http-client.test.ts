@@ -219,7 +219,7 @@ test.for([
   [
     'a server that a page may not read',
     BROWSER,
-    'no answer came from https://host, or it does not allow pages of other',
+    'no answer came from https://host, or its CORS rules do not allow this page',
   ],
 ] as const)('no answer: %s', async ([, platform, message]) => {
   const failure = await failureOf(clientOf(() => ({ end: 'broken' }), { platform }).ask());

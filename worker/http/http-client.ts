@@ -1,4 +1,4 @@
-// Requests for one file: to whom they go, with which headers, and how redirects are followed.
+// Requests for one file: headers, redirects, time-outs, allowed addresses.
 
 import { type Fields, orCancelled, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
@@ -14,56 +14,56 @@ import { milliseconds } from './time-outs.js';
 
 /** What differs between browsers and Node. */
 export interface HttpPlatform {
-  /** Whether redirects can be followed one by one; a browser shows none. */
+  /** Whether `fetch` shows redirects; a browser follows them itself. */
   seesRedirects: boolean;
-  /** By what requests are made, where that is not the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: () => Promise<Fetch>;
-  /** The same, which leaves bodies encoded as they are stored. */
+  /** A `fetch` that leaves bodies encoded. */
   fetchUndecoded?: () => Promise<Fetch>;
-  /** For those who allow addresses one by one. */
+  /** Enforces `allowUrl`. */
   guard?: () => Promise<AddressGuard>;
 }
 
-/** Requests that go to allowed addresses only. */
+/** Requests that connect only to allowed addresses. */
 export interface AddressGuard {
-  /** The addresses that the name in `url` leads to. */
+  /** Resolves to the IP addresses of the host in `url`. */
   resolve(url: URL): Promise<string[]>;
-  /** From now on connections for `url` go to one of `addresses`. */
+  /** Lets connections for the host in `url` go to `addresses` only. */
   allow(url: URL, addresses: string[]): void;
   fetch: Fetch;
   fetchUndecoded: Fetch;
 }
 
 const MAX_REDIRECTS = 10;
-/** Range Not Satisfiable: an answer like that of the file. */
+/** Shows, like a success, that the file is there. */
 const RANGE_NOT_SATISFIABLE = 416;
 const DEFAULT_TIMEOUT = 30;
 
 type FetchInit = RequestInit & { signal: AbortSignal };
 
-/** An answer, and where it came from. */
+/** A response and the URL that sent it. */
 interface LocatedResponse {
   response: Response;
   url: URL;
 }
 
 export class HttpClient {
-  /** Where requests take their turns. */
+  /** Limits requests at once. */
   readonly slots: RequestSlots;
   readonly #timeout: number;
-  /** Where the address was redirected to, which may be another place each time: it is asked directly as long as that works. */
+  /** The last redirect target, requested directly while that works: the next redirect may lead to another server. */
   #redirectedTo: URL | undefined;
-  /** Whether bodies are wanted as they are stored. */
+  /** Whether bodies are left encoded. */
   #skipsDecoding = false;
   #guard: Promise<AddressGuard> | undefined;
-  /** Whether the last bytes came one by one: the next ones are waited for as long as for an answer only. */
+  /** Whether the last bytes trickled in: then the next ones get only the time of a response. */
   #isTrickling = false;
 
   constructor(
     readonly address: Address,
     private readonly platform: HttpPlatform,
     private readonly options: HttpOptions,
-    /** Is told who is asked, and who has answered. */
+    /** Reports pending requests and reachable servers to it. */
     private readonly retries: Retries,
   ) {
     checkHttpOptions(options);
@@ -71,19 +71,19 @@ export class HttpClient {
     this.#timeout = milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT);
   }
 
-  /** Whether bodies can be asked for as they are stored, and are not yet. */
+  /** Whether `skipDecoding` would change anything. */
   get canSkipDecoding(): boolean {
     return !this.#skipsDecoding && !this.options.fetch && this.platform.fetchUndecoded !== undefined;
   }
 
-  /** Asks for bodies as they are stored from now on. Returns whether that is another way. */
+  /** Leaves bodies encoded from now on. Returns whether that changes anything. */
   skipDecoding(): boolean {
     const { canSkipDecoding } = this;
     this.#skipsDecoding ||= canSkipDecoding;
     return canSkipDecoding;
   }
 
-  /** Fails with `Passing` where no answer comes. */
+  /** Makes a request. Fails with `TransientFailure` if no response comes. */
   async request(method: 'GET' | 'HEAD', range: string | undefined, signal: AbortSignal): Promise<HttpExchange> {
     signal.throwIfAborted();
     const ending = new AbortController();
@@ -125,14 +125,14 @@ export class HttpClient {
   }
 
   #noAnswerMessage({ origin }: URL, cause: unknown): string {
-    // Node says what was wrong one level deeper.
+    // Node puts the reason in the cause.
     const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
     if (!isElsewhere) return `no answer came from ${origin} (${reason})`;
-    return `no answer came from ${origin}, or it does not allow pages of other origins to read the file: then it has to send Access-Control-Allow-Origin`;
+    return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must send Access-Control-Allow-Origin`;
   }
 
-  /** `hop` gets the address that is asked. */
+  /** Sets `hop.url` to the URL of each request. */
   async #fetch(
     method: string,
     range: string | undefined,
@@ -145,7 +145,7 @@ export class HttpClient {
       await this.#check(url, signal);
       const response = await this.#fetchOnce(url, await this.#initFor(method, range, url, own, signal));
       if (!response.redirected) return { response, url };
-      // A browser has followed by itself.
+      // The browser followed the redirect.
       const last = new URL(response.url);
       await this.#check(last, signal);
       return { response, url: last };
@@ -153,7 +153,7 @@ export class HttpClient {
     return (await this.#requestRedirected(ask)) ?? this.#follow(ask);
   }
 
-  /** Fails where the caller does not allow `url`. */
+  /** Fails if `allowUrl` does not allow `url`. */
   async #check(url: URL, signal: AbortSignal): Promise<void> {
     const { allowUrl } = this.options;
     if (!allowUrl) return;
@@ -171,11 +171,11 @@ export class HttpClient {
     return this.#guard;
   }
 
-  /** What the place answers to which the address was redirected; `undefined` where that has to be asked for again. */
+  /** Requests the last redirect target. Resolves to `undefined` if the address must be requested again. */
   async #requestRedirected(ask: (url: URL) => Promise<LocatedResponse>): Promise<LocatedResponse | undefined> {
     const found = this.#redirectedTo;
     if (!found) return undefined;
-    // Unless it answers.
+    // Set again below if the request succeeds.
     this.#redirectedTo = undefined;
     const answered = await ask(found);
     const { response } = answered;
@@ -183,7 +183,7 @@ export class HttpClient {
       this.#redirectedTo = found;
       return answered;
     }
-    // The next attempt asks the address again.
+    // The next attempt requests the address again.
     if (response.status >= 400 && failureOf(response) instanceof TransientFailure) return answered;
     await response.body?.cancel();
     return undefined;
@@ -222,14 +222,13 @@ export class HttpClient {
   async #fetchOnce(url: URL, init: FetchInit): Promise<Response> {
     try {
       const ask = await this.#fetchFunction();
-      // One of the caller's own may not listen to it.
+      // A custom `fetch` may ignore the signal.
       return await orCancelled(init.signal, ask(url, init));
     } catch (cause) {
       throw namedFailureIn(cause) ?? new FetchRejected(cause);
     }
   }
 
-  /** The `fetch` by which requests are made. */
   async #fetchFunction(): Promise<Fetch> {
     const { fetch: own, allowUrl } = this.options;
     if (own) return own;
@@ -239,7 +238,7 @@ export class HttpClient {
     return (await made?.()) ?? fetch;
   }
 
-  /** A browser takes `Authorization` to no other origin, and all other headers. */
+  /** A browser drops only `Authorization` on a redirect to another origin: with other headers, redirects are refused. */
   #redirectMode(own: Headers): RequestRedirect {
     if (this.platform.seesRedirects) return 'manual';
     return [...own.keys()].every((name) => name === 'authorization') ? 'follow' : 'error';
@@ -255,20 +254,20 @@ const pendingRequest = (hop: { url: URL }, clock: StallTimer): PendingRequest =>
   },
 });
 
-/** `fetch` has rejected. */
+/** `fetch` rejected. */
 class FetchRejected extends Error {
   constructor(cause: unknown) {
     super('', { cause });
   }
 }
 
-/** The caller does not allow to ask there. */
+/** `allowUrl` did not return true. */
 export class AddressNotAllowed extends HttpFailure {
   readonly code = 'address-not-allowed';
   readonly fields: Fields;
 
   constructor({ origin, host }: URL) {
-    super(`${origin} may not be asked`);
+    super(`'allowUrl' does not allow requests to ${origin}`);
     this.fields = { host };
   }
 }

@@ -13,11 +13,11 @@ test.for([408, 425, 429, 500, 502, 503, 504, 599])('%d may pass', (status) => {
 test.for([
   [300, ''],
   [400, ''],
-  [401, '; it asks for a user or a token'],
+  [401, '; it requires a user or a token'],
   [403, '; it does not allow this, or the address has expired'],
   [404, '; there is no such file'],
   [405, ''],
-  [407, '; a proxy asks for a user'],
+  [407, '; a proxy requires a user'],
   [410, '; the file is gone'],
   [501, ''],
   [505, ''],

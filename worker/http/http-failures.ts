@@ -1,14 +1,14 @@
-// What can go wrong with a request.
+// Failures of requests.
 
 import { DecantError, type DecantErrorOptions, type Fields } from '../errors/errors.js';
 
-/** A failure of a request, with what programs are told of it: docs/errors.md lists the codes. */
+/** A failure with a code and fields for programs: docs/errors.md lists them. */
 export abstract class HttpFailure extends Error {
   abstract readonly code: string;
   abstract readonly fields: Fields;
 }
 
-/** Where a request has failed, as far as that is known. */
+/** Known details of a failure. */
 interface FailureDetails extends ErrorOptions {
   status?: number | undefined;
   host?: string | undefined;
@@ -19,13 +19,13 @@ const fieldsOf = (status: number | undefined, host: string | undefined): Fields 
   ...(host === undefined ? {} : { host }),
 });
 
-/** A failure that may pass: the request is made again. */
+/** A failure that a retry may fix. */
 export class TransientFailure extends HttpFailure {
   readonly status: number | undefined;
-  /** Who has failed, with a port. */
+  /** The host that failed, with a port. */
   host: string | undefined;
 
-  /** `wait` is how many seconds the server asks to wait, if it does. */
+  /** `retryAfter` is in seconds. */
   constructor(
     message: string,
     readonly retryAfter?: number,
@@ -46,25 +46,25 @@ export class TransientFailure extends HttpFailure {
   }
 }
 
-/** The server, or the network, is asked too much. */
+/** The server or the network is overloaded. */
 export class Overloaded extends TransientFailure {}
 
-/** Bytes come one by one, by the pace of somebody who holds others up. */
+/** Bytes come too slowly, as from a server that stalls its clients. */
 export class Trickling extends Overloaded {}
 
-/** No server has answered: it may be down, or may not be there. */
+/** No response: the server is down or does not exist. */
 export class NoAnswer extends TransientFailure {}
 
-/** The server will not do it: another attempt is of no use. */
+/** The server refused: a retry is useless. */
 export class RequestRefused extends HttpFailure {
   readonly code = 'http-status';
-  /** Who has refused, with a port. */
+  /** The host that refused, with a port. */
   host: string | undefined;
 
   constructor(
     message: string,
     readonly status: number,
-    /** The server's own code of the error, if it has one: `InvalidPart`, for example. */
+    /** The server's error code, such as `InvalidPart`. */
     readonly serverCode?: string,
   ) {
     super(message);
@@ -76,29 +76,29 @@ export class RequestRefused extends HttpFailure {
   }
 }
 
-/** 408 Request Timeout, 425 Too Early, 429 Too Many Requests; besides, all from 500 on. */
+/** 408 Request Timeout, 425 Too Early, 429 Too Many Requests. Most statuses from 500 on are transient, too. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 /** 429 Too Many Requests, 503 Service Unavailable. */
 const OVERLOADED_STATUSES = [429, 503];
 /** 501 Not Implemented, 505 HTTP Version Not Supported, 507 Insufficient Storage. */
 const PERMANENT_STATUSES = [501, 505, 507];
 
-/** What an answer to a read means, by its status. */
+/** What a status means for a read. */
 const READ_HINTS: Record<number, string> = {
-  401: '; it asks for a user or a token',
+  401: '; it requires a user or a token',
   403: '; it does not allow this, or the address has expired',
   404: '; there is no such file',
-  407: '; a proxy asks for a user',
+  407: '; a proxy requires a user',
   410: '; the file is gone',
 };
 
-/** What an answer of `status` means, where that is no success; `hints` say more of some, and `who` has answered. */
+/** Makes the failure of an unsuccessful response. `hints` explain statuses, `server` names the server. */
 export function failureOf(
   { status, statusText, headers }: Response,
   hints = READ_HINTS,
-  who = 'the server',
+  server = 'the server',
 ): TransientFailure | RequestRefused {
-  const reason = `${who} answered ${status}${statusText && ` ${statusText}`}`;
+  const reason = `${server} answered ${status}${statusText && ` ${statusText}`}`;
   const wait = retryAfterIn(headers.get('Retry-After'));
   if (TRANSIENT_STATUSES.includes(status) || (status >= 500 && !PERMANENT_STATUSES.includes(status))) {
     const Kind = OVERLOADED_STATUSES.includes(status) ? Overloaded : TransientFailure;
@@ -107,7 +107,7 @@ export function failureOf(
   return new RequestRefused(reason + (hints[status] ?? ''), status);
 }
 
-/** Retry-After: a number of seconds, or a date. */
+/** Parses Retry-After, a number of seconds or a date, to seconds. */
 function retryAfterIn(value: string | null): number | undefined {
   if (value === null) return undefined;
   const seconds = /^\d+$/.test(value.trim()) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
@@ -121,20 +121,20 @@ const UNITS = [
   ['minutes', 60],
 ] as const;
 
-/** So many seconds in words, by the largest unit of which there are at least two. */
+/** Formats a time by the largest unit that it has at least two of. */
 function duration(seconds: number): string {
   const [name, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['seconds', 1];
   return `${Math.ceil(seconds / length)} ${name}`;
 }
 
-/** How an error that comes of `thrown` is made: with its code and fields, where it has some, and itself as the cause. */
+/** Options for a `DecantError` caused by `thrown`, with its code and fields. */
 export function errorOptionsOf(thrown: unknown): DecantErrorOptions {
   if (!(thrown instanceof HttpFailure)) return { cause: thrown };
   const { code, fields } = thrown;
   return { code, fields, cause: thrown };
 }
 
-/** A failure that says by itself what is wrong, as one of a proxy does; a `fetch` may have wrapped it. */
+/** Finds an error of this package in `thrown`, such as a proxy's; `fetch` may have wrapped it. */
 export function namedFailureIn(thrown: unknown): Error | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const isOurs = (one: unknown) => one instanceof HttpFailure || one instanceof DecantError;

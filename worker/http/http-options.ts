@@ -1,5 +1,4 @@
-// Checks how callers ask a server: of a wrong option nothing may be left to a request, whose failure would be called the
-// network's.
+// Checks `HttpOptions` before any request: a later failure would look like one of the network.
 
 import { DecantError } from '../errors/errors.js';
 import { namesOf } from '../errors/option-names.js';
@@ -23,7 +22,7 @@ const CREDENTIALS = ['omit', 'same-origin', 'include'];
 
 const usage = (message: string) => new DecantError('usage', message);
 
-/** Fails with `usage` where one of `options` is not what its type says. */
+/** Fails with `usage` if an option has the wrong type. */
 export function checkHttpOptions(options: HttpOptions): void {
   if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
   const { headers, credentials, fetch, timeout, patience } = options;
@@ -37,7 +36,7 @@ export function checkHttpOptions(options: HttpOptions): void {
   if (patience !== undefined) milliseconds('patience', patience);
 }
 
-/** Fails with `usage` unless `limit`, where it is given, is one. */
+/** Fails with `usage` unless `limit` is a `RequestLimit` or undefined. */
 export function checkLimit(limit: unknown): void {
   if (limit !== undefined && !(limit instanceof RequestLimit)) throw usage("'limit' must be a RequestLimit");
 }

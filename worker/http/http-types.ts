@@ -1,73 +1,73 @@
-// The public types of what comes over HTTP.
+// Public types of requests over HTTP.
 
 import type { RequestLimit } from './request-limit.js';
 
-/** Headers, as `fetch` takes them. */
+/** Headers: an object or pairs, as for `fetch`. */
 export type HttpHeaders = Record<string, string> | Iterable<readonly [string, string]>;
 
-/** The platform's own, whose types a program need not have. */
+/** The type of the global `fetch`; `unknown` in a program without its types. */
 export type Fetch = typeof globalThis extends { fetch: infer F } ? F : unknown;
 
-/** A server that is waited for. */
+/** A server that requests are waiting for. */
 export interface Waiting {
-  /** Its host, with the port where it is none of the usual ones. */
+  /** The host, with the port unless it is the default. */
   readonly host: string;
-  /** The status of its last answer; missing where it does not answer. */
+  /** The status of its last response; missing if there was none. */
   readonly status?: number;
-  /** How many attempts have failed: 0 while the answer to the first one is awaited. */
+  /** The number of failed attempts: 0 while the first one is pending. */
   readonly attempt: number;
-  /** Whether it has all of an upload, and is completing the object. */
+  /** Whether the server has received all of an upload and is completing the object. */
   readonly completing?: true;
 }
 
-/** A request whose answer is awaited. */
+/** A request whose response is pending. */
 export interface PendingRequest {
   readonly host: string;
-  /** For how long nothing of it has come, or too little, in milliseconds. */
+  /** How long nothing, or too little, has come, in milliseconds. */
   readonly waited: number;
   readonly completing?: true | undefined;
 }
 
-/** What counts for each address of an image and its companions. */
+/** Options for every URL of an image and its companions. */
 export interface AddressOptions {
   /**
-   * Called with the server that is waited for when it has sent nothing, or requests have failed, for 5 seconds, with each
-   * further attempt, and with `undefined` when something has come.
+   * Called with the server after 5 seconds without data or with failing requests, and with each further attempt; called with
+   * `undefined` when data arrives.
    */
   onWaiting?: (waiting: Waiting | undefined) => void;
   /**
-   * Decides whether an address may be asked: only where it returns `true`. It is called before each request and each
-   * redirect. In Node `addresses` are those that the name leads to, and the connection goes to one of these only, through no
-   * proxy; with a `fetch` of the caller's that is left to it. A browser tells no addresses, and follows redirects by itself:
-   * there it is called for the address and for `response.url`, which protects nothing.
+   * Called before each request and each redirect. The request is made only if it returns or resolves to `true`; otherwise
+   * reading fails with the code `address-not-allowed`. In Node, `addresses` are the IP addresses of the host, and the
+   * connection goes to one of them, without a proxy; a custom `fetch` must ensure that itself. In a browser, `addresses` is
+   * empty, and the function is called for the URL and, after a redirect, for `response.url`: this is no protection.
    */
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
-  /** Asks the server, instead of `fetch`. */
+  /** Makes the requests, instead of the global `fetch`. */
   fetch?: Fetch;
   /**
-   * How many requests go to one server at once. By default 6: for an image and its companions together where `open` is given
-   * addresses, and for each `httpSource`. Sources that are given one object share it.
+   * Limits the requests to one server at once, over all sources that share the object. By default 6: for the URLs of one
+   * `open` together, and for each `httpSource`.
    */
   limit?: RequestLimit;
-  /** Cancels what asks for the size. */
+  /** Cancels opening, not later reads. */
   signal?: AbortSignal;
 }
 
-/** How to ask a server. */
+/** Options for requests to a server. */
 export interface HttpOptions extends AddressOptions {
   /**
-   * Headers of every request; a function is called for each one, for tokens that expire. They go to the origin of the
-   * URL only: where a request is redirected to another one, they stay behind. A browser cannot leave any but
-   * `Authorization` behind, and so follows no redirect of a request that has others.
+   * Headers of every request; a function is called for each request, for tokens that expire. They are sent to the origin of
+   * the URL only, not to another origin after a redirect. A browser can drop only `Authorization` on a redirect: with other
+   * headers, it follows none.
    */
   headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>);
-  /** Whether cookies travel, as for `fetch`. */
+  /** Whether cookies are sent, as for `fetch`. */
   credentials?: 'omit' | 'same-origin' | 'include';
-  /** After how many seconds without a byte a request is given up and made again. By default 30. */
+  /** Seconds without a byte until a request is aborted and retried. By default 30. */
   timeout?: number;
   /**
-   * For how many seconds requests are made again while nothing comes, before reading fails with `source`. By default 600, and
-   * 60 before one has succeeded. A server that has never answered is given up after three attempts.
+   * Seconds of retries without progress until reading fails with `source`. By default 600, and 60 before the first success; by
+   * default, three attempts at a server that has never answered.
    */
   patience?: number;
 }

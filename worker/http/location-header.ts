@@ -1,10 +1,10 @@
-// Addresses that a server gives: where it redirects to, and where an upload continues.
+// The Location header: where a server redirects to, or continues an upload.
 
 import { HttpFailure } from './http-failures.js';
 
 const HTTP = ['http:', 'https:'];
 
-/** Why the address that a server gives is not asked. */
+/** A Location that is not followed. */
 class WrongLocation extends HttpFailure {
   readonly fields = {};
 
@@ -17,9 +17,9 @@ class WrongLocation extends HttpFailure {
 }
 
 /**
- * Resolves `location`, which the server at `from` has given, without user and password. From https it never leads to http:
- * servers behind a proxy that ends TLS name themselves by http, so the same host keeps https. Fails for anything else that
- * leaves https, and for what is not an address of http or https. No message repeats `location`: it may hold secrets.
+ * Resolves the header `location` of the server at `from`, and removes user and password. Fails if it is not an http or https
+ * URL, or leaves https for http. http on the same host becomes https: a server after a proxy that ends TLS names itself by
+ * http. Messages do not repeat `location`, which may hold secrets.
  */
 export function locationOf(from: URL, location: string): URL {
   const text = asUtf8(location);
@@ -36,7 +36,7 @@ export function locationOf(from: URL, location: string): URL {
   return from.protocol === 'https:' && url.protocol === 'http:' ? secured(from, url) : url;
 }
 
-/** The same place as `url`, by https, on the host of `from`. */
+/** Changes `url` to https, if it is on the host of `from`. */
 function secured(from: URL, url: URL): URL {
   const isSameHost = url.hostname === from.hostname && ['', from.port].includes(url.port);
   const kept = new URL(url);
@@ -50,7 +50,7 @@ function secured(from: URL, url: URL): URL {
   );
 }
 
-/** Node has a character for each byte of a header; browsers take the bytes of this one for UTF-8. */
+/** Decodes a header whose characters are bytes of UTF-8, as in Node; browsers decode it themselves. */
 function asUtf8(header: string): string {
   const codes = Array.from(header, (character) => character.codePointAt(0)!);
   if (codes.some((code) => code > 0xff)) return header;

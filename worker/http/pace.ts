@@ -1,38 +1,37 @@
-// How many requests are made at once, and how far apart two ranges may lie for one request: by what was measured.
+// Tunes the number of parallel requests, and the gap that one request reads over, by measured latency and speed.
 
-/** As many to begin with. */
 const FIRST_LIMIT = 4;
-/** More requests at once are worth it where they bring more by this factor. */
+/** One more request at once must raise the throughput by this factor. */
 const MIN_GAIN = 1.05;
-/** Before anything is known, in bytes for each millisecond. */
+/** Assumed before a measurement, in bytes per millisecond. */
 const FIRST_SPEED = 10_000;
 const FIRST_GAP = 64 << 10;
 /** Upper bound on a gap, in bytes. */
 const MAX_GAP = 1 << 20;
-/** What was measured last counts as much. */
+/** The weight of the newest measurement. */
 const NEWEST_WEIGHT = 0.3;
 
 export class Pace {
-  /** How many requests may be under way. */
+  /** How many requests may be made at once. */
   limit: number;
-  /** How long an answer takes to begin, in milliseconds. */
+  /** Time to the first byte, in milliseconds. */
   #latency: number | undefined;
-  /** Of one request. */
+  /** Of one request, in bytes per millisecond. */
   #speed = FIRST_SPEED;
-  /** What came since `#since`, in bytes, and how many requests have ended in that time. */
+  /** Bytes received since `#since`, and requests that ended. */
   #came = 0;
   #since = performance.now();
   #ended = 0;
-  /** The best that came of fewer requests at once, in bytes for each millisecond; 0 before that is known. */
+  /** The best throughput of fewer requests at once, in bytes per millisecond; 0 if unknown. */
   #best = 0;
   #hasSettled = false;
 
-  /** Never more than `most`. */
+  /** `most` bounds `limit`. */
   constructor(private readonly most = 6) {
     this.limit = Math.min(FIRST_LIMIT, most);
   }
 
-  /** Bytes between two ranges, up to as many, cost less than one more request. */
+  /** The gap, in bytes, up to which reading over it is cheaper than another request. */
   get gap(): number {
     return this.#latency === undefined ? FIRST_GAP : Math.min(MAX_GAP, this.#latency * this.#speed);
   }
@@ -41,7 +40,7 @@ export class Pace {
     this.#latency = smoothed(this.#latency ?? latency, latency);
   }
 
-  /** A request has ended, which has brought `bytes` in `milliseconds`. */
+  /** Counts a request that received `bytes` in `milliseconds`. */
   ended(bytes: number, milliseconds: number): void {
     if (milliseconds > 0) this.#speed = smoothed(this.#speed, bytes / milliseconds);
     this.#came += bytes;
@@ -52,7 +51,7 @@ export class Pace {
     [this.#came, this.#since, this.#ended] = [0, now, 0];
   }
 
-  /** The server asks for less, or the network brings nothing. */
+  /** Halves the limit, and measures anew. */
   overloaded(): void {
     this.limit = Math.max(1, this.limit >> 1);
     [this.#best, this.#hasSettled] = [0, false];

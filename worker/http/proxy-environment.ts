@@ -1,4 +1,4 @@
-// Which proxy the environment names for an address, as curl and others read it.
+// Proxies in environment variables, as curl reads them.
 
 import { BlockList, isIP } from 'node:net';
 import { DecantError } from '../errors/errors.js';
@@ -6,16 +6,14 @@ import { DecantError } from '../errors/errors.js';
 type ProxyEnvironment = Record<string, string | undefined>;
 
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
-/** The kinds of proxies that are spoken. */
 const SCHEMES = ['http:', 'https:', 'socks:', 'socks5:'];
-/** Where one lies that is named without a kind and a port. */
+/** For a proxy without scheme and port. */
 const DEFAULT_PROXY_PORT = '1080';
 
-/** Whether it names any. */
 export const namesProxy = (env: ProxyEnvironment): boolean =>
   proxyVariable('http:', env) !== '' || proxyVariable('https:', env) !== '';
 
-/** Undefined where the address is asked directly. Fails with `usage` where what is named is no proxy. */
+/** Returns the proxy for `url`, `undefined` for a direct connection. Fails with `usage` if the variable is invalid. */
 export function proxyFor(url: URL, env: ProxyEnvironment): URL | undefined {
   const named = proxyVariable(url.protocol, env);
   if (named === '' || isExcepted(url, env.no_proxy ?? env.NO_PROXY ?? '')) return undefined;
@@ -27,24 +25,24 @@ function proxyVariable(protocol: string, env: ProxyEnvironment): string {
   return (protocol === 'https:' ? (env.https_proxy ?? env.HTTPS_PROXY ?? forHttp) : forHttp).trim();
 }
 
-/** `host:port` is one of http. No message shows what was named: it may have a password. */
+/** Parses a proxy; without a scheme it is http. Messages do not show it: it may have a password. */
 function parse(named: string): URL {
   const hasKind = /^[a-z][a-z\d+.-]*:\/\//i.test(named);
   const text = hasKind ? named : `http://${named}`;
-  if (!URL.canParse(text)) throw new DecantError('usage', 'The environment names a proxy that is no address');
+  if (!URL.canParse(text)) throw new DecantError('usage', 'The proxy in the environment is not a valid URL');
   const url = new URL(text);
   if (!SCHEMES.includes(url.protocol)) {
     throw new DecantError(
       'usage',
-      `The environment names a proxy of ${url.protocol}, and none but http, https and socks5 is used`,
+      `The proxy in the environment has the unsupported scheme ${url.protocol}//; use http, https or socks5`,
     );
   }
-  // The usual port of http is lost in a URL.
+  // `URL` drops port 80.
   if (!hasKind && url.port === '' && !/:80$/.test(named)) url.port = DEFAULT_PROXY_PORT;
   return url;
 }
 
-/** Whether `list` (NO_PROXY) has the address: names and what ends with them, addresses and ranges of these, `*`. */
+/** Whether NO_PROXY matches: names with their subdomains, IP addresses, ranges, `*`, each with an optional port. */
 function isExcepted({ protocol, hostname, port }: URL, list: string): boolean {
   const host = bare(hostname);
   const at = Number(port) || DEFAULT_PORTS[protocol];
@@ -62,14 +60,14 @@ function isNamed(host: string, entry: string): boolean {
   return host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
 }
 
-/** Without the brackets of IPv6, and the dot behind a name. */
+/** Removes the brackets of IPv6, and the trailing dot of a name. */
 const bare = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '');
 
-/** Whether `host` is an address in `range`, as 10.0.0.0/8. */
+/** Whether `host` is an address in a range such as 10.0.0.0/8. */
 function isWithin(host: string, range: string): boolean {
   const [net = '', bits = ''] = range.split('/');
   const family = isIP(bare(net));

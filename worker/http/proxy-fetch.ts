@@ -1,4 +1,4 @@
-// Node: requests go through the proxies that the environment names, which its own `fetch` does not know.
+// Node: `fetch` through the proxies in the environment, which Node's own ignores.
 
 import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
 import { reasonOf } from '../errors/errors.js';
@@ -7,19 +7,18 @@ import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
 import { undecodedFetch } from './undecoded-fetch.js';
 
-/** The proxy asks for a user. */
 const PROXY_AUTHENTICATION_REQUIRED = 407;
 
 let proxyFetch: Promise<Fetch> | undefined;
 let proxyFetchUndecoded: Promise<Fetch> | undefined;
 
-/** `fetch`, through a proxy where the environment names one; it is looked up once. */
+/** Resolves to a `fetch` that uses the proxies in the environment, which is read once. */
 export function environmentFetch(): Promise<Fetch> {
   proxyFetch ??= throughProxies();
   return proxyFetch;
 }
 
-/** The same, which leaves bodies as they are stored. */
+/** Like `environmentFetch`, but bodies stay encoded. */
 export function environmentFetchUndecoded(): Promise<Fetch> {
   proxyFetchUndecoded ??= namesProxy(process.env) ? dispatcherOf(process.env).then(undecodedFetch) : undecodedFetch();
   return proxyFetchUndecoded;
@@ -42,13 +41,13 @@ async function throughProxies(): Promise<Fetch> {
   return proxied as unknown as Fetch;
 }
 
-/** The proxy that is asked for `url` as it is. As others do: many proxies make tunnels for https only. */
+/** Returns the proxy that forwards `url` without a tunnel: for http, since many proxies allow tunnels for https only. */
 function forwardProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   const proxy = proxyFor(url, env);
   return url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
 }
 
-/** Sends each request the way that `env` says. It is loaded by those who need it. */
+/** Dispatches each request as `env` says. Loads undici, which most programs do not need. */
 async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
   const { Agent, ProxyAgent, buildConnector } = await import('undici');
   const direct = new Agent();
@@ -72,7 +71,7 @@ async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
   });
 }
 
-/** Connects through a tunnel of `proxy`; `secure` makes TLS in it. */
+/** Connects through a tunnel of `proxy`, for https with TLS by `secure`. */
 function tunnelConnector(proxy: URL, secure: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     const port = options.port || (options.protocol === 'https:' ? '443' : '80');

@@ -36,7 +36,7 @@ test('a tunnel is made, with the user of the proxy', async () => {
 
 test.for([
   ['403 Forbidden', RequestRefused, 'answered 403 Forbidden; it does not allow this server'],
-  ['407 Who', RequestRefused, 'answered 407 Who; give a user and a password in the address of the proxy'],
+  ['407 Who', RequestRefused, 'answered 407 Who; give a user and a password in the URL of the proxy'],
   ['502 Bad Gateway', TransientFailure, 'answered 502 Bad Gateway'],
   ['503 Busy', Overloaded, 'answered 503 Busy'],
   ['999 Odd', TransientFailure, 'answered 502'],

@@ -1,4 +1,4 @@
-// A connection to a server through a proxy: RFC 9110, section 9.3.6.
+// Tunnels through a proxy by CONNECT: RFC 9110, section 9.3.6.
 
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestSecurely } from 'node:https';
@@ -6,18 +6,18 @@ import type { Socket } from 'node:net';
 import { reasonOf } from '../errors/errors.js';
 import { failureOf, NoAnswer, type RequestRefused, type TransientFailure } from './http-failures.js';
 
-/** How long a proxy may take, in milliseconds: less than a request, so that it is the proxy that is named. */
+/** In milliseconds. Shorter than a request's time-out, so that the error names the proxy. */
 const TIMEOUT = 20_000;
 
 const HINTS: Record<number, string> = {
   403: '; it does not allow this server',
-  407: '; give a user and a password in the address of the proxy',
+  407: '; give a user and a password in the URL of the proxy',
 };
 
-/** What messages call a proxy: without its user and password. */
+/** For messages: without user and password. */
 export const shownProxy = ({ protocol, host }: URL): string => `the proxy ${protocol}//${host}`;
 
-/** The header that stands for the user and the password of a proxy. */
+/** The header made of the proxy's user and password, if it has any. */
 export function proxyAuthorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const user = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
@@ -32,7 +32,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Why `proxy` does not do what it is asked for, by its answer. */
+/** Makes the failure of a response of `proxy` itself. */
 export function proxyRefusal(proxy: URL, status: number, statusText: string): TransientFailure | RequestRefused {
   const failure = failureOf(new Response(null, { status, statusText }), HINTS, shownProxy(proxy));
   return Object.assign(failure, { host: proxy.host });
@@ -41,7 +41,7 @@ export function proxyRefusal(proxy: URL, status: number, statusText: string): Tr
 export const proxySilence = (proxy: URL, reason: string, cause?: unknown): NoAnswer =>
   new NoAnswer(`no answer came from ${shownProxy(proxy)} (${reason})`, undefined, { cause, host: proxy.host });
 
-/** Connects to `authority`, a host and a port. Fails with what names the proxy. */
+/** Connects to `authority`, HOST:PORT. Errors name the proxy. */
 export function openTunnel(proxy: URL, authority: string): Promise<Socket> {
   const ask = proxy.protocol === 'https:' ? requestSecurely : request;
   const host = proxy.hostname.replace(/^\[|\]$/g, '');
@@ -55,7 +55,7 @@ export function openTunnel(proxy: URL, authority: string): Promise<Socket> {
       clearTimeout(timer);
       if (statusCode >= 200 && statusCode < 300) return resolve(socket);
       socket.destroy();
-      // A status that a response cannot have says as little as a bad gateway.
+      // `Response` takes no other status.
       const isStatus = statusCode >= 300 && statusCode < 600;
       reject(proxyRefusal(proxy, isStatus ? statusCode : 502, isStatus ? statusMessage : ''));
     };

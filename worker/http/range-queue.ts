@@ -1,4 +1,4 @@
-// Which requests are made for what is wanted: neighbours together, a bounded number at once.
+// Requests for wanted ranges: joins neighbours, and bounds the requests at once.
 
 import { GapCache } from './gap-cache.js';
 import type { Pace } from './pace.js';
@@ -7,30 +7,30 @@ import { RangeSet } from './range-set.js';
 import type { RequestSlots } from './request-limit.js';
 import { type WantedPart, WantedRange } from './wanted-range.js';
 
-/** The most bytes of a request. */
+/** The largest request, in bytes. */
 const MAX_REQUEST = 4 << 20;
-/** So few bytes are fetched twice rather than by two requests. */
+/** Gaps up to this size are fetched again rather than split a request; in bytes. */
 const MAX_REFETCH = 4 << 10;
 
-/** A request: the range that it asks for, and who gets which of its bytes. */
+/** A request for a range, and the wanted parts of it. */
 interface RangeRequest extends ByteRange {
-  /** By their starts. They may overlap. */
+  /** Sorted by start; they may overlap. */
   parts: WantedPart[];
   ending: AbortController;
 }
 
 /**
- * Fetches `range` and hands its bytes to `take`, in order, each once. Fails with what cannot be mended by asking again,
- * and in any way once `signal` is aborted.
+ * Fetches `range`, with retries, and passes its bytes to `take`, in order, each once. Fails if retries are useless, and with
+ * any error once `signal` is aborted.
  */
 export type FetchRange = (range: ByteRange, take: (bytes: Uint8Array) => void, signal: AbortSignal) => Promise<void>;
 
 export class RangeQueue {
-  /** What no request was made for yet, by its start. */
+  /** Parts without a request, sorted by start. */
   #waiting: WantedPart[] = [];
   readonly #active = new Set<RangeRequest>();
   #order = 0;
-  /** What has come, or is under way. */
+  /** Ranges that were fetched or requested. */
   readonly #fetched = new RangeSet();
   readonly #between = new GapCache();
   readonly #restart = () => this.start();
@@ -41,18 +41,17 @@ export class RangeQueue {
     private readonly host: RequestSlots,
   ) {}
 
-  /** The bytes of `range` are there. */
   markFetched(range: ByteRange): void {
     this.#fetched.add(range);
   }
 
-  /** Fetches `range` after all that is wanted already, when a request is worth it or somebody waits for it. */
+  /** Queues `range` after earlier ones. It is fetched when a request is worth it, or when it is awaited. */
   expect({ start, end }: ByteRange): WantedRange {
     this.#order += 1;
     return this.#add(start, end, this.#order);
   }
 
-  /** Fetches `range` as the next one. */
+  /** Fetches `range` before all queued ones. */
   fetch({ start, end }: ByteRange): WantedRange {
     const wanted = this.#add(start, end, 0);
     wanted.isAwaited = true;
@@ -60,14 +59,14 @@ export class RangeQueue {
     return wanted;
   }
 
-  /** Nobody wants it any more. */
+  /** Drops `wanted`, and aborts requests that nothing else needs. */
   drop(wanted: WantedRange): void {
     wanted.drop();
     this.#sweep();
     this.start();
   }
 
-  /** Makes the requests that are due. */
+  /** Starts requests that are due, within the limits. */
   start(): void {
     while (this.#active.size < this.pace.limit && this.#waiting.length > 0) {
       if (!this.host.isFree(this.#restart)) return;
@@ -88,7 +87,7 @@ export class RangeQueue {
     return wanted;
   }
 
-  /** Gives up requests that bring nothing more that somebody wants. */
+  /** Removes dropped parts, and aborts requests without a wanted rest. */
   #sweep(): void {
     this.#waiting = this.#waiting.filter(({ wanted }) => !wanted.isDropped);
     for (const { parts, ending } of this.#active) {
@@ -96,7 +95,7 @@ export class RangeQueue {
     }
   }
 
-  /** The next request, if one is due: one that need not grow, or one that somebody waits for. */
+  /** Takes the next request, if one is due: one that cannot grow, or one with an awaited part. */
   #next(): RangeRequest | undefined {
     const range = this.#extend(this.#first(() => true));
     if (range.isWhole) return this.#take(range);
@@ -104,7 +103,7 @@ export class RangeQueue {
     return awaited < 0 ? undefined : this.#take(this.#extend(awaited));
   }
 
-  /** Where the first waiting part is of those that `counts`; -1 if there is none. */
+  /** Finds the earliest waiting part that `counts` accepts. Returns its index, or -1. */
   #first(counts: (part: WantedPart) => boolean): number {
     let first = -1;
     for (const [at, part] of this.#waiting.entries()) {
@@ -114,7 +113,7 @@ export class RangeQueue {
     return first;
   }
 
-  /** The request for what waits in the range. */
+  /** Makes the request for a range, and removes its parts from the queue. */
   #take({ start, end }: ByteRange): RangeRequest {
     const asked = new Set(this.#waiting.filter((part) => part.start < end && part.end > start));
     const cut = (part: WantedPart) => ({ ...part, start: Math.max(part.start, start), end: Math.min(part.end, end) });
@@ -124,18 +123,18 @@ export class RangeQueue {
   }
 
   /**
-   * The range of a request for the waiting part at `first` and its neighbours: those behind it first. It is whole where it
-   * has as many bytes as may be, or the next one behind it is too far away, or would make it too large.
+   * Returns a range for the waiting part at index `first` and its neighbours, first those after it. It `isWhole` if waiting
+   * for more parts is useless: it has the maximum size, or the next part is too far away or would make it too large.
    */
   #extend(first: number): ByteRange & { isWhole: boolean } {
     const { gap } = this.pace;
     let { start, end } = this.#waiting[first]!;
-    /** Bytes that nobody wants: never more than those that are wanted. */
+    /** Bytes of gaps: never more than wanted bytes. */
     let gaps = 0;
     let isWhole = false;
     const mayJoin = (from: number, to: number) => {
       const between = Math.max(0, to - from);
-      // Bytes that nobody wants are fetched at most once.
+      // Larger gaps are fetched at most once.
       const isNew = between <= MAX_REFETCH || !this.#fetched.overlaps({ start: from, end: to });
       return between <= gap && gaps + between <= end - start - gaps && isNew;
     };
@@ -169,7 +168,7 @@ export class RangeQueue {
     };
     const leave = () => {
       this.#active.delete(request);
-      // Others have waited for longer.
+      // `release` first: other queues have waited longer.
       this.host.release();
       this.start();
     };
@@ -177,14 +176,14 @@ export class RangeQueue {
   }
 }
 
-/** What is left of `part` when a request brings all up to `end`, from `start` on. */
+/** Returns what a request for `start` to `end` leaves of `part`. */
 function outside(part: WantedPart, start: number, end: number): WantedPart[] {
   const before = { ...part, end: start };
-  const behind = { ...part, start: end };
-  return [before, behind].filter((rest) => rest.end > rest.start);
+  const after = { ...part, start: end };
+  return [before, after].filter((rest) => rest.end > rest.start);
 }
 
-/** Hands `bytes`, which lie in the file at `start`, to those who want them. */
+/** Adds `bytes`, at `start` in the file, to the ranges that want them. */
 function deliver(parts: WantedPart[], start: number, bytes: Uint8Array): void {
   const end = start + bytes.length;
   for (const part of parts) {

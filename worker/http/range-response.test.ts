@@ -35,9 +35,9 @@ test.for([
   expect(checkRangeResponse(response, ASKED)).toMatchObject(expected);
 });
 
-const OTHER = 'when it was asked for bytes 100 to 199';
+const OTHER = 'instead of bytes 100 to 199';
 test.for([
-  ['the whole file', answer({}, 200), 'the server sent the whole file instead of the range that it was asked for'],
+  ['the whole file', answer({}, 200), 'the server sent the whole file instead of the requested range'],
   ['one byte earlier', part('bytes 99-198/1000'), `the server sent bytes 99 to 198 ${OTHER}`],
   ['one byte later', part('bytes 101-199/1000'), `the server sent bytes 101 to 199 ${OTHER}`],
   ['one byte more', part('bytes 100-200/1000'), `the server sent bytes 100 to 200 ${OTHER}`],
@@ -50,20 +50,24 @@ test.for([
   [
     'another length than its range',
     answer({ 'Content-Range': 'bytes 100-199/1000', 'Content-Length': '50' }),
-    'the server says that it sends bytes 100 to 199, which are 100, and that these are 50 bytes (Content-Length)',
+    'the server states 100 bytes, 100 to 199, in Content-Range, but 50 bytes in Content-Length',
   ],
   [
     'of a file that is too large',
     part(`bytes 100-199/${'9'.repeat(23)}`),
-    `the server says that the file has ${'9'.repeat(23)} bytes, which no file has`,
+    `the server states an impossible file size: ${'9'.repeat(23)} bytes`,
   ],
-  ['no range', answer({}), 'the server does not say which part of the file it sends (Content-Range)'],
-  ['a range in words', part('bytes all'), 'the server does not say which part of the file it sends (Content-Range)'],
-  ['a range of none', part('bytes */1000'), 'the server does not say which part of the file it sends (Content-Range)'],
+  ['no range', answer({}), 'the server does not state which part of the file it sends (Content-Range)'],
+  ['a range in words', part('bytes all'), 'the server does not state which part of the file it sends (Content-Range)'],
+  [
+    'a range of none',
+    part('bytes */1000'),
+    'the server does not state which part of the file it sends (Content-Range)',
+  ],
   [
     'encoded',
     answer({ 'Content-Encoding': 'gzip' }),
-    'the server sends the file encoded as gzip, of which no range is',
+    'the server sends the file encoded as gzip, so its parts cannot be read',
   ],
   ['refused', answer({}, 404), 'the server answered 404; there is no such file'],
   ['redirected to nowhere', answer({}, 302), 'the server answered 302'],

@@ -1,18 +1,18 @@
-// What the headers of an answer say of a range of a file: RFC 9110, sections 8.4 and 14.
+// Headers of responses to range requests: RFC 9110, sections 8.4 and 14.
 
 import type { Fields } from '../errors/errors.js';
 import { failureOf, HttpFailure } from './http-failures.js';
 
-/** A range of bytes; `end` is the offset behind the last one. */
+/** A range of bytes; `end` is exclusive. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** So many digits of a number that is too large are shown. */
+/** How many digits of an oversized number messages show. */
 const MAX_DIGITS = 40;
 
-/** Content-Range: which bytes came, of how many. `undefined` where it is missing or cannot be seen. */
+/** Parses Content-Range. Returns `undefined` if it is missing or hidden. */
 function contentRange({ headers }: Response): { range: ByteRange | undefined; size: number | undefined } | undefined {
   const value = headers.get('Content-Range');
   if (value === null) return undefined;
@@ -21,26 +21,26 @@ function contentRange({ headers }: Response): { range: ByteRange | undefined; si
   return { range, size: size === undefined || size === '*' ? undefined : sizeIn(size) };
 }
 
-/** The size of a file by the number in a header. Fails where no file has so many bytes. */
+/** Parses a file size. Fails above 2^53-1. */
 function sizeIn(value: string): number {
   const size = Number(value);
   if (Number.isSafeInteger(size)) return size;
-  throw new Error(`the server says that the file has ${value.slice(0, MAX_DIGITS)} bytes, which no file has`);
+  throw new Error(`the server states an impossible file size: ${value.slice(0, MAX_DIGITS)} bytes`);
 }
 
-/** Whether a page of another origin sees only some of the headers. */
+/** Whether the browser shows this page only the exposed headers of another origin. */
 const hidesHeaders = ({ type }: Response): boolean => type === 'cors';
 
-/** Whether a page of another origin cannot see which bytes came. */
+/** Whether the browser hides Content-Range from this page. */
 export const hidesRange = (response: Response): boolean => hidesHeaders(response) && !contentRange(response);
 
-/** Content-Length, which pages of all origins see. */
+/** Content-Length, which is visible across origins. */
 export function contentLength({ headers }: Response): number | undefined {
   const value = headers.get('Content-Length');
   return value !== null && /^\d+$/.test(value) ? sizeIn(value) : undefined;
 }
 
-/** What is in use as a coding and encodes nothing: stores send what an upload has left there. */
+/** Values of Content-Encoding that encode nothing: stores return the value that an upload set. */
 const NOT_CODINGS = new Set(
   ['', 'identity', 'none', 'null', 'undefined', 'binary', 'raw', '7bit', '8bit', 'aws-chunked'].concat([
     'ascii',
@@ -52,7 +52,7 @@ const NOT_CODINGS = new Set(
   ]),
 );
 
-/** How the body is encoded, where it is and that can be seen. */
+/** Returns the visible encodings of the body, or `undefined` for none. */
 export function contentCoding({ headers }: Response): string | undefined {
   const codings = (headers.get('Content-Encoding') ?? '').toLowerCase().split(',');
   return (
@@ -63,62 +63,62 @@ export function contentCoding({ headers }: Response): string | undefined {
   );
 }
 
-/** Whether a file comes as a whole, and not empty. */
+/** Whether the response has a whole file that is not empty. */
 export const isWholeFile = (response: Response): boolean => response.status === 200 && contentLength(response) !== 0;
 
-/** The file as it is sent is encoded, so that no range of it is one of the file. */
+/** The server encodes the file, so its ranges are not ranges of the file. */
 export class EncodedFile extends HttpFailure {
   readonly code = 'content-encoded';
   readonly fields: Fields;
 
   constructor(coding: string) {
     super(
-      `the server sends the file encoded as ${coding}, of which no range is one of the file; have it served without Content-Encoding, or download it and open the file`,
+      `the server sends the file encoded as ${coding}, so its parts cannot be read; serve it without Content-Encoding, or download it and open the file`,
     );
     this.fields = { coding };
   }
 }
 
-/** The body of an answer has another length than the range that it states. */
+/** Content-Length and Content-Range disagree. */
 export class WrongLength extends Error {
   constructor(length: number, { start, end }: ByteRange) {
     super(
-      `the server says that it sends bytes ${start} to ${end - 1}, which are ${end - start}, and that these are ${length} bytes (Content-Length)`,
+      `the server states ${end - start} bytes, ${start} to ${end - 1}, in Content-Range, but ${length} bytes in Content-Length`,
     );
   }
 }
 
 /**
- * Checks an answer to a request for `asked`. Returns which bytes come, if any, and what is known of the size. `who` has
- * answered.
+ * Checks a response to a request for `asked`. Returns the end of the bytes that it has (`asked.start` for none) and the size
+ * of the file, if stated. `server` names the server in messages.
  */
 export function checkRangeResponse(
   response: Response,
   asked: ByteRange,
-  who?: string,
+  server?: string,
 ): { end: number; size: number | undefined } {
   if (response.status === 200) {
     if (contentLength(response) === 0) return { end: asked.start, size: 0 };
-    throw new Error('the server sent the whole file instead of the range that it was asked for');
+    throw new Error('the server sent the whole file instead of the requested range');
   }
   // 416: the file ends before the range.
   if (response.status === 416) return { end: asked.start, size: contentRange(response)?.size };
-  if (response.status !== 206) throw failureOf(response, undefined, who);
+  if (response.status !== 206) throw failureOf(response, undefined, server);
   const { headers } = response;
   const coding = contentCoding(response);
   if (coding !== undefined) throw new EncodedFile(coding);
   if (headers.get('Content-Type')?.startsWith('multipart/')) throw wrongRange('several parts', asked);
-  const told = contentRange(response);
-  if (!told && hidesHeaders(response)) return { end: asked.end, size: undefined };
-  if (!told?.range) throw new Error('the server does not say which part of the file it sends (Content-Range)');
-  const { start, end } = told.range;
+  const stated = contentRange(response);
+  if (!stated && hidesHeaders(response)) return { end: asked.end, size: undefined };
+  if (!stated?.range) throw new Error('the server does not state which part of the file it sends (Content-Range)');
+  const { start, end } = stated.range;
   if (start !== asked.start || end <= start || end > asked.end) throw wrongRange(`bytes ${start} to ${end - 1}`, asked);
   const length = contentLength(response);
-  // Other origins need not say that what travels is encoded.
+  // Another origin may hide an encoding in transit, which changes the length.
   if (length !== undefined && length !== end - start && !hidesHeaders(response))
-    throw new WrongLength(length, told.range);
-  return { end, size: told.size };
+    throw new WrongLength(length, stated.range);
+  return { end, size: stated.size };
 }
 
 const wrongRange = (what: string, { start, end }: ByteRange): Error =>
-  new Error(`the server sent ${what} when it was asked for bytes ${start} to ${end - 1}`);
+  new Error(`the server sent ${what} instead of bytes ${start} to ${end - 1}`);

@@ -1,12 +1,12 @@
-// A set of bytes of a file.
+// A set of bytes of a file, as ranges.
 
 import type { ByteRange } from './range-response.js';
 
-/** More ranges than this are not remembered. */
+/** Beyond this many ranges, the first ones are forgotten. */
 const MAX_RANGES = 4096;
 
 export class RangeSet {
-  /** Apart from each other, in ascending order. */
+  /** Disjoint, in ascending order. */
   #ranges: ByteRange[] = [];
 
   add({ start, end }: ByteRange): void {
@@ -23,7 +23,6 @@ export class RangeSet {
     if (this.#ranges.length > MAX_RANGES) this.#ranges.shift();
   }
 
-  /** Whether it has any byte of the range. */
   overlaps({ start, end }: ByteRange): boolean {
     return this.#ranges.some((range) => range.start < end && range.end > start);
   }

@@ -1,4 +1,4 @@
-// The headers of requests: those that a caller gives, and the user and password of an address.
+// Request headers: the caller's, and the user and password of an address.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
@@ -7,9 +7,9 @@ import { checkHeaders } from './http-options.js';
 import type { HttpOptions } from './http-types.js';
 
 /**
- * What a request to `url` carries on behalf of `address`: the headers that were given, and its user and password where
- * they have no `Authorization`. All of it goes to the origin of the address only. Fails with a `DecantError` where a
- * header cannot be sent, and with `Unanswered` where they were fetched and that has failed.
+ * Resolves to the headers of a request to `url` for `address`: the given ones, and its user and password unless they have an
+ * `Authorization`. None if `url` has another origin. Fails with a `DecantError` if a header is invalid, and with `NoAnswer` if
+ * a function could not fetch them.
  */
 export async function headersFor(
   address: Address,
@@ -31,14 +31,14 @@ async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
     try {
       headers.append(name, value);
     } catch {
-      // What the platform says has the value, which may be a secret.
-      throw new DecantError('usage', `The header '${name}' has a character that no header may have, as a line break`);
+      // The platform's message has the value, which may be a secret.
+      throw new DecantError('usage', `The header '${name}' has an invalid character, such as a line break`);
     }
   }
   return headers;
 }
 
-/** Where a token has to be fetched, the network may be what fails: `fetch` says so by a `TypeError`. */
+/** Calls `make`. A `TypeError`, as `fetch` throws it, counts as a network failure: fetching a token may be retried. */
 export async function fromCaller<T>(make: () => T | Promise<T>): Promise<T> {
   try {
     return await make();

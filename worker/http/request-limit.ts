@@ -1,21 +1,21 @@
-// How many requests go to one server at once, for those who share a limit.
+// The limit on requests to one server at once.
 
 import { DecantError, orCancelled } from '../errors/errors.js';
 
-/** As many as browsers make by HTTP/1.1. */
+/** The limit of browsers for HTTP/1.1. */
 const DEFAULT_LIMIT = 6;
 
-/** The hosts of each limit by their origins; those that were asked once are few. */
+/** By limit and origin. Origins are few, so none is removed. */
 const hosts = new WeakMap<RequestLimit, Map<string, RequestSlots>>();
 
 /**
- * How many requests go to one server at once, for all sources that are given this object: `open(url, { limit })`,
+ * Limits the requests to one server at once, over all sources that share the object: `open(url, { limit })`,
  * `httpSource(url, { limit })`.
  */
 export class RequestLimit {
-  /** Fails with `usage` unless `most`, for each server, is a whole number from 1. */
+  /** Fails with `usage` unless `most` is a whole number, 1 or more. */
   constructor(
-    /** How many for each server. */
+    /** The limit for each server; 6 by default. */
     readonly most: number = DEFAULT_LIMIT,
   ) {
     if (!Number.isSafeInteger(most) || most < 1) {
@@ -27,12 +27,12 @@ export class RequestLimit {
 
 export class RequestSlots {
   #underWay = 0;
-  /** Who would begin a request, in the order in which they came: they are called when one may. */
+  /** Callbacks in the order of their arrival; each is called when a slot is free. */
   readonly #waiting = new Set<() => void>();
 
   constructor(readonly most = DEFAULT_LIMIT) {}
 
-  /** The host of `url` among those who share `limit`. */
+  /** Returns the slots that sources with `limit` share for the origin of `url`. */
   static forOrigin({ origin }: URL, limit: RequestLimit): RequestSlots {
     const ofLimit = hosts.get(limit)!;
     const host = ofLimit.get(origin) ?? new RequestSlots(limit.most);
@@ -40,19 +40,19 @@ export class RequestSlots {
     return host;
   }
 
-  /** Whether another request may begin. If not, `start` is called once when it may. */
+  /** Whether a request may start now. If not, `start` is called once when it may. */
   isFree(start: () => void): boolean {
     const hasRoom = this.#underWay < this.most;
     if (!hasRoom) this.#waiting.add(start);
     return hasRoom;
   }
 
-  /** Waits until another request may begin, and begins it. Fails with `cancelled` when `signal` is aborted. */
+  /** Waits for a slot and takes it. Fails with `cancelled` when `signal` is aborted. */
   async acquire(signal: AbortSignal): Promise<void> {
     let hasBegun = false;
     let take = () => {};
     const begun = new Promise<void>((resolve) => {
-      // At once: otherwise another one takes the place.
+      // Synchronously: otherwise another request could take the slot.
       take = () => {
         hasBegun = true;
         this.take();
@@ -75,7 +75,7 @@ export class RequestSlots {
 
   release(): void {
     this.#underWay -= 1;
-    // Whoever wants more than one waits anew, behind all others.
+    // A caller that wants several slots queues again, after all others.
     for (const start of this.#waiting) {
       if (this.#underWay >= this.most) return;
       this.#waiting.delete(start);

@@ -1,64 +1,64 @@
-// Trying again what may pass.
+// Retries transient failures with backoff, within a patience, and reports servers that are waited for.
 
 import { orCancelled } from '../errors/errors.js';
 import { NoAnswer, TransientFailure, Trickling } from './http-failures.js';
 import type { PendingRequest, Waiting } from './http-types.js';
 import { LONGEST_TIMER } from './time-outs.js';
 
-/** The wait after the first failure and the longest one, in milliseconds. It doubles in between. */
+/** The wait after the first failure, and the longest one; in milliseconds. Waits double in between. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 15_000;
-/** How often a server is asked that has never answered. */
+/** Attempts at a server that has never answered. */
 const MAX_FIRST_ATTEMPTS = 3;
-/** How often in a row bytes may come one by one. */
+/** Attempts in a row that may trickle. */
 const MAX_TRICKLES = 2;
-/** For how long requests are made again, in milliseconds: before one has succeeded, and then. */
+/** How long to retry before a first success, and after one; in milliseconds. */
 const FIRST_PATIENCE = 60_000;
 const PATIENCE = 600_000;
-/** Fewer bytes than this are nothing. */
+/** Fewer bytes are no progress. */
 export const MIN_PROGRESS = 1 << 10;
-/** After so many seconds it is told who is waited for. */
+/** Seconds of silence before the server is reported. */
 const REPORT_AFTER = 5;
 const REPORT_INTERVAL = 1000;
 
-/** Something that is tried, and what has come of it so far. */
+/** The state of one `run`. */
 interface RetriedWork {
   begin: number;
   attempts: number;
   failure: TransientFailure | undefined;
-  /** How often in a row bytes came one by one. */
+  /** Failures in a row by trickling. */
   trickles: number;
 }
 
 export class Retries {
-  /** The servers that have answered, whatever they said. */
+  /** Hosts that have answered, with any status. */
   readonly #answered = new Set<string | undefined>();
   #hasSucceeded = false;
   readonly #running = new Set<RetriedWork>();
   readonly #awaited = new Set<PendingRequest>();
-  /** When something came last, and how many bytes since then, which are too few. */
+  /** The time of the last progress, and the bytes since then: fewer than `MIN_PROGRESS`. */
   #last = performance.now();
   #few = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #reported: Waiting | undefined;
-  /** How often something was tried again. */
+  /** The number of retries. */
   count = 0;
 
   constructor(
-    /** In milliseconds, where the caller says so. */
+    /** The caller's patience, in milliseconds. */
     private readonly patience?: number,
-    /** Gets `waiting` whenever that changes. */
+    /** Called when `waiting` changes. */
     private readonly onWaiting?: (waiting: Waiting | undefined) => void,
   ) {}
 
-  /** The server `host` is there: it has answered, whatever it says. */
+  /** Notes that `host` has answered, with any status. */
   markReachable(host?: string): void {
     this.#answered.add(host);
-    // What fails without naming one is not given up for that.
+    // Failures without a host count as failures of a reachable one.
     this.#answered.add(undefined);
   }
 
-  /** Something has come of what was asked for: so many bytes, if it is bytes. */
+  /** Counts progress: `bytes`, or enough by default. */
   received(bytes = MIN_PROGRESS): void {
     this.#few += bytes;
     if (this.#few < MIN_PROGRESS) return;
@@ -67,7 +67,7 @@ export class Retries {
     if (this.#reported) this.#report();
   }
 
-  /** The answer to `request` is awaited until `forget`. */
+  /** Counts `request` as pending until `unwatch`. */
   watch(request: PendingRequest): void {
     this.#awaited.add(request);
     this.#startReporting();
@@ -78,7 +78,7 @@ export class Retries {
     this.#report();
   }
 
-  /** For how many seconds nothing has come, where something has failed since, or from `TOLD` on; otherwise 0. */
+  /** Seconds without progress, if a request is failing, or from `REPORT_AFTER` on; otherwise 0. */
   get silence(): number {
     const failing = this.#failing;
     const sinceLast = performance.now() - this.#last;
@@ -90,7 +90,7 @@ export class Retries {
     return silence < REPORT_AFTER ? 0 : silence;
   }
 
-  /** Who is waited for, where nothing has come for a while. */
+  /** The server that is waited for, after `REPORT_AFTER` without progress. */
   get waiting(): Waiting | undefined {
     if (this.silence < REPORT_AFTER) return undefined;
     const [failing] = this.#failing;
@@ -103,16 +103,16 @@ export class Retries {
     return { host, attempt: attempts, ...(status === undefined ? {} : { status }) };
   }
 
-  /** What a source or target says of its network, besides bytes. */
+  /** For `network` of sources and targets. */
   get network(): { retries: number; silence: number; waiting?: Waiting } {
     const { count, silence, waiting } = this;
     return { retries: count, silence, ...(waiting && { waiting }) };
   }
 
   /**
-   * What `attempt` resolves to. It is called again after a failure that may pass, until patience is over: then, and after
-   * any other failure, its error is thrown. Fails with `cancelled` when `signal` is aborted. `progressed` says whether
-   * anything has come since it was last called. `most` bounds patience, in milliseconds.
+   * Resolves to the result of `attempt`, which is called again after each transient failure until patience ends. Fails with
+   * its last error, and with `cancelled` when `signal` is aborted. `progressed` returns whether there was progress since its
+   * last call. `most` bounds patience, in milliseconds.
    */
   async run<T>(
     attempt: () => Promise<T>,
@@ -134,7 +134,7 @@ export class Retries {
           signal.throwIfAborted();
           if (!(thrown instanceof TransientFailure)) throw thrown;
           const now = performance.now();
-          // A request may take long before it fails: what counts is how long nothing but failures has come.
+          // Patience counts from the first failure without progress, not from the start of a long request.
           if (progressed() || since === undefined) {
             since = now;
             running.attempts = 1;
@@ -163,28 +163,28 @@ export class Retries {
   }
 
   #patienceFor({ retryAfter = 0 }: TransientFailure): number {
-    // A server that says when to come back is asked then.
+    // Long enough to obey Retry-After.
     const beforeSuccess = Math.max(FIRST_PATIENCE, Math.min(PATIENCE, retryAfter * 1000));
     return this.patience ?? (this.#hasSucceeded ? PATIENCE : beforeSuccess);
   }
 
-  /** From when on patience counts. A server that may not be there is waited for from the beginning. */
+  /** When patience begins to count: for a server that may not exist, with the first attempt. */
   #patienceStart(since: number, { begin }: RetriedWork, thrown: TransientFailure): number {
     return !this.#hasSucceeded && this.patience === undefined && thrown instanceof NoAnswer ? begin : since;
   }
 
-  /** Whether the server that does not answer never has. */
+  /** Whether the host has never answered. */
   #isUnreachable(thrown: TransientFailure): boolean {
     return thrown instanceof NoAnswer && !this.#answered.has(thrown.host);
   }
 
-  /** The request that is awaited for longest. */
+  /** The request that has been pending longest. */
   get #longest(): PendingRequest | undefined {
     const awaited = [...this.#awaited];
     return awaited.length === 0 ? undefined : awaited.reduce((a, b) => (b.waited > a.waited ? b : a));
   }
 
-  /** Tells of `waiting` from now on. */
+  /** Starts a timer for reports, since silence has no event. */
   #startReporting(): void {
     if (this.onWaiting) this.#timer ??= setInterval(() => this.#report(), REPORT_INTERVAL);
   }
@@ -203,11 +203,11 @@ export class Retries {
   }
 }
 
-/** Jittered, so that those who failed together do not come back together. */
+/** Jittered, so that requests that failed together are not repeated together. */
 const backoff = (attempts: number): number =>
   Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1)) * (0.5 + Math.random() / 2);
 
-/** Ends early where a browser finds its network again. */
+/** Ends early if the browser comes back online. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   let end = () => {};
   const over = new Promise<void>((done) => {

@@ -1,11 +1,11 @@
-// Times that a caller gives.
+// Validates time-outs.
 
 import { DecantError } from '../errors/errors.js';
 
-/** The longest time that a timer can wait, in milliseconds: 24 days. */
+/** The limit of a timer, in milliseconds: 24 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** `seconds` in milliseconds, for a timer. Fails with `usage` unless the option `name` is a number of seconds. */
+/** Converts the option `name` to milliseconds, at most `LONGEST_TIMER`. Fails with `usage` unless it is a number, 0 or more. */
 export function milliseconds(name: string, seconds: number): number {
   if (typeof seconds === 'number' && seconds >= 0) return Math.min(LONGEST_TIMER, seconds * 1000);
   const given = typeof seconds === 'number' ? seconds : `a value of type ${seconds === null ? 'null' : typeof seconds}`;

@@ -1,11 +1,11 @@
-// Node: answers as they are stored, of which `fetch` would undo the encoding.
+// Node: responses with bodies that stay encoded, which Node's `fetch` would decode.
 
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { Dispatcher } from 'undici';
 import type { Fetch } from './http-types.js';
 
-/** A `fetch` for requests without a body, which go through `dispatcher` where there is one. */
+/** Makes a `fetch` for requests without a body, through `dispatcher` if given. */
 export async function undecodedFetch(dispatcher?: Dispatcher): Promise<Fetch> {
   const { request } = await import('undici');
   const ask = async (url: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> => {
@@ -14,7 +14,7 @@ export async function undecodedFetch(dispatcher?: Dispatcher): Promise<Fetch> {
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
       ...(signal && { signal }),
       ...(dispatcher && { dispatcher }),
-      // As bytes: a text could not be handed on as it came.
+      // Decoded text would not survive a second decoding.
       responseHeaders: 'raw',
     });
     const { statusCode: status, statusText = '', body } = answer as typeof answer & { statusText?: string };
@@ -26,7 +26,7 @@ export async function undecodedFetch(dispatcher?: Dispatcher): Promise<Fetch> {
   return ask as Fetch;
 }
 
-/** Without the encoding, which nobody is to undo. */
+/** Removes Content-Encoding, so that nothing decodes the body. */
 function pairsOf(raw: (string | Buffer)[]): [string, string][] {
   const texts = raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
   const pairs = Array.from({ length: texts.length / 2 }, (_, at): [string, string] => [

@@ -1,13 +1,12 @@
-// A range of a file that is wanted, and its bytes as they come.
+// A wanted range of a file, and its bytes as they arrive.
 
 import type { ByteRange } from './range-response.js';
 
 export class WantedRange {
-  /** Whether somebody waits for it. */
+  /** Whether a reader waits for it; otherwise it was only announced. */
   isAwaited = false;
-  /** Whether nobody wants it any more. */
   isDropped = false;
-  /** Resolves when all its bytes have come. */
+  /** Resolves to the bytes when all have arrived. */
   readonly complete: Promise<Uint8Array<ArrayBuffer>>;
   #bytes: Uint8Array<ArrayBuffer> | undefined;
   #missing: number;
@@ -21,16 +20,15 @@ export class WantedRange {
     this.complete = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // One that nobody has asked for yet may fail: who asks then fetches it anew.
+    // An announced range may fail without a reader; a later read fetches it again.
     this.complete.catch(() => {});
   }
 
-  /** Whether all its bytes have come. */
   get isComplete(): boolean {
     return this.#missing === 0;
   }
 
-  /** The memory is taken when the first bytes come. No byte comes twice. */
+  /** Adds bytes, each once. Memory is allocated with the first ones. */
   add(offset: number, bytes: Uint8Array): void {
     if (this.isDropped) return;
     this.#bytes ??= new Uint8Array(this.length);
@@ -39,7 +37,6 @@ export class WantedRange {
     if (this.#missing === 0) this.#settle.resolve(this.#bytes);
   }
 
-  /** It is not to be had. */
   fail(thrown: unknown): void {
     this.drop();
     this.#settle.reject(thrown);
@@ -51,9 +48,9 @@ export class WantedRange {
   }
 }
 
-/** A part of what is wanted that one request brings, or is to bring. */
+/** The part of a wanted range that one request fetches. */
 export interface WantedPart extends ByteRange {
   readonly wanted: WantedRange;
-  /** Which part is due first. */
+  /** Lower ones are fetched first. */
   readonly order: number;
 }

@@ -104,18 +104,18 @@ test.for(PASSING)('a temporary fault while reading: %s', async (fault) => {
   expect(source.state).toBeDefined();
 });
 
-const CHANGED = 'the file was changed on the server while it was read; open it again';
+const CHANGED = 'the file changed on the server while it was read; open it again';
 const ALTERNATING =
-  'the servers of this address give different ETags or times for the file, so nothing tells whether it was changed; give the address of one of them, or download the file and open that';
+  'the servers of this address send different ETags or times for the file, so changes cannot be detected; give the address of one of them, or download the file and open it';
 const SENTENCES: Record<string, string | RegExp> = {
-  'another range': /^the server sent bytes \d+ to \d+ when it was asked for bytes \d+ to \d+$/,
-  'no range': 'the server does not say which part of the file it sends (Content-Range)',
+  'another range': /^the server sent bytes \d+ to \d+ instead of bytes \d+ to \d+$/,
+  'no range': 'the server does not state which part of the file it sends (Content-Range)',
   'another size': CHANGED,
   more: 'the server sent more bytes than requested',
-  whole: 'the server sent the whole file instead of the range that it was asked for',
+  whole: 'the server sent the whole file instead of the requested range',
   'another ETag': ALTERNATING,
-  'several parts': /^the server sent several parts when it was asked for bytes \d+ to \d+$/,
-  encoded: /^the server sends the file encoded as x-other, of which no range is one of the file;/,
+  'several parts': /^the server sent several parts instead of bytes \d+ to \d+$/,
+  encoded: /^the server sends the file encoded as x-other, so its parts cannot be read;/,
   'status 404': 'the server answered 404 Not Found; there is no such file',
   'status 403': 'the server answered 403 Forbidden; it does not allow this, or the address has expired',
   'status 416': CHANGED,
@@ -269,7 +269,7 @@ test('tokens that expire: a fresh one for each request, or an error', async () =
   });
   const now = () => ({ Authorization: tokenOf(age()) });
   expect(await convert(await open(fetch, { headers: now }), SCATTERED)).toBe(true);
-  const sentence = 'the server answered 401 Unauthorized; it asks for a user or a token';
+  const sentence = 'the server answered 401 Unauthorized; it requires a user or a token';
   expect(await told(convert(await open(fetch, { headers: now() }), SCATTERED))).toBe(sentence);
 });
 
@@ -408,7 +408,7 @@ test('mirrors behind redirects, with different ETags', async () => {
     },
   });
   expect(await told(convert(await open(fetch), SCATTERED))).toMatch(
-    /^first and second, to which the address leads, give different ETags or times for the file, .*; give the address of one/,
+    /^the servers of this address \(first, second\) send different ETags or times for the file, .*; give the address of one/,
   );
 });
 

@@ -105,13 +105,12 @@ test.for([
   expect(source.unnoticed === undefined).toBe(state !== undefined);
 });
 
-const ENCODED =
-  'of which no range is one of the file; have it served without Content-Encoding, or download it and open the file';
+const ENCODED = 'so its parts cannot be read; serve it without Content-Encoding, or download it and open the file';
 const REFUSALS: [Fault, string][] = [
-  ['another range', 'the server sent bytes 1 to 65536 when it was asked for bytes 0 to 65535'],
-  ['no range', 'the server does not say which part of the file it sends (Content-Range)'],
+  ['another range', 'the server sent bytes 1 to 65536 instead of bytes 0 to 65535'],
+  ['no range', 'the server does not state which part of the file it sends (Content-Range)'],
   ['more', 'the server sent more bytes than requested'],
-  ['several parts', 'the server sent several parts when it was asked for bytes 0 to 65535'],
+  ['several parts', 'the server sent several parts instead of bytes 0 to 65535'],
   ['encoded', `the server sends the file encoded as x-other, ${ENCODED}`],
   ['status 404', 'the server answered 404 Not Found; there is no such file'],
   ['status 403', 'the server answered 403 Forbidden; it does not allow this, or the address has expired'],
@@ -167,7 +166,7 @@ test('a first response of the wrong length is refused at once', async () => {
     answer: () => ({ status: 206, headers, body: whole.subarray(0, 1000) }),
   });
   expect(await told(opening)).toBe(
-    `source: ${OPENED}the server says that it sends bytes 0 to 65535, which are 65536, and that these are 1000 bytes (Content-Length)`,
+    `source: ${OPENED}the server states 65536 bytes, 0 to 65535, in Content-Range, but 1000 bytes in Content-Length`,
   );
   expect(asked).toHaveLength(1);
 });
@@ -189,9 +188,7 @@ test('an impossible size is an error of the source', async () => {
   const size = '9'.repeat(23);
   const headers = { 'Content-Range': `bytes 0-65535/${size}` };
   const { opening } = openFrom(whole, { answer: () => ({ status: 206, headers, body: whole.subarray(0, HEAD) }) });
-  expect(await told(opening)).toBe(
-    `source: ${OPENED}the server says that the file has ${size} bytes, which no file has`,
-  );
+  expect(await told(opening)).toBe(`source: ${OPENED}the server states an impossible file size: ${size} bytes`);
 });
 
 test('an unreachable server is asked three times', async () => {
@@ -410,7 +407,7 @@ const everything = (error: unknown): string =>
   error instanceof Error ? `${error.message} ${error.stack} ${everything(error.cause)} ${JSON.stringify(error)}` : '';
 
 test.for([
-  ['a header', {}, { headers: { 'X-Token': 'top\nsecret' } }, "The header 'X-Token' has a character"],
+  ['a header', {}, { headers: { 'X-Token': 'top\nsecret' } }, "The header 'X-Token' has an invalid character"],
   [
     'a redirect',
     { answer: () => ({ status: 302, headers: { Location: 'http://[secret' } }) },

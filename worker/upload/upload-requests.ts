@@ -57,7 +57,7 @@ const MISSING = [404, 410];
 const FOUND = [200, 204];
 
 const HINTS: Record<number, string> = {
-  401: '; it asks for a user or a token',
+  401: '; it requires a user or a token',
   403: '; it does not allow this, or the address has expired',
   404: '; there is no such place, or the upload has expired',
   410: '; the upload has expired',
