@@ -8,5 +8,5 @@ import { flushed } from './cli/printing.js';
 const code = await main(process.argv.slice(2));
 await cleanUpDone();
 await flushed();
-// A connection to a server that never answers would keep the process.
+// A connection to a silent server would keep the process.
 process.exit(code);

@@ -85,7 +85,7 @@ test('what can be told of a disk in gzip, and what cannot be done with it', ({ f
   const file = packed(folder, 'disk.gz', `head -c ${size} '${raw()}' | gzip -1c`);
   const text = decant('info', file);
   expect(text).toMatchObject({ status: 0, stderr: '' });
-  for (const line of ['file format: raw', 'packed in: gzip', 'virtual size: known at its end only', GUESSED]) {
+  for (const line of ['file format: raw', 'packed in: gzip', 'virtual size: unknown until its end is read', GUESSED]) {
     expect(text.stdout).toContain(line);
   }
   const info = JSON.parse(decant('info', '--output=json', file).stdout);
@@ -215,13 +215,13 @@ for (const [script, status, sentence, details] of [
   [
     'cat disk | decant convert -f raw --password-file - - new',
     2,
-    'Standard input is the image; put the password into',
+    'Standard input is already the image; put the password into',
     FULL,
   ],
   [
     'cat disk | decant info --password-file a=- -',
     2,
-    'Standard input is the image; put the password into a file',
+    'Standard input is already the image; put the password into a file',
     FULL,
   ],
   ['decant convert -f raw - new < .', 1, 'Standard input is a folder', {}],

@@ -423,7 +423,7 @@ for (const [what, args, sentence] of [
   [
     'a line that is no header',
     ['info', '--header-file', '{lines}', 'http://localhost'],
-    /^decant: Line 2 of '[^']*' is no NAME: VALUE$/,
+    /^decant: Line 2 of '[^']*' is not NAME: VALUE$/,
   ],
   [
     'no file of headers',

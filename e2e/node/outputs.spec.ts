@@ -195,7 +195,7 @@ for (const [args, status, part, tag = '@full'] of [
   [['-o', 'subformat=fixed', 'KINDS', 'out'], 2, "raw has no option 'subformat'"],
   [['-o', 'toString=x', 'KINDS', 'out'], 2, "raw has no option 'toString'"],
   [['-o', 'subformat', 'KINDS', 'out'], 2, "raw has no option 'subformat'"],
-  [['-o', '=fixed', 'KINDS', 'out'], 2, "'-o =fixed' is no NAME=VALUE"],
+  [['-o', '=fixed', 'KINDS', 'out'], 2, "'-o =fixed' is not NAME=VALUE"],
   [['-O', 'vpc', 'HUGE', 'out'], 1, 'A VHD holds at most 2,040 GiB, but the disk has 8192 GiB', []],
   [['-O', 'vpc', 'HUGE', '-'], 1, 'A VHD holds at most 2,040 GiB'],
   [['--sync', 'KINDS', '-'], 2, '--sync needs a file'],
@@ -304,7 +304,7 @@ test.describe('what the command reads besides is no output:', () => {
       copyFileSync(images.luks(), join(folder, 'luks.qcow2'));
       execFileSync('bash', ['-c', made], { cwd: folder });
       const before = [hashFile(join(folder, 'it')), readdirSync(folder)];
-      const refused = { status: 2, stderr: expect.stringContaining('which is read; choose another output') };
+      const refused = { status: 2, stderr: expect.stringContaining('an input of the command; choose another output') };
       expect(shell(folder, `decant ${command}`)).toMatchObject(refused);
       expect([hashFile(join(folder, 'it')), readdirSync(folder)]).toEqual(before);
     });

@@ -95,7 +95,7 @@ for (const [options, expected] of [
   ],
   [
     ['-', 'base.qcow2=-'],
-    [2, 'Standard input holds one password only; put the others into files'],
+    [2, 'Standard input can have only one password; put the others into files'],
   ],
   [
     ['top', 'base.qcow2=none'],

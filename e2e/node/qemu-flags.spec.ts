@@ -26,10 +26,10 @@ test('the name of the output states its format', ({ folder }) => {
   expect([...readFileSync(join(folder, 'disk.raw.gz')).subarray(0, 2)]).toEqual([0x1f, 0x8b]);
   expect(decant('convert', images.zlib(), join(folder, 'disk.vmdk'))).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('does not make .vmdk files yet'),
+    stderr: expect.stringContaining('does not write .vmdk files yet'),
   });
   // What is asked for is done, with a note.
-  const note = 'decant: note: the output is written as raw, as -O says, although its name ends in .qcow2\n';
+  const note = 'decant: note: the output is raw, by -O, although its name ends in .qcow2\n';
   expect(decant('convert', '-O', 'raw', images.zlib(), join(folder, 'disk.qcow2'))).toEqual({ ...DONE, stderr: note });
   expect(hashFile(join(folder, 'disk.qcow2'))).toBe(hashFile(images.raw()));
   expect(decant('convert', '-q', '-O', 'raw', images.zlib(), join(folder, 'disk.qcow2'))).toEqual(DONE);
@@ -41,10 +41,10 @@ test('flags of qemu-img that change nothing are taken', ({ folder }) => {
   expect(decant('convert', ...flags, images.zlib(), join(folder, 'out'))).toEqual(DONE);
   expect(hashFile(join(folder, 'out'))).toBe(hashFile(images.raw()));
   const out = join(folder, 'other');
-  expect(decant('convert', '-S', '4k', images.zlib(), out).stderr).toMatch(/^decant: note: -S 4k is passed over: /);
+  expect(decant('convert', '-S', '4k', images.zlib(), out).stderr).toMatch(/^decant: note: -S 4k is ignored: /);
   expect(decant('convert', '-c', images.zlib(), out)).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('-c needs an output format that is compressed: -O raw.gz or -O tar.gz'),
+    stderr: expect.stringContaining('-c needs a compressed output format: -O raw.gz or -O tar.gz'),
   });
   expect(decant('convert', '-c', '-O', 'raw.gz', images.zlib(), out)).toEqual(DONE);
 });

@@ -353,7 +353,7 @@ for (const [what, args, sentence] of [
     ['--upload', 'ftp', '{image}', 'http://127.0.0.1:1/'],
     /--upload takes s3, gcs, tus, azure, not 'ftp'/,
   ],
-  ['a kind for a file', ['--upload', 'tus', '{image}', 'out.raw'], /need an http or https address as the output/],
+  ['a kind for a file', ['--upload', 'tus', '{image}', 'out.raw'], /need an http or https URL as the output/],
   ['--sync', ['--sync', '{image}', 'http://127.0.0.1:1/'], /--sync needs a file, not a server/],
   ['-n', ['-n', '--upload', 's3', '{image}', 'http://127.0.0.1:1/'], /-n needs a file, a block device or a page blob/],
 ] as const) {

@@ -98,7 +98,7 @@ test('a second Ctrl-C ends the command at once, whatever it cleans up', async ()
     .toBe('SIGINT');
   expect(await ended).toMatchObject({
     status: null,
-    stderr: expect.stringMatching(/^decant: interrupted again, before the clean-up was over$/m),
+    stderr: expect.stringMatching(/^decant: interrupted again before the clean-up ended$/m),
   });
 });
 

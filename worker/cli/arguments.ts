@@ -1,4 +1,4 @@
-// Reads the command line.
+// Parses the command line.
 
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
@@ -13,51 +13,50 @@ import { isPageBlob, UPLOAD_PROTOCOLS, type UploadProtocolName } from './upload-
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
        decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
-                      (- as IMAGE is standard input: a file, or a stream of a raw disk, of
-                      gzip or of tar; - as OUTPUT is standard output; both may be http or
-                      https addresses)
+                      (IMAGE is a file, an http or https URL, or - for standard input: a file,
+                      or a stream of gzip, tar or a raw disk. OUTPUT is a file, an http or
+                      https URL, or - for standard output)
 
-  -f FORMAT              the image's format; raw has to be said, but of what lies in gzip or tar
-  --with FILE            a backing file or data file that the image names; repeatable.
-                         No file is ever opened by a name that an image holds
-  --with NAME=FILE       the same, for the name that the image has for it
-  --snapshot ID|NAME     an internal snapshot instead of the active disk
-  --password-file FILE   holds the password of the encrypted layers, without its last line end;
-                         - is standard input
+  -f FORMAT              format of the image; required for raw, except inside gzip or tar
+  --with FILE            pass a backing file, parent, extent or data file of the image;
+                         repeatable. No file is ever opened because an image names it
+  --with NAME=FILE       pass FILE for the name NAME in the image
+  --snapshot ID|NAME     use an internal snapshot instead of the active disk
+  --password-file FILE   read the password of all encrypted layers from FILE, without its last
+                         newline; - is standard input
   --password-file NAME=FILE
-                         the same for the layer NAME alone; repeatable
-  --header-file FILE     holds headers for the server of the first address, a line for each:
-                         NAME: VALUE; - is standard input
-  --assume-password      go on where an old kind of encryption cannot check the password
-  --salvage              convert what is left of a damaged image: lost parts become zeros,
-                         are listed, and the exit code is 3
+                         read the password of the layer NAME from FILE; repeatable
+  --header-file FILE     send the headers in FILE, one NAME: VALUE on each line, to the server
+                         of the first URL; - is standard input
+  --assume-password      continue if an old encryption method cannot verify the password
+  --salvage              convert a damaged image: lost ranges become zeros and are listed; the
+                         exit code is 3
 
-  --check-manifest       compare the files of an OVA with its manifest where that reads the
-                         whole archive from a server; files here are compared anyway
-  -O FORMAT              the output's format, as qemu-img calls it (default: what the name of
-                         OUTPUT states, else raw); for an unknown one all are listed
-  -o NAME=VALUE[,...]    options of the output's format, as qemu-img calls them; repeatable.
+  --check-manifest       check an OVA on a server against its manifest, even if that downloads
+                         the whole archive; local files are always checked
+  -O FORMAT              format of the output, as in qemu-img (default: by the extension of
+                         OUTPUT, otherwise raw); an unknown one lists all formats
+  -o NAME=VALUE[,...]    options of the output format, as in qemu-img; repeatable.
                          NAME alone is NAME=on
-  -p                     show progress; a terminal gets it by itself
-  -q                     show nothing
-  -m WORKERS             how many workers decode (default: one for each core, at most 8)
-  -n                     write into OUTPUT as it is there, in place: a device, a file that is
-                         large enough, or a page blob (--upload azure -O vpc), as of a
+  -p                     show progress; the default on a terminal
+  -q                     print nothing
+  -m WORKERS             number of workers (default: one for each core, at most 8)
+  -n                     write in place into an existing OUTPUT: a device, a file that is large
+                         enough, or a page blob (--upload azure -O vpc), such as that of a
                          managed disk
   -S 0                   write zeros instead of leaving holes
-  -c                     compress: only with an output format that does
-  -t, -T CACHE, -U, -W   taken for qemu-img's sake; they change nothing
+  -c                     compress; needs a compressed output format
+  -t, -T CACHE, -U, -W   accepted for compatibility with qemu-img, without effect
   --upload s3|gcs|tus|azure
-                         what the server of OUTPUT speaks (default: one PUT); keys come from the
-                         environment: AWS_ACCESS_KEY_ID and the like, AZURE_STORAGE_SAS_TOKEN
+                         upload protocol of OUTPUT (default: one PUT); keys come from the
+                         environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
   --upload-header-file FILE
-                         holds headers for the server of OUTPUT, as --header-file
-  --resume               keep what is done where it is interrupted, and go on from there the
-                         next time
-  --sync                 do not end before the file, and its name, are on the disk
+                         send the headers in FILE to the server of OUTPUT, as with --header-file
+  --resume               keep progress when interrupted, and continue from it the next time
+  --sync                 fsync the file and its folder before exiting
   --help, --version`;
 
-/** How to open the image: the same for all commands. */
+/** Options for opening the image, common to all commands. */
 export interface OpenArguments {
   format: string | undefined;
   companions: string[];
@@ -82,9 +81,9 @@ export type Command =
       opening: OpenArguments;
       format: string;
       formatOptions: Record<string, string>;
-      /** What is odd about the arguments, as sentences. */
+      /** Remarks about the arguments, as sentences. */
       notes: string[];
-      /** The format must be one that is compressed. */
+      /** Requires a compressed format. */
       compress: boolean;
       existing: boolean;
       sparse: boolean;
@@ -124,7 +123,7 @@ const CONVERT = {
   existing: { type: 'boolean', short: 'n', default: false },
   compress: { type: 'boolean', short: 'c', default: false },
   'sparse-size': { type: 'string', short: 'S' },
-  // Of qemu-img; of no effect.
+  // For compatibility with qemu-img; without effect.
   'target-cache': { type: 'string', short: 't' },
   'source-cache': { type: 'string', short: 'T' },
   'any-order': { type: 'boolean', short: 'W', default: false },
@@ -159,8 +158,8 @@ interface OptionType {
 }
 
 /**
- * `args` with each value joined to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with
- * `-`, which every other program accepts.
+ * Joins each value to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with `-`, which other programs
+ * accept.
  */
 function joined(args: string[], options: Record<string, OptionType>): string[] {
   const result: string[] = [];
@@ -180,13 +179,13 @@ function joined(args: string[], options: Record<string, OptionType>): string[] {
   return result;
 }
 
-/** Options of qemu-img that are missing here, and what to write instead. */
+/** Unsupported options of qemu-img, and advice. */
 const ADVICE: [start: string, advice: string][] = [
-  ['-l', 'name the snapshot with --snapshot ID|NAME'],
-  ['--backing-chain', 'leave it out: info always lists the layers, below the image those that --with hands over'],
+  ['-l', 'select the snapshot with --snapshot ID|NAME'],
+  ['--backing-chain', 'omit it: info always lists the image and the layers passed by --with'],
 ];
 
-/** Fails with `usage` if `args`, as {@link joined} returns them, have an option of qemu-img that is missing here. */
+/** Fails with `usage` if `args`, as {@link joined} returns them, have an unsupported option of qemu-img. */
 function refuseQemuOptions(args: string[]): void {
   for (const argument of args) {
     if (argument === '--') return;
@@ -201,8 +200,7 @@ interface ParsedArguments {
 }
 
 /**
- * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` if help is asked
- * for.
+ * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` for `--help`.
  */
 function parseOperands<T extends ParsedArguments>(
   args: string[],
@@ -217,11 +215,11 @@ function parseOperands<T extends ParsedArguments>(
     throw usage((thrown as Error).message.split(/\.\s/)[0]!);
   }
   if (parsed.values.help) return undefined;
-  // An empty name is a shell's variable that is not set.
+  // An empty name is an unset shell variable.
   const missing = operands.find((_, at) => localPath(parsed.positionals[at] ?? '') === '');
   if (missing) throw usage(`The ${missing} is missing`);
   const surplus = parsed.positionals[operands.length];
-  if (surplus !== undefined) throw usage(`'${shownInput(surplus)}' is one argument too many`);
+  if (surplus !== undefined) throw usage(`Unexpected argument '${shownInput(surplus)}'`);
   return parsed;
 }
 
@@ -256,17 +254,17 @@ function listing(name: 'info' | 'map', args: string[]): Command {
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
-    throw usage(`--output is human or json, not '${values.output}'`);
+    throw usage(`--output takes human or json, not '${values.output}'`);
   return { name, image: localPath(positionals[0]!), opening: openingOf(values), json: values.output === 'json' };
 }
 
-/** Parses lists of NAME=VALUE, as in qemu-img, where NAME alone is NAME=on. The last value of a name counts. */
+/** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */
 function formatOptions(lists: string[]): Record<string, string> {
   const pairs = lists.flatMap((list) => list.split(','));
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      if (at === 0 || pair === '') throw usage(`'-o ${pair}' is no NAME=VALUE`);
+      if (at === 0 || pair === '') throw usage(`'-o ${pair}' is not NAME=VALUE`);
       return at < 0 ? [pair, 'on'] : [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
@@ -284,12 +282,12 @@ function uploadOf(value: string | undefined): UploadProtocolName | undefined {
   throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
 }
 
-/** What `-S` asks for. */
+/** Parses `-S`. */
 function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
   if (value === undefined) return { sparse: true };
   if (!/^\d+(\.\d+)?[bkmgtpe]?$/i.test(value)) throw usage(`-S takes a size, not '${value}'`);
   if (Number.parseFloat(value) === 0) return { sparse: false };
-  return { sparse: true, note: `-S ${value} is passed over: zeros become holes from 4 KiB on` };
+  return { sparse: true, note: `-S ${value} is ignored: zeros become holes from 4 KiB on` };
 }
 
 function conversion(args: string[]): Command {
@@ -308,16 +306,16 @@ function conversion(args: string[]): Command {
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
   if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
-  if (values.existing && values.resume) throw usage('-n writes in place, where a conversion cannot be resumed');
+  if (values.existing && values.resume) throw usage('--resume does not work with -n, which writes in place');
   const { format, note } = outputFormat(output, values['output-format']);
   if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format))) {
-    const other = isUpload ? 'another place on a server' : place;
+    const other = isUpload ? 'another upload' : place;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);
   }
   const { sparse, note: sparseNote } = sparseness(values['sparse-size']);
   const headerFile = values['upload-header-file'];
   if (!isUpload && (upload ?? headerFile) !== undefined) {
-    throw usage('--upload and --upload-header-file need an http or https address as the output');
+    throw usage('--upload and --upload-header-file need an http or https URL as the output');
   }
   return {
     name: 'convert',

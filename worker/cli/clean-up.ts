@@ -1,13 +1,13 @@
-// What is still being cleaned up when a command has ended.
+// Clean-up that outlives a command.
 
 const pending = new Set<Promise<unknown>>();
 
-/** The process stays until `work` has settled, however it does. */
+/** Keeps the process until `work` settles. */
 export function awaitBeforeExit(work: Promise<unknown>): void {
   pending.add(work);
 }
 
-/** Resolves when everything has settled. */
+/** Resolves when all clean-up has settled. */
 export async function cleanUpDone(): Promise<void> {
   await Promise.allSettled(pending);
 }

@@ -15,7 +15,7 @@ import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 import { uploadTarget } from './upload-output.js';
 import type { WaitingLines } from './waiting-lines.js';
 
-/** Runs the conversion. Returns whether all of the disk could be read. */
+/** Runs the conversion. Returns whether the whole disk could be read. */
 export async function convert(
   image: AnyImage,
   command: Extract<Command, { name: 'convert' }>,
@@ -62,20 +62,20 @@ async function run(
   }
 }
 
-/** Fails with `usage` if the output is to be compressed, in a format that is not. */
+/** Fails with `usage` for `-c` with a format that is not compressed. */
 function requireCompressed({ formats }: AnyImage, { compress, format }: Extract<Command, { name: 'convert' }>): void {
   const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
-  // What is no format is refused as one.
+  // An unknown format has a clearer error later.
   if (!compress || compressed.includes(format) || !formats.some(({ name }) => name === format)) return;
-  throw new DecantError('usage', `-c needs an output format that is compressed: -O ${compressed.join(' or -O ')}`);
+  throw new DecantError('usage', `-c needs a compressed output format: -O ${compressed.join(' or -O ')}`);
 }
 
-/** What `convert` takes for the argument. */
+/** Makes the `Output` of the argument. */
 async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
   const { output, upload, uploadHeaderFile, format, existing, image } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
-  // A server may write to a file in place.
+  // The server may write in place, and destroy the image while it is read.
   if (upload === undefined && isHttp(image) && fileIdentity(image) === fileIdentity(output)) {
     throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
@@ -89,7 +89,7 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
   return target;
 }
 
-/** Which file an address names, whatever signature it has. */
+/** Identifies the file of a URL, without its signature. */
 function fileIdentity(address: string): string {
   const { shown, url } = addressOf(address);
   return JSON.stringify([shown, lastingQuery(url)]);
@@ -97,10 +97,10 @@ function fileIdentity(address: string): string {
 
 function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
   for (const { message } of notices) report(`note: ${message}`);
-  for (const name of unusedCompanions) report(`nothing refers to '${shownText(name)}'`);
+  for (const name of unusedCompanions) report(`no layer refers to '${shownText(name)}'`);
   for (const range of lost) reportLost(range);
   if (lostBytes === 0) return;
   reportUnlisted(lostRanges - lost.length);
   const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
-  report(`${place} is damaged: ${lostBytes} bytes of the disk are lost and are zeros now`);
+  report(`${place} is damaged: ${lostBytes} bytes of the disk were lost and replaced by zeros`);
 }

@@ -1,12 +1,11 @@
-// The command's line on a failure: the package's sentence, and the option that helps.
+// Error messages of the command: the package's sentence, and an option that helps.
 
 import type { PlainError } from '../errors/errors.js';
 
-/** Hand over what an image needs. */
 export const WITH = '--with FILE';
 export const PASSWORD_FILE = '--password-file FILE';
 
-/** The option that helps after an error of a code. */
+/** By code, the option that helps. */
 const OPTIONS: Record<string, string> = {
   'missing-file': WITH,
   'password-needed': PASSWORD_FILE,

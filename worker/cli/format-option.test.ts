@@ -39,7 +39,7 @@ describe('without -O', () => {
         expect.objectContaining({
           kind: 'usage',
           code: 'format-not-made',
-          message: expect.stringContaining('not make .'),
+          message: expect.stringContaining('not write .'),
         }),
       );
     });
@@ -69,7 +69,7 @@ describe('with -O', () => {
     ['disk.raw.gz', 'raw', 'raw', '.raw.gz'],
   ] as const) {
     test(`${asked} to ${output} has a note`, () => {
-      const note = `the output is written as ${format}, as -O says, although its name ends in ${end}`;
+      const note = `the output is ${format}, by -O, although its name ends in ${end}`;
       expect(outputFormat(output, asked)).toEqual({ format, note });
     });
   }

@@ -1,4 +1,4 @@
-// The output's format, as `-O` and the name of the output state it.
+// The output format, by `-O` or the output's extension.
 
 import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
@@ -6,7 +6,7 @@ import { STANDARD_OUTPUT } from './standard-output.js';
 
 const DEFAULT = 'raw';
 
-/** What the end of a name states; the longest comes first. */
+/** Extensions of formats; longer ones first. */
 const EXTENSIONS = [
   ['.tar.gz', 'tar.gz'],
   ['.tgz', 'tar.gz'],
@@ -18,24 +18,23 @@ const EXTENSIONS = [
   ['.bin', 'raw'],
 ] as const;
 
-/** Ends of names that state something that is not made. */
+/** Extensions of formats that Decant does not write. */
 const UNSUPPORTED_EXTENSIONS = [
   ...['.qcow2', '.qcow', '.qed', '.vmdk', '.vhdx', '.vdi', '.ova', '.dmg', '.iso'],
   ...['.tar', '.xz', '.zst', '.bz2', '.lz4', '.zip', '.7z'],
 ];
 
-/** Other names of formats, for `-O`. */
 const ALIASES: Record<string, string> = { vhd: 'vpc' };
 
 export interface FormatOption {
   format: string;
-  /** What is odd about it, as a sentence. */
+  /** A remark about the extension, as a sentence. */
   note?: string;
 }
 
 /**
- * The format of `output`: `asked` for by `-O`, or what its name states, or raw. Fails with `usage` if the name states a format
- * that is not made, and none is asked for.
+ * Returns the format of `output`: `asked` (`-O`), otherwise by its extension, otherwise raw. Fails with `usage` for the extension
+ * of an unsupported format without `-O`.
  */
 export function outputFormat(output: string, asked: string | undefined): FormatOption {
   const name = nameOf(output).toLowerCase();
@@ -48,10 +47,10 @@ export function outputFormat(output: string, asked: string | undefined): FormatO
   const format = ALIASES[asked] ?? asked;
   const end = otherEnd ?? (made === format ? undefined : madeEnd);
   if (end === undefined) return { format };
-  return { format, note: `the output is written as ${format}, as -O says, although its name ends in ${end}` };
+  return { format, note: `the output is ${format}, by -O, although its name ends in ${end}` };
 }
 
-/** The last part of a path or an address; nothing of standard output. */
+/** Returns the last part of a path or URL; for standard output an empty string. */
 function nameOf(output: string): string {
   const last = output.slice(output.lastIndexOf('/') + 1);
   if (output === STANDARD_OUTPUT) return '';
@@ -59,6 +58,6 @@ function nameOf(output: string): string {
 }
 
 function unsupportedExtension(end: string): DecantError {
-  const message = `Decant does not make ${end} files yet; choose another name, or state with -O what is to be made`;
+  const message = `Decant does not write ${end} files yet; choose another extension, or a format with -O`;
   return new DecantError('usage', message, { code: 'format-not-made', fields: { extension: end } });
 }

@@ -131,7 +131,7 @@ describe('text', () => {
 
   test('a size that only the end tells', async () => {
     const { virtualSize: _, ...unknown } = PLAIN;
-    expect(await infoText(unknown, '-')).toContain('virtual size: known at its end only');
+    expect(await infoText(unknown, '-')).toContain('virtual size: unknown until its end is read');
   });
 
   for (const [bytes, size] of [
@@ -187,16 +187,16 @@ describe('text', () => {
       safety: [{ code: 'guessed', fields: {}, message: 'it is read as raw' }],
     };
     expect((await text(info)).slice(3)).toEqual([
-      'Layers, as handed over:',
+      'Layers:',
       '    a (qcow2)',
       `    ${NASTY_SHOWN} (raw, guessed)`,
       'Needed for a conversion:',
       '    the password of a (--password-file FILE)',
       `    ${NASTY_SHOWN}, the backing file of a (--with FILE)`,
-      'Not referred to:',
+      'Unused files:',
       '    c',
       `    ${NASTY_SHOWN}`,
-      'Worth a look before a conversion:',
+      'Warnings:',
       '    it is read as raw',
     ]);
     expect(await text({ layers: info.layers!.slice(0, 1) })).toHaveLength(3);

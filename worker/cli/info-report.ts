@@ -10,14 +10,14 @@ import { STANDARD_INPUT } from './standard-input.js';
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** How many bytes the file takes on its disk; undefined for standard input, pipes and on servers. */
+/** Returns the bytes allocated for the file; undefined for standard input, pipes and URLs. */
 async function diskSize(path: string): Promise<number | undefined> {
   if (path === STANDARD_INPUT || isHttp(path)) return undefined;
   const stats = await stat(path);
   return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
 }
 
-/** A size as QEMU's `size_to_str` formats it: `%0.3g` and the next unit from 1000 on, before it is rounded. */
+/** Formats a size like QEMU's `size_to_str`: `%0.3g`, with the next unit from 1000 on, before rounding. */
 function humanSize(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
   let [value, unit] = [bytes, 0];
@@ -31,16 +31,16 @@ function humanSize(bytes: number): string {
 
 const has = (info: HeaderInfo, feature: string) => info.features.includes(feature);
 
-/** The reference to the layer below, if there is one. */
+/** Returns the reference to the layer below. */
 const below = ({ references }: HeaderInfo): Reference | undefined =>
   references.find(({ role }) => role === 'backing file' || role === 'parent');
 
-/** Whether the image has a file name for it, and not only the ID of the disk. */
+/** Whether the reference has a file name, not only a disk ID. */
 const hasName = ({ name, identity }: Reference): boolean => name !== identity?.id;
 
 const isEmpty = (details: object) => Object.keys(details).length === 0;
 
-/** Nested values as QEMU prints them: a list by its indices, each level indented by four more spaces. */
+/** Formats nested values like QEMU: lists by index, each level indented by four spaces. */
 function lines(value: unknown, depth: number): string[] {
   const pad = ' '.repeat(4 * depth);
   const entries = Array.isArray(value)
@@ -51,7 +51,7 @@ function lines(value: unknown, depth: number): string[] {
   );
 }
 
-/** The path of the backing file relative to the current folder, as QEMU joins it with the path of the image. */
+/** Returns the path of the backing file relative to the current folder, joined with the image's path as QEMU does. */
 function fullBackingName(path: string, backing: string): string {
   const isAbsolute = backing.startsWith('/') || /^[^/]*:/.test(backing);
   return isAbsolute ? backing : path.slice(0, path.lastIndexOf('/') + 1) + backing;
@@ -103,7 +103,7 @@ export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, '0');
 
-/** A date in local time, as QEMU prints it. */
+/** Formats a date in local time, like QEMU. */
 function localDate(seconds: number): string {
   const date = new Date(seconds * 1000);
   const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
@@ -155,7 +155,7 @@ const needLine = (need: Need): string =>
     ? `the password of ${shownText(need.of)} (${PASSWORD_FILE})`
     : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (${WITH})`;
 
-/** The last lines: what QEMU does not print. */
+/** The lines after those of QEMU. */
 function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): string[] {
   const section = (title: string, rows: string[]) =>
     rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];
@@ -163,11 +163,11 @@ function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): stri
     ({ name, format, guessed }) => `${shownText(name)} (${format}${guessed ? ', guessed' : ''})`,
   );
   return [
-    ...section('Layers, as handed over:', chain.length > 1 ? chain : []),
+    ...section('Layers:', chain.length > 1 ? chain : []),
     ...section('Needed for a conversion:', needs.map(needLine)),
-    ...section('Not referred to:', unusedCompanions.map(shownText)),
+    ...section('Unused files:', unusedCompanions.map(shownText)),
     ...section(
-      'Worth a look before a conversion:',
+      'Warnings:',
       safety.map(({ message }) => message),
     ),
   ];
@@ -183,7 +183,7 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
     `image: ${shownText(path)}`,
     `file format: ${info.format}`,
     ...(info.containers.length > 0 ? [`packed in: ${info.containers.map(containerName).join(', ')}`] : []),
-    `virtual size: ${virtualSize === undefined ? 'known at its end only' : `${humanSize(virtualSize)} (${virtualSize} bytes)`}`,
+    `virtual size: ${virtualSize === undefined ? 'unknown until its end is read' : `${humanSize(virtualSize)} (${virtualSize} bytes)`}`,
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     ...(info.encryption ? ['encrypted: yes'] : []),
     ...(info.clusterSize === undefined ? [] : [`cluster_size: ${info.clusterSize}`]),

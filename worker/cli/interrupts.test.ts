@@ -37,7 +37,7 @@ test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself
   vi.advanceTimersByTime(200);
   process.emit(signal);
   // The process is gone before anything else can be said.
-  expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again, before the clean-up was over\n');
+  expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again before the clean-up ended\n');
   expect(write.mock.invocationCallOrder[0]).toBeLessThan(kill.mock.invocationCallOrder[0]!);
   expect(kill).toHaveBeenCalledWith(process.pid, signal);
   // Nobody catches it any more.

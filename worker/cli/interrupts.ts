@@ -1,12 +1,15 @@
-// Signals that end the command.
+// Signals that interrupt the command.
 
 import { report } from './printing.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** One press may arrive twice: from the terminal and from a program that started this one. In milliseconds. */
+/**
+ * Signals within this time count as one, in milliseconds: one Ctrl-C may arrive twice, from the terminal and from a parent
+ * process.
+ */
 const ONE_PRESS = 200;
 
-/** Aborted by the first signal, so that the command can clean up; a second Ctrl-C ends the process at once. */
+/** Returns a signal that the first interrupt aborts, so that the command can clean up; a second one ends the process. */
 export function interrupted(): AbortSignal {
   const interrupt = new AbortController();
   let first: number | undefined;
@@ -15,7 +18,7 @@ export function interrupted(): AbortSignal {
       first ??= performance.now();
       interrupt.abort();
       if (signal === 'SIGHUP' || performance.now() - first < ONE_PRESS) return;
-      report('interrupted again, before the clean-up was over');
+      report('interrupted again before the clean-up ended');
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
     });

@@ -41,12 +41,12 @@ describe('a mistake is one line, and ends with 2', () => {
     ['a hostile value', ['info', `--output=${NASTY}`, 'a'], NASTY_SHOWN],
     ['a hostile number', ['convert', '-m', NASTY, 'a', 'b'], NASTY_SHOWN],
     ['a hostile operand', ['info', 'a', NASTY], NASTY_SHOWN],
-    ['a long operand', ['info', 'a', 'x'.repeat(100_000)], 'one argument too many'],
+    ['a long operand', ['info', 'a', 'x'.repeat(100_000)], 'Unexpected argument'],
     ['a long command', ['x'.repeat(100_000)], 'There is no command'],
     [
       'two uses of standard input',
       ['info', '--header-file', '-', '-'],
-      'Standard input is the image; put the headers into a file',
+      'Standard input is already the image; put the headers into a file',
     ],
   ] satisfies [string, string[], string][]) {
     test(what, async () => {

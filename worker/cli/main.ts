@@ -1,4 +1,4 @@
-// Runs a command. A failure is one line on stderr.
+// Runs a command. An error is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
 import { toDecantError } from '../errors/errors.js';
@@ -24,15 +24,15 @@ import { WaitingLines } from './waiting-lines.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** The output was made, but not all of the disk could be read. */
+/** The output is complete, but ranges of the disk were lost. */
 const EXIT_DAMAGED = 3;
-/** The code by which a shell reports a program that SIGINT has ended. */
+/** A shell's code for a program ended by SIGINT. */
 const EXIT_INTERRUPTED = 130;
 
-/** Runs the command that `argv` asks for. Returns the exit code. */
+/** Runs the command in `argv`. Returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
   const signal = interrupted();
-  // Ignored: a terminal that is gone must not interrupt the cleaning up either.
+  // Ignored: a closed terminal must not interrupt the clean-up.
   process.stderr.on('error', () => {});
   try {
     await requireText(argv);
@@ -46,7 +46,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** Ends the process when standard output fails. A reader that has closed it, such as `head`, is no failure. */
+/** Ends the process when standard output fails; with success if its reader, such as `head`, closed it. */
 function watchPrinting(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -55,7 +55,7 @@ function watchPrinting(): void {
   });
 }
 
-/** Fails with `usage` if the output is a terminal, a file that is read, or what can only be written in order. */
+/** Fails with `usage` if the output is a terminal, an input file, or a pipe by name. */
 async function requireOutput({
   image,
   opening,
@@ -72,13 +72,13 @@ async function requireOutput({
     await requireOtherFiles(output, [image, ...companions, ...secrets]);
   } else {
     await requireFile(output);
-    // Of other images the package finds it out.
+    // The package checks images with a path.
     await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
   }
 }
 
 async function run(command: Command, signal: AbortSignal): Promise<number> {
-  // A conversion prints nothing to standard output, and may write its output there.
+  // A conversion may write its output to standard output, and prints nothing there.
   if (command.name !== 'convert') watchPrinting();
   switch (command.name) {
     case 'help':
@@ -89,7 +89,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       return 0;
   }
   if (command.name === 'convert') await requireOutput(command);
-  // Workers start while the image is opened. A failure is swallowed: the conversion meets it again and reports it.
+  // Starts workers while the image is opened. Ignores errors: the conversion reports them.
   const workers = command.name === 'convert' ? command.workers : undefined;
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
@@ -98,13 +98,13 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   try {
     switch (command.name) {
       case 'info':
-        // Passwords that were given are checked.
+        // Verifies the given passwords.
         if (!image.streamed && command.opening.passwordFiles.length > 0) await image.unlock({ signal });
         for (const line of await (command.json ? infoJson : infoText)(image.info, shownInput(command.image)))
           print(line);
         return 0;
       case 'map':
-        // A streamed image refuses, and says why.
+        // A streamed image has no map: its method fails with the reason.
         return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert':
         return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;

@@ -1,4 +1,4 @@
-// `decant map`, as `qemu-img map` of QEMU 7.2 prints it.
+// `decant map`, with the output of `qemu-img map` in QEMU 7.2.
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
@@ -6,7 +6,7 @@ import type { CommonImage, Extent } from '../public/types.js';
 import { MAX_LISTED, reportLost, reportUnlisted } from './lost-ranges.js';
 import { print } from './printing.js';
 
-/** Prints the map. Returns whether all of the disk can be read. */
+/** Prints the map. Returns whether the whole disk can be read. */
 export async function map(
   image: Pick<CommonImage, 'map'>,
   { json }: { json: boolean },
@@ -54,9 +54,9 @@ const row = (...columns: [string, string, string, string]): string =>
 
 const hex = (value: number): string => (value === 0 ? '0' : `0x${value.toString(16)}`);
 
-/** A table of the data that lies in files as it is. Compressed or encrypted data is an error, as in QEMU. */
+/** Prints a table of data that is stored unchanged in files. Fails on compressed or encrypted data, as QEMU does. */
 async function* mapText(extents: AsyncIterable<Extent>): AsyncGenerator<string> {
-  // Printed with the first extent: a failure before that comes without a table.
+  // Printed with the first extent, so that an error before it has no table.
   let header: string | undefined = row('Offset', 'Length', 'Mapped to', 'File');
   for await (const { start, length, kind, file, offset } of extents) {
     if (header !== undefined) yield header;

@@ -1,16 +1,15 @@
-// Arguments that are FILE or NAME=FILE.
+// Arguments of the form FILE or NAME=FILE.
 
 import { existsSync } from 'node:fs';
 import { localPath } from '../api/node-path.js';
 import { isAddress } from '../errors/secrets.js';
 
-/** A file, and the name that it stands for, if one was given. */
 export interface NamedFile {
   name: string | undefined;
   file: string;
 }
 
-/** Reads FILE or NAME=FILE. Both may contain equals signs: an argument that exists as a file, or is an address, is FILE. */
+/** Parses FILE or NAME=FILE. Both may contain equals signs: an existing file or a URL is FILE. */
 export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
   const { name, file } = split(argument, exists);
   return { name, file: localPath(file) };
@@ -24,7 +23,7 @@ function split(argument: string, exists: (file: string) => boolean): NamedFile {
     const named = splitAt(at);
     if (isFile(named.file)) return named;
   }
-  // No such file: whoever opens it reports that.
+  // No such file: opening it will fail.
   const first = argument.indexOf('=');
   return first < 0 ? { name: undefined, file: argument } : splitAt(first);
 }

@@ -1,4 +1,4 @@
-// Opens an image as the arguments say.
+// Opens an image by the arguments.
 
 import { DecantError } from '../errors/errors.js';
 import type { Waiting } from '../http/http-types.js';
@@ -11,7 +11,6 @@ import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
 
-/** How an image is opened, besides its own options. */
 interface OpenContext {
   workers: number | undefined;
   onWaiting: (waiting: Waiting | undefined) => void;
@@ -26,7 +25,8 @@ export async function openImage(
   const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;
-  if (isInput && isHeaders) throw new DecantError('usage', 'Standard input is the image; put the headers into a file');
+  if (isInput && isHeaders)
+    throw new DecantError('usage', 'Standard input is already the image; put the headers into a file');
   const passwords = await readPasswords(
     passwordFiles,
     isInput ? 'the image' : isHeaders ? 'the headers' : undefined,

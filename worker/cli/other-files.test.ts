@@ -35,7 +35,7 @@ describe('a file that is read', () => {
     test(`${output} for ${read.join(', ') || 'nothing'} is ${refused ? 'refused' : 'no such file'}`, async () => {
       const path = (name: string) => join(folder, name);
       const ended = await requireOtherFiles(path(output), read.map(path)).catch((error: unknown) => error);
-      const message = `'${path(output)}' is '${path(read.at(-1) ?? '')}', which is read; choose another output`;
+      const message = `'${path(output)}' is '${path(read.at(-1) ?? '')}', an input of the command; choose another output`;
       if (refused) expect(ended).toMatchObject({ kind: 'usage', message });
       else expect(ended).toBeUndefined();
     });

@@ -95,10 +95,10 @@ describe('what is refused', () => {
   for (const [options, input, kind, message] of [
     [['top', 'base'], undefined, 'usage', '--password-file is given twice for all layers'],
     [['top.qcow2=top', 'top.qcow2=base'], undefined, 'usage', "--password-file is given twice for 'top.qcow2'"],
-    [['-', 'base.qcow2=-'], undefined, 'usage', 'Standard input holds one password only; put the others into files'],
-    [['-'], 'the image', 'usage', 'Standard input is the image; put the password into a file'],
-    [['a=-'], 'the image', 'usage', 'Standard input is the image; put the password into a file'],
-    [['-'], 'the headers', 'usage', 'Standard input is the headers; put the password into a file'],
+    [['-', 'base.qcow2=-'], undefined, 'usage', 'Standard input can have only one password; put the others into files'],
+    [['-'], 'the image', 'usage', 'Standard input is already the image; put the password into a file'],
+    [['a=-'], 'the image', 'usage', 'Standard input is already the image; put the password into a file'],
+    [['-'], 'the headers', 'usage', 'Standard input is already the headers; put the password into a file'],
     [['top', 'base.qcow2=none'], undefined, 'source', 'Could not read the password from'],
   ] satisfies [string[], string | undefined, string, string][]) {
     test(`${options.join(' ')}${input ? ` where standard input is ${input}` : ''}`, async () => {

@@ -9,22 +9,20 @@ import { namedFile } from './named-file.js';
 import { readSecret } from './secret-file.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
-/** `bytes` without the line end that an editor or `echo` adds. */
+/** Removes the line end that an editor or `echo` adds. */
 function withoutLineEnd(bytes: Buffer): Uint8Array {
   const text = bytes.toString('latin1');
   return bytes.subarray(0, text.replace(/\r?\n$/, '').length);
 }
 
-/** The content of the file without its last line end. Fails with `cancelled` as soon as `signal` is aborted. */
+/** Reads the file without its last line end. Fails with `cancelled` when `signal` is aborted. */
 async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Array> {
   return withoutLineEnd(await readSecret(path, 'the password', signal));
 }
 
 const usage = (message: string) => new DecantError('usage', message);
 
-/**
- * Passwords by the names of layers, with or without their folders. The one under `undefined` is for all other layers.
- */
+/** Passwords by layer names, with or without folders. The one under `undefined` is for all other layers. */
 class LayerPasswords {
   constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
 
@@ -38,7 +36,7 @@ class LayerPasswords {
 
   /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
   check({ layers, needs }: HeaderInfo): void {
-    // Files that are missing may be such layers.
+    // Missing files may be these layers.
     if (needs.some(({ kind }) => kind === 'missing-file')) return;
     const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);
     for (const name of this.byName.keys()) {
@@ -50,13 +48,13 @@ class LayerPasswords {
   }
 }
 
-/** The layer, if one is named, and the file of an argument: FILE or NAME=FILE. */
+/** Parses FILE or NAME=FILE, where NAME is a layer. */
 export const passwordFile = (argument: string) =>
   namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
 
 /**
- * Reads the passwords that `list` names: each is FILE, for all layers, or NAME=FILE, for one. Fails with `usage` where one
- * of them and `input`, if that is given, or two of them are standard input.
+ * Reads passwords from the files in `list`: FILE for all layers, NAME=FILE for one. Fails with `usage` if two of them, or one
+ * and `input`, are standard input.
  */
 export async function readPasswords(
   list: string[],
@@ -74,10 +72,10 @@ export async function readPasswords(
   }
   const fromInput = [...files.values()].filter((file) => file === STANDARD_INPUT).length;
   if (input !== undefined && fromInput > 0) {
-    throw usage(`Standard input is ${input}; put the password into a file`);
+    throw usage(`Standard input is already ${input}; put the password into a file`);
   }
   if (fromInput > 1) {
-    throw usage('Standard input holds one password only; put the others into files');
+    throw usage('Standard input can have only one password; put the others into files');
   }
   const byName = new Map<string | undefined, Uint8Array>();
   for (const [name, file] of files) byName.set(name, await readPassword(file, signal));

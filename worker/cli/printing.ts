@@ -1,9 +1,9 @@
-// Prints lines. Hidden characters are escaped, for people and in JSON alike: no text from an image or a name forges a
-// line or reaches a terminal as an escape sequence.
+// Prints lines. Escapes hidden characters, in JSON too, so that no text from an image or a name can forge a line or send an
+// escape sequence to a terminal.
 
 import { escaped } from '../errors/shown.js';
 
-/** Where something is printed. A disk may go to standard output otherwise, which then is not to be touched. */
+/** Streams in use. Standard output is not among them while a disk is written to it. */
 const streams = new Set<NodeJS.WriteStream>([process.stderr]);
 
 function write(stream: NodeJS.WriteStream, text: string): void {
@@ -14,7 +14,7 @@ function write(stream: NodeJS.WriteStream, text: string): void {
 /** Prints a line to standard output. */
 export const print = (line: string): void => write(process.stdout, `${escaped(line)}\n`);
 
-/** Resolves when everything has been handed to whoever reads it, or will not be. */
+/** Resolves when all output has been written, or cannot be. */
 export async function flushed(): Promise<void> {
   const flushed = (stream: NodeJS.WriteStream) => new Promise<void>((resolve) => stream.write('', () => resolve()));
   await Promise.all([...streams].filter(({ writable }) => writable).map(flushed));

@@ -42,7 +42,7 @@ describe('one report', () => {
     ['an hour less a second', { secondsLeft: 3599 }, '    (50.00/100%)  59:59 left'],
     ['hours', { secondsLeft: 2 * 3600 + 3 * 60 + 4 }, '    (50.00/100%)  2:03:04 left'],
     ['no more retries', network(0, 0), '    (50.00/100%)'],
-    ['retries', network(4.9, 7), '    (50.00/100%)  7 requests made again'],
+    ['retries', network(4.9, 7), '    (50.00/100%)  7 requests retried'],
     [
       'a server that is waited for, which hides the speed',
       { bytesPerSecond: 50e6, secondsLeft: 2, waiting: { host: 'host:8080', status: 502, attempt: 3 } },

@@ -1,10 +1,10 @@
-// A line of progress that overwrites itself, as with `-p` of qemu-img.
+// A progress line that overwrites itself, like qemu-img's `-p`.
 
 import type { WriteStream } from 'node:tty';
 import type { Progress } from '../public/types.js';
 import { waitingText } from './waiting-lines.js';
 
-/** A time as a clock shows it: "1:05", "2:03:04". */
+/** Formats seconds as "1:05" or "2:03:04". */
 function clock(seconds: number): string {
   const whole = Math.ceil(seconds);
   const pad = (value: number) => String(value).padStart(2, '0');
@@ -30,7 +30,7 @@ export class ProgressLine {
       this.#write(`    (${done})  ${waitingText(waiting)}`);
       return;
     }
-    const retries = network?.retries ? `  ${network.retries} requests made again` : '';
+    const retries = network?.retries ? `  ${network.retries} requests retried` : '';
     this.#write(`    (${done})${speed}${left}${retries}`);
   }
 

@@ -1,4 +1,4 @@
-// Images on servers, as the arguments name them.
+// Images on servers.
 
 import { isAddress, shownAddress } from '../errors/secrets.js';
 import { addressOf, isHttp } from '../http/address.js';
@@ -7,7 +7,7 @@ import { httpSource } from '../node.js';
 import type { Input } from '../public/types.node.js';
 
 export class RemoteInputs {
-  /** Where the headers go. */
+  /** The origin that gets the headers. */
   #origin: string | undefined;
 
   constructor(
@@ -15,7 +15,7 @@ export class RemoteInputs {
     private readonly options: AddressOptions,
   ) {}
 
-  /** What `open` takes for the argument. The headers go to the server of the first address only. */
+  /** Returns the argument, or its source with headers if it is a URL with the origin of the first URL. */
   async input(argument: string): Promise<Input> {
     if (!isHttp(argument)) return argument;
     const { origin } = addressOf(argument).url;
@@ -25,5 +25,5 @@ export class RemoteInputs {
   }
 }
 
-/** `argument` as it may be printed: an address without what may be secret. */
+/** Returns `argument` for messages: a URL without its secrets. */
 export const shownInput = (argument: string): string => (isAddress(argument) ? shownAddress(argument) : argument);

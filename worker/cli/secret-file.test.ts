@@ -102,7 +102,7 @@ describe('headers', () => {
   for (const line of ['secret', ': secret', ' a: secret', 'a b: secret', 'é: secret']) {
     test(`'${line}' is refused, without being repeated`, async () => {
       const path = file(`Cookie: c\n${line}\n`);
-      const message = `Line 2 of '${path}' is no NAME: VALUE`;
+      const message = `Line 2 of '${path}' is not NAME: VALUE`;
       await expect(readHeaders(path, never)).rejects.toMatchObject({ kind: 'usage', message });
     });
   }

@@ -1,4 +1,4 @@
-// Files with what others must not see: passwords, tokens. They may be pipes or terminals, too.
+// Reads passwords and tokens from files, pipes or terminals.
 
 import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { fileError } from '../errors/file-error.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
-/** Opens a file, a pipe or a terminal. Does not block on a pipe without a writer, so the wait can be cancelled. */
+/** Opens a file, pipe or terminal. Does not block on a pipe without a writer, so that waiting can be cancelled. */
 async function openStream(path: string): Promise<Readable> {
   const fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -23,7 +23,7 @@ async function openStream(path: string): Promise<Readable> {
   }
 }
 
-/** The content of the file, which is `what`. Fails with `cancelled` as soon as `signal` is aborted. */
+/** Reads the file. Errors call it `what`. Fails with `cancelled` when `signal` is aborted. */
 export async function readSecret(path: string, what: string, signal: AbortSignal): Promise<Buffer> {
   try {
     const stream = path === STANDARD_INPUT ? process.stdin : await openStream(path);

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 
-/** The argument that stands for standard output. */
+/** The argument for standard output. */
 export const STANDARD_OUTPUT = '-';
 
 const STDOUT = 1;
@@ -21,28 +21,28 @@ export function requireNoTerminal(): void {
   }
 }
 
-/** Fails with `usage` if `path` is a pipe, a terminal or the like: standard output alone is written in order. */
+/** Fails with `usage` for a pipe, terminal or the like: only standard output is written sequentially. */
 export async function requireFile(path: string): Promise<void> {
-  // What is not there is made.
+  // A missing file is created.
   const stats = await stat(path).catch(() => undefined);
   if (!stats?.isFIFO() && !stats?.isSocket() && !stats?.isCharacterDevice()) return;
   const advice = 'give - as the output and redirect standard output to it';
   throw new DecantError('usage', `'${path}' is neither a regular file nor a block device; ${advice}`);
 }
 
-/** Standard output as a stream, from its current position on. A slow reader never blocks the process. */
+/** Returns standard output as a stream, from its current position. A slow reader does not block the process. */
 export async function standardOutput(): Promise<WritableStream<Uint8Array>> {
   const stats = await promisify(fstat)(STDOUT);
   const isPipe = stats.isFIFO() || stats.isSocket();
   const stream: Writable = isPipe
     ? new Socket({ fd: STDOUT, readable: false, writable: true })
     : createWriteStream('', { fd: STDOUT });
-  // Ignored: each write reports its own failure.
+  // Ignored: each write reports its error.
   stream.on('error', () => {});
   const settle = (resolve: () => void, reject: (error: Error) => void) => (error?: Error | null) =>
     error ? reject(fileError(error, 'target', 'write to standard output')) : resolve();
   return new WritableStream<Uint8Array>({
-    // The signal comes at once. A method `abort` would be called only after the write under way, which may never end.
+    // The signal aborts at once; a method `abort` would be called only after the pending write, which may never end.
     start: ({ signal }) => signal.addEventListener('abort', () => stream.destroy()),
     write: (bytes) => new Promise((resolve, reject) => stream.write(bytes, settle(resolve, reject))),
     close: () => new Promise((resolve, reject) => stream.end(settle(resolve, reject))),

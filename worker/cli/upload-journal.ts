@@ -1,5 +1,4 @@
-// The journal of an upload, in the user's folder for what programs keep. It is held by this process while it runs, and
-// taken over by a later one.
+// The journal of an upload, in the user's state folder. This process owns it while it runs; a later one takes it over.
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -14,7 +13,7 @@ import type { UploadJournal } from '../upload/upload-types.js';
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** Upper bound on a journal that is read, in bytes: one has 10,000 lines at most. */
+/** The maximum size of a journal, in bytes: it has at most 10,000 lines. */
 const MAX_SIZE = 16 << 20;
 
 /** XDG Base Directory Specification. */
@@ -24,14 +23,14 @@ function stateFolder(): string {
   return local ? join(local, 'decant') : join(homedir(), '.local', 'state', 'decant');
 }
 
-/** Its name tells nothing of the address. */
+/** A digest, so that the name does not reveal the URL. */
 function journalPath(url: string): ResolvedPath {
   const { origin, pathname } = new URL(url);
   const name = createHash('sha256').update(`${origin}${pathname}`).digest('hex').slice(0, 32);
   return { folder: Buffer.from(stateFolder()), name: Buffer.from(name) };
 }
 
-/** The journal of uploads to the object at `url`. Nothing is looked up before it is used. */
+/** Returns the journal of uploads to `url`. Opens no file before its first use. */
 export const uploadJournal = (url: string): UploadJournal => new FileJournal(url);
 
 class FileJournal implements UploadJournal {
@@ -59,7 +58,7 @@ class FileJournal implements UploadJournal {
       await file.appendFile(text);
       await file.datasync();
     } catch (thrown) {
-      // On a full disk for instance: an empty one is useless, and the first failure is the one to report.
+      // Ignored: the first error is reported. An empty journal, as on a full disk, is useless.
       if ((await file.stat()).size === 0) await this.clear().catch(() => {});
       throw thrown;
     }
@@ -73,7 +72,7 @@ class FileJournal implements UploadJournal {
     await unlink(held.path);
   }
 
-  /** What the file at `path` says; undefined where another process was faster, or it is not this user's alone. */
+  /** Reads the file at `path`. `undefined` if another process was faster, or another user could have written it. */
   async #takeOver(path: Buffer, own: Buffer): Promise<string | undefined> {
     try {
       await rename(path, own);

@@ -118,7 +118,7 @@ test.each([
     undefined,
     /: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY$/,
   ],
-  ['with headers', KEYS, headerFile, /^An upload to S3 takes keys, and no headers$/],
+  ['with headers', KEYS, headerFile, /^An upload to S3 takes keys, not headers$/],
 ])('s3 %s is refused', async (_, env, file, sentence) => {
   const work = askedBy({ upload: 's3', headerFile: file?.() }, env as Record<string, string>);
   expect(await failure(work)).toMatch(sentence);

@@ -1,4 +1,4 @@
-// Outputs on servers, as the arguments name them.
+// Outputs on servers.
 
 import { DecantError } from '../errors/errors.js';
 import { environmentFetch } from '../http/proxy-fetch.js';
@@ -6,29 +6,27 @@ import type { Target } from '../public/types.js';
 import { readHeaders } from './header-file.js';
 import { uploadJournal } from './upload-journal.js';
 
-/** What a server of an output speaks. Without a word of it the output is one PUT. */
+/** Values of `--upload`; without it, the output is one PUT. */
 export const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
 export type UploadProtocolName = (typeof UPLOAD_PROTOCOLS)[number];
 
 export interface UploadOutput {
   url: string;
   upload: UploadProtocolName | undefined;
-  /** Holds headers for the server. */
+  /** A file with headers for the server. */
   headerFile: string | undefined;
-  /** The output's format. */
   format: string;
-  /** Whether it is there, and is only written to. */
+  /** Writes in place into an existing page blob. */
   existing: boolean;
 }
 
-/** Whether an output of `format` becomes a page blob. */
 export const isPageBlob = (upload: UploadProtocolName | undefined, format: string): boolean =>
   upload === 'azure' && format === 'vpc';
 
-/** The target for `destination`. Keys come from the environment, by the names that the clouds' own programs have for them. */
-export async function uploadTarget(destination: UploadOutput, signal: AbortSignal): Promise<Target> {
-  const { url, upload, headerFile, format, existing } = destination;
-  // Loaded by those who need it.
+/** Makes the target of an output. Keys come from the environment, by the variables of each cloud's own tools. */
+export async function uploadTarget(output: UploadOutput, signal: AbortSignal): Promise<Target> {
+  const { url, upload, headerFile, format, existing } = output;
+  // Loaded only for uploads.
   const targets = await import('../upload/index.js');
   const headers = await readHeaders(headerFile, signal);
   const fetch = await environmentFetch();
@@ -36,7 +34,7 @@ export async function uploadTarget(destination: UploadOutput, signal: AbortSigna
     case undefined:
       return targets.putTarget(url, { headers, fetch });
     case 's3':
-      if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, and no headers');
+      if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, not headers');
       return targets.s3Target({ url, keys: s3Keys(), fetch, journal: uploadJournal(url) });
     case 'gcs':
       return targets.gcsTarget({ url, headers, fetch });
@@ -66,7 +64,7 @@ function s3Keys() {
   };
 }
 
-/** The address of a blob, with a signature of the environment where it has none. */
+/** Returns the blob's URL, with the signature in the environment if it has none. */
 function withSignature(url: string): URL {
   const address = new URL(url);
   const { AZURE_STORAGE_SAS_TOKEN } = process.env;

@@ -1,12 +1,11 @@
-// Tells which server is waited for.
+// Reports the server that the command waits for.
 
 import type { Waiting } from '../http/http-types.js';
 import { report } from './printing.js';
 
-/** How long before the same is told again, in milliseconds. */
+/** How long until the same line is repeated, in milliseconds. */
 const REPEAT_AFTER = 60_000;
 
-/** What is told of it, for a line. */
 export const waitingText = (waiting: Waiting): string =>
   `waiting for the server: ${reasonOf(waiting)} (${waiting.host})`;
 
@@ -18,7 +17,7 @@ function reasonOf({ status, attempt, completing }: Waiting): string {
 
 export class WaitingLines {
   #last: { key: string; at: number } | undefined;
-  /** Whether something else shows it. */
+  /** Set if the progress line shows it, or with `-q`. */
   isSilenced = false;
 
   readonly report = (waiting: Waiting | undefined): void => {
