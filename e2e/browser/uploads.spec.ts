@@ -152,7 +152,7 @@ test('one PUT over HTTP/1.1 is refused, and nothing of the disk is there', async
   expect(server.objects.size).toBe(0);
 });
 
-test('keys belong in no page', async ({ page }) => {
+test('keys do not belong in a page', async ({ page }) => {
   server = await takeUploads();
   await page.goto('/blank');
   const told = await page.evaluate(async () => {
@@ -164,5 +164,5 @@ test('keys belong in no page', async ({ page }) => {
       return (thrown as Error).message;
     }
   });
-  expect(told).toBe("Keys belong in no page; presign the requests on a server of yours ('sign')");
+  expect(told).toBe("Keys do not belong in a page; presign the requests on your server ('sign')");
 });

@@ -174,7 +174,7 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
   test(`${name}: an output whose size nobody knows`, unless(['s3', 'page blob'].includes(name)), async () => {
     const failed = await failure(convert(RAW, target(), { format: 'raw.gz' }));
     if (name === 'page blob') {
-      expect(failed).toMatch(/A page blob takes an output whose size is known before/);
+      expect(failed).toMatch(/A page blob needs an output of known size/);
       expect(server.asked).toEqual([]);
     } else {
       expect(failed).toBe('nothing failed');
@@ -260,7 +260,7 @@ test('page blob: one that is there is left as it is', { tag: '@full' }, async ()
   const there = Buffer.from('of somebody else');
   server.objects.set(`/azure${PATH.replaceAll(' ', '%20')}`, there);
   expect(await failure(convert(RAW, TARGETS['page blob'].target(), { format: 'vpc' }))).toMatch(
-    /there is a blob of this name already; remove it, or choose another name$/,
+    /a blob with this name exists; remove it, or choose another name$/,
   );
   expect(objectOf(server)).toBe(there);
 });
@@ -416,7 +416,7 @@ test('the command: what the server does not remove is said, with its place and t
   const ended = await command(AWS, '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`);
   expect(ended.status).toBe(1);
   expect(ended.stderr).toMatch(
-    /^decant: Could not upload to '(.*)': the server answered 403 .*; what was uploaded stays at '\1': it could not be removed \(the server answered 403 .*\)\n$/,
+    /^decant: Could not upload to '(.*)': the server answered 403 .*; the upload stays at '\1': it could not be removed \(the server answered 403 .*\)\n$/,
   );
 });
 
@@ -432,7 +432,7 @@ test('an object that nobody may ask for: success that is not confirmed, and a li
   expect(ended).toMatchObject({
     status: 0,
     stderr:
-      'decant: note: The server has taken the upload, and did not confirm that the object is complete: the server answered 403\n',
+      'decant: note: The server accepted the upload, but did not confirm that the object is complete: the server answered 403\n',
   });
   expect(objectOf(server)!.equals(SMALL)).toBe(true);
 });
@@ -442,7 +442,7 @@ test('an upload that the server answers by a page is not done', async ({ folder 
   await serveWith({ answer: ({ method }) => (['PUT', 'HEAD'].includes(method) ? page : undefined) });
   const ended = await command({}, qcow2Of(SMALL, folder), `${server.origin}/put/disk`);
   expect(ended.stderr).toMatch(
-    /the object on the server is not the one that was uploaded; the object may stay at '.*\(a web page was the answer to HEAD\)\n$/,
+    /the object on the server is not the one that was uploaded; the object may stay at '.*\(the response to HEAD was a web page\)\n$/,
   );
   expect(ended.status).toBe(1);
 });

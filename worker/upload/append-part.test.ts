@@ -99,13 +99,13 @@ test.each<[string, Step[], string[], string?]>([
     'not at all where the server has less than was there before',
     [['append', 19]],
     ['append 20: 0123456789'],
-    'Could not upload: the server has 19 bytes, where 20 to 30 were sent',
+    'Could not upload: the server has 19 bytes, but 20 to 30 were sent',
   ],
   [
     'not at all where the server has more than was sent',
     [['append', 31]],
     ['append 20: 0123456789'],
-    'Could not upload: the server has 31 bytes, where 20 to 30 were sent',
+    'Could not upload: the server has 31 bytes, but 20 to 30 were sent',
   ],
   [
     'not at all where the server forgets, after a failure',
@@ -114,13 +114,13 @@ test.each<[string, Step[], string[], string?]>([
       ['end', 0],
     ],
     ['append 20: 0123456789', 'end'],
-    'Could not upload: the server has 0 bytes, where 20 to 30 were sent',
+    'Could not upload: the server has 0 bytes, but 20 to 30 were sent',
   ],
   [
     'not at all where the server states no number',
     [['append', Number.NaN]],
     ['append 20: 0123456789'],
-    'Could not upload: the server has NaN bytes, where 20 to 30 were sent',
+    'Could not upload: the server has NaN bytes, but 20 to 30 were sent',
   ],
 ])('a part arrives %s', async (_, steps, expected, failed = 'nothing failed') => {
   const appended = await append(steps);
@@ -131,7 +131,7 @@ test.each<[string, Step[], string[], string?]>([
 test('a server that takes nothing is asked ever more slowly, until patience ends', async () => {
   const steps = Array.from({ length: 20 }, (_, at): Step => [at % 2 === 0 ? 'append' : 'end', 20]);
   const { failed, asked, requests } = await append(steps);
-  expect(failed).toBe('Could not upload: the server has taken nothing of what was sent');
+  expect(failed).toBe('Could not upload: the server stored none of the bytes that were sent');
   // After 0.25, 0.5, 1 and 2 seconds; 4 more were too late.
   expect(asked.filter((what) => what !== 'end')).toHaveLength(5);
   expect(requests.network.retries).toBe(4);

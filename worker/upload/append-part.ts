@@ -1,4 +1,4 @@
-// Uploads in one order, where the server knows how far it has come: after a failure it is asked.
+// Sequential uploads: after a failure, the server states its offset, and the upload continues there.
 
 import { TransientFailure } from '../http/http-failures.js';
 import type { UploadPart } from './part-cutter.js';
@@ -6,13 +6,13 @@ import { after, type Body } from './request-body.js';
 import type { UploadRequests } from './upload-requests.js';
 
 export interface OffsetProtocol {
-  /** Sends `body` at `offset`, the end of what the server has. Resolves to its new end. */
+  /** Sends `body` at `offset`, where the server's data ends. Resolves to the new end. */
   append(offset: number, body: Body): Promise<number>;
-  /** Where what the server has ends. */
+  /** Resolves to the end of the server's data. */
   end(): Promise<number>;
 }
 
-/** Sends `part`, from wherever the server has come. */
+/** Sends `part`, from the server's offset on after a failure. */
 export async function appendPart(
   requests: UploadRequests,
   part: UploadPart,
@@ -30,13 +30,13 @@ export async function appendPart(
     do {
       const before = at;
       at = checked(await append(at, after(part.body, at - part.offset)), part);
-      if (at === before && at < last) throw new TransientFailure('the server has taken nothing of what was sent');
+      if (at === before && at < last) throw new TransientFailure('the server stored none of the bytes that were sent');
     } while (at < last);
   });
 }
 
-/** Fails where the server has come to a place that is not in `part`: what is missing is gone here. */
+/** Fails if the server's offset is outside `part`: bytes of other parts are no longer available. */
 function checked(end: number, { offset, size }: UploadPart): number {
   if (end >= offset && end <= offset + size) return end;
-  throw new Error(`the server has ${end} bytes, where ${offset} to ${offset + size} were sent`);
+  throw new Error(`the server has ${end} bytes, but ${offset} to ${offset + size} were sent`);
 }

@@ -75,14 +75,14 @@ test.each(
   expect(cloud.asked).toEqual([]);
 });
 
-test.each(KINDS)('%s: a target is good for one conversion, whose object stays', async (kind) => {
+test.each(KINDS)('%s: a target can be used for one conversion, whose object stays', async (kind) => {
   const cloud = cloudOf();
   const target = made(kind, cloud);
   await runClock(upload(target, DISK));
   const count = cloud.asked.length;
   const other = Buffer.alloc(512, 1);
   expect(await runClock(failure(upload(target, other)))).toBe(
-    'The target of an upload is good for one conversion; make another one',
+    'The target of an upload can be used for one conversion only; make another one',
   );
   expect(cloud.asked).toHaveLength(count);
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
@@ -92,7 +92,7 @@ test.each(KINDS)('%s: a target whose conversion has failed is not good for anoth
   const cloud = cloudOf({ fault: (number) => (number === 0 ? 'status 403' : undefined) });
   const target = made(kind, cloud);
   await runClock(failure(upload(target, DISK)));
-  expect(await runClock(failure(upload(target, DISK)))).toMatch(/good for one conversion/);
+  expect(await runClock(failure(upload(target, DISK)))).toMatch(/can be used for one conversion only/);
   expect(cloud.objects.size).toBe(0);
 });
 
@@ -157,9 +157,7 @@ test.each(BEGINNING)('%s: what cannot be removed is said, with its place and the
     expect(thrown).toMatchObject({ kind: 'target', code: 'left-behind', fields: { leftStatus: status } });
     const { message } = thrown as Error;
     expect(message).toMatch(
-      kind === 's3'
-        ? /^what was uploaded stays on the server: /
-        : /^what was uploaded stays at 'https:\/\/cloud\.test\/[^?']*': /,
+      kind === 's3' ? /^the upload stays on the server: / : /^the upload stays at 'https:\/\/cloud\.test\/[^?']*': /,
     );
     expect(message).toContain(`it could not be removed (the server answered ${status}`);
     expect(message).not.toContain('secret');
@@ -171,8 +169,8 @@ test('an upload to S3 with a journal can be resumed', () => {
   expect(s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS, journal }).resumes).toBe(true);
 });
 
-test('keys belong in no page', () => {
-  const message = "Keys belong in no page; presign the requests on a server of yours ('sign')";
+test('keys do not belong in a page', () => {
+  const message = "Keys do not belong in a page; presign the requests on your server ('sign')";
   vi.stubGlobal('process', undefined);
   expect(() => s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS })).toThrow(message);
 });
@@ -192,16 +190,16 @@ test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is no address', (addres
 test.each<[string, () => unknown, string]>([
   ['no options', () => s3Target(undefined as never), "'options' must be an object"],
   ['a sign that is none', () => s3Target({ sign: 'https://secret/' } as never), "'sign' must be a function"],
-  ['no keys', () => s3Target({ url: ORIGIN } as never), "'accessKeyId' of the keys must be a text that is not empty"],
+  ['no keys', () => s3Target({ url: ORIGIN } as never), "'accessKeyId' of the keys must be a non-empty string"],
   [
     'half of the keys',
     () => s3Target({ url: ORIGIN, keys: { accessKeyId: 'a' } } as never),
-    "'secretAccessKey' of the keys must be a text that is not empty",
+    "'secretAccessKey' of the keys must be a non-empty string",
   ],
   [
     'a region that is none',
     () => s3Target({ url: ORIGIN, keys: { ...KEYS, region: 5 } } as never),
-    "'region' of the keys must be a text that is not empty",
+    "'region' of the keys must be a non-empty string",
   ],
   ['no address of S3', () => s3Target({ keys: KEYS } as never), 'The address must be a URL of http or https'],
   ['no address of Google', () => gcsTarget({} as never), 'The address must be a URL of http or https'],

@@ -1,4 +1,4 @@
-// What the targets of this package have in common that upload in ascending order.
+// The common part of uploads in ascending order.
 
 import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
@@ -6,42 +6,41 @@ import type { Md5 } from './md5.js';
 import { PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { UploadRequests } from './upload-requests.js';
 
-/** What a protocol of uploads has to do. */
+/** An upload protocol. */
 export interface UploadProtocol {
   readonly requests: UploadRequests;
-  /** Gets all bytes of a part before the part is sent. */
+  /** Receives all bytes of a part before `part` is called. */
   readonly digest?: Md5;
-  /** Whether it can go on with an upload that was cut off. */
+  /** Whether interrupted uploads can be resumed. */
   readonly resumes?: boolean;
-  /** After `begin`: what the server has of an upload that was cut off. */
+  /** Set by `begin`: the stored parts of a resumed upload. */
   readonly begun?: ResumedUpload | undefined;
-  /** After `begin`: the sizes of parts that grow, because nobody knows how many there will be. */
+  /** Set by `begin` for an output of unknown size: part sizes, which grow. */
   readonly sizeOf?: PartSize | undefined;
-  /** Begins the upload. Returns the size of its parts in bytes. */
+  /** Begins the upload. Resolves to the size of its parts, in bytes. */
   begin(plan: TargetPlan): Promise<number>;
-  /** Sends a part, or begins to. */
+  /** Sends a part. May resolve before the part is stored. */
   part(part: UploadPart): Promise<void>;
   /**
-   * Completes the upload: the object appears, of all parts. Resolves to the reason why the server could not confirm that, or to
-   * `undefined` where it has.
+   * Completes the object from all parts. Resolves to `undefined`, or to the reason why the server did not confirm the object.
    */
   complete(): Promise<string | undefined>;
   /**
-   * Has the server remove the upload, unless a later conversion can go on with it and is to: `true`. Nothing is under way any
-   * more. Fails with `left-behind` where the server does not.
+   * Removes the upload from the server, unless `keep` is set and it can be resumed: then resolves to `true`. Called when no
+   * request is pending. Fails with `left-behind` or `object-completed`.
    */
   abort(keep: boolean): Promise<unknown>;
 }
 
-/** The first `parts` of an upload are there; so many bytes of them were `written`, holes left out. */
+/** The stored `parts`, from the first one on. `written` counts their bytes without holes. */
 export interface ResumedUpload {
   parts: number;
   written: number;
 }
 
 /**
- * The request that begins an upload may finish after a cancel, and then the one that removes it: ten seconds each. A server that
- * is silent takes thirteen of them at most.
+ * In seconds. After a cancel, the request that begins an upload may finish, then the one that removes it: ten seconds each. A
+ * silent server takes at most thirteen.
  */
 export const ABORT_TIMEOUT = 25;
 
@@ -49,7 +48,6 @@ export class UploadTarget implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   #parts: PartCutter | undefined;
-  /** The beginning of the upload. */
   #begun: Promise<number> | undefined;
 
   constructor(private readonly protocol: UploadProtocol) {}
@@ -90,13 +88,13 @@ export class UploadTarget implements Target {
 
   async abort(_reason: Error, keep = false): Promise<boolean> {
     this.protocol.requests.stop();
-    // Its failure is one of `open`.
+    // Ignored: `open` reports it.
     await this.#begun?.catch(() => {});
     return (await this.protocol.abort(keep)) === true;
   }
 }
 
-/** A target that is good for one conversion: a later one that is given it fails, and changes nothing. */
+/** Makes a target fail, without any effect, when it is used again. */
 export class SingleUseTarget implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
@@ -115,7 +113,7 @@ export class SingleUseTarget implements Target {
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it
   async open(plan: TargetPlan): Promise<TargetResumePoint | void> {
     if (this.#state !== 'new') {
-      throw new DecantError('target', 'The target of an upload is good for one conversion; make another one');
+      throw new DecantError('target', 'The target of an upload can be used for one conversion only; make another one');
     }
     this.#state = 'open';
     return this.target.open(plan);
@@ -144,8 +142,8 @@ export class SingleUseTarget implements Target {
   }
 }
 
-/** The end of an upload that the server could not confirm for the reason `unconfirmed`, if there is one. */
+/** Makes the result of `close`. */
 export const endOf = (unconfirmed: string | undefined): TargetEnd => (unconfirmed === undefined ? {} : { unconfirmed });
 
-/** What the far side's limits do not allow. */
+/** Makes the error of an output beyond the limits of the server. */
 export const tooLarge = (why: string): DecantError => new DecantError('target', why);

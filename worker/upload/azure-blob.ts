@@ -1,23 +1,23 @@
-// What both kinds of blobs have in common. Azure Blob Storage REST API.
+// Requests for an Azure blob. Azure Blob Storage REST API.
 
 import { confirm, type ExpectedObject } from './confirmation.js';
 import { toBase64 } from './md5.js';
 import type { Body } from './request-body.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
-/** The version of the API that is spoken. */
+/** The API version. */
 const VERSION = '2021-12-02';
-/** What tells a blob of one upload from others. */
+/** The metadata that identifies an upload. */
 export const UPLOAD_MARK = 'x-ms-meta-decant';
 
 export class AzureBlob {
   constructor(
     readonly requests: UploadRequests,
-    /** Of the blob, perhaps with a signature in its query. */
+    /** May have a signature in its query. */
     private readonly url: URL,
   ) {}
 
-  /** A request for the blob; `query` is added to its own. */
+  /** Makes a request; adds `query` to the query of the URL. */
   call(method: string, query: Record<string, string>, own: Record<string, string>, body?: Body | string): MakeCall {
     const url = new URL(this.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -34,7 +34,7 @@ export class AzureBlob {
     return confirm(this.requests, this.call('HEAD', {}, {}), expected);
   }
 
-  /** The same with bytes, whose MD5 digest the server checks. */
+  /** Makes a PUT of `body`, whose MD5 digest the server checks. */
   callWithDigest(body: Body, md5: Uint8Array, query: Record<string, string>, own: Record<string, string>): MakeCall {
     return this.call('PUT', query, { ...own, 'Content-MD5': toBase64(md5) }, body);
   }

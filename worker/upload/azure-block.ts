@@ -12,17 +12,17 @@ import type { UploadRequests } from './upload-requests.js';
 const AT_ONCE = 4;
 const MAX_BLOCKS = 50_000;
 const SMALLEST = 8 << 20;
-/** One lies in memory while it is on its way. */
+/** Blocks are held in memory while they are sent. */
 const LARGEST = 128 << 20;
-/** Where the size is not known, blocks are twice as large after so many: 4.2 TiB have room. */
+/** For an unknown size, blocks double after this many: 4.2 TiB fit. */
 const DOUBLING = 5_000;
-/** Compressed data may be as much larger than the disk. */
+/** Compressed data may be this much larger than the disk. */
 const OVERHEAD = 1.01;
 
 export class BlockBlob implements UploadProtocol {
   readonly digest = new Md5();
   readonly #flight = new InFlight(AT_ONCE);
-  /** Blocks of somebody else's upload have other names. */
+  /** Distinguishes the blocks from those of other uploads. */
   readonly #idPrefix = crypto.randomUUID();
   readonly #blocks: string[] = [];
   readonly #startedAt = performance.now();
@@ -40,7 +40,7 @@ export class BlockBlob implements UploadProtocol {
   async begin({ outputSize, virtualSize }: TargetPlan): Promise<number> {
     const most = outputSize ?? (virtualSize ?? 0) * OVERHEAD;
     const needed = Math.ceil(most / MAX_BLOCKS / SMALLEST) * SMALLEST;
-    if (needed > LARGEST) throw tooLarge(`A block blob takes at most ${LARGEST * MAX_BLOCKS} bytes here`);
+    if (needed > LARGEST) throw tooLarge(`A block blob can have at most ${LARGEST * MAX_BLOCKS} bytes`);
     const size = Math.max(SMALLEST, needed);
     if (outputSize === undefined)
       this.sizeOf = (number) => Math.min(LARGEST, size * 2 ** Math.floor(number / DOUBLING));
@@ -49,9 +49,10 @@ export class BlockBlob implements UploadProtocol {
 
   async part({ number, offset, size, body }: UploadPart): Promise<void> {
     this.#size = offset + size;
-    // Of an empty output the list is empty.
+    // An empty output has an empty list.
     if (size === 0) return;
-    if (number >= MAX_BLOCKS) throw tooLarge(`A block blob takes at most ${MAX_BLOCKS} blocks: ${offset} bytes here`);
+    if (number >= MAX_BLOCKS)
+      throw tooLarge(`A block blob can have at most ${MAX_BLOCKS} blocks, here ${offset} bytes`);
     const blockid = btoa(`${this.#idPrefix}-${String(number).padStart(5, '0')}`);
     this.#blocks.push(blockid);
     const call = this.blob.callWithDigest(body, await this.digest.take(), { comp: 'block', blockid }, {});
@@ -62,7 +63,7 @@ export class BlockBlob implements UploadProtocol {
 
   async complete(): Promise<string | undefined> {
     await this.#flight.finish();
-    // "Latest" finds them also where an attempt before has listed them, and its answer was lost.
+    // "Latest" also finds blocks that an earlier attempt, whose response was lost, has committed.
     const ids = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
     const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`;
     const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
@@ -73,7 +74,7 @@ export class BlockBlob implements UploadProtocol {
     });
   }
 
-  /** Blocks that no list names are gone after a week. */
+  /** Azure deletes uncommitted blocks after a week. */
   async abort(): Promise<void> {
     if (!this.#completion.mayBeDone) return;
     await requireAbsent(this.requests, this.blob.call('HEAD', {}, {}), { size: this.#size, since: this.#startedAt });

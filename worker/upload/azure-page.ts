@@ -1,4 +1,4 @@
-// An Azure page blob: made with its size, all zeros; then pages at any place. Put Blob, Put Page, Get Page Ranges.
+// An Azure page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges.
 
 import { DecantError } from '../errors/errors.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
@@ -11,15 +11,15 @@ import { BodyBuilder } from './request-body.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 const PAGE = 512;
-/** The most that a request may write, in bytes. */
+/** The limit of a request, in bytes. */
 const MAX_WRITE = 4 << 20;
 const AT_ONCE = 8;
 /** Azure Blob Storage, "Scalability and performance targets". */
 const LARGEST = 8 * 2 ** 40;
 const CONFLICT = 409;
-const NAME_TAKEN = 'there is a blob of this name already; remove it, or choose another name';
+const NAME_TAKEN = 'a blob with this name exists; remove it, or choose another name';
 
-/** What was written without a gap. */
+/** Contiguous written bytes. */
 interface PageRun {
   offset: number;
   gathering: BodyBuilder;
@@ -32,21 +32,21 @@ export class PageBlob implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   readonly #flight = new InFlight(AT_ONCE);
-  /** Metadata of a blob that is being made: one with another mark was left by an upload that was cut off. */
+  /** Metadata of an incomplete blob. A blob with another mark was left by an interrupted upload. */
   readonly #mark = crypto.randomUUID();
-  /** Pages are written to a blob with this sequence number only: an upload that takes the name over has another one. */
+  /** Pages are written only to a blob with this number. An upload that takes over the name sets another one. */
   readonly #sequence = String(Math.floor(Math.random() * Number.MAX_SAFE_INTEGER));
-  /** Whether the blob is ours to remove: perhaps, where the answer to the request that makes it is not known. */
+  /** Whether this upload created the blob; 'perhaps' while the response to its creation is unknown. */
   #isOurs: boolean | 'perhaps' = false;
   #isUnmarked = false;
-  /** Whether the blob has nothing but zeros where nothing was written. */
+  /** Whether unwritten ranges of the blob are zeros. */
   #isBlank = true;
   #opening: Promise<void> | undefined;
   #size = 0;
-  /** What was written last and is not sent yet. */
+  /** Written and not sent yet. */
   #run = emptyRun();
 
-  /** `existing` says that the blob is there, and is only written to. */
+  /** With `existing`, the blob is neither created nor removed. */
   constructor(
     private readonly blob: AzureBlob,
     private readonly existing = false,
@@ -58,11 +58,10 @@ export class PageBlob implements Target {
 
   async open({ outputSize }: TargetPlan): Promise<void> {
     if (outputSize === undefined || outputSize % PAGE !== 0) {
-      const which =
-        "whose size is known before and is a whole number of 512 bytes, as a fixed VHD ('vpc') or a raw disk";
-      throw new DecantError('target', `A page blob takes an output ${which}; choose another format, or a block blob`);
+      const which = "of known size, a multiple of 512 bytes, such as a fixed VHD ('vpc') or a raw disk";
+      throw new DecantError('target', `A page blob needs an output ${which}; choose another format, or a block blob`);
     }
-    if (outputSize > LARGEST) throw tooLarge(`A page blob has at most ${LARGEST} bytes, not ${outputSize}`);
+    if (outputSize > LARGEST) throw tooLarge(`A page blob can have at most ${LARGEST} bytes, not ${outputSize}`);
     this.#size = outputSize;
     this.#opening = this.existing ? this.#openExisting() : this.#create();
     await this.#opening;
@@ -73,7 +72,7 @@ export class PageBlob implements Target {
       await this.#add(offset + at, bytes.subarray(at, at + MAX_WRITE));
   }
 
-  /** Sent only where something may have been written before. */
+  /** Clears the range, unless the blob is blank. */
   async hole(offset: number, length: number): Promise<void> {
     if (this.#isBlank) return;
     const clear = this.blob.call('PUT', { comp: 'page' }, this.#headers('clear', offset, length));
@@ -90,13 +89,13 @@ export class PageBlob implements Target {
 
   async abort(): Promise<void> {
     this.#requests.stop();
-    // Its failure is one of `open`.
+    // Ignored: `open` reports it.
     await this.#opening?.catch(() => {});
     if (this.#isOurs !== false && (await this.#isStillThere()))
       await this.#requests.remove(this.blob.call('DELETE', {}, {}));
   }
 
-  /** Whether the blob that was made is there, as far as the server answers. Fails with `left-behind` where it may have been made. */
+  /** Whether the created blob still exists; `true` if unknown. Fails with `left-behind` if its creation is unknown, too. */
   async #isStillThere(): Promise<boolean> {
     try {
       const answer = await this.#requests.sendAfterStop(this.blob.call('HEAD', {}, {}), [200, 404]);
@@ -107,11 +106,11 @@ export class PageBlob implements Target {
     }
   }
 
-  /** Whether the blob of `answer` is the one that was made: another upload may have taken the name over. */
+  /** Whether the response is of this upload's blob: another upload may have taken over the name. */
   #isThisUpload({ headers }: UploadResponse): boolean {
     const sequence = headers.get('x-ms-blob-sequence-number');
     if (sequence !== null) return sequence === this.#sequence;
-    // A page may not see it.
+    // CORS may hide it.
     const mark = headers.get(UPLOAD_MARK);
     return mark === null ? this.#isUnmarked : mark === this.#mark;
   }
@@ -120,7 +119,7 @@ export class PageBlob implements Target {
     return this.blob.requests;
   }
 
-  /** Makes the blob, if there is none: one that is there would be emptied at once. */
+  /** Creates the blob, only if none exists: an existing one would be emptied at once. */
   async #create(): Promise<void> {
     await this.#requests.survivingStop(async (once) => {
       this.#isOurs = 'perhaps';
@@ -130,11 +129,11 @@ export class PageBlob implements Target {
     });
   }
 
-  /** Replaces a blob that an upload was making when it was cut off. */
+  /** Replaces the incomplete blob of an interrupted upload. */
   async #takeOver(once: UploadRequests['once']): Promise<void> {
     const { headers } = await once(this.blob.call('HEAD', {}, {}), [200]);
     const [mark, etag] = [headers.get(UPLOAD_MARK), headers.get('ETag')];
-    // An attempt before may have made it, and its answer was lost.
+    // Created by an earlier attempt whose response was lost.
     if (mark === this.#mark) return;
     if (!mark || etag === null) {
       this.#isOurs = false;
@@ -157,11 +156,11 @@ export class PageBlob implements Target {
     );
   }
 
-  /** Sends the end of the output, with the footer of a VHD: last, so that nothing else is a whole VHD. */
+  /** Sends the end of the output last: without its footer, an incomplete VHD is invalid. */
   async #finish(last: MakeCall | undefined): Promise<string | undefined> {
     const once = this.#requests.once.bind(this.#requests);
     const etags = [];
-    // From now on the blob is never replaced.
+    // Without its mark, no later upload replaces the blob.
     this.#isUnmarked = true;
     if (!this.existing)
       etags.push((await once(this.blob.call('PUT', { comp: 'metadata' }, {}), [200])).headers.get('ETag'));
@@ -171,19 +170,19 @@ export class PageBlob implements Target {
     return this.blob.confirm({ size: this.#size, isRight, ...(etag === undefined ? {} : { etag }) });
   }
 
-  /** Looks at the blob that is there. */
+  /** Checks the existing blob. */
   async #openExisting(): Promise<void> {
     const look = await this.#requests.look(this.blob.call('HEAD', {}, {}));
     if (look === 'missing') throw this.#requests.failed('there is no blob at this address', { code: 'blob-missing' });
     if ('headers' in look && hasSize(look.headers, this.#size) === false) {
       const fields = { found: Number(look.headers.get('Content-Length')), size: this.#size };
-      const sentence = `the blob has ${fields.found} bytes, and the output ${fields.size}`;
+      const sentence = `the blob has ${fields.found} bytes, but the output has ${fields.size}`;
       throw this.#requests.failed(sentence, { code: 'size-differs', fields });
     }
     this.#isBlank = await this.#hasNoPages();
   }
 
-  /** Whether nothing was written to the blob yet; `false` where the server does not say. */
+  /** Whether nothing has been written to the blob; `false` if the server does not say. */
   async #hasNoPages(): Promise<boolean> {
     const call = this.blob.call('GET', { comp: 'pagelist', maxresults: '1' }, {});
     const { status, text } = await this.#requests.send(call, [200, 400, 401, 403, 404, 405, 501]);
@@ -198,7 +197,7 @@ export class PageBlob implements Target {
     await this.#run.digest.add(bytes);
   }
 
-  /** Sends the run that has gathered. */
+  /** Sends the current run. */
   async #send(): Promise<void> {
     const page = await this.#takePage();
     if (!page) return;
@@ -207,7 +206,7 @@ export class PageBlob implements Target {
     });
   }
 
-  /** The request for the run that has gathered, if there is one. */
+  /** Takes the current run, and returns its request; `undefined` if it is empty. */
   async #takePage(): Promise<MakeCall | undefined> {
     const { offset, gathering, digest } = this.#run;
     const { length } = gathering;

@@ -109,7 +109,7 @@ test('page blob: one that is there is left as it is', async () => {
   const there = Buffer.from('of somebody else');
   cloud.objects.set(PATH, there);
   expect(await uploading(cloud, 'page blob')).toMatch(
-    /: there is a blob of this name already; remove it, or choose another name$/,
+    /: a blob with this name exists; remove it, or choose another name$/,
   );
   expect(objectIn(cloud)).toBe(there);
   expect(cloud.asked.map(({ method }) => method)).toEqual(['PUT', 'HEAD']);
@@ -167,7 +167,7 @@ test.each([
   expect(thrown).toMatchObject({
     code: 'left-behind',
     message: expect.stringMatching(
-      `^what was uploaded ${stays} at 'https://cloud.test[^']*': it could not be removed \\(no answer came within 3 seconds\\)$`,
+      `^the upload ${stays} at 'https://cloud.test[^']*': it could not be removed \\(no answer came within 3 seconds\\)$`,
     ),
   });
   await opening;
@@ -175,7 +175,7 @@ test.each([
 
 test.each([
   ['made', 1, true, 'nothing failed'],
-  ['perhaps made', 0, false, /^what was uploaded may stay at .*\(the server answered 403/],
+  ['perhaps made', 0, false, /^the upload may stay at .*\(the server answered 403/],
 ] as const)('page blob: a cancel of one that is %s, where HEAD is refused', async (_, lostFrom, isRemoved, expected) => {
   let isCancelled = false;
   const cloud = cloudOf({
@@ -201,7 +201,7 @@ test('page blob: one that was completed is never taken over', async () => {
   );
   expect(failed).toMatchObject({
     code: 'blob-exists',
-    message: expect.stringContaining('there is a blob of this name'),
+    message: expect.stringContaining('a blob with this name exists'),
   });
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
@@ -246,7 +246,7 @@ test('existing page blob: a failure leaves it there', async () => {
 });
 
 test.each([
-  ['of another size', DISK.length + 512, 'size-differs', /the blob has 17408 bytes, and the output 16896$/],
+  ['of another size', DISK.length + 512, 'size-differs', /the blob has 17408 bytes, but the output has 16896$/],
   ['that is not there', undefined, 'blob-missing', /there is no blob at this address$/],
 ])('existing page blob: one %s is refused before anything is sent', async (_, size, code, sentence) => {
   const cloud = cloudOf();
@@ -256,13 +256,9 @@ test.each([
 });
 
 test.each([
-  [
-    'of unknown size',
-    undefined,
-    /^A page blob takes an output whose size is known before and is a whole number of 512 bytes/,
-  ],
-  ['that is no whole number of pages', 513, /^A page blob takes an output whose size/],
-  ['of more than 8 TiB', 8 * TIB + 512, /^A page blob has at most 8796093022208 bytes, not 8796093022720$/],
+  ['of unknown size', undefined, /^A page blob needs an output of known size, a multiple of 512 bytes/],
+  ['that is no whole number of pages', 513, /^A page blob needs an output of known size/],
+  ['of more than 8 TiB', 8 * TIB + 512, /^A page blob can have at most 8796093022208 bytes, not 8796093022720$/],
 ])('page blob: an output %s is refused before the first request', async (_, outputSize, sentence) => {
   const cloud = cloudOf();
   const plan = { ascending: true, ...(outputSize === undefined ? {} : { outputSize }) };
@@ -329,12 +325,12 @@ test('block blob: where nobody knows the size, blocks grow, and 4 TiB have room 
   const all = Array.from({ length: 50_000 }, (_, number) => sizeOf(number)).reduce((sum, size) => sum + size, 0);
   expect(all).toBeGreaterThan(4 * TIB);
   const part = { number: 50_000, offset: 7, size: 1, body: new Uint8Array(1), isLast: true, written: 0 };
-  expect(await failure(protocol.part(part))).toBe('A block blob takes at most 50000 blocks: 7 bytes here');
+  expect(await failure(protocol.part(part))).toBe('A block blob can have at most 50000 blocks, here 7 bytes');
 });
 
 test('block blob: an output that has no room is refused', async () => {
   const cloud = cloudOf();
   const plan = { ascending: true, outputSize: 128 * MIB * 50_000 + 1 };
-  expect(await uploading(cloud, 'block blob', DISK, plan)).toBe('A block blob takes at most 6710886400000 bytes here');
+  expect(await uploading(cloud, 'block blob', DISK, plan)).toBe('A block blob can have at most 6710886400000 bytes');
   expect(cloud.asked).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Checksums that S3 states of a part in a header, where its ETag is no digest. Amazon S3 User Guide, "Checking object
+// Checks a part against checksums in S3's response, if its ETag is not a digest. Amazon S3 User Guide, "Checking object
 // integrity": base64 of the big-endian value.
 
 import { toBase64 } from './md5.js';
@@ -19,7 +19,7 @@ const DIGESTS: Record<string, ChecksumFunction> = {
   ...Object.fromEntries(Object.entries(SHAS).map(([name, sha]) => [name, (body) => shaOf(body, sha)])),
 };
 
-/** Whether `body` is what the `headers` of their answer state; `undefined` where they state nothing that is known here. */
+/** Whether `body` matches the checksum in `headers`; `undefined` if they have none of a known kind. */
 export async function matchesChecksum(headers: Headers, body: Body): Promise<boolean | undefined> {
   for (const [name, digestOf] of Object.entries(DIGESTS)) {
     const stated = headers.get(`x-amz-checksum-${name}`);
@@ -29,7 +29,7 @@ export async function matchesChecksum(headers: Headers, body: Body): Promise<boo
   return undefined;
 }
 
-/** `undefined` in a page without a secure context. */
+/** `undefined` in an insecure context, which has no `crypto.subtle`. */
 async function shaOf(body: Body, name: string): Promise<Uint8Array | undefined> {
   const bytes = body instanceof Blob ? await body.arrayBuffer() : body;
   const digest = await globalThis.crypto.subtle?.digest(name, bytes);
@@ -45,7 +45,7 @@ async function crcOf(body: Body, polynomialHigh: number, polynomialLow: number, 
       low = ((low >>> 8) | (high << 24)) ^ table[entry]!;
       high = (high >>> 8) ^ table[entry + 1]!;
     }
-    // Others get their turn.
+    // Yields to the event loop.
     await new Promise((next) => setTimeout(next));
   }
   const view = new DataView(new ArrayBuffer(8));
@@ -54,7 +54,7 @@ async function crcOf(body: Body, polynomialHigh: number, polynomialLow: number, 
   return new Uint8Array(view.buffer, 8 - size);
 }
 
-/** The low and the high half of each byte's entry. A CRC of 32 bits lies in the low one. */
+/** Makes a table with the low and high half of each byte's entry. A 32-bit CRC uses the low half. */
 function tableOf(polynomialHigh: number, polynomialLow: number): Int32Array {
   const table = new Int32Array(512);
   for (let byte = 0; byte < 256; byte += 1) {

@@ -83,7 +83,7 @@ test.each(KINDS)('%s: a silent cloud is given up after the time that its patienc
   const cloud = cloudOf({ fault: () => 'silent' });
   const before = performance.now();
   const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), DISK)));
-  if (kind === 'put') expect(failed).toMatch(/: nothing has happened for 20 seconds$/);
+  if (kind === 'put') expect(failed).toMatch(/: no progress for 20 seconds$/);
   else expect(failed).toMatch(/: no answer came within [23] seconds$/);
   // A place that has never answered is asked three times; four blocks are under way at once. What may be there all the same
   // is asked for, once more.

@@ -66,19 +66,21 @@ test.each([302, 303, 307])('a chunk that is redirected by %i goes nowhere else',
     answer: (asked) =>
       isChunk(asked) && isLast(asked) ? { status, headers: { Location: 'https://elsewhere.test/login' } } : undefined,
   });
-  expect(await work).toContain('the server redirects elsewhere');
+  expect(await work).toContain('the server redirects');
   expect(cloud.objects.size).toBe(0);
   expect(cloud.begun.size).toBe(0);
 });
 
 test('an upload that the server calls complete before it is', async () => {
   const answer = (asked: Asked) => (isChunk(asked) ? { status: 200 } : undefined);
-  expect(await failing({ answer })).toContain('the server says that the upload is complete before it is');
+  expect(await failing({ answer })).toContain('the server calls the upload complete too early');
 });
 
 test('a server that never says how much it has is asked three times', async () => {
   const { cloud, work } = uploading({ answer: (asked) => (isChunk(asked) ? { status: 308 } : undefined) });
-  expect(await work).toContain(`the server does not say how much it has: its answer (308) has no Range; ${OTHERS}`);
+  expect(await work).toContain(
+    `the server does not state how much it has received: its response (308) has no Range; ${OTHERS}`,
+  );
   expect(cloud.asked.filter(isChunk)).toHaveLength(5);
 });
 
@@ -96,8 +98,8 @@ test('a server that says once nothing of what it has is asked again', async () =
 });
 
 test.each([
-  ['less than it had', 'bytes=0-99', /the server has 100 bytes, where 4096 to 8192 were sent$/],
-  ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, where 4096 to 8192 were sent$/],
+  ['less than it had', 'bytes=0-99', /the server has 100 bytes, but 4096 to 8192 were sent$/],
+  ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, but 4096 to 8192 were sent$/],
   ['no number', 'bytes=0-', /the server has NaN bytes/],
 ])('a server that has %s', async (_, range, sentence) => {
   const answer = ({ headers }: Asked) =>
@@ -119,8 +121,8 @@ test.each<[string, string, Record<string, string>, boolean]>([
 });
 
 test.each<[string, string, Record<string, string>, string]>([
-  ['says nothing, and neither does the session', '', {}, 'the server has completed the upload, and has no object'],
-  ['is a page', '<html>', {}, 'the answer that calls the upload complete is not from the server'],
+  ['says nothing, and neither does the session', '', {}, 'the server completed the upload, but has no object'],
+  ['is a page', '<html>', {}, 'the response that calls the upload complete is not from Google'],
 ])('an answer to the last chunk that %s: not done', async (_, body, headers, sentence) => {
   const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);
   const { cloud, work } = uploading({ answer });
@@ -147,19 +149,19 @@ test('a captive portal answers the last chunk once: the session is asked, and th
 test('a session that has all bytes and does not complete is asked until patience ends', async () => {
   const answer = (asked: Asked) =>
     isLast(asked) ? { status: 308, headers: { Range: `bytes=0-${DISK.length - 1}` } } : undefined;
-  expect(await failing({ answer })).toContain('the server has all bytes, and has not completed the upload');
+  expect(await failing({ answer })).toContain('the server has all bytes, but has not completed the upload');
 });
 
 test('an answer without the address of the session', async () => {
   const answer = ({ method }: Asked) => (method === 'POST' ? { status: 201 } : undefined);
   expect(await failing({ answer })).toContain(
-    `does not say where the upload is: its answer (201) has no Location; ${OTHERS}`,
+    `does not state the URL of the upload: its response (201) has no Location; ${OTHERS}`,
   );
 });
 
 test('a disk that is larger than an object may be is refused before the first request', async () => {
   const { cloud, work } = uploading({}, DISK, { ...planOf(DISK), outputSize: 5 * 2 ** 40 + 1 });
-  expect(await work).toBe('An object has at most 5497558138880 bytes, not 5497558138881');
+  expect(await work).toBe('An object can have at most 5497558138880 bytes, not 5497558138881');
   expect(cloud.asked).toEqual([]);
 });
 

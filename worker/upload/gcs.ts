@@ -13,38 +13,38 @@ import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
 import type { MakeCall, UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
-/** A multiple of 256 KiB, as the protocol wants it. */
+/** The protocol requires a multiple of 256 KiB. */
 const CHUNK = 16 << 20;
 /** Cloud Storage documentation, "Quotas and limits". */
 const LARGEST = 5 * 2 ** 40;
-/** How often an answer may say nothing of what was sent: it has nothing of it, or the page does not see what it says. */
+/** How many responses may lack Range: the server has received nothing, or CORS hides it. */
 const MAX_WITHOUT_RANGE = 3;
 const INCOMPLETE = 308;
 const COMPLETE = [200, 201];
-/** Google's answer to DELETE. */
+/** Google's response to DELETE. */
 const CANCELLED = 499;
 
 export class Gcs implements UploadProtocol {
   readonly #flight = new InFlight(1);
   readonly digest = new Md5();
-  /** Of all that was sent. */
+  /** Of the whole object. */
   #md5: Promise<Uint8Array> | undefined;
   #size = 0;
   #withoutRange = 0;
   readonly #since = performance.now();
   readonly #completing = new CompletionTracker();
-  /** Why the object could not be confirmed, if it could not. */
+  /** Why the object could not be confirmed. */
   #unconfirmed: string | undefined;
 
   constructor(
     readonly requests: UploadRequests,
-    /** Where the session is begun. */
+    /** Where to start a session. */
     private readonly url: URL | undefined,
     private session: URL | undefined,
   ) {}
 
   async begin({ outputSize = 0 }: TargetPlan): Promise<number> {
-    if (outputSize > LARGEST) throw tooLarge(`An object has at most ${LARGEST} bytes, not ${outputSize}`);
+    if (outputSize > LARGEST) throw tooLarge(`An object can have at most ${LARGEST} bytes, not ${outputSize}`);
     this.session ??= await this.#startSession(this.url!);
     return CHUNK;
   }
@@ -67,7 +67,7 @@ export class Gcs implements UploadProtocol {
 
   async abort(): Promise<void> {
     if (!this.session) return;
-    // First: a session that is over is unknown.
+    // Before DELETE, after which the session is unknown.
     const isDone = this.#completing.mayBeDone ? await this.#isDone() : false;
     if (isDone) throw this.requests.completedBefore();
     const { status } = await this.requests.remove(() => this.#call('DELETE', {}));
@@ -75,7 +75,7 @@ export class Gcs implements UploadProtocol {
     if (this.#completing.mayBeDone && !isSure) await this.#requireAbsent();
   }
 
-  /** Asks the session, after `stop`, whether it has made the object; `undefined` where it does not say. */
+  /** Asks the session, after `stop`, whether it has completed the object; `undefined` if it does not say. */
   async #isDone(): Promise<boolean | undefined> {
     const ask = async () => ({ ...(await this.#call('PUT', contentRange(`*/${this.#size}`))), sees308: true });
     try {
@@ -93,7 +93,7 @@ export class Gcs implements UploadProtocol {
     await requireAbsent(this.requests, head, { size: this.#size, since: this.#since });
   }
 
-  /** The request for the object, where its address is known. */
+  /** The HEAD request for the object, if its URL is known. */
   #head(): MakeCall | undefined {
     const { url } = this;
     if (!url || isJsonApi(url)) return undefined;
@@ -101,13 +101,13 @@ export class Gcs implements UploadProtocol {
   }
 
   async #startSession(url: URL): Promise<URL> {
-    // The interface for JSON says it in the query, the one for XML in a header.
+    // The JSON API has it in the query, the XML API in a header.
     const kind: Record<string, string> = isJsonApi(url) ? {} : { 'x-goog-resumable': 'start' };
     const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
     const { status, headers } = await this.requests.begin(call, COMPLETE);
     const session = headers.get('Location');
     if (session !== null) return this.requests.continuation(url, session);
-    throw this.requests.failed(`the server does not say where the upload is: ${lacksHeader(status, 'Location')}`);
+    throw this.requests.failed(`the server does not state the URL of the upload: ${lacksHeader(status, 'Location')}`);
   }
 
   async #append(offset: number, body: Body, total: string): Promise<number> {
@@ -127,46 +127,45 @@ export class Gcs implements UploadProtocol {
     return this.requests.once(call, [...COMPLETE, INCOMPLETE]);
   }
 
-  /** The caller's token is for beginning: it would expire before the session does. */
+  /** Without the caller's headers: a token would expire before the session, which needs none. */
   async #call(method: string, own: Record<string, string>): Promise<UploadCall> {
     const url = this.session!;
     return { method, url, headers: { ...(await this.requests.headers(url, {})), ...own } };
   }
 
   /**
-   * How far the server has come by its answer to a request that has sent all up to `sent`, of `total`. `isAsked` says that the
-   * request has sent nothing and only asked.
+   * Returns the offset up to which the server has the output, by its response to a request with bytes up to `sent` of `total`.
+   * `isAsked` means that the request only asked for the offset.
    */
   async #endOf(answer: UploadResponse, total: string, sent: number, isAsked = false): Promise<number> {
     if (answer.status !== INCOMPLETE) {
-      // The session knows more than whoever has answered by a page.
-      if (!isFromGoogle(answer))
-        throw new Unfinished('the answer that calls the upload complete is not from the server');
-      if (total === '*') throw new Error('the server says that the upload is complete before it is');
+      // A gateway may have sent a page: the session knows better.
+      if (!isFromGoogle(answer)) throw new Unfinished('the response that calls the upload complete is not from Google');
+      if (total === '*') throw new Error('the server calls the upload complete too early');
       return this.#completed(answer, total, isAsked);
     }
     const range = answer.headers.get('Range');
     const end = range === null ? 0 : Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
-    if (String(end) === total) throw new Unfinished('the server has all bytes, and has not completed the upload');
+    if (String(end) === total) throw new Unfinished('the server has all bytes, but has not completed the upload');
     if (range !== null) {
       this.#withoutRange = 0;
       return end;
     }
-    // A server that has nothing says nothing.
+    // Without any bytes, the server sends no Range.
     if (sent > 0) this.#withoutRange += 1;
     if (sent > CHUNK || this.#withoutRange >= MAX_WITHOUT_RANGE)
-      throw new Error(`the server does not say how much it has: ${lacksHeader(INCOMPLETE, 'Range')}`);
+      throw new Error(`the server does not state how much it has received: ${lacksHeader(INCOMPLETE, 'Range')}`);
     return 0;
   }
 
-  /** Asks the session how far the server has come. */
+  /** Asks the session for the offset. */
   async #askOffset(total: string): Promise<number> {
     return this.#endOf(await this.#put(`*/${total}`), total, 0, true);
   }
 
   /**
-   * Makes sure that an answer which calls the upload complete is the server's own: it states the object, or the session says the
-   * same when it is asked. Resolves to the end of the object.
+   * Verifies a response that calls the upload complete: it describes the object, or the session confirms it when asked. Resolves
+   * to the end of the object.
    */
   async #completed(answer: UploadResponse, total: string, isAsked: boolean): Promise<number> {
     const isRight = await this.#isUploaded(answer);
@@ -177,14 +176,14 @@ export class Gcs implements UploadProtocol {
     return this.#size;
   }
 
-  /** Looks at the object, where its address is known. */
+  /** Confirms the object by HEAD, if its URL is known. */
   async #confirmObject(): Promise<string | undefined> {
     const head = this.#head();
-    if (!head) return unconfirmed("the server's answer states neither size nor digest");
+    if (!head) return unconfirmed('the response of the server states neither size nor digest');
     return confirm(this.requests, head, { size: this.#size, since: this.#since });
   }
 
-  /** Whether the object is what was sent; `undefined` where the answer does not say. */
+  /** Whether the response describes what was sent; `undefined` if it has neither size nor digest. */
   async #isUploaded({ headers, text }: UploadResponse): Promise<boolean | undefined> {
     const size = /"size":\s*"(\d+)"/.exec(text)?.[1] ?? headers.get('x-goog-stored-content-length') ?? undefined;
     const digest =
@@ -196,11 +195,9 @@ export class Gcs implements UploadProtocol {
   }
 }
 
-/** The header that says which bytes come. */
 const contentRange = (range: string): Record<string, string> => ({ 'Content-Range': `bytes ${range}` });
 
-/** Whether an answer that calls the upload complete is Google's own: JSON, or empty. */
+/** Whether the body is one of Google: JSON, or empty. */
 const isFromGoogle = ({ text }: UploadResponse): boolean => /^\s*(\{|$)/.test(text);
 
-/** Whether the address is that of the interface for JSON. */
 const isJsonApi = (url: URL): boolean => url.searchParams.has('uploadType');

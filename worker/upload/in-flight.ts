@@ -1,13 +1,12 @@
-// Requests under way at once.
+// Bounds the requests in flight.
 
 export class InFlight {
   readonly #underWay = new Set<Promise<void>>();
   #failure: { thrown: unknown } | undefined;
 
-  /** At most `most` at once. */
   constructor(public most: number) {}
 
-  /** Begins `work` once there is room for it. Fails as what has failed before, and begins nothing then. */
+  /** Starts `work` when fewer than `most` are in flight. Fails, without starting it, once earlier work has failed. */
   async start(work: () => Promise<void>): Promise<void> {
     while (this.#underWay.size >= this.most) await Promise.race(this.#underWay);
     this.#check();
@@ -19,7 +18,7 @@ export class InFlight {
     this.#underWay.add(running);
   }
 
-  /** Resolves when all that was begun has succeeded. */
+  /** Resolves when all work has succeeded. */
   async finish(): Promise<void> {
     await Promise.all(this.#underWay);
     this.#check();

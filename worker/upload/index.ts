@@ -1,4 +1,4 @@
-// Targets that upload: for `Image.convert`. Nothing happens at import.
+// decant/upload: targets for `Image.convert`. Importing it has no side effects.
 
 import { DecantError } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
@@ -27,13 +27,13 @@ export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint }
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './upload-types.js';
 
-/** Fails with `usage` where `options` of `call` are not what their type says. */
+/** Fails with `usage` unless `options` of `call` match their type. */
 function check(call: string, options: UploadOptions, names: readonly string[]): void {
   checkHttpOptions(options);
   checkNames(call, options, names);
 }
 
-/** The place at `url`, and the requests to it. */
+/** Parses `url`, and makes the requests to it. */
 function place(url: string | URL, options: UploadOptions): { url: URL; requests: UploadRequests } {
   const address = addressOf(url);
   return { url: address.url, requests: new UploadRequests(address, options) };
@@ -42,10 +42,9 @@ function place(url: string | URL, options: UploadOptions): { url: URL; requests:
 const upload = (protocol: UploadProtocol): Target => new SingleUseTarget(new UploadTarget(protocol));
 
 /**
- * An object of S3, or of what speaks as S3 does, by a multipart upload: it appears when it is complete, and replaces what
- * had its name then. 4 parts of 8 MiB are on their way at once; they are larger for more than 80 GB. Each part is checked
- * by its ETag, where that is an MD5 digest. An upload that fails is aborted. Fails with `usage` where keys are given to a
- * page, or the URL is none.
+ * Returns a target that makes an object of S3, or of a compatible server, by a multipart upload. The object appears, and replaces
+ * an existing one, at the end. 4 parts of 8 MiB are sent at once; they are larger for more than 80 GB. Each part is checked by its
+ * ETag, if that is an MD5 digest. A failed upload is aborted. Throws `usage` for keys in a page, or an invalid URL.
  */
 export function s3Target(options: S3Options): Target {
   check('s3Target', options, S3_OPTIONS);
@@ -57,7 +56,7 @@ export function s3Target(options: S3Options): Target {
     return upload(new S3(requests, async (request) => signedUrl(await options.sign(request)), journal));
   }
   if (globalThis.process?.versions?.node === undefined) {
-    throw new DecantError('usage', "Keys belong in no page; presign the requests on a server of yours ('sign')");
+    throw new DecantError('usage', "Keys do not belong in a page; presign the requests on your server ('sign')");
   }
   checkKeys(options.keys);
   checkNames('keys', options.keys, S3_KEYS);
@@ -66,8 +65,9 @@ export function s3Target(options: S3Options): Target {
 }
 
 /**
- * An object of Google Cloud Storage by a resumable upload, in chunks of 16 MiB: it appears when it is complete, and replaces
- * what had its name then. Its size and MD5 digest are checked, where the answer has them. An upload that fails is cancelled.
+ * Returns a target that makes an object of Google Cloud Storage by a resumable upload, in chunks of 16 MiB. The object appears,
+ * and replaces an existing one, at the end. Its size and MD5 digest are checked, if the response has them. A failed upload is
+ * cancelled.
  */
 export function gcsTarget(options: GcsOptions): Target {
   check('gcsTarget', options, GCS_OPTIONS);
@@ -80,9 +80,9 @@ export function gcsTarget(options: GcsOptions): Target {
 }
 
 /**
- * A file of a server that speaks tus 1.0.0, with its extension `creation`, in chunks of 16 MiB; an output of unknown size needs
- * `creation-defer-length`. At the end the server is asked whether it has all. An upload that fails is removed, where the
- * server has the extension `termination`.
+ * Returns a target that makes a file on a tus 1.0.0 server with the extension `creation`, in chunks of 16 MiB. An output of
+ * unknown size needs `creation-defer-length`. At the end, HEAD confirms the file. A failed upload is removed, if the server has
+ * the extension `termination`.
  */
 export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
   check('tusTarget', options, TUS_OPTIONS);
@@ -91,8 +91,8 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
 }
 
 /**
- * What is at `url` after one PUT, with `Content-Length` where the size is known, else chunked. It is made once: a connection
- * that breaks ends it. Browsers can do it over HTTP/2 and 3 only, and not all.
+ * Returns a target that sends the output by one PUT to `url`, with `Content-Length` if the size is known, otherwise chunked. It
+ * is not retried: a broken connection fails the conversion. Only some browsers support it, over HTTP/2 and 3.
  */
 export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
   check('putTarget', options, UPLOAD_OPTIONS);
@@ -101,9 +101,9 @@ export function putTarget(url: string | URL, options: UploadOptions = {}): Targe
 }
 
 /**
- * A page blob of Azure, for a fixed VHD (`vpc`) or another output of known size. Holes are not sent. The last bytes, which
- * make a VHD of it, are written when all others are. A blob that is there already is left as it is, and the conversion
- * fails, unless an upload was making it when it was cut off. A blob that is not completed is removed, unless it is `existing`.
+ * Returns a target that makes an Azure page blob, for a fixed VHD (`vpc`) or another output of known size, a multiple of 512 bytes.
+ * Holes are not sent. The last bytes, such as the footer of a VHD, are written last. If a blob already exists, it stays unchanged
+ * and the conversion fails, unless an interrupted upload left it. An incomplete blob is removed, unless it is `existing`.
  */
 export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOptions = {}): Target {
   check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
@@ -112,8 +112,8 @@ export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOpt
 }
 
 /**
- * A block blob of Azure: it appears when it is complete, and replaces what had its name then. 4 blocks of 8 MiB are on their
- * way at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
+ * Returns a target that makes an Azure block blob. The blob appears, and replaces an existing one, at the end. 4 blocks of 8 MiB
+ * are sent at once; they are larger for more than 400 GB. The server checks each by its MD5 digest.
  */
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
   check('azureBlockBlobTarget', options, UPLOAD_OPTIONS);

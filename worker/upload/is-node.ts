@@ -1,3 +1,3 @@
-/** Whether requests are Node's own: a browser's `fetch` shows no redirects, and copies typed arrays on the page's thread. */
+/** Whether `fetch` is Node's: a browser's hides redirects, and copies typed arrays on the page's thread. */
 export const isNode = (): boolean =>
   globalThis.process?.versions?.node !== undefined && typeof document === 'undefined';

@@ -1,9 +1,9 @@
-// What a server keeps of an upload that was given up.
+// Errors about objects that stay on a server after a failed or cancelled upload.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 
-/** The error of an upload that could not be removed from `place` because of `thrown`; it is there `perhaps` only. */
+/** The upload at `place` could not be removed because of `thrown`; with `perhaps`, it may not exist. */
 export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {
   const status = thrown instanceof RequestRefused || thrown instanceof TransientFailure ? thrown.status : undefined;
   const fields = {
@@ -11,19 +11,19 @@ export function leftBehind(place: string | undefined, thrown: unknown, perhaps =
     ...(status === undefined ? {} : { leftStatus: status }),
   };
   const stays = `${perhaps ? 'may stay' : 'stays'} ${shownPlace(place)}`;
-  return new DecantError('target', `what was uploaded ${stays}: it could not be removed (${reasonOf(thrown)})`, {
+  return new DecantError('target', `the upload ${stays}: it could not be removed (${reasonOf(thrown)})`, {
     code: 'left-behind',
     fields,
     cause: thrown,
   });
 }
 
-/** The error of an object that was completed at `place` before its upload was given up: perhaps, if there is a `doubt`. */
+/** The object at `place` was completed before the upload ended; perhaps, if there is a `doubt`. */
 export function completedAt(place: string | undefined, doubt?: string): DecantError {
   const sentence =
     doubt === undefined
       ? `the object stays ${shownPlace(place)}: the server had completed it`
-      : `the object may stay ${shownPlace(place)}: it is not known whether the server had completed it (${doubt})`;
+      : `the object may stay ${shownPlace(place)}: the server may have completed it (${doubt})`;
   return new DecantError('target', sentence, {
     code: 'object-completed',
     fields: place === undefined ? {} : { leftAt: place },

@@ -1,14 +1,14 @@
-// MD5 digests, by which servers tell what they have stored.
+// MD5 digests, with which servers check stored data.
 
 import { createMD5, type IHasher } from 'hash-wasm';
 
-/** So many bytes are digested before others get their turn. */
+/** Bytes digested before yielding to the event loop. */
 const STEP = 1 << 20;
 
-/** Node's own is faster by a third. */
+/** Faster by a third. */
 const native = globalThis.process?.getBuiltinModule?.('node:crypto');
 
-/** Those that are not in use. Each has a WebAssembly memory, and a browser has room for few at once. */
+/** Reused hashers: each has a WebAssembly memory, and browsers allow few. */
 const idle: IHasher[] = [];
 
 interface Hash {
@@ -27,15 +27,15 @@ async function begin(): Promise<Hash> {
 }
 
 const ZEROS = new Uint8Array(STEP);
-/** A part has no more. */
+/** The largest part. */
 const MAX_PENDING_ZEROS = 512 << 20;
 
-/** A digest of what comes in pieces. */
+/** A digest of successive pieces. */
 export class Md5 {
   #hash: Promise<Hash> | undefined;
-  /** Zeros that the hash does not have yet: there is none while nothing else has come. */
+  /** Zeros not hashed yet. While a part has only zeros, there is no hash. */
   #zeros = 0;
-  /** The digest of zeros that was asked for last: holes make many parts of one size. */
+  /** The last digest of zeros: holes make many parts of one size. */
   #ofZeros: { length: number; digest: Uint8Array } | undefined;
 
   async add(bytes: Uint8Array): Promise<void> {
@@ -49,7 +49,7 @@ export class Md5 {
     if (this.#hash || this.#zeros > MAX_PENDING_ZEROS) await this.#addDueZeros();
   }
 
-  /** The digest of all that was added since the last call. */
+  /** Resolves to the digest of everything added since the last call. */
   async take(): Promise<Uint8Array> {
     if (!this.#hash) return this.#takeZeros();
     await this.#addDueZeros();
@@ -76,7 +76,7 @@ export class Md5 {
     await this.#update(due, (at) => ZEROS.subarray(0, due - at));
   }
 
-  /** Digests `length` bytes by steps; `step` returns those from an offset on. */
+  /** Digests `length` bytes in steps; `step` returns the bytes at an offset. */
   async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
     const hash = await this.#begun();
     for (let at = 0; at < length; at += STEP) {

@@ -10,11 +10,11 @@ afterEach(() => {
 
 test('only a page is told of CORS rules', () => {
   expect(lacksHeader(200, 'ETag')).toBe(
-    'its answer (200) has no ETag; another kind of server, or the sign-in page of a network, may have answered',
+    'its response (200) has no ETag; another kind of server, or the sign-in page of a network, may have answered',
   );
   vi.stubGlobal('document', {});
   expect(lacksHeader(200, 'ETag')).toBe(
-    'its answer (200) has no ETag, or this page does not see it: CORS rules have to expose ETag',
+    'its response (200) has no ETag, or the browser hides it: the CORS rules must expose ETag',
   );
 });
 

@@ -1,14 +1,13 @@
-// Cuts what comes in ascending order into parts, the last one perhaps shorter. They have one size, unless nobody knows how many
-// there will be.
+// Cuts ascending writes into parts of one size, or of growing sizes if their number is unknown. The last one may be shorter.
 
 import type { Md5 } from './md5.js';
 import { type Body, BodyBuilder, sizeOf, zeros } from './request-body.js';
 
-/** The size of the part `number`, in bytes. */
+/** Returns the size of part `number`, in bytes. */
 export type PartSize = (number: number) => number;
 
 export interface UploadPart {
-  /** From 0 on. */
+  /** From 0. */
   number: number;
   /** Where it begins in the output. */
   offset: number;
@@ -16,7 +15,7 @@ export interface UploadPart {
   size: number;
   body: Body;
   isLast: boolean;
-  /** How many bytes up to its end were written: the others are holes. */
+  /** Bytes of the output up to its end, without holes. */
   written: number;
 }
 
@@ -26,14 +25,14 @@ export class PartCutter {
   #offset: number;
   #written: number;
   #filled = 0;
-  /** Undefined while the part has zeros only. */
+  /** Undefined while the part has only zeros. */
   #gathering: BodyBuilder | undefined;
-  /** The last body of zeros: parts of one size share it. */
+  /** The last body of zeros, shared by parts of one size. */
   #zeros: Body | undefined;
 
   /**
-   * What comes begins after `parts`, which have one size. `take` gets each part, and keeps the next from being made until it resolves; `digest` has
-   * got the bytes of the part by then.
+   * The first write follows `parts` parts of one size. `take` gets each part, after `digest` got its bytes; the next part is made
+   * when it resolves.
    */
   constructor(
     private readonly sizeOf: PartSize,
@@ -69,7 +68,7 @@ export class PartCutter {
     }
   }
 
-  /** Hands on the last part, which is empty only where nothing has come. */
+  /** Passes on the last part, which is empty only for an empty output. */
   async end(): Promise<void> {
     await this.#handOn(true);
   }
@@ -86,7 +85,7 @@ export class PartCutter {
     return this.#gathering;
   }
 
-  /** Only where more follows: the last part is to be known as such. */
+  /** Called when more bytes follow, so that the last part is marked `isLast`. */
   async #handOnIfFull(): Promise<void> {
     if (this.#filled === this.#size) await this.#handOn(false);
   }

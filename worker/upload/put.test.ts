@@ -128,7 +128,7 @@ test.each<[string, (target: Put) => Promise<unknown>]>([
   await target.write(0, PIECE);
   answer(200);
   await settle();
-  expect(await failure(next(target))).toMatch(/: the server answered before it had everything$/);
+  expect(await failure(next(target))).toMatch(/: the server answered before it had received everything$/);
 });
 
 test('an answer while the last piece is being sent is too early where no size was stated', async () => {
@@ -138,7 +138,7 @@ test('an answer while the last piece is being sent is too early where no size wa
   answer(200);
   await settle();
   await read();
-  expect(await closing).toMatch(/: the server answered before it had everything$/);
+  expect(await closing).toMatch(/: the server answered before it had received everything$/);
 });
 
 test('a refusal in the middle is what the next write tells', async () => {
@@ -146,7 +146,7 @@ test('a refusal in the middle is what the next write tells', async () => {
   await target.write(0, PIECE);
   answer(413);
   await settle();
-  expect(await failure(target.write(512, PIECE))).toMatch(/: the server answered 413; it takes no file of this size$/);
+  expect(await failure(target.write(512, PIECE))).toMatch(/: the server answered 413; the file is too large for it$/);
 });
 
 test('a server that reads nothing is given up after the time-out', async () => {
@@ -157,7 +157,7 @@ test('a server that reads nothing is given up after the time-out', async () => {
   const writing = (async () => {
     for (let at = 512; ; at += 512) await target.write(at, PIECE);
   })();
-  expect(await runClock(failure(writing))).toMatch(/: nothing has happened for 2 seconds$/);
+  expect(await runClock(failure(writing))).toMatch(/: no progress for 2 seconds$/);
   expect(performance.now() - before).toBe(2000);
 });
 
@@ -177,7 +177,7 @@ test('a server that takes nothing is waited for after five seconds, and one that
   );
   await vi.advanceTimersByTimeAsync(5000);
   expect(silent.target.network.waiting).toEqual({ host: 'cloud.test', attempt: 0 });
-  expect(await runClock(writing)).toMatch(/: nothing has happened for 30 seconds$/);
+  expect(await runClock(writing)).toMatch(/: no progress for 30 seconds$/);
   expect(silent.target.network.waiting).toBeUndefined();
 });
 
@@ -186,7 +186,7 @@ test('a server that has all is waited for as long as patience lasts', async () =
   const closing = failure(target.close());
   await read();
   const before = performance.now();
-  expect(await runClock(closing)).toMatch(/: nothing has happened for 20 seconds$/);
+  expect(await runClock(closing)).toMatch(/: no progress for 20 seconds$/);
   expect(performance.now() - before).toBe(20_000);
 });
 
@@ -213,6 +213,6 @@ test('a platform that would send a stream as a text is refused before any reques
     return new Response();
   };
   const target = new Put(requestsTo({ fetch }), new URL('https://cloud.test/put/disk'), {});
-  expect(await failure(target.open(UNKNOWN))).toMatch(/^This browser cannot send what is still being made by one PUT/);
+  expect(await failure(target.open(UNKNOWN))).toMatch(/^This browser cannot stream a PUT/);
   expect(requested).toEqual([]);
 });

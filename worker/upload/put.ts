@@ -1,4 +1,4 @@
-// One plain PUT, whose body is the output. RFC 9110, section 9.3.4.
+// One PUT with the output as its body. RFC 9110, section 9.3.4.
 
 import { DecantError } from '../errors/errors.js';
 import { milliseconds } from '../http/time-outs.js';
@@ -9,10 +9,9 @@ import { isRefusal, requireAbsent } from './uncertain-completion.js';
 import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
 import type { UploadOptions } from './upload-types.js';
 
-/** The server works on the request after its answer. */
+/** The server processes the request later. */
 const ACCEPTED = 202;
 const COMPLETE = [200, 201, ACCEPTED, 204];
-/** Holes are sent from here. */
 const ZEROS = new Uint8Array(1 << 20);
 
 export class Put implements Target {
@@ -23,15 +22,15 @@ export class Put implements Target {
   readonly #timeout: number;
   readonly #patience: number;
   #sent = 0;
-  /** The last bytes so far, which are held back: with them the server has a whole object. */
+  /** The last bytes so far, held back until `close`: with them the server has a complete object. */
   #last: Uint8Array | undefined;
   #size: number | undefined;
   readonly #since = performance.now();
   #answer!: Promise<UploadResponse>;
-  /** Fails as the answer does, and is never fulfilled. */
+  /** Rejects with the response; never resolves. */
   #failure!: Promise<never>;
   #isAnswered = false;
-  /** Whether the server may have a whole object, and has not refused it. */
+  /** Whether the server may have a complete object. */
   #mayBeDone = false;
   #isRefused = false;
 
@@ -67,7 +66,7 @@ export class Put implements Target {
       this.#isAnswered = true;
       return new Promise<never>(() => {});
     });
-    // Writes tell of it.
+    // Ignored: writes report it.
     this.#failure.catch(() => {});
     this.#writer.closed.catch(() => {});
   }
@@ -88,7 +87,7 @@ export class Put implements Target {
   async close(): Promise<TargetEnd> {
     this.#mayBeDone = true;
     await this.#send(this.#last);
-    // With a length the server knows by itself that it has all.
+    // With Content-Length, the server may answer before the stream is closed.
     if (this.#size === undefined) this.#requireUnanswered();
     await this.#within(this.#timeout, this.#writer.close());
     await this.#within(this.#patience, this.#answer);
@@ -97,7 +96,7 @@ export class Put implements Target {
 
   async abort(reason: Error): Promise<void> {
     this.requests.stop();
-    // Where no request was made, nobody reads the body, and a write under way would never end.
+    // Without a request, nothing reads the body, and a pending write would never end.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
     if (!this.#mayBeDone || this.#isRefused) return;
@@ -113,7 +112,7 @@ export class Put implements Target {
 
   readonly #head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
 
-  /** Looks at the object: a status alone may come from anybody between here and the server. */
+  /** Confirms the object: a status alone may come from a gateway. */
   async #confirm(status: number): Promise<string | undefined> {
     try {
       return await confirm(this.requests, this.#head, { size: this.#sent, since: this.#since });
@@ -124,17 +123,17 @@ export class Put implements Target {
   }
 
   #requireUnanswered(): void {
-    if (this.#isAnswered) throw this.requests.failed('the server answered before it had everything');
+    if (this.#isAnswered) throw this.requests.failed('the server answered before it had received everything');
   }
 
-  /** Waits for `work`, unless the request fails or nothing happens for `time`, in milliseconds. What was sent cannot be sent again. */
+  /** Waits for `work`. Fails with the request, or after `time` milliseconds: a stream cannot be retried. */
   async #within(time: number, work: Promise<unknown>): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      const silence = `nothing has happened for ${time / 1000} seconds`;
+      const silence = `no progress for ${time / 1000} seconds`;
       timer = setTimeout(() => reject(this.requests.failed(silence)), time);
     });
-    // The body breaks when the request does, which says more.
+    // The request's error is more precise than the stream's.
     const working = work.catch(() => this.#failure);
     try {
       await this.requests.whileWaiting(Promise.race([working, late, this.#failure]), this.url.host);
@@ -144,7 +143,7 @@ export class Put implements Target {
   }
 }
 
-/** Fails where `fetch` would make a text of a stream. */
+/** Fails in browsers whose `fetch` converts a stream to text. */
 function requireStreams(): void {
   let asksForDuplex = false;
   const init = {
@@ -157,5 +156,5 @@ function requireStreams(): void {
   };
   const isText = new Request('https://localhost', init as RequestInit).headers.has('Content-Type');
   if (asksForDuplex && !isText) return;
-  throw new DecantError('target', 'This browser cannot send what is still being made by one PUT; upload in parts');
+  throw new DecantError('target', 'This browser cannot stream a PUT; upload in parts');
 }

@@ -1,5 +1,5 @@
-// Bodies of requests, gathered piece by piece. In a browser they are Blobs: it copies a typed array for `fetch` on the thread
-// of the page, and slowly. Each step there handles 1 MiB at most.
+// Request bodies, built piece by piece. In a browser they are Blobs, since `fetch` copies a typed array slowly, on the page's
+// thread. Each step there handles at most 1 MiB.
 
 import { isNode } from './is-node.js';
 
@@ -9,11 +9,11 @@ export type Body = Blob | Uint8Array<ArrayBuffer>;
 
 export const sizeOf = (body: Body): number => (body instanceof Blob ? body.size : body.length);
 
-/** What follows the first `start` bytes of `body`. */
+/** Returns `body` without its first `start` bytes. */
 export const after = (body: Body, start: number): Body =>
   body instanceof Blob ? body.slice(start) : body.subarray(start);
 
-/** The bytes of `body`, in pieces of at most 1 MiB. */
+/** Reads `body` in pieces of at most 1 MiB. */
 export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   for (let at = 0; at < sizeOf(body); at += STEP) {
     yield body instanceof Blob
@@ -22,11 +22,11 @@ export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array<ArrayBuff
   }
 }
 
-/** Gathers a body of at most `most` bytes. */
+/** Builds a body of at most `most` bytes. */
 export class BodyBuilder {
   length = 0;
   readonly #blobs: Blob[] = [];
-  /** What is not in a Blob yet: all of it in Node. */
+  /** Bytes that are not in a Blob yet; in Node all. */
   #bytes: Uint8Array<ArrayBuffer> | undefined;
   #filled = 0;
   readonly #room: number;
@@ -47,18 +47,18 @@ export class BodyBuilder {
 
   addZeros(length: number): void {
     if (this.#filled + length > this.#room) {
-      // Not in Node, which has room for all.
+      // Never in Node, where `#room` is the maximum.
       this.#flush();
       this.#blobs.push(...blobsOfZeros(length));
       this.length += length;
       return;
     }
-    // It may have held other bytes before.
+    // The array is reused.
     this.#bytes?.fill(0, this.#filled, this.#filled + length);
     this.#grow(length);
   }
 
-  /** Returns the body, to which nothing more is added. */
+  /** Returns the body. Call it last. */
   end(): Body {
     const bytes = (this.#bytes ?? new Uint8Array(this.#filled)).subarray(0, this.#filled);
     if (isNode()) return bytes;
@@ -72,7 +72,7 @@ export class BodyBuilder {
     if (this.#filled === this.#room && !isNode()) this.#flush();
   }
 
-  /** A Blob has a copy, so the memory serves again. */
+  /** Copies the bytes into a Blob, and reuses the memory. */
   #flush(): void {
     if (this.#filled === 0) return;
     this.#bytes ??= new Uint8Array(this.#room);
@@ -81,12 +81,11 @@ export class BodyBuilder {
   }
 }
 
-/** A body of zeros. */
 export const zeros = (length: number): Body => (isNode() ? new Uint8Array(length) : new Blob(blobsOfZeros(length)));
 
 let zeroBlob: Blob | undefined;
 
-/** All of them refer to the same bytes. */
+/** They share one Blob of zeros. */
 function blobsOfZeros(length: number): Blob[] {
   zeroBlob ??= new Blob([new Uint8Array(STEP)]);
   const blobs = Array<Blob>(Math.floor(length / STEP)).fill(zeroBlob);

@@ -1,5 +1,5 @@
-// The end of an upload to S3: the list of its parts, and whether the object is there. An answer to the list proves nothing
-// unless it has the result: what was lost, or cut off by a gateway, is asked for again, and the object is looked at.
+// Completes an upload to S3. A response without a result proves nothing: a gateway may have truncated it. Then the request is
+// sent again, and the object is checked.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
@@ -11,37 +11,37 @@ import { escapeXml, resultIn } from './s3-xml.js';
 import { CompletionTracker } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
-/** The error of an upload that the server has no more, while it does not say of which object. */
+/** The upload is gone, and the server does not show the object. */
 const uncertain = (): DecantError =>
-  new DecantError('target', 'it is not known whether the upload was completed: the server does not say what is there', {
+  new DecantError('target', 'the upload may have been completed: the server does not show the object', {
     code: 'upload-uncertain',
   });
-const NO_RESULT = 'the server does not say that it has completed the upload';
+const NO_RESULT = 'the server does not confirm that it has completed the upload';
 
-/** The error of an upload that the server has no more, and no object either. */
+/** The upload is gone, and there is no object. */
 const uncompleted = (): DecantError =>
   new DecantError('target', 'the server has neither the upload nor an object', { code: 'upload-incomplete' });
 
-/** By so much the server's times of one event may differ, in milliseconds: they are whole seconds. */
+/** In milliseconds: the server's times are whole seconds. */
 const CLOCK = 1000;
 
-/** What an upload makes an object of. */
+/** The uploaded parts of an object. */
 export interface Uploaded {
   parts: readonly StoredPart[];
   /** In bytes. */
   size: number;
-  /** When the upload was created by the server's clock, in milliseconds since 1970; NaN where it does not say. */
+  /** When the upload was created, by the server's clock, in milliseconds since 1970; NaN if unknown. */
   createdAt: number;
 }
 
-/** The ETag of an object made of `parts`, without quotes; `undefined` where a digest is not known. */
+/** Computes the ETag of an object made of `parts`, without quotes; `undefined` if a digest is unknown. */
 export async function etagOf(parts: readonly StoredPart[]): Promise<string | undefined> {
   if (!parts.every(({ digest }) => digest)) return undefined;
   const digests = parts.flatMap(({ digest }) => [...digest!]);
   return `${bytesToHex(await md5(Uint8Array.from(digests)))}-${parts.length}`;
 }
 
-/** Whether `etag` is that of the object `expected`; `undefined` where one of the two is no digest of digests. */
+/** Whether `etag` equals `expected`; `undefined` if one of them is not a digest of digests. */
 export function isEtagOf(expected: string | undefined, etag: string | null | undefined): boolean | undefined {
   const found = /^"?([0-9a-f]{32}-\d+)"?$/i.exec(etag ?? '')?.[1];
   return found === undefined || expected === undefined ? undefined : found.toLowerCase() === expected;
@@ -50,12 +50,11 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
 export class Completion {
   readonly completing = new CompletionTracker();
   /**
-   * Whether no later attempt can make the object of these parts: the server has refused them, or it has made an object, or has
-   * forgotten the upload.
+   * Whether the upload cannot be resumed: the server refused the parts, completed an object, or forgot the upload.
    */
   isOver = false;
 
-  /** `complete` makes the request for a list of parts, `head` the one for the object. */
+  /** `complete` makes the request with a list of parts, `head` the one for the object. */
   constructor(
     private readonly requests: UploadRequests,
     private readonly complete: (list: string) => MakeCall,
@@ -63,7 +62,7 @@ export class Completion {
     private readonly uploaded: Uploaded,
   ) {}
 
-  /** Completes the upload. Resolves to the reason why the object could not be confirmed, if it could not. */
+  /** Completes the upload. Resolves to `undefined`, or to the reason why the object was not confirmed. */
   run(): Promise<string | undefined> {
     return this.requests.retrying(() => this.#attempt());
   }
@@ -73,19 +72,19 @@ export class Completion {
     const { status, result } = await this.completing.track(() => this.#post(wasUncertain));
     if (status === 404 || result) this.isOver = true;
     if (result) return this.#confirm(result.etag);
-    // An answer that is none of S3 is asked for again before the object is looked at.
+    // Not a response of S3: retry once before checking the object.
     if (status === 200 && !wasUncertain) throw new Unfinished(NO_RESULT);
     return this.#find(status === 404);
   }
 
-  /** Sends the list. Where an attempt before may have completed the upload, that may be gone. */
+  /** Sends the list. If an earlier attempt `mayBeDone`, the upload may be gone (404). */
   async #post(mayBeDone: boolean): Promise<{ status: number; result: ReturnType<typeof resultIn> }> {
     const accepted = mayBeDone ? [200, 404] : [200];
     try {
       const { status, text } = await this.requests.once(this.complete(listOf(this.uploaded.parts)), accepted);
       return { status, result: status === 200 ? resultIn(text) : undefined };
     } catch (thrown) {
-      // 200: an error in an answer that began before the server knew how it ends.
+      // 200: an error inside the response.
       const isLasting = ({ status, serverCode }: RequestRefused) =>
         status === 200 || status === 400 || serverCode === 'NoSuchUpload';
       this.isOver ||= thrown instanceof RequestRefused && isLasting(thrown);
@@ -93,7 +92,7 @@ export class Completion {
     }
   }
 
-  /** Fails where the object of the result is not made of the parts that were sent. */
+  /** Fails if the object is not made of the sent parts. */
   async #confirm(etag: string | undefined): Promise<string | undefined> {
     const { parts, size } = this.uploaded;
     const isRight = isEtagOf(await etagOf(parts), etag);
@@ -101,7 +100,7 @@ export class Completion {
     return isRight ? undefined : confirm(this.requests, this.head, { size });
   }
 
-  /** Looks at the object whose completion is uncertain. An older one may have its name, and its size. */
+  /** Checks the object after an uncertain completion. An older object may have the same name and size. */
   async #find(isGone: boolean): Promise<undefined> {
     const { parts, size, createdAt } = this.uploaded;
     const look = await this.requests.look(this.head);

@@ -1,36 +1,34 @@
-// What is noted of an upload to S3, so that a later conversion can go on with it: a line for the upload, and one for each
-// part that the server has, once its answer was checked.
+// The journal of an upload to S3, for resuming it: a line for the upload, and one for each part after its response was checked.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/time-outs.js';
 import type { UploadJournal } from './upload-types.js';
 
-/** A line for the object, by its ETag: the digest of all parts, and their number. */
+/** The line with the object's expected ETag: the digest of all parts, and their number. */
 const END = /^end ([0-9a-f]{32}-\d{1,5})$/;
 
-/** What the server calls a part, and the digest of one that it calls by its digest. */
+/** A part's ETag, and its MD5 digest if that is the ETag. */
 export interface StoredPart {
   etag: string;
   digest: Uint8Array | undefined;
 }
 
-/** An upload that was begun. */
 export interface S3Upload {
-  /** The line that tells the conversion from others. */
+  /** Identifies the conversion; see `TargetPlan`. */
   identity: string;
-  /** The size of its parts, in bytes. */
+  /** The part size, in bytes. */
   size: number;
   id: string;
 }
 
-/** An upload that was cut off. */
+/** An interrupted upload. */
 export interface LeftUpload extends S3Upload {
-  /** Without a gap from the first one on; never the last one of the output. */
+  /** Contiguous from the first one; never the last one of the output. */
   parts: StoredPart[];
-  /** How many bytes of the output were written up to the end of each part. */
+  /** Bytes of the output, without holes, up to the end of each part. */
   written: number[];
-  /** What the object is called by its ETag, where all parts had been sent. */
+  /** The object's expected ETag, if all parts had been sent. */
   etag?: string | undefined;
 }
 
@@ -38,30 +36,30 @@ export class S3Journal {
   #hasAny = false;
   #isCut = false;
   #isEnded = false;
-  /** One line is added at a time. A failure makes less certain, and no more. */
+  /** Lines are added one after the other. A failure only makes less of the upload resumable. */
   #adding: Promise<boolean> = Promise.resolve(true);
 
-  /** `timeout` is the time for each call of `journal`, in milliseconds. */
+  /** `timeout` limits each call of `journal`, in milliseconds. */
   constructor(
     private readonly journal: UploadJournal,
     private readonly timeout: number,
   ) {}
 
-  /** Whether a part is noted. */
+  /** Whether the journal has a part. */
   get hasAny(): boolean {
     return this.#hasAny;
   }
 
-  /** What is noted; undefined where nothing is that could be read. Fails with `journal` where the caller's journal does. */
+  /** Reads the journal. Resolves to `undefined` if it is empty or unreadable. Fails with `journal` if `read` does. */
   async read(): Promise<LeftUpload | undefined> {
     const text = (await this.#asked('read', () => this.journal.read())) ?? '';
-    if (typeof text !== 'string') throw failed(`its 'read' has returned a ${typeof text} and no text`);
-    // A line without an end was being added when the system stopped: what is added next must not continue it.
+    if (typeof text !== 'string') throw failed(`its 'read' returned a ${typeof text} instead of a string`);
+    // An incomplete last line, after a crash: the next line must not continue it.
     this.#isCut = text !== '' && !text.endsWith('\n');
     const [head = '', ...lines] = text.split('\n').slice(0, -1);
     const upload = uploadOf(head);
     if (!upload) {
-      // What follows must not stand behind it.
+      // New lines must not follow the old ones.
       if (text !== '') await this.clear();
       return undefined;
     }
@@ -86,18 +84,18 @@ export class S3Journal {
     if (await this.#add(`${number} ${written} ${digest ? bytesToHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
   }
 
-  /** Notes the ETag of the object that the server is asked to make of all parts. */
+  /** Adds the expected ETag of the object. */
   async addEnd(etag: string): Promise<void> {
     await this.#add(`end ${etag}`);
   }
 
-  /** Nothing is added from now on. Resolves when nothing is being added any more. */
+  /** Stops adding lines. Resolves when the pending one has been added. */
   async end(): Promise<void> {
     this.#isEnded = true;
     await this.#adding;
   }
 
-  /** Removes what is noted. Where that fails, nothing is added: it would stand behind what is there. */
+  /** Clears the journal. If that fails, stops adding lines, which would follow the old ones. */
   async clear(): Promise<void> {
     await this.#adding;
     this.#hasAny = false;
@@ -109,7 +107,7 @@ export class S3Journal {
     }
   }
 
-  /** Whether it could be added. */
+  /** Adds a line. Resolves to whether it was added. */
   #add(line: string): Promise<boolean> {
     const append = async (isRight: boolean) => {
       if (!isRight || this.#isEnded) return false;
@@ -122,11 +120,11 @@ export class S3Journal {
     return this.#adding;
   }
 
-  /** What `ask` resolves to. Fails with `journal` where it takes longer than the time-out. */
+  /** Runs `ask`. Fails with `journal` after the time-out. */
   async #asked<T>(name: string, ask: () => T | Promise<T>): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      const sentence = `its '${name}' has not ended within ${this.timeout / 1000} seconds`;
+      const sentence = `its '${name}' did not settle within ${this.timeout / 1000} seconds`;
       timer = setTimeout(() => reject(failed(sentence)), Math.min(LONGEST_TIMER, this.timeout));
     });
     try {

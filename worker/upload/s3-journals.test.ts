@@ -74,9 +74,9 @@ test('a journal that cannot be read fails the conversion with resume, and no oth
 });
 
 test.each<[string, () => unknown, RegExp]>([
-  ['a number', () => 7, /^The journal of the upload cannot be used: its 'read' has returned a number and no text$/],
+  ['a number', () => 7, /^The journal of the upload cannot be used: its 'read' returned a number instead of a string$/],
   ['null, as localStorage does', () => null, /^nothing failed$/],
-  ['nothing ever', () => new Promise(() => {}), /: its 'read' has not ended within 30 seconds$/],
+  ['nothing ever', () => new Promise(() => {}), /: its 'read' did not settle within 30 seconds$/],
 ])('a journal whose read returns %s, with resume', async (_, read, expected) => {
   const cloud = cloudOf();
   const journal = Object.assign(new Memory(), { read }) as Memory;

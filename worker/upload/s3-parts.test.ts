@@ -24,7 +24,7 @@ test.each([
 test('an output that has no room in an upload is refused', () => {
   const outputSize = 512 * MIB * 10_000 + 1;
   expect(() => partSize({ outputSize, ascending })).toThrow(
-    /^An upload to S3 takes at most 5368709120000 bytes, and the output may have 5368709120001$/,
+    /^An upload to S3 can have at most 5368709120000 bytes, but the output may have 5368709120001$/,
   );
 });
 
@@ -38,7 +38,7 @@ test.each([
 });
 
 test('a compressed disk that may have no room in an upload is refused', () => {
-  expect(() => partSize({ virtualSize: 5 * TIB, ascending })).toThrow(/takes at most 5368709120000 bytes/);
+  expect(() => partSize({ virtualSize: 5 * TIB, ascending })).toThrow(/can have at most 5368709120000 bytes/);
 });
 
 test('nothing is known of the size: parts of 64 MiB, and of 512 MiB from the 8,000th on', () => {
@@ -49,5 +49,5 @@ test('nothing is known of the size: parts of 64 MiB, and of 512 MiB from the 8,0
 
 test('an upload takes 10,000 parts', () => {
   expect(() => requireRoom(9999, 7)).not.toThrow();
-  expect(() => requireRoom(10_000, 7)).toThrow('An upload to S3 takes at most 10000 parts: 7 bytes here');
+  expect(() => requireRoom(10_000, 7)).toThrow('An upload to S3 can have at most 10000 parts, here 7 bytes');
 });

@@ -1,9 +1,8 @@
-// How S3 is asked for each action. Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts,
+// The HTTP request of each S3 action. Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts,
 // CompleteMultipartUpload, AbortMultipartUpload, HeadObject.
 
 import type { S3Request } from './s3-types.js';
 
-/** Returns the method and the query of a request. */
 export function methodAndQuery({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
   method: string;
   query: string;

@@ -90,12 +90,12 @@ test.each<[unknown, string]>([
   [null, 'a value of type null'],
   [{ url: 'https://secret/' }, 'a value of type object'],
   [403, 'a value of type number'],
-  ['/relative?secret', 'a text that is none'],
-  ['ftp://secret/', 'a text that is none'],
-  ['http://[secret', 'a text that is none'],
-  ['', 'a text that is none'],
+  ['/relative?secret', 'an invalid one'],
+  ['ftp://secret/', 'an invalid one'],
+  ['http://[secret', 'an invalid one'],
+  ['', 'an invalid one'],
 ])("in Node, 'sign' must not give %o", (given, what) => {
-  const message = `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`;
+  const message = `'sign' must resolve to a URL, but resolved to ${what}; check the response of your server`;
   expect(() => signedUrl(given)).toThrow(
     expect.objectContaining({ kind: 'target', code: 'invalid-signed-url', message }),
   );

@@ -1,4 +1,5 @@
-// Presigned URLs: by keys, or as a caller's function gives them. Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters".
+// Presigned URLs, by keys or from a caller's function. Amazon S3 API Reference, "Authenticating Requests: Using Query
+// Parameters".
 
 import { AwsV4Signer } from 'aws4fetch';
 import { DecantError } from '../errors/errors.js';
@@ -8,16 +9,16 @@ import type { S3Keys, S3Request } from './s3-types.js';
 
 const REGION = 'us-east-1';
 
-/** Fails with `usage` where `keys` are not what their type says. */
+/** Fails with `usage` unless `keys` match their type. */
 export function checkKeys(keys: S3Keys | undefined): void {
   const { accessKeyId, secretAccessKey, sessionToken = 'none', region = REGION } = keys ?? ({} as Partial<S3Keys>);
   for (const [name, value] of Object.entries({ accessKeyId, secretAccessKey, sessionToken, region })) {
     if (typeof value === 'string' && value !== '') continue;
-    throw new DecantError('usage', `'${name}' of the keys must be a text that is not empty`);
+    throw new DecantError('usage', `'${name}' of the keys must be a non-empty string`);
   }
 }
 
-/** Signs requests for the object at `url`. */
+/** Returns a function that signs requests for the object at `url`. */
 export function signerOf(url: string | URL, keys: S3Keys): (request: S3Request) => Promise<string> {
   return (request) => {
     const { method, query } = methodAndQuery(request);
@@ -25,7 +26,7 @@ export function signerOf(url: string | URL, keys: S3Keys): (request: S3Request) 
   };
 }
 
-/** Returns a URL that is good for one method and query of the object at `url`. */
+/** Returns a presigned URL of the object at `url` for one method and query. */
 export async function presigned(url: string | URL, given: S3Keys, method: string, query: string): Promise<string> {
   const { region = REGION, ...keys } = given;
   const address = new URL(url);
@@ -35,22 +36,21 @@ export async function presigned(url: string | URL, given: S3Keys, method: string
   return (await signer.sign()).url.href;
 }
 
-/** Returns the URL that `sign` has given. Fails where it is none: another attempt would be of no use. */
+/** Checks the result of `sign`. Fails, without a retry, if it is not a URL. */
 export function signedUrl(given: unknown): string {
   const url = addressIn(given);
   if (url) return url.href;
   const what =
-    typeof given === 'string' ? 'a text that is none' : `a value of type ${given === null ? 'null' : typeof given}`;
+    typeof given === 'string' ? 'an invalid one' : `a value of type ${given === null ? 'null' : typeof given}`;
   throw new DecantError(
     'target',
-    `'sign' must resolve to the URL of the request, and has resolved to ${what}; check the answer of your server`,
+    `'sign' must resolve to a URL, but resolved to ${what}; check the response of your server`,
     { code: 'invalid-signed-url' },
   );
 }
 
 /**
- * The path as it is signed, so that it is sent so: the signer and servers take other spellings for other keys, a literal `+` for
- * a space.
+ * Encodes the path as the signer does. For other spellings, the signer and servers disagree on the key: a literal `+` is a space.
  */
 function canonical(path: string): string {
   const encoded = encodeURIComponent(decoded(path)).replace(

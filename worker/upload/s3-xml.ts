@@ -1,16 +1,16 @@
-// The answers of S3, in XML.
+// S3's responses in XML.
 
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { bareEtag } from './confirmation.js';
 import { isTransient, serverError } from './server-errors.js';
 
-/** A part as a server lists it. */
+/** A part in a response to ListParts. */
 export interface ListedPart {
   etag: string | undefined;
   size: number;
 }
 
-/** The parts of an answer to ListParts, by their numbers. Some servers leave the order or the ETags out. */
+/** Parses a response to ListParts. Returns the parts by number: some servers do not sort them, or omit ETags. */
 export function partsIn(text: string): Map<number, ListedPart> {
   const fieldOf = (part: string, name: string) => new RegExp(`<${name}>([^<]*)<`).exec(part)?.[1];
   const parts = [...text.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => {
@@ -21,21 +21,21 @@ export function partsIn(text: string): Map<number, ListedPart> {
   return new Map(parts);
 }
 
-/** The ID of the upload that was created, if the answer has one. */
+/** Parses a response to CreateMultipartUpload. Returns the upload ID, if any. */
 export function uploadIdIn(text: string): string | undefined {
   const id = /<UploadId>([^<]+)</.exec(text)?.[1];
   return id && unescapeXml(id);
 }
 
 /**
- * The result in an answer to CompleteMultipartUpload: the ETag of the object, if it states one. `undefined` where there is
- * neither a result nor an error. An answer begins before the server knows how it ends: an error in it is thrown, as `Passing`
- * where another attempt may succeed.
+ * Parses a response to CompleteMultipartUpload, which has status 200 even if it ends in an error. Returns the object's ETag, if
+ * stated, or `undefined` if there is neither a result nor an error. Throws an error in it, as `TransientFailure` if a retry may
+ * succeed.
  */
 export function resultIn(text: string): { etag: string | undefined } | undefined {
   if (/<Error[\s>]/.test(text)) {
     const { code, words } = serverError(text);
-    // Without a code nobody knows whether the upload was completed.
+    // Without a code, the upload may have been completed.
     if (code === undefined) return undefined;
     const message = `the server could not complete the upload (${words})`;
     throw isTransient(code) ? new TransientFailure(message) : new RequestRefused(message, 200, code);

@@ -1,4 +1,4 @@
-// S3's multipart upload: parts in any order, then a list of them all.
+// S3's multipart upload: parts in any order, then a list of them.
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
@@ -21,29 +21,28 @@ import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
 import { requireAbsent } from './uncertain-completion.js';
 import type { UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
-/** Parts under way at once, and the bytes that they may have together. */
+/** The maximum number of parts in flight, and of their bytes. */
 const AT_ONCE = 4;
 const MEMORY = 256 << 20;
 
-/** The server does not know the upload, or does not know how to tell what it has. */
+/** The server does not know the upload, or does not support ListParts. */
 const NOT_LISTED = [404, 405, 501];
 
 /**
- * The type of the object. The request to complete the upload has this header, too: CORS rules that do not allow it fail at the
- * beginning, and not when all is sent.
+ * The type of the object. The request that completes the upload has a Content-Type, too: CORS rules that do not allow it fail at
+ * the start, not after all parts.
  */
 const CONTENT = { 'Content-Type': 'application/octet-stream' };
 
 const CREATE: S3Request = { action: 'create' };
-/** The request for the finished object. */
 const HEAD: S3Request = { action: 'head' };
 
-/** What a server says of a body that is not the one of the digest. */
+/** Codes for a body that does not match its digest. */
 const DIGEST_ERRORS = ['BadDigest', 'InvalidDigest'];
-/** How often a part may arrive as something else. */
+/** Attempts for a part that is stored with other bytes. */
 const MAX_DIFFERING = 3;
-const WRONG = 'the server has stored other bytes than were sent';
-const HIDDEN = '; if it encrypts by keys of its own, its CORS rules have to expose x-amz-server-side-encryption';
+const WRONG = 'the server stored other bytes than were sent';
+const HIDDEN = '; if it encrypts with its own keys, its CORS rules must expose x-amz-server-side-encryption';
 
 export class S3 implements UploadProtocol {
   #upload: { id: string } | undefined;
@@ -51,18 +50,18 @@ export class S3 implements UploadProtocol {
   readonly #parts: StoredPart[] = [];
   readonly digest = new Md5();
   #completion: Completion | undefined;
-  /** Whether an earlier conversion has completed the upload: nothing is sent again. */
+  /** Whether an earlier conversion completed the object: then nothing is sent. */
   #isComplete = false;
   /** The size of the output so far, in bytes. */
   #size = 0;
   #createdAt = Number.NaN;
   readonly #since = performance.now();
-  /** Whether the journal tells of this upload. */
+  /** Whether the journal has this upload. */
   #isJournaled = false;
   begun: ResumedUpload | undefined;
   sizeOf: PartSize | undefined;
 
-  /** With a journal it can go on with an upload that was cut off. */
+  /** With a journal, interrupted uploads can be resumed. */
   constructor(
     readonly requests: UploadRequests,
     private readonly sign: (request: S3Request) => Promise<string>,
@@ -83,10 +82,10 @@ export class S3 implements UploadProtocol {
     const create = async () => ({ ...(await this.#call(CREATE)), headers: CONTENT });
     const created = await this.requests.begin(create, [200]);
     const id = uploadIdIn(created.text);
-    if (id === undefined) throw this.requests.failed(`the server does not say the ID of the upload; ${OTHER_SENDER}`);
+    if (id === undefined) throw this.requests.failed(`the server does not state an upload ID; ${OTHER_SENDER}`);
     this.#upload = { id };
     this.#createdAt = Date.parse(created.headers.get('Date') ?? '');
-    // Not before: where nothing can be begun, what is left stays as it is.
+    // Only now: if no upload can be created, the old one stays resumable.
     if (left) await this.#abortLeft(left);
     const { identity } = plan;
     if (identity !== undefined) {
@@ -121,8 +120,7 @@ export class S3 implements UploadProtocol {
     const isKept =
       keep && isBegun && this.#isJournaled && this.#completion?.isOver !== true && this.journal?.hasAny === true;
     await this.journal?.end();
-    // First: the next upload may have begun with the journal when the server has answered. What it tells of one that was not
-    // even looked at stays.
+    // Before the request: afterwards, another upload may already use the journal. An upload that was not resumed yet stays in it.
     if (isBegun && this.#isJournaled && !isKept) await this.journal?.clear();
     if (!isBegun || isKept) return isKept;
     await this.requests.remove(() => this.#call(this.#removal()));
@@ -130,7 +128,7 @@ export class S3 implements UploadProtocol {
     return false;
   }
 
-  /** Fails with `object-completed` where the upload has become the object: it is unknown then as one that was removed. */
+  /** Fails with `object-completed` if the upload was completed: then it is unknown to the server, as after an abort. */
   async #requireAbsent(): Promise<void> {
     const etag = await etagOf(this.#parts);
     const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
@@ -150,26 +148,26 @@ export class S3 implements UploadProtocol {
     return this.#completion.run();
   }
 
-  /** The server no longer has the upload, nor does the journal. */
+  /** Forgets the completed upload, here and in the journal. */
   async #forget(): Promise<void> {
     this.#upload = undefined;
     await this.journal?.clear();
   }
 
-  /** Notes by which ETag a later conversion recognises the object, if this one is killed before it knows of it. */
+  /** Adds the object's ETag to the journal, so that a later conversion recognises the object if this one is killed. */
   async #journalEtag(): Promise<void> {
     const etag = this.#isJournaled ? await etagOf(this.#parts) : undefined;
     if (etag !== undefined) await this.journal?.addEnd(etag);
   }
 
-  /** Goes on with the upload that is `left`, if it is this one's and still there, or has become the object. */
+  /** Resumes `left`, if it has the same identity and its parts are still stored, or it was completed. Returns whether it does. */
   async #resume(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
     if (left.identity !== identity || left.size !== size) return false;
     this.#upload = { id: left.id };
     this.#isJournaled = true;
     const there = await this.#countStored(left);
     this.#isComplete = there === 0 && (await this.#isObject(left));
-    // An output may have more than the disk.
+    // Without the output's footer.
     const count = Math.min(this.#isComplete ? left.parts.length : there, Math.floor(virtualSize / size));
     if (count > 0 || this.#isComplete) {
       this.#parts.push(...left.parts.slice(0, count));
@@ -181,20 +179,20 @@ export class S3 implements UploadProtocol {
     return false;
   }
 
-  /** Whether the object is the one that the upload was to make. */
+  /** Whether the object is that of the interrupted upload. */
   async #isObject({ etag }: LeftUpload): Promise<boolean> {
     if (etag === undefined) return false;
     const look = await this.requests.look(() => this.#call(HEAD));
     return typeof look === 'object' && 'headers' in look && isEtagOf(etag, look.headers.get('ETag')) === true;
   }
 
-  /** Has the server forget an upload that is left. Where it does not, a rule of the bucket removes that. */
+  /** Aborts an interrupted upload. Ignores failures: a rule of the bucket removes it. */
   async #abortLeft({ id }: LeftUpload): Promise<void> {
     await this.#ask(this.#removal(id), [200, 204, 404]).catch(() => {});
     await this.journal!.clear();
   }
 
-  /** What the journal tells of. Without `resume` one that cannot be read counts as empty. */
+  /** Reads the journal. Without `resume`, an unreadable one counts as empty. */
   async #readJournal(identity: string | undefined): Promise<LeftUpload | undefined> {
     try {
       return await this.journal?.read();
@@ -204,7 +202,7 @@ export class S3 implements UploadProtocol {
     }
   }
 
-  /** How many of the parts that were noted the server has, from the first one on. It lists them in pages. */
+  /** Counts the parts in the journal, from the first one, that the server lists; it lists them in pages. */
   async #countStored({ parts, size }: LeftUpload): Promise<number> {
     for (let count = 0; ; ) {
       const list: S3Request = { action: 'list', ...this.#uploadId, partNumberMarker: count };
@@ -229,14 +227,14 @@ export class S3 implements UploadProtocol {
       const stored = answer && (await this.#checkStored(answer, part, digest, attempt > 1));
       if (!stored) continue;
       this.#parts[part.number] = stored;
-      // A later conversion sends at least the last part: it has the end of the output.
+      // Never the last part: a resumed conversion sends the end of the output.
       if (!part.isLast && this.#isJournaled) await this.journal?.add(part.number, stored, part.written);
       return;
     }
     throw this.requests.failed(isNode() ? WRONG : WRONG + HIDDEN, { code: 'part-differs' });
   }
 
-  /** Sends a part with its digest, which the server checks. `undefined` where it has received something else. */
+  /** Sends a part with its digest for the server to check. Resolves to `undefined` if it does not match. */
   async #sendChecked(
     call: (headers: Record<string, string>) => Promise<UploadCall>,
     digest: Uint8Array,
@@ -247,7 +245,7 @@ export class S3 implements UploadProtocol {
         return await this.requests.once(checked, [200]);
       } catch (thrown) {
         if (thrown instanceof RequestRefused && DIGEST_ERRORS.includes(thrown.serverCode ?? '')) return undefined;
-        // The CORS rules of a bucket may not allow this header.
+        // CORS rules may not allow this header.
         if (thrown instanceof NoAnswer && typeof document !== 'undefined') return undefined;
         throw thrown;
       }
@@ -256,8 +254,8 @@ export class S3 implements UploadProtocol {
   }
 
   /**
-   * What an answer says of a part; `undefined` where the server has stored something else than was sent. `isChecked` says whether
-   * it has compared the digest itself: then an ETag that differs is none.
+   * Checks the response to a part. Resolves to `undefined` if the server stored other bytes. `isChecked` means that the server
+   * compared the digest itself: then a different ETag is not a digest.
    */
   async #checkStored(
     { status, headers }: UploadResponse,
@@ -267,16 +265,15 @@ export class S3 implements UploadProtocol {
   ): Promise<StoredPart | undefined> {
     const etag = headers.get('ETag');
     if (etag === null)
-      throw this.requests.failed(`the server does not identify a part that it has: ${lacksHeader(status, 'ETag')}`);
+      throw this.requests.failed(`the server does not identify a stored part: ${lacksHeader(status, 'ETag')}`);
     const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1];
-    // With keys of its own, or of the caller's, the server calls parts by something else.
+    // With KMS or customer keys, ETags are not digests.
     const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
     if (!isEncrypted && hex?.toLowerCase() === bytesToHex(digest)) return { etag, digest };
     const isRight = (await matchesChecksum(headers, body)) ?? (isChecked || isEncrypted || hex === undefined);
     return isRight ? { etag, digest: undefined } : undefined;
   }
 
-  /** The upload, as requests name it. */
   get #uploadId(): { uploadId: string } {
     return { uploadId: this.#upload!.id };
   }
@@ -290,9 +287,9 @@ export class S3 implements UploadProtocol {
   }
 }
 
-/** How many parts of `size` bytes are under way at once. */
+/** How many parts of `size` bytes may be in flight. */
 const partsInFlight = (size: number): number => Math.max(1, Math.min(AT_ONCE, Math.floor(MEMORY / size)));
 
-/** Whether a part is there as it was noted. Where no ETag is listed, the server compares them when it completes the upload. */
+/** Whether a listed part matches the journal. Without a listed ETag, the server compares it at completion. */
 const isPart = (listed: ListedPart | undefined, { etag }: StoredPart, size: number): boolean =>
   listed !== undefined && listed.size === size && (listed.etag ?? bareEtag(etag)) === bareEtag(etag);

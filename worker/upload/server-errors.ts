@@ -1,14 +1,14 @@
-// Errors in the body of an answer: in XML, as S3 and Azure send them, or in JSON, as Google does.
+// Errors in response bodies: in XML (S3, Azure) or JSON (Google).
 
-/** How much of a server's own words is shown, in characters. */
+/** The maximum length of a server's error message, in characters. */
 const MAX_WORDS = 200;
 
-/** Codes of S3 after which the same request may succeed, whatever the status. Amazon S3 API Reference, "Error responses". */
+/** S3's codes of transient errors, with any status. Amazon S3 API Reference, "Error responses". */
 const TRANSIENT_CODES = ['InternalError', 'OperationAborted', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown'];
 
 export interface ServerError {
   code?: string;
-  /** The code and the message; empty where there is neither. */
+  /** Code and message; empty if there is neither. */
   words: string;
 }
 
@@ -19,5 +19,5 @@ export function serverError(text: string): ServerError {
   return { ...(code ? { code } : {}), words };
 }
 
-/** Whether another attempt may succeed. */
+/** Whether a retry may succeed. */
 export const isTransient = (code: string | undefined): boolean => code !== undefined && TRANSIENT_CODES.includes(code);

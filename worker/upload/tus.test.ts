@@ -98,7 +98,7 @@ test('a server that takes nothing of a chunk is asked ever more slowly, until pa
     answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers: { 'Upload-Offset': '0' } } : undefined),
   });
   const failed = await runClock(failure(upload(TARGETS.tus(cloud, { patience: 600 }), DISK)));
-  expect(failed).toContain('the server has taken nothing of what was sent');
+  expect(failed).toContain('the server stored none of the bytes that were sent');
   // Waits double up to 15 seconds.
   const patches = cloud.asked.filter(({ method }) => method === 'PATCH').length;
   expect(patches).toBeGreaterThan(40);
@@ -109,7 +109,7 @@ test('a server that has less at the end than was sent', async () => {
   const answer = ({ method }: Asked) =>
     method === 'HEAD' ? { status: 200, headers: { 'Upload-Offset': '9' } } : undefined;
   const { work } = uploading({ answer });
-  expect(await work).toMatch(new RegExp(`: the server has 9 of ${DISK.length} bytes$`));
+  expect(await work).toMatch(new RegExp(`: the server has received 9 of ${DISK.length} bytes$`));
 });
 
 /** What HEAD says at the end, instead of the server. */
@@ -122,9 +122,9 @@ test.each<[string, CloudOptions, RegExp]>([
   [
     'another length',
     saying({ ...OFFSET, 'Upload-Length': '17896' }),
-    /: the server expects 17896 bytes and not 16896$/,
+    /: the server expects 17896 bytes instead of 16896$/,
   ],
-  ['no length yet', saying({ ...OFFSET, 'Upload-Defer-Length': '1' }), /has not taken the length of the file$/],
+  ['no length yet', saying({ ...OFFSET, 'Upload-Defer-Length': '1' }), /did not accept the length of the file$/],
   ['no file', saying({}, 404), /answered 404/],
 ])('a server that has %s at the end is not done', async (_, options, sentence) => {
   for (const plan of [planOf(DISK), OF_UNKNOWN_SIZE]) {
@@ -165,14 +165,14 @@ test.each([undefined, 'many', '-1', '1.5'])('a server that states the offset %s'
   const headers: Record<string, string> = offset === undefined ? {} : { 'Upload-Offset': offset };
   const { work } = uploading({ answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers } : undefined) });
   expect(await work).toContain(
-    `the server does not say how much it has: its answer (204) has no Upload-Offset; ${OTHERS}`,
+    `the server does not state how much it has received: its response (204) has no Upload-Offset; ${OTHERS}`,
   );
 });
 
 test('an answer that does not say where the file is', async () => {
   const { work } = uploading({ answer: () => ({ status: 201 }) });
   expect(await work).toContain(
-    `the server does not say where the upload is: its answer (201) has no Location; ${OTHERS}`,
+    `the server does not state the URL of the upload: its response (201) has no Location; ${OTHERS}`,
   );
 });
 

@@ -14,25 +14,25 @@ import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests
 
 const CHUNK = 16 << 20;
 const VERSION = { 'Tus-Resumable': '1.0.0' };
-/** Somebody else is at it, perhaps the request of ours that broke. */
+/** Another request holds the file, perhaps a broken one of ours. */
 const BUSY = [409, 423];
-const NO_LENGTH = 'the server has not taken the length of the file';
-/** Nobody may ask for the file. */
+const NO_LENGTH = 'the server did not accept the length of the file';
+/** HEAD is not allowed. */
 const CLOSED = [401, 403, 405, 501];
 
 export class Tus implements UploadProtocol {
   readonly #flight = new InFlight(1);
   #file: URL | undefined;
   #isDeferred = false;
-  /** Whether the server knows the length: it takes it once. */
+  /** Whether the server knows the length, which can be set only once. */
   #isDeclared = false;
   #size = 0;
-  /** Whether the length was stated once more when all was sent. */
+  /** Whether the length was sent again at the end. */
   #isRepeated = false;
 
   constructor(
     readonly requests: UploadRequests,
-    /** Where uploads are begun. */
+    /** The URL for creating uploads. */
     private readonly url: URL,
     private readonly name: string | undefined,
   ) {}
@@ -46,14 +46,14 @@ export class Tus implements UploadProtocol {
     const { status, headers } = await this.requests.begin(call, [201]);
     const location = headers.get('Location');
     if (location === null)
-      throw this.requests.failed(`the server does not say where the upload is: ${lacksHeader(status, 'Location')}`);
+      throw this.requests.failed(`the server does not state the URL of the upload: ${lacksHeader(status, 'Location')}`);
     this.#file = this.requests.continuation(this.url, location);
     return CHUNK;
   }
 
   async part(part: UploadPart): Promise<void> {
     this.#size = part.offset + part.size;
-    // Of an upload without bytes all is there.
+    // An empty file is already complete.
     if (this.#size === 0 && !this.#isDeferred) return;
     await this.#flight.start(() =>
       appendPart(this.requests, part, {
@@ -94,18 +94,18 @@ export class Tus implements UploadProtocol {
     return answer;
   }
 
-  /** Resolves to the reason why the server could not confirm that it has the whole file. Fails where it has not. */
+  /** Confirms the file by HEAD. Resolves to `undefined`, or to the reason why it is unconfirmed. Fails if it is incomplete. */
   async #confirm(): Promise<string | undefined> {
     const answer = await this.#head([200, 204, ...CLOSED]);
     if (CLOSED.includes(answer.status)) return unconfirmed(`the server answered ${answer.status}`);
     const end = offsetOf(answer);
-    if (end !== this.#size) throw incomplete(`the server has ${end} of ${this.#size} bytes`);
+    if (end !== this.#size) throw incomplete(`the server has received ${end} of ${this.#size} bytes`);
     const length = answer.headers.get('Upload-Length');
     if (length === String(this.#size)) return undefined;
-    if (length !== null) throw incomplete(`the server expects ${length} bytes and not ${this.#size}`);
+    if (length !== null) throw incomplete(`the server expects ${length} bytes instead of ${this.#size}`);
     if (!answer.headers.has('Upload-Defer-Length')) return unconfirmed('its answer to HEAD has no Upload-Length');
     if (this.#isRepeated) throw incomplete(NO_LENGTH);
-    // The last chunk stated it; a server that ignored it there may take it alone.
+    // A server that ignored the length in the last chunk may accept it alone.
     this.#isRepeated = true;
     this.#isDeclared = false;
     await this.#append(this.#size, zeros(0), true).catch((thrown) => {
@@ -122,13 +122,12 @@ export class Tus implements UploadProtocol {
   }
 }
 
-/** The error of a file that the server does not regard as whole. */
 const incomplete = (reason: string): DecantError => new DecantError('target', reason, { code: 'upload-incomplete' });
 
 function offsetOf({ status, headers }: UploadResponse): number {
   const offset = headers.get('Upload-Offset');
   if (offset === null || !/^\d+$/.test(offset)) {
-    throw new Error(`the server does not say how much it has: ${lacksHeader(status, 'Upload-Offset')}`);
+    throw new Error(`the server does not state how much it has received: ${lacksHeader(status, 'Upload-Offset')}`);
   }
   return Number(offset);
 }

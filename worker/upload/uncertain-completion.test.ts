@@ -97,9 +97,7 @@ const stays = {
 const mayStay = {
   kind: 'target',
   code: 'object-completed',
-  message: expect.stringContaining(
-    `the object may stay at '${PLACE}': it is not known whether the server had completed it`,
-  ),
+  message: expect.stringContaining(`the object may stay at '${PLACE}': the server may have completed it`),
   fields: { leftAt: PLACE },
 };
 const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toUTCString();

@@ -1,18 +1,18 @@
-// Uploads that are given up when the request that completes the object has left: the server may carry it out, or has done so.
+// Uploads that end after the request to complete the object was sent: the server may have completed it.
 
 import { RequestRefused } from '../http/http-failures.js';
 import { hasSize, isHtml, isOlder } from './confirmation.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
-/** Whether the server will not complete the object. A success of another status may come from somebody in between. */
+/** Whether the server refused to complete the object. An unexpected success may come from a gateway. */
 export const isRefusal = (thrown: unknown): boolean =>
   thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined);
 
 export class CompletionTracker {
-  /** Whether a request that completes the object has left and was not refused. */
+  /** Whether a request to complete the object was sent and not refused. */
   mayBeDone = false;
 
-  /** What `ask`, which completes the object, resolves to. */
+  /** Runs `ask`, which completes the object. */
   async track<T>(ask: () => Promise<T>): Promise<T> {
     const before = this.mayBeDone;
     this.mayBeDone = true;
@@ -25,19 +25,19 @@ export class CompletionTracker {
   }
 }
 
-/** What tells the object of an upload from others. */
+/** Identifies the object of an upload. */
 interface OwnObject {
   /** In bytes. */
   size: number;
-  /** When the upload began, by the clock of `performance.now`. */
+  /** When the upload began, by `performance.now()`. */
   since: number;
-  /** Whether the object is the upload's by its headers. */
+  /** Whether the headers are those of the upload's object. */
   isOurs?: (headers: Headers) => boolean;
 }
 
 /**
- * Asks by HEAD, after `stop`, whether the object is there. Fails with `object-completed` where it is, or where nobody knows. An
- * object from before the upload does not count.
+ * Checks by HEAD, after `stop`, that the object does not exist. Fails with `object-completed` if it does, or if that is unknown.
+ * An object older than the upload does not count.
  */
 export async function requireAbsent(
   requests: UploadRequests,
@@ -48,11 +48,9 @@ export async function requireAbsent(
   if (look === 'missing') return;
   if ('refusal' in look) throw requests.completedBefore(look.refusal);
   const { headers } = look;
-  if (isHtml(headers)) throw requests.completedBefore('a web page was the answer to HEAD');
+  if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');
   const isBefore = isOlder(headers, since);
   if (isBefore) return;
   const isIt = isOurs(headers) || (isBefore === false && hasSize(headers, size) === true);
-  throw requests.completedBefore(
-    isIt ? undefined : 'nothing shows whether the object that is there is from this upload',
-  );
+  throw requests.completedBefore(isIt ? undefined : 'an object exists, but it may be from another upload');
 }

@@ -1,4 +1,4 @@
-// The names of what a caller may say of an upload.
+// The option names of uploads.
 
 import { namesOf } from '../errors/option-names.js';
 import type { S3Keys, S3Options } from './s3-types.js';

@@ -35,13 +35,13 @@ test.each([
   [400, ''],
   [401, '; it requires a user or a token'],
   [403, '; it does not allow this, or the address has expired'],
-  [404, '; there is no such place, or the upload has expired'],
+  [404, '; the address does not exist, or the upload has expired'],
   [410, '; the upload has expired'],
-  [412, '; something is there already'],
-  [413, '; it takes no file of this size'],
+  [412, '; the object already exists'],
+  [413, '; the file is too large for it'],
   [501, ''],
   [505, ''],
-  [507, '; it is full'],
+  [507, '; its storage is full'],
 ])('%i is final', async (status, hint) => {
   const { requests, calls } = over([status]);
   expect(await sending(requests)).toBe(`Could not upload to '${PLACE}': the server answered ${status}${hint}`);
@@ -52,14 +52,14 @@ test.each([
 test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followed', async (status) => {
   const { requests, calls } = over([() => new Response(null, { status, headers: { Location: '/login?secret' } })]);
   expect(await sending(requests)).toBe(
-    `Could not upload to '${PLACE}': the server redirects elsewhere; give the address that it redirects to`,
+    `Could not upload to '${PLACE}': the server redirects; use the address that it redirects to`,
   );
   expect(calls.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 
 test('an answer that a browser reached by a redirect is a redirect', async () => {
   const { requests } = over([() => Object.defineProperty(new Response('ok'), 'redirected', { value: true })]);
-  expect(await sending(requests)).toMatch(/the server redirects elsewhere/);
+  expect(await sending(requests)).toMatch(/the server redirects/);
 });
 
 test.each([
@@ -227,7 +227,7 @@ test('an answer that does not end is not kept, nor asked for again', async () =>
       }),
     );
   const { requests, calls } = over([endless]);
-  expect(await sending(requests)).toMatch(/: the answer of the server does not end$/);
+  expect(await sending(requests)).toMatch(/: the response of the server does not end$/);
   expect(calls).toHaveLength(1);
   expect(calls[0]!.init.signal!.aborted).toBe(true);
   expect(pieces).toBeLessThanOrEqual(18);
@@ -391,7 +391,7 @@ test.each<[string, Reply, number, string, number | undefined]>([
     code: 'left-behind',
     fields: { leftAt: PLACE, ...(status === undefined ? {} : { leftStatus: status }) },
   });
-  expect(failed!.message).toContain(`what was uploaded stays at '${PLACE}': it could not be removed (${reason}`);
+  expect(failed!.message).toContain(`the upload stays at '${PLACE}': it could not be removed (${reason}`);
 });
 
 test('an answer that comes byte by byte is given up when patience ends', async () => {

@@ -1,4 +1,4 @@
-// Requests of one upload: counted, tried again where that may help, and ended together.
+// Requests of one upload: retries, time-outs, and clean-up after a cancel.
 
 import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
@@ -27,54 +27,52 @@ import type { UploadOptions } from './upload-types.js';
 /** In seconds. */
 export const PATIENCE = 600;
 export const TIMEOUT = 30;
-/** Before any body was answered: how fast one may travel, in bytes for each millisecond. */
+/** The assumed speed of the first body, in bytes per millisecond. */
 const FIRST_SPEED = (2 << 20) / 1000;
-/** A body may be slower than the one before by this factor until its answer is late. */
+/** A response is late if its body took this many times as long as the last one. */
 const LATE_FACTOR = 2;
-/** For each so many bytes of its body a request may take `timeout` longer. */
+/** A request gets `timeout` again for each so many bytes of its body. */
 const BYTES_PER_TIMEOUT = 2 << 20;
-/** Shorter bodies do not show how fast bodies are, in bytes. */
+/** Shorter bodies do not measure the speed; in bytes. */
 const MIN_MEASURED = 256 << 10;
-/** A network may be slower by this factor. */
+/** The upper bound on the factor by which the limit for bodies grows. */
 const MAX_SLOWNESS = 16;
-/** How long a server is asked to forget an upload, in milliseconds. */
+/** For removing an upload, in milliseconds. */
 const CLEAN_UP_TIME = 10_000;
-/** The same of a server that has been silent for that long already. */
+/** For removing an upload from a server that was silent for `CLEAN_UP_TIME`; in milliseconds. */
 const SHORT_CLEAN_UP_TIME = 3_000;
-/** How long a server is asked about a finished object, in milliseconds. */
+/** For a HEAD of the object, in milliseconds. */
 const LOOK_TIME = 60_000;
-/** The same in a page, which cannot tell a broken network from CORS rules without HEAD. */
+/** Shorter in a page, which cannot distinguish a broken network from CORS rules without HEAD; in milliseconds. */
 const LOOK_TIME_IN_PAGE = 3_000;
-/** Least wait for the next space of a server that completes an object, in milliseconds: MinIO sends one every ten seconds. */
+/** The minimum time-out between spaces during completion, in milliseconds: MinIO sends one every ten seconds. */
 const MIN_SPACE_INTERVAL = 30_000;
-/** The most of an answer that is read, in bytes. */
+/** The maximum length of a response, in characters. */
 const MAX_RESPONSE = 16 << 20;
-/** What was to be removed is gone. 499 is Google's. */
+/** The upload is gone. 499 is Google's. */
 const REMOVED = [200, 202, 204, 404, 410, 499];
-/** The object is not there. */
 const MISSING = [404, 410];
-/** The object is there. */
 const FOUND = [200, 204];
 
 const HINTS: Record<number, string> = {
   401: '; it requires a user or a token',
   403: '; it does not allow this, or the address has expired',
-  404: '; there is no such place, or the upload has expired',
+  404: '; the address does not exist, or the upload has expired',
   410: '; the upload has expired',
-  412: '; something is there already',
-  413: '; it takes no file of this size',
-  507: '; it is full',
+  412: '; the object already exists',
+  413: '; the file is too large for it',
+  507: '; its storage is full',
 };
 
 export interface UploadCall {
   method: string;
   url: string | URL;
   headers?: Record<string, string>;
-  /** A stream is sent once: such a call is made by `once`. */
+  /** A stream cannot be retried: use `once`. */
   body?: Body | string | ReadableStream<Uint8Array>;
-  /** Whether 308 is an answer of the protocol, which browsers show only where they may follow redirects. */
+  /** Whether the protocol uses 308, which browsers show only with `redirect: 'follow'`. */
   sees308?: boolean;
-  /** Whether it completes the object: the server may work on that for long, and show it by spaces. */
+  /** Whether it completes the object: the server may take long, and send spaces meanwhile. */
   completing?: true;
 }
 
@@ -84,30 +82,30 @@ export interface UploadResponse {
   text: string;
 }
 
-/** What HEAD says of a finished object: its headers, that it is not there, or why the server cannot be asked. */
+/** The result of HEAD: the object's headers, `missing`, or why the server cannot be asked. */
 export type Look = { headers: Headers } | 'missing' | { refusal: string };
 
-/** Makes a call; it is asked anew for each attempt, since signatures and tokens expire. */
+/** Makes a call. Called for each attempt, since signatures and tokens expire. */
 export type MakeCall = () => UploadCall | Promise<UploadCall>;
 
 export class UploadRequests {
   #sent = 0;
-  /** Who has answered last. */
+  /** The host of the last response. */
   #host: string | undefined;
   readonly #ending = new AbortController();
   readonly #retries: Retries;
   /** In milliseconds. */
   readonly #timeout: number;
   readonly #patience: number;
-  /** Bodies may take so many times as long: twice as long after one that was too slow, until one is fast again. */
+  /** The factor on the time for bodies: doubles after a time-out, until one is fast again. */
   #slowness = 1;
-  /** Of the last body that was answered, in bytes for each millisecond. */
+  /** Of the last body with a response, in bytes per millisecond. */
   #speed = FIRST_SPEED;
-  /** Until when the server is asked to forget the upload, as `performance.now()` counts. */
+  /** The deadline for removing the upload, by `performance.now()`. */
   #cleanUpUntil: number | undefined;
 
   constructor(
-    /** Of the place that is uploaded to, if it is known. */
+    /** The upload's URL, if known. */
     private readonly address: Address | undefined,
     private readonly options: UploadOptions,
   ) {
@@ -118,17 +116,17 @@ export class UploadRequests {
     this.#patience = milliseconds('patience', patience ?? PATIENCE);
   }
 
-  /** Bytes count as sent when they are answered. */
+  /** Counts bytes as sent when the response has arrived. */
   get network(): Network {
     return { received: 0, sent: this.#sent, ...this.#retries.network };
   }
 
-  /** What a request to `url` carries on behalf of the address; `given` are the caller's headers. */
+  /** Resolves to the headers of a request to `url`; `given` are the caller's. */
   async headers(url?: URL, given = this.options.headers): Promise<Record<string, string>> {
     return this.address ? Object.fromEntries(await headersFor(this.address, given, url)) : {};
   }
 
-  /** Where the server at `from` has the upload continue, by its header Location. */
+  /** Resolves the Location header of the server at `from`, where the upload continues. */
   continuation(from: URL, location: string): URL {
     try {
       return locationOf(from, location);
@@ -137,15 +135,15 @@ export class UploadRequests {
     }
   }
 
-  /** An answer with one of the statuses `accepted`. What may pass is tried again. */
+  /** Resolves to a response with one of the statuses `accepted`, with retries. */
   async send(call: MakeCall, accepted: readonly number[]): Promise<UploadResponse> {
     return this.retrying(() => this.once(call, accepted));
   }
 
-  /** What `attempt` resolves to: it is made again after a failure that may pass. Other failures are told with the place. */
+  /** Runs `attempt`, with retries after transient failures. Fails with an error that names the URL. */
   async retrying<T>(attempt: () => Promise<T>): Promise<T> {
     try {
-      // Each request is made again as a whole.
+      // A retry sends the whole request, so there is no progress in between.
       return await this.#retries.run(
         () => this.#withHost(attempt),
         () => false,
@@ -156,7 +154,7 @@ export class UploadRequests {
     }
   }
 
-  /** As `attempt`; a failure that is told by what an answer says has the host of that. */
+  /** Sets the host of a failure found in a response. */
   async #withHost<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
@@ -166,7 +164,7 @@ export class UploadRequests {
     }
   }
 
-  /** Asks about the finished object by HEAD. Never fails, unless the upload was ended. */
+  /** Checks the object by HEAD. Fails only if the upload was stopped. */
   async look(make: MakeCall): Promise<Look> {
     const attempt = () => this.once(make, FOUND);
     try {
@@ -183,31 +181,31 @@ export class UploadRequests {
     }
   }
 
-  /** As `look`, but after `stop`. */
+  /** Checks the object by HEAD, after `stop`. */
   async lookAfterStop(make: MakeCall): Promise<Look> {
     return this.sendAfterStop(make, FOUND).then(({ headers }) => ({ headers }), lookFailure);
   }
 
-  /** The failure of the upload that `thrown` stands for, with its place. */
+  /** Makes the error of the upload from `thrown`, with the URL. */
   failure(thrown: unknown): DecantError {
     const isOurs = thrown instanceof DecantError && thrown.kind === 'target';
     const { code, fields } = isOurs ? thrown : errorOptionsOf(thrown);
     return this.failed(reasonOf(thrown), { ...(code && { code }), ...(fields && { fields }), cause: thrown });
   }
 
-  /** Why the upload has failed, with its place. */
+  /** Makes an error of the upload, with the URL. */
   failed(reason: string, options?: DecantErrorOptions): DecantError {
     const place = this.address ? ` to '${this.address.shown}'` : '';
     return new DecantError('target', `Could not upload${place}: ${reason}`, options);
   }
 
-  /** The same, once. Fails with `Passing` where another attempt may help. */
+  /** Makes one attempt. Fails with `TransientFailure` if a retry may help. */
   async once(make: MakeCall, accepted: readonly number[], signal = this.#ending.signal): Promise<UploadResponse> {
     const call = await orCancelled(this.#ending.signal, this.#prepared(make));
     const length = lengthOf(call.body);
     const { host } = new URL(call.url);
     const asking = this.#exchangeTimed(call, length, signal);
-    // Who sends a stream sees whether it is taken.
+    // The writer of a stream detects stalls itself.
     const isStream = call.body instanceof ReadableStream;
     const { response, text } = await (isStream ? asking : this.whileWaiting(asking, host, call.completing, length));
     this.#host = host;
@@ -219,7 +217,7 @@ export class UploadRequests {
     return { status, headers, text };
   }
 
-  /** As `work`. Meanwhile `host` is waited for, once a body of `length` bytes should have arrived. */
+  /** Reports `host` as waited for during `work`, from when a body of `length` bytes should have arrived. */
   async whileWaiting<T>(work: Promise<T>, host: string, completing?: true, length = 0): Promise<T> {
     const due = performance.now() + (LATE_FACTOR * length) / this.#speed;
     const awaited: PendingRequest = {
@@ -237,11 +235,11 @@ export class UploadRequests {
     }
   }
 
-  /** The call that `make` makes. Fails with `Unanswered` where it takes too long: `sign` and `headers` are the caller's. */
+  /** Runs `make`. Fails with `NoAnswer` after the time-out: it calls the caller's `sign` and `headers`. */
   async #prepared(make: MakeCall): Promise<UploadCall> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      const reason = `the request was not ready within ${this.#timeout / 1000} seconds: 'sign' or 'headers' has not settled`;
+      const reason = `'sign' or 'headers' did not settle within ${this.#timeout / 1000} seconds`;
       timer = setTimeout(() => reject(new NoAnswer(reason)), this.#timeout);
     });
     try {
@@ -251,7 +249,7 @@ export class UploadRequests {
     }
   }
 
-  /** Asks by `call`, whose body has `length` bytes, and learns how long bodies take. */
+  /** Makes the request, with a time-out for a body of `length` bytes, and measures the speed. */
   async #exchangeTimed(
     call: UploadCall,
     length: number,
@@ -274,14 +272,14 @@ export class UploadRequests {
   }
 
   /**
-   * As `send`, for the request that begins an upload: `stop` lets it finish within ten seconds, so that what it has begun can be
+   * Sends the request that begins an upload. After `stop`, it may still finish within ten seconds, so that the upload can be
    * removed.
    */
   async begin(make: MakeCall, accepted: readonly number[]): Promise<UploadResponse> {
     return this.survivingStop((once) => once(make, accepted));
   }
 
-  /** As `begin`, for several requests by `once`. */
+  /** Like `begin`, for an `attempt` of several requests. */
   async survivingStop<T>(attempt: (once: UploadRequests['once']) => Promise<T>): Promise<T> {
     const late = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -300,12 +298,12 @@ export class UploadRequests {
     }
   }
 
-  /** Ends all that is under way, but for what begins the upload. */
+  /** Aborts all requests except the one that begins the upload. */
   stop(): void {
     this.#ending.abort();
   }
 
-  /** The last requests, after `stop`: made again where they fail, for ten seconds together, but three at least. */
+  /** Sends a request after `stop`. All of them together get ten seconds with retries, each at least three. */
   async sendAfterStop(make: MakeCall, accepted: readonly number[]): Promise<UploadResponse> {
     const late = new AbortController();
     this.#cleanUpUntil ??= performance.now() + CLEAN_UP_TIME;
@@ -314,7 +312,7 @@ export class UploadRequests {
     const retries = new Retries(time);
     const attempt = async (): Promise<UploadResponse> => {
       const call = await orCancelled(late.signal, fromCaller(make));
-      // It was there before.
+      // The host has answered before.
       retries.markReachable(new URL(call.url).host);
       const { response, text } = await this.#exchange(call, time, late.signal);
       if (!accepted.includes(response.status)) throw unexpected(response, text);
@@ -329,7 +327,7 @@ export class UploadRequests {
     }
   }
 
-  /** Has the server remove what was uploaded, after `stop`. Fails with `left-behind` where it does not. */
+  /** Removes the upload from the server, after `stop`. Fails with `left-behind`. */
   async remove(make: MakeCall, place = this.address?.shown): Promise<UploadResponse> {
     try {
       return await this.sendAfterStop(make, REMOVED);
@@ -338,19 +336,19 @@ export class UploadRequests {
     }
   }
 
-  /** The error of an upload that may be there: `thrown` says why nobody knows. */
+  /** Makes the error of an upload that may exist; `thrown` is why that is unknown. */
   perhapsLeftBehind(thrown: unknown): DecantError {
     return leftBehind(this.address?.shown, thrown, true);
   }
 
-  /** The error of an upload that was completed before it was given up: perhaps, if there is a `doubt`. */
+  /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
   completedBefore(doubt?: string): DecantError {
     return completedAt(this.address?.shown, doubt);
   }
 
   /**
-   * Fails with `Unanswered` where no answer comes within `time`, in milliseconds, or nothing more of it, and in any way once
-   * `signal` is aborted.
+   * Makes the request and reads the response. Fails with `NoAnswer` if no response begins within `time` milliseconds, or its body
+   * stalls, and with any error once `signal` is aborted.
    */
   async #exchange(call: UploadCall, time: number, signal: AbortSignal): Promise<{ response: Response; text: string }> {
     const ending = new AbortController();
@@ -360,14 +358,14 @@ export class UploadRequests {
       isOverdue = true;
       end();
     };
-    // Who sends a stream sees whether it is taken.
+    // The writer of a stream detects stalls itself.
     let timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, Math.min(LONGEST_TIMER, time));
     signal.addEventListener('abort', end);
     try {
       signal.throwIfAborted();
-      // A fetch of the caller's own may not listen to it.
+      // A custom `fetch` may ignore the signal.
       const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
-      // Byte by byte it may take so long. S3 sends spaces while it completes an object, and may do that for longer.
+      // Bounds a body that arrives slowly. S3 may send spaces for longer while it completes an object.
       const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
       const timeout = call.completing ? Math.max(MIN_SPACE_INTERVAL, this.#timeout) : this.#timeout;
       const text = await textOf(response, ending.signal, () => {
@@ -376,7 +374,7 @@ export class UploadRequests {
       });
       return { response, text };
     } catch (thrown) {
-      // What still comes is nobody's.
+      // Releases the connection.
       end();
       if (thrown instanceof EndlessResponse) throw thrown;
       const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown);
@@ -409,29 +407,29 @@ export class UploadRequests {
   }
 }
 
-/** What is known of an object where HEAD has failed with `thrown`. */
+/** Makes the result of a HEAD that failed with `thrown`. */
 function lookFailure(thrown: unknown): Look {
   if (thrown instanceof RequestRefused && MISSING.includes(thrown.status)) return 'missing';
   return { refusal: thrown instanceof RequestRefused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
 }
 
-/** How a stream is sent. Node keeps all of one that it could have to send again: unless it follows no redirect, and has no window. */
+/** Options for a stream. Node buffers the whole stream for resending, unless redirects are errors and there is no window. */
 const streaming = () => ({
   duplex: 'half' as const,
   ...(isNode() ? { redirect: 'error' as const, window: null } : {}),
 });
 
-/** How many bytes of a body have to arrive before its answer. A stream has no end yet. */
+/** Returns the length of a body, 0 for a stream. */
 function lengthOf(body: UploadCall['body']): number {
   if (body === undefined || body instanceof ReadableStream) return 0;
   return typeof body === 'string' ? body.length : sizeOf(body);
 }
 
-/** No answer has come in time. */
+/** No response within the time-out. */
 class NoAnswerInTime extends NoAnswer {}
 class EndlessResponse extends Error {}
 
-/** The text of an answer; `came` is called whenever something has come of it. Fails with `Endless` where it has too much. */
+/** Reads the body as text; calls `came` before each read. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
 async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -441,29 +439,29 @@ async function textOf({ body }: Response, signal: AbortSignal, came: () => void)
     const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
     if (!value) return text + decoder.decode();
     text += decoder.decode(value, { stream: true });
-    if (text.length > MAX_RESPONSE) throw new EndlessResponse('the answer of the server does not end');
+    if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
   }
 }
 
 function noAnswerMessage({ url, body }: UploadCall, cause: unknown): string {
-  // Node says what was wrong one level deeper.
+  // Node puts the reason in the cause.
   const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
   const { origin } = new URL(url);
-  // Of a stream, Node does not say which of the two it was.
+  // For a stream, Node does not distinguish the two.
   const isPerhaps = body instanceof ReadableStream && isNode() ? ', or it redirects elsewhere' : '';
   if (typeof document === 'undefined' || location.origin === origin) {
     return `no answer came from ${origin}${isPerhaps} (${reason})`;
   }
-  return `no answer came from ${origin}, or it does not allow pages of other origins to write there: then its CORS rules have to name this page's origin, the method and the headers`;
+  return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
 }
 
-/** Whether it is one, or was followed by the browser. */
+/** Whether the response is a redirect, or the browser followed one. */
 const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
 
-/** The error of an answer that is no success, with the server's own words where it has some. */
+/** Makes the error of an unaccepted response, with the server's error message. */
 function unexpected(response: Response, text: string): Error {
   const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
-  if (isElsewhere) return new Error('the server redirects elsewhere; give the address that it redirects to');
+  if (isElsewhere) return new Error('the server redirects; use the address that it redirects to');
   if (response.ok) {
     const { status, statusText } = response;
     const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
@@ -480,7 +478,6 @@ function unexpected(response: Response, text: string): Error {
     : new RequestRefused(message, error.status, code);
 }
 
-/** `failure`, which is that of `host`. */
 function withHost(host: string, failure: Error): Error {
   if (failure instanceof TransientFailure || failure instanceof RequestRefused) failure.host = host;
   return failure;

@@ -1,53 +1,53 @@
-// The public types of uploads.
+// Public types of uploads.
 
 import type { HttpOptions } from '../http/http-types.js';
 
 /**
- * How to ask a server that takes an upload. `timeout` is the time for an answer, in seconds; a body has as long again for each
- * 2 MiB. Redirects are not followed.
+ * Options for requests of an upload. `timeout` limits the time until a response, in seconds; a body gets the same time again for
+ * each 2 MiB. Redirects are not followed.
  */
 export interface UploadOptions extends Omit<HttpOptions, 'signal' | 'onWaiting' | 'allowUrl' | 'limit'> {}
 
-/** Where an object of Google Cloud Storage goes. */
+/** Options of `gcsTarget`: either `session` or `url`. */
 export type GcsOptions = UploadOptions &
   (
     | {
-        /** The address of a session that was begun: it needs no headers. A page gets it from a server of its own. */
+        /** The URL of a started session, which needs no headers. A page gets it from its server. */
         session: string | URL;
       }
     | {
         /**
-         * Where a session is begun, by a POST with `headers`: the object's own address, or that of the interface for JSON, with
+         * Where a session is started, by a POST with `headers`: the object's URL, or a URL of the JSON API with
          * `uploadType=resumable` in its query.
          */
         url: string | URL;
       }
   );
 
-/** How to upload by tus. */
+/** Options of `tusTarget`. */
 export interface TusOptions extends UploadOptions {
-  /** The name of the file, which the server gets as `filename`. */
+  /** The name of the file, sent as the metadata `filename`. */
   name?: string;
 }
 
-/** How to upload to a page blob. */
+/** Options of `azurePageBlobTarget`. */
 export interface AzurePageBlobOptions extends UploadOptions {
   /**
-   * The blob is there already, with the size of the output, and is written to: as Azure makes one for the upload of a managed
-   * disk. It is neither created nor removed. Holes are sent only where something was written to it before.
+   * Writes into an existing blob with the size of the output, such as one that Azure made for the upload of a managed disk. The
+   * blob is neither created nor removed. Holes are cleared only if it has been written to before.
    */
   existing?: boolean;
 }
 
 /**
- * Where an upload notes what the server has, as text, so that a later conversion with `resume` goes on with it: a place of the
- * caller's own, one for each object. It holds no secret.
+ * Custom storage for the progress of an upload, as text without secrets, one for each object. A later conversion with `resume`
+ * continues from it. A call that takes longer than `timeout` counts as failed.
  */
 export interface UploadJournal {
-  /** Resolves to all that was added, in order; to nothing where there is nothing. */
+  /** Resolves to all appended text, in order, or to `undefined` if empty. If it fails, a conversion with `resume` fails. */
   read(): string | undefined | Promise<string | undefined>;
-  /** Adds `text`: less than 4 KiB. Resolves when it is kept. */
+  /** Appends `text`, less than 4 KiB. Resolves when it is stored. If it fails, the upload continues, but is not resumable. */
   append(text: string): void | Promise<void>;
-  /** Removes all that was added. */
+  /** Removes all text. */
   clear(): void | Promise<void>;
 }
