@@ -1,4 +1,4 @@
-// Packs what the application consists of into `out/app.asar`, and what cannot lie in there into `out/app.asar.unpacked`.
+// Packs the application into `out/app.asar`, and the files that must be unpacked into `out/app.asar.unpacked`.
 
 import { cp, rm } from 'node:fs/promises';
 import { createPackageWithOptions } from '@electron/asar';

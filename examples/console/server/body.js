@@ -1,4 +1,4 @@
-// Bodies of requests, within bounds.
+// Reads request bodies of bounded length.
 
 import { createHash } from 'node:crypto';
 import { Refusal } from './refusal.js';
@@ -22,12 +22,12 @@ export async function readJson(request) {
     const value = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // The same answer as for what is no object.
+    // Invalid JSON gets the same response as a value that is not an object.
   }
   throw new Refusal(400, 'That is no JSON object');
 }
 
-/** Exactly `length` bytes, which are those that were sent: `Content-Digest` says so (RFC 9530). */
+/** Reads exactly `length` bytes, and checks them against `Content-Digest` (RFC 9530). */
 export async function readPart(request, length) {
   const bytes = await read(request, length);
   const digest = `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;

@@ -1,11 +1,11 @@
-// Imports to a bucket: the page uploads by signed requests, and this server makes a disk of the object at the end.
+// Imports to a bucket: the page uploads by signed requests, and at the end this server lists the object as a disk.
 
 import { randomUUID } from 'node:crypto';
 import { checkDisk } from './disk.js';
 import { Refusal } from './refusal.js';
 
 const MOST_IMPORTS = 20;
-/** An import that asks for nothing for this long has ended, in milliseconds. A rule of the bucket removes its parts. */
+/** The time-out of an import without requests, in milliseconds. A rule of the bucket removes its parts. */
 const PATIENCE = 60 * 60_000;
 
 export class BucketImports {
@@ -15,10 +15,10 @@ export class BucketImports {
   #bucket;
   /** By ID: the name and size of the disk, and the URL of its object. */
   #imports = new Map();
-  /** By ID: the imports that have become disks. */
+  /** By ID: completed imports. */
   #disks = new Map();
 
-  /** `bucket` is the URL of the bucket, or of a folder in it, with a slash at its end. */
+  /** `bucket` is the URL of the bucket, or of a folder in it, with a trailing slash. */
   constructor(presigner, bucket) {
     this.#presigner = presigner;
     this.#bucket = bucket;
@@ -44,7 +44,7 @@ export class BucketImports {
     return { url: await this.#presigner.sign(one.object, request) };
   }
 
-  /** Makes a disk of the object, if all of it is there. Whoever has lost the answer asks again. */
+  /** Lists the object as a disk, if it is complete. Repeatable, since a page may lose the response. */
   async complete(id) {
     const disk = this.#disks.get(id);
     if (disk) return disk;

@@ -1,4 +1,4 @@
-// Disks on this server, and imports under way. An import is a sparse file of its own until it is complete.
+// Disks on this server, and pending imports. Each import is a sparse file until it is complete.
 
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises';
@@ -6,22 +6,22 @@ import { join } from 'node:path';
 import { checkDisk } from './disk.js';
 import { Refusal } from './refusal.js';
 
-/** In bytes: small enough for a page to handle one at a time without a pause. */
+/** In bytes: small enough for a page to process without a pause. */
 const PART = 2 ** 20;
 const MOST_IMPORTS = 20;
-/** An import that gets nothing for this long is removed, in milliseconds. */
+/** The time-out of an import without requests, in milliseconds. */
 const PATIENCE = 10 * 60_000;
 
 export class Imports {
   isBucket = false;
 
   #folder;
-  /** By ID: the open file, which parts have come, how many writes are under way. */
+  /** By ID: the open file, the received parts, the number of pending writes. */
   #imports = new Map();
-  /** By ID: the disks that were made of imports. Whoever has lost the answer asks again. */
+  /** By ID: disks of completed imports, since a page may lose the response. */
   #complete = new Map();
 
-  /** Removes what an earlier server has left unfinished. */
+  /** Removes incomplete imports of an earlier run. */
   static async in(folder) {
     const imports = new Imports(folder);
     await rm(join(folder, 'incoming'), { recursive: true, force: true });
@@ -52,7 +52,7 @@ export class Imports {
     return { id, partSize: PART };
   }
 
-  /** How many bytes the part `number` has. */
+  /** Returns the size of part `number`. */
   lengthOf(id, number) {
     const { size } = this.#find(id);
     const length = Math.min(PART, size - number * PART);
@@ -74,7 +74,7 @@ export class Imports {
     }
   }
 
-  /** Gives the disk its name, if it has all of its `parts`, and nobody else's disk has the name. */
+  /** Renames the file to the disk's name, if all `parts` have arrived and no other disk has the name. */
   async complete(id, { parts }) {
     const disk = this.#complete.get(id);
     if (disk) return disk;

@@ -1,5 +1,5 @@
-// `npm start`: serves the built page. Disks go to the bucket that BUCKET names, by requests that this server signs with
-// AWS_ACCESS_KEY_ID and the like; without it they are kept in data/. PORT and DATA change where.
+// `npm start`: serves the built page. Disks go to the bucket in BUCKET, by requests that this server signs with
+// AWS_ACCESS_KEY_ID and related variables; without BUCKET, to data/. PORT and DATA change port and folder.
 
 import { createServer } from 'node:http';
 import { join } from 'node:path';

@@ -1,23 +1,23 @@
-// Signs the requests of an upload to a bucket. The page says what it wants to do; object, method and query are made here, so
-// that nothing else can be signed: no other object, no `?acl`, no DELETE of the object itself.
+// Signs the requests of an upload to a bucket. The page states an action; this code makes object, method and query, so that
+// nothing else can be signed: no other object, no `?acl`, no DELETE of the object.
 
 import { AwsClient } from 'aws4fetch';
 import { Refusal } from './refusal.js';
 
-/** How long a signed URL is good for, in seconds: the page asks for one anew for each attempt. */
+/** The lifetime of a signed URL, in seconds: the page requests one for each attempt. */
 const SECONDS = 900;
 /** Amazon S3 User Guide, "Multipart upload limits". */
 const MOST_PARTS = 10_000;
 
-/** Each action's method, and its query. */
+/** Method and query of each action. */
 const ACTIONS = {
   create: () => ['POST', { uploads: '' }],
   part: ({ uploadId, partNumber }) => ['PUT', { uploadId: text(uploadId), partNumber: number(partNumber, 1) }],
   complete: ({ uploadId }) => ['POST', { uploadId: text(uploadId) }],
   abort: ({ uploadId }) => ['DELETE', { uploadId: text(uploadId) }],
-  // Asks for the finished object.
+  // Checks the completed object.
   head: () => ['HEAD', {}],
-  // For uploads that are resumed.
+  // For resuming.
   list: ({ uploadId, partNumberMarker }) => {
     return ['GET', { uploadId: text(uploadId), 'part-number-marker': number(partNumberMarker, 0) }];
   },
@@ -26,12 +26,12 @@ const ACTIONS = {
 export class Presigner {
   #client;
 
-  /** `keys` are `accessKeyId`, `secretAccessKey` and `region`, and `sessionToken` for keys that expire. */
+  /** `keys` are `accessKeyId`, `secretAccessKey` and `region`, and `sessionToken` for temporary keys. */
   constructor(keys) {
     this.#client = new AwsClient({ ...keys, service: 's3' });
   }
 
-  /** Returns the URL of `request`, as the page has sent it, for the object at `object`. */
+  /** Returns the signed URL of the page's `request` for the object at `object`. */
   async sign(object, request) {
     if (!Object.hasOwn(ACTIONS, request.action)) throw new Refusal(400, 'There is no such action');
     const [method, query] = ACTIONS[request.action](request);
@@ -41,7 +41,7 @@ export class Presigner {
   }
 }
 
-/** Without an ID a request would be one for the object itself. */
+/** Without an ID, a request would be one for the object itself. */
 function text(uploadId) {
   if (typeof uploadId === 'string' && /^[\x21-\x7e]{1,1024}$/.test(uploadId)) return uploadId;
   throw new Refusal(400, 'That is not the ID of an upload');

@@ -1,4 +1,4 @@
-/** A refusal, with the status of the answer. */
+/** An error with a status for the response. */
 export class Refusal extends Error {
   constructor(status, message) {
     super(message);

@@ -1,4 +1,4 @@
-// What the server answers: the page, under a strict policy, and the API that src/server.js asks.
+// The routes: the page, under a strict policy, and the API for src/server.js.
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -6,11 +6,11 @@ import { extname, join, normalize } from 'node:path';
 import { readJson, readPart } from './body.js';
 import { Refusal } from './refusal.js';
 
-/** `bucket` is the origin of the bucket, if disks go to one. */
+/** `bucket` is the origin of the bucket, if any. */
 const policyOf = (bucket) =>
   [
     "default-src 'none'",
-    // Without `wasm-unsafe-eval` no page compiles WebAssembly.
+    // WebAssembly needs `wasm-unsafe-eval`.
     "script-src 'self' 'wasm-unsafe-eval'",
     "style-src 'self'",
     "worker-src 'self'",
@@ -33,7 +33,7 @@ const ROUTES = [
   ],
 ];
 
-/** Where disks go to a bucket. */
+/** Routes with a bucket. */
 const OF_BUCKET = [
   [
     'POST',
@@ -42,7 +42,7 @@ const OF_BUCKET = [
   ],
 ];
 
-/** Where disks go to this server. */
+/** Routes without a bucket. */
 const OF_PARTS = [
   [
     'PUT',
@@ -55,7 +55,7 @@ const OF_PARTS = [
   ['DELETE', /^\/api\/imports\/([\w-]+)$/, (imports, _request, id) => imports.remove(id)],
 ];
 
-/** Handles requests for the page in `site` and for `imports`, whose disks may go to a `bucket`: its origin. */
+/** Handles requests for the page in `site` and for `imports`; `bucket` is the origin of the bucket, if any. */
 export function handler(site, imports, bucket) {
   const policy = policyOf(bucket);
   return async (request, response) => {
@@ -94,7 +94,7 @@ async function file(pathname, response, site, policy) {
 }
 
 function answer(response, thrown) {
-  // Whoever has gone gets no answer.
+  // The client has disconnected.
   if (response.destroyed) return;
   const isRefusal = thrown instanceof Refusal;
   if (!isRefusal) console.error(thrown);

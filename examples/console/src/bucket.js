@@ -1,9 +1,9 @@
-// An upload to a bucket as a target of decant: the requests are signed by the console's server, one by one.
+// An upload to a bucket, as a target of decant: the console's server signs each request.
 
 import { s3Target } from 'decant/upload';
 import { begin, complete, sign } from './server.js';
 
-/** The console learns of a disk when its object is complete. `onSent` is called with the number of bytes that have arrived. */
+/** Registers the disk when its object is complete. Calls `onSent` with the number of bytes that have arrived. */
 export class BucketUpload {
   #name;
   #onSent;
@@ -19,7 +19,7 @@ export class BucketUpload {
     return this.#target.ordered;
   }
 
-  /** The bucket may take a while to remove the parts, and may fail: the conversion waits to say so. */
+  /** Removing the parts may take time, and may fail: the conversion waits for the result. */
   get abortTimeout() {
     return this.#target.abortTimeout;
   }
@@ -49,7 +49,7 @@ export class BucketUpload {
     return end;
   }
 
-  /** Has the bucket remove the parts. */
+  /** Removes the parts from the bucket. */
   abort(reason, keep) {
     return this.#target.abort(reason, keep);
   }

@@ -5,7 +5,7 @@ import { BucketUpload } from './bucket.js';
 import { disks, hasBucket } from './server.js';
 import { Upload } from './upload.js';
 
-/** What the cloud takes, in bytes. */
+/** The cloud's limit, in bytes. */
 const LARGEST = 64 * 2 ** 30;
 
 const element = (id) => document.getElementById(id);
@@ -24,7 +24,7 @@ async function showDisks() {
 
 const isBucket = await hasBucket();
 
-/** Where the element's disks go. What is thrown here is shown in the dialog. */
+/** The element's `output`. The dialog shows errors thrown here. */
 function uploadOf({ info, format, name }) {
   if (format.name !== 'raw') throw new Error('This cloud takes raw disks; choose "Raw disk"');
   if (info.virtualSize === undefined)
@@ -47,7 +47,7 @@ function makeConverter() {
     place: ({ name }) => `${name} is among your disks.`,
     notConverted: (name) => `${name} could not be imported`,
   };
-  // The dialog has a title of its own, and a sentence of its own below the drop area.
+  // A custom header, and a custom help text below the drop area.
   const [header, help] = ['div', 'p'].map((tag) => document.createElement(tag));
   header.slot = 'header';
   help.slot = 'help';
@@ -64,10 +64,10 @@ element('import').addEventListener('click', () => {
 
 element('close').addEventListener('click', () => dialog.close());
 
-// What leaves the page ends what it does: the upload is aborted, and the server removes what it has.
+// Removing the element aborts the upload, and the server removes its data.
 dialog.addEventListener('close', () => element('place').replaceChildren());
 
-// Escape does not end an import by chance.
+// Escape must not end an import by accident.
 dialog.addEventListener('cancel', (event) => {
   if (isImporting) event.preventDefault();
 });

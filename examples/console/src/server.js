@@ -1,11 +1,11 @@
-// The console's own server, as the page sees it. server/routes.js answers.
+// Requests to the console's server; server/routes.js answers them.
 
 const ATTEMPTS = 4;
-/** Before the second attempt, in milliseconds; twice as long before each further one. */
+/** The wait before the second attempt, in milliseconds; it doubles for each further one. */
 const PAUSE = 500;
 
 export class ServerError extends Error {
-  /** Whether it may work the next time. */
+  /** Whether a retry may succeed. */
   constructor(message, isPassing) {
     super(message);
     this.isPassing = isPassing;
@@ -25,7 +25,7 @@ async function once(path, options) {
   throw new ServerError(error ?? `The console answered ${response.status}`, response.status >= 500);
 }
 
-/** Asks the server; again, if that may help. */
+/** Makes a request, with retries. */
 async function ask(path, options = {}) {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -33,31 +33,31 @@ async function ask(path, options = {}) {
     } catch (thrown) {
       if (!(thrown instanceof ServerError) || !thrown.isPassing || attempt === ATTEMPTS) throw thrown;
     }
-    // With some chance in it, so that many pages do not come back at once.
+    // With jitter, so that many pages do not retry together.
     await new Promise((done) => setTimeout(done, PAUSE * 2 ** (attempt - 1) * (0.5 + Math.random())));
   }
 }
 
 const json = (value) => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
 
-/** The disks that are there: their names and sizes in bytes. */
+/** Resolves to the disks: their names and sizes in bytes. */
 export const disks = () => ask('/api/disks');
 
-/** Whether disks go to a bucket. */
+/** Resolves to whether disks go to a bucket. */
 export const hasBucket = async () => (await ask('/api/place')).bucket;
 
-/** Begins an import of a disk of `size` bytes; answers with its `id`, and without a bucket the size of its parts in bytes. */
+/** Begins an import of a disk of `size` bytes. Resolves to its `id` and, without a bucket, the part size in bytes. */
 export const begin = (name, size) => ask('/api/imports', { method: 'POST', ...json({ name, size }) });
 
-/** Sends the part `number`. The server checks that it has come whole. */
+/** Sends part `number`. The server checks its digest. */
 export async function sendPart(id, number, bytes, signal) {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   const headers = { 'Content-Digest': `sha-256=:${btoa(String.fromCharCode(...digest))}:` };
-  // A browser copies an array on the thread of the page, and slowly.
+  // A browser copies an array slowly, on the page's thread.
   await ask(`/api/imports/${id}/parts/${number}`, { method: 'PUT', body: new Blob([bytes]), headers, signal });
 }
 
-/** Resolves to the signed URL of a request to the bucket. `decant` asks again where this fails with a TypeError, as `fetch` does. */
+/** Resolves to the signed URL of a request. `decant` retries if this fails with a TypeError, as `fetch` does. */
 export async function sign(id, request) {
   const response = await fetch(`/api/imports/${id}/sign`, { method: 'POST', ...json(request) });
   const { url, error } = await response.json().catch(() => ({}));
@@ -67,7 +67,7 @@ export async function sign(id, request) {
 }
 
 /**
- * Makes a disk of what has arrived. Without a bucket it has `parts` parts; what lies between them is zeros.
+ * Completes a disk. Without a bucket, it has `parts` parts; missing parts are zeros.
  */
 export const complete = (id, parts) => ask(`/api/imports/${id}/complete`, { method: 'POST', ...json({ parts }) });
 

@@ -1,13 +1,13 @@
-// An upload as a target of decant: the disk goes to the server in parts, and parts without data are not sent.
+// An upload to the server, as a target of decant: it sends the disk in parts, except for parts without data.
 
 import { begin, complete, remove, sendPart } from './server.js';
 
-/** How many parts are under way at once; each is in memory until it has arrived. */
+/** The maximum number of parts in flight, each held in memory. */
 const AT_ONCE = 4;
 
-/** `onSent` is called with the number of bytes that have arrived. */
+/** Calls `onSent` with the number of bytes that have arrived. */
 export class Upload {
-  /** Writes come in ascending order, so that there is one part at a time to fill. */
+  /** Requests ascending writes, so that only one part is being filled. */
   ordered = true;
 
   #name;
@@ -15,7 +15,7 @@ export class Upload {
   #beginning;
   #import;
   #size = 0;
-  /** The part that is being filled: its number and its bytes. */
+  /** The part being filled: its number and its bytes. */
   #part;
   #parts = 0;
   #sent = 0;
@@ -46,7 +46,7 @@ export class Upload {
     }
   }
 
-  /** A part that a hole begins or ends has zeros there already, and one that is all hole is never begun. */
+  /** Part buffers start as zeros, so a hole needs no write; a part without data is never sent. */
   async hole() {}
 
   async close() {
@@ -59,12 +59,12 @@ export class Upload {
   async abort() {
     this.#ended.abort();
     await Promise.allSettled(this.#sending);
-    // It may not have begun, or not yet.
+    // The import may not exist, or not yet.
     const made = await this.#beginning?.catch(() => undefined);
     if (made) await remove(made.id);
   }
 
-  /** Sends the part that is filled, and begins the part `number`. */
+  /** Sends the current part, and starts part `number`. */
   async #next(number) {
     if (this.#part) {
       while (this.#sending.size >= AT_ONCE) await Promise.race(this.#sending);
@@ -76,7 +76,7 @@ export class Upload {
     this.#part = number === undefined ? undefined : { number, bytes: new Uint8Array(length) };
   }
 
-  /** Sends a part in the background. A failure ends the next write, or `close`. */
+  /** Sends a part in the background. A failure rejects the next write, or `close`. */
   #send({ number, bytes }) {
     this.#parts += 1;
     const sending = sendPart(this.#import.id, number, bytes, this.#ended.signal)

@@ -1,4 +1,4 @@
-// What a page may ask for, and with what. Whatever else it sends is refused.
+// The calls that a page may make. All others are refused.
 
 import { isAbsolute } from 'node:path';
 import { isHome } from './pages.js';
@@ -7,7 +7,7 @@ const isText = (value) => typeof value === 'string' && value !== '' && value.len
 const isPath = (value) => isText(value) && isAbsolute(value);
 const isPaths = (value) => Array.isArray(value) && value.length > 0 && value.length <= 1000 && value.every(isPath);
 
-/** By name: a check for each argument, and what is done. */
+/** By name: a check for each argument, and the handler. */
 const CALLS = {
   'choose-image': { checks: [], run: (session) => session.chooseImage() },
   'open-image': { checks: [isPath], run: (session, path) => session.openImage(path) },
@@ -21,13 +21,13 @@ const CALLS = {
 
 export const NAMES = Object.keys(CALLS);
 
-/** Only the page itself may ask, no frame inside of it and no other page. */
+/** Only the page itself may call, not a frame in it or another page. */
 function isOwn({ senderFrame, sender }) {
-  // A frame that is gone by now is null.
+  // A destroyed frame is null.
   return senderFrame !== null && senderFrame === sender.mainFrame && isHome(senderFrame.url);
 }
 
-/** Does what the page of `session` asks for by `event`. */
+/** Handles a call from the page of `session`. */
 export async function answer(name, session, event, values) {
   if (!isOwn(event)) throw new Error('Not from the page of this application');
   const { checks, run } = CALLS[name];

@@ -1,4 +1,4 @@
-// The system's dialogs for files.
+// The system's file dialogs.
 
 import { dialog } from 'electron';
 
@@ -8,7 +8,7 @@ const filters = [
   { name: 'All files', extensions: ['*'] },
 ];
 
-/** The dialogs of `window`. A dialog that was closed without a choice answers with undefined, or with no paths. */
+/** Makes the dialogs of `window`. A cancelled dialog resolves to undefined, or to no paths. */
 export const fileDialogs = (window) => ({
   async image() {
     const { filePaths } = await dialog.showOpenDialog(window, { properties: ['openFile'], filters });

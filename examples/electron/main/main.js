@@ -1,4 +1,4 @@
-// The main process: one window, its page, and what the page may ask for.
+// The main process: one window, its page, and the page's calls.
 
 import { app, BrowserWindow, ipcMain, protocol, session } from 'electron';
 import { answer, NAMES } from './calls.js';
@@ -8,7 +8,7 @@ import { openWindow, sessionOf } from './window.js';
 protocol.registerSchemesAsPrivileged([{ scheme: SCHEME, privileges: { standard: true, secure: true } }]);
 app.enableSandbox();
 
-// Nothing leaves the page: no other page is shown in the window, and no window is opened.
+// The page cannot navigate or open windows.
 app.on('web-contents-created', (_event, contents) => {
   contents.setWindowOpenHandler(() => ({ action: 'deny' }));
   contents.on('will-navigate', (event) => event.preventDefault());
@@ -33,7 +33,7 @@ app.on('window-all-closed', () => {
   if (process.platform !== 'darwin') app.quit();
 });
 
-// Not awaited: Electron is ready only after this module has been loaded.
+// Not awaited: Electron becomes ready only after this module has loaded.
 app.whenReady().then(start, (error) => {
   console.error(error);
   app.exit(1);

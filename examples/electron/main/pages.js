@@ -1,4 +1,4 @@
-// The page and its files, as a scheme of our own serves them: no others can be asked for, whatever the path says.
+// Serves the page and its files by a custom scheme; no other path is served.
 
 import { readFile } from 'node:fs/promises';
 
@@ -6,7 +6,7 @@ export const SCHEME = 'app';
 const HOST = 'decant';
 export const HOME = `${SCHEME}://${HOST}/`;
 
-/** Whether `url` is of this application. Node knows no origin of such a scheme. */
+/** Whether `url` is of this application. Node's `origin` of a custom scheme is "null". */
 export function isHome(url) {
   const { protocol, host } = new URL(url);
   return protocol === `${SCHEME}:` && host === HOST;
@@ -21,7 +21,7 @@ const FILES = {
   '/texts.js': { file: 'texts.js', type: JS },
 };
 
-/** The page loads its own files and nothing else. */
+/** The page may load only its own files. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -33,7 +33,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Answers a request for `url`. */
+/** Serves a request for `url`. */
 export async function respond(url) {
   const { pathname } = new URL(url);
   const found = isHome(url) && Object.hasOwn(FILES, pathname) && FILES[pathname];

@@ -1,8 +1,8 @@
-// What one window converts. It holds the paths: the page never names one.
+// The image of one window. It holds the paths: the page never names one.
 
 import { basename, extname } from 'node:path';
 
-/** A dialog was closed without a choice. */
+/** The dialog was cancelled. */
 const NOTHING = { value: null };
 
 const usage = (message) => ({ error: { name: 'DecantError', kind: 'usage', code: 'usage', fields: {}, message } });
@@ -18,8 +18,8 @@ export class Session {
   #output;
 
   /**
-   * `work` is a `WorkClient`; `dialogs` asks the person for files. `page.progressPort()` connects the page with a port
-   * and answers with the other end; `page.done()` is called when a conversion has ended.
+   * `work` is a `WorkClient`; `dialogs` opens file dialogs. `page.progressPort()` connects the page to a port and
+   * returns the other end; `page.done()` is called when a conversion has ended.
    */
   constructor(work, dialogs, page) {
     this.#work = work;
@@ -59,7 +59,7 @@ export class Session {
     return reply;
   }
 
-  /** Asks where to save the disk in `format`; answers with the name of the file. */
+  /** Asks where to save the disk in `format`. Resolves to the file name. */
   async chooseOutput(format) {
     const output = this.#formats.find(({ name }) => name === format);
     if (!output) return usage('Open an image, then choose one of its formats');
@@ -83,7 +83,7 @@ export class Session {
     return this.#work.request('cancel');
   }
 
-  /** Cancels what is under way; resolves when it has ended. */
+  /** Cancels the current work; resolves when it has ended. */
   async stop() {
     await this.cancel();
     await this.#work.idle();

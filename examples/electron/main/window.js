@@ -1,4 +1,4 @@
-// A window, and the session that belongs to it.
+// A window and its session.
 
 import { fileURLToPath } from 'node:url';
 import { BrowserWindow, MessageChannelMain, utilityProcess } from 'electron';
@@ -12,12 +12,12 @@ const PRELOAD = fileURLToPath(new URL('../preload/preload.cjs', import.meta.url)
 
 const sessions = new WeakMap();
 
-/** The session of the window that shows `contents`. */
+/** Returns the session of the window that shows `contents`. */
 export const sessionOf = (contents) => sessions.get(contents);
 
-/** A progress bar in the task bar has none of it. */
+/** Hides the progress bar in the task bar. */
 const NO_PROGRESS = -1;
-/** It is shown, but nobody knows how much is done. */
+/** Shows a progress bar without a value. */
 const INDETERMINATE = 2;
 
 function makeSession(window) {
@@ -37,7 +37,7 @@ function makeSession(window) {
   return new Session(work, fileDialogs(window), page);
 }
 
-/** Lets a conversion end before its window: a process that is killed leaves a partial file. */
+/** Ends a conversion before its window closes: a killed process leaves a partial file. */
 function stopBeforeClosing(window, session) {
   window.on('close', (event) => {
     if (!session.busy) return;

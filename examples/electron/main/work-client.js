@@ -1,6 +1,6 @@
-// The main process's end of the process that works.
+// The main process's connection to the utility process.
 
-/** The process has died; what was asked of it is not answered any more. */
+/** The process has died; its pending calls fail. */
 const died = (code) => ({
   name: 'DecantError',
   kind: 'internal',
@@ -13,18 +13,18 @@ export class WorkClient {
   #start;
   #onShare;
   #child;
-  /** By the number of a call, what takes the reply. */
+  /** By call ID: the callback for the reply. */
   #waiting = new Map();
   #replies = new Set();
   #lastId = 0;
 
-  /** `start` starts the process. `onShare` is told how much of a conversion is done. */
+  /** `start` starts the process. `onShare` gets the completed share of a conversion. */
   constructor(start, onShare) {
     this.#start = start;
     this.#onShare = onShare;
   }
 
-  /** Resolves to `{ value }` or `{ error }`. Electron would make a bare sentence of an error that is thrown. */
+  /** Resolves to `{ value }` or `{ error }`. Electron would reduce a thrown error to its message. */
   request(call, task, ports = []) {
     this.#child ??= this.#started();
     this.#lastId += 1;
@@ -41,7 +41,7 @@ export class WorkClient {
     return this.#replies.size > 0;
   }
 
-  /** Resolves when all that is under way has been answered. */
+  /** Resolves when all pending calls have settled. */
   async idle() {
     await Promise.all(this.#replies);
   }

@@ -1,4 +1,4 @@
-// All that the page can do besides being a page. It hands over files, never paths.
+// The page's API. It passes files, never paths.
 
 const { contextBridge, ipcRenderer, webUtils } = require('electron');
 
@@ -19,7 +19,7 @@ contextBridge.exposeInMainWorld('converter', {
   chooseOutput: (format) => ipcRenderer.invoke('choose-output', format),
   convert: () => ipcRenderer.invoke('convert'),
   cancel: () => ipcRenderer.invoke('cancel'),
-  /** `listener` is called with `{ phase, share, bytesPerSecond, secondsLeft }`, at most ten times a second. */
+  /** Calls `listener` with `{ phase, share, bytesPerSecond, secondsLeft }`, at most ten times a second. */
   onProgress(listener) {
     onProgress = listener;
   },

@@ -1,4 +1,4 @@
-// What the page does. All that is not the page's own is behind `window.converter`: see ../preload/preload.cjs.
+// The page's logic. `window.converter` does the rest: see ../preload/preload.cjs.
 
 import * as texts from './texts.js';
 import * as view from './view.js';
@@ -6,14 +6,14 @@ import * as view from './view.js';
 const { converter } = window;
 const element = (id) => document.getElementById(id);
 
-/** What was opened last, or undefined. */
+/** The last opened image, or undefined. */
 let image;
 let busy = false;
 
-/** Only a fault of this application comes here: what fails by itself is answered. */
+/** Only faults of this application arrive here: expected failures are replies. */
 const fault = (thrown) => view.showError(String(thrown));
 
-/** Runs one thing after the other: a second one is not begun while the first is under way. */
+/** Runs one action at a time: ignores others meanwhile. */
 function alone(work) {
   if (busy) return;
   const focused = document.activeElement;
@@ -24,13 +24,13 @@ function alone(work) {
   const end = () => {
     busy = false;
     view.setBusy(false);
-    // A control that is disabled loses the focus.
+    // A disabled control loses the focus.
     if (document.activeElement === document.body) focused.focus();
   };
   work().catch(fault).finally(end);
 }
 
-/** The value of a reply, or null; shows why something failed. */
+/** Returns the value of a reply, or null after showing its error. */
 function unwrap({ value, error }) {
   if (!error) return value;
   if (error.kind === 'cancelled') view.say('Cancelled. Nothing was saved.');
@@ -45,7 +45,7 @@ async function opened(reply) {
   view.showImage(image);
 }
 
-/** Shows `phase` and what can be cancelled until `reply` is there. */
+/** Shows `phase` and the cancel button until `reply` settles. */
 async function whileWorking(phase, reply) {
   view.showProgress({ phase });
   view.speak('');
@@ -67,17 +67,17 @@ async function convert() {
   if (result) view.sayResult(name, result);
 }
 
-/** Files that an image lacks are added to it; otherwise the file is the image. */
+/** Adds missing files to the image; otherwise opens the file as an image. */
 async function drop(files) {
   if (image?.needs.some(({ kind }) => kind === 'missing-file')) await opened(converter.addCompanions(files));
   else if (files.length === 1) await opened(converter.openImage(files[0]));
   else view.showError('Drop the image alone. Files that it needs can be added afterwards.');
 }
 
-/** The last quarter that was read out. */
+/** The last announced quarter. */
 let quarter = 0;
 converter.onProgress((progress) => {
-  // It comes by a way of its own, and may come late.
+  // Progress comes by a separate port, and may be late.
   if (!busy) return;
   view.showProgress(progress);
   const reached = Math.floor((progress.share ?? 0) * 4);

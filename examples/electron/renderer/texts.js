@@ -1,6 +1,6 @@
-// Numbers, times and advice as people read them.
+// Formats numbers, times and advice.
 
-/** A size in decimal units, as file managers show it: "3.5 GB". */
+/** Formats a size in decimal units, like file managers: "3.5 GB". */
 export function size(bytes) {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];
   let [value, unit] = [bytes, 0];
@@ -11,7 +11,7 @@ export function size(bytes) {
   return `${Number(value.toPrecision(3))} ${units[unit]}`;
 }
 
-/** A time: "4 s", "5 min", "2 h 5 min". */
+/** Formats a time: "4 s", "5 min", "2 h 5 min". */
 export function duration(seconds) {
   const whole = Math.max(1, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
@@ -21,7 +21,7 @@ export function duration(seconds) {
 
 const PHASES = { unlocking: 'Unlocking', preparing: 'Preparing', converting: 'Converting', finalizing: 'Finishing' };
 
-/** Progress as a sentence: "Converting: 42 %, 310 MB/s, 12 s left". */
+/** Formats progress: "Converting: 42 %, 310 MB/s, 12 s left". */
 export function progress({ phase, share, bytesPerSecond, secondsLeft }) {
   const parts = [];
   if (share !== undefined) parts.push(`${Math.floor(share * 100)} %`);
@@ -30,7 +30,7 @@ export function progress({ phase, share, bytesPerSecond, secondsLeft }) {
   return [PHASES[phase], parts.join(', ')].filter((part) => part !== '').join(': ');
 }
 
-/** What helps, by the kind of an error. Where nothing is said, the message says it. */
+/** Advice by error kind; missing if the message suffices. */
 const ADVICE = {
   'not-recognised': 'Choose another file.',
   unsupported: 'Another tool may read this image.',
@@ -42,5 +42,5 @@ const ADVICE = {
   internal: 'Try again.',
 };
 
-/** A failure as it is shown; a cancel is none. */
+/** Formats an error other than a cancel. */
 export const failure = ({ kind, message }) => [`${message}.`, ADVICE[kind]].filter(Boolean).join(' ');

@@ -1,4 +1,4 @@
-// What the page shows.
+// Renders the page.
 
 import * as texts from './texts.js';
 
@@ -21,7 +21,7 @@ function option({ name, label, size, refusal }) {
   return Object.assign(new Option(`${label}${known}`, name), { disabled: refusal !== undefined });
 }
 
-/** Shows an image that was opened, and asks for what it needs. */
+/** Shows the opened image, and requests its missing files and passwords. */
 export function showImage({ name, format, virtualSize, needs, safety, formats }) {
   const missing = needs.filter(({ kind }) => kind === 'missing-file');
   const disk = virtualSize === undefined ? 'a disk of unknown size' : `a disk of ${texts.size(virtualSize)}`;
@@ -39,12 +39,12 @@ export function showImage({ name, format, virtualSize, needs, safety, formats })
   element('name').focus();
 }
 
-/** What a person should know about the format that is chosen. */
+/** Shows the hint of the selected format. */
 export function showNotices({ notices }) {
   element('format-notice').textContent = notices.map(({ message }) => `${message}.`).join(' ');
 }
 
-/** While something is under way, it can be cancelled, and nothing else can be begun. */
+/** During an action, only cancelling is possible. */
 export function setBusy(busy) {
   for (const control of document.querySelectorAll('button:not(#cancel), input, select')) control.disabled = busy;
 }
@@ -57,17 +57,17 @@ export function showWork(shown) {
 export function showProgress(progress) {
   element('progress-text').textContent = texts.progress(progress);
   const bar = element('progress');
-  // Without a value it shows that nobody knows.
+  // Without a value, the bar is indeterminate.
   if (progress.share === undefined) bar.removeAttribute('value');
   else bar.value = progress.share;
 }
 
-/** Has a screen reader read out how far it is. Others see the bar. */
+/** Announces progress to screen readers; others see the bar. */
 export function speak(text) {
   element('quarter').textContent = text;
 }
 
-/** A screen reader reads it out, too. */
+/** Announced by screen readers, too. */
 export function say(text) {
   element('status').textContent = text;
 }
@@ -76,7 +76,7 @@ export function showError(text) {
   element('error').textContent = text;
 }
 
-/** Says how a conversion to the file `name` ended. */
+/** Shows the result of a conversion to the file `name`. */
 export function sayResult(name, { outputSize, notices, lostBytes, seconds }) {
   const lost = lostBytes > 0 ? `${texts.size(lostBytes)} could not be read and are zeros.` : '';
   const done = `Saved ${name}: ${texts.size(outputSize)} in ${texts.duration(seconds)}.`;

@@ -1,9 +1,9 @@
-// The one image that a process has open, and what is done with it.
+// The open image of the process, and its operations.
 
 import { DecantError, open, shownText } from 'decant';
 import { brief } from './progress.mjs';
 
-/** What the page shows of an image. Names in it are hostile until they are escaped. */
+/** Describes an image for the page. Its names are hostile until escaped. */
 function described({ info, formats }, path) {
   const { format, virtualSize, needs, safety } = info;
   return {
@@ -28,16 +28,16 @@ function described({ info, formats }, path) {
 export class Job {
   #image;
   #controller = new AbortController();
-  /** Settles when the last call does: one follows the other. */
+  /** The last call; calls run one after the other. */
   #last = Promise.resolve();
 
-  /** Ends what is under way, and what waits. */
+  /** Cancels the current call and the waiting ones. */
   cancel() {
     this.#controller.abort();
     this.#controller = new AbortController();
   }
 
-  /** Opens the image at `path` in place of the one before. */
+  /** Opens the image at `path`, and closes the previous one. */
   open({ path, companions, password }) {
     this.cancel();
     return this.#next(async (signal) => {
@@ -45,7 +45,7 @@ export class Job {
       this.#image = undefined;
       const image = await open(path, { companions, password, signal });
       try {
-        // A wrong password is told now, not in the conversion.
+        // Detects a wrong password now, not during the conversion.
         const { needs } = image.info;
         if (password !== undefined && needs.every(({ kind }) => kind === 'password')) await image.unlock({ signal });
       } catch (thrown) {
@@ -60,7 +60,7 @@ export class Job {
   /** Converts the open image to the file `path`. */
   convert({ path, format }, onProgress) {
     return this.#next(async (signal) => {
-      // A process that has died is followed by one without an image.
+      // A restarted process has no image.
       if (!this.#image) throw new DecantError('usage', 'The image is not open any more; open it again');
       const result = await this.#image.convert(path, {
         format,
@@ -76,7 +76,7 @@ export class Job {
   #next(call) {
     const { signal } = this.#controller;
     const called = this.#last.then(() => call(signal));
-    // Whoever called is told of a failure; the next call only waits.
+    // The caller gets the error; the next call only waits.
     this.#last = called.catch(() => {});
     return called;
   }

@@ -1,4 +1,4 @@
-// Where the utility process starts.
+// The entry of the utility process.
 
 import { serve } from './serve.mjs';
 

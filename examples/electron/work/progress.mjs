@@ -1,4 +1,4 @@
-// Progress as far as it is shown.
+// The displayed part of a progress.
 
 export const brief = ({ phase, fraction, bytesPerSecond, secondsLeft }) => ({
   phase,

@@ -1,17 +1,17 @@
-// Answers what the main process asks for. It takes any port that works like Electron's, so it runs in Node too.
+// Serves calls of the main process. Works with any port like Electron's, so it runs in Node, too.
 
 import { DecantError } from 'decant';
 import { Job } from './job.mjs';
 
-/** An error as plain data: nothing else crosses processes whole. */
+/** Converts an error to plain data: errors lose their fields between processes. */
 function failure(thrown) {
   const error = DecantError.is(thrown) ? thrown : new DecantError('internal', String(thrown));
   return error.toJSON();
 }
 
 /**
- * Serves `port`: it gets `{ id, call, task }` and posts `{ id, value }` or `{ id, error }`. Progress goes to the page by
- * the port that comes with `convert`. The main process gets the share alone, for the task bar.
+ * Serves `port`: receives `{ id, call, task }` and posts `{ id, value }` or `{ id, error }`. Progress goes to the page by
+ * the port in `convert`. The main process gets only the share, for the task bar.
  */
 export function serve(port) {
   const job = new Job();
