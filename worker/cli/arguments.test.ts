@@ -153,7 +153,7 @@ describe('outputs on servers', () => {
   }
 });
 
-describe('what is wrong', () => {
+describe('wrong arguments', () => {
   const secret = 'https://user:password@host/disk?token=secret';
   for (const [text, message] of [
     ['', 'A command is missing'],

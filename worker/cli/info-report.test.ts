@@ -129,7 +129,7 @@ describe('text', () => {
     expect(await text({ containers })).toContain(`packed in: gzip, tar ('${NASTY_SHOWN}')`);
   });
 
-  test('a size that only the end tells', async () => {
+  test('a size that is unknown until the end', async () => {
     const { virtualSize: _, ...unknown } = PLAIN;
     expect(await infoText(unknown, '-')).toContain('virtual size: unknown until its end is read');
   });
@@ -172,7 +172,7 @@ describe('text', () => {
     expect((await text({ snapshots: [SNAPSHOT] })).at(-1)).toContain('2023-11-15 07:13:20');
   });
 
-  test('layers, needs, companions, and what is worth a look', async () => {
+  test('layers, needs, companions, and warnings', async () => {
     const layer = { format: 'raw', guessed: false, virtualSize: 1 };
     const info: Partial<Info> = {
       layers: [
@@ -202,7 +202,7 @@ describe('text', () => {
     expect(await text({ layers: info.layers!.slice(0, 1) })).toHaveLength(3);
   });
 
-  test('texts of others are shown escaped, and cut', async () => {
+  test('foreign texts are escaped and cut', async () => {
     const long = 'x'.repeat(1 << 20);
     for (const name of [NASTY, long, '\n'.repeat(1023)]) {
       const lines = await text({
@@ -281,7 +281,7 @@ describe('JSON', () => {
     });
   });
 
-  test('a parent is no backing file', async () => {
+  test('a parent is not a backing file', async () => {
     const info = await json({
       references: [{ role: 'parent', name: 'uuid', fileName: 'uuid', identity: { id: 'uuid' } }],
     });
@@ -290,7 +290,7 @@ describe('JSON', () => {
   });
 });
 
-describe('what the file takes on the disk', () => {
+describe('the allocated size of the file', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'decant-'));

@@ -23,7 +23,7 @@ test.for(SIGNALS)('%s aborts', (signal) => {
   expect(kill).not.toHaveBeenCalled();
 });
 
-test('one press that arrives twice is one', () => {
+test('one Ctrl-C that arrives twice counts once', () => {
   interrupted();
   process.emit('SIGINT');
   vi.advanceTimersByTime(199);
@@ -44,7 +44,7 @@ test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself
   expect(process.listenerCount(signal)).toBe(0);
 });
 
-test('a terminal that goes away meanwhile lets the command clean up', () => {
+test('a terminal that closes lets the command clean up', () => {
   interrupted();
   process.emit('SIGINT');
   vi.advanceTimersByTime(1000);

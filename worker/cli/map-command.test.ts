@@ -53,7 +53,7 @@ describe('JSON', () => {
     expect(await printed([], true)).toEqual({ out: '[]\n', err: '', ended: true });
   });
 
-  test('what is lost is told besides', async () => {
+  test('lost ranges are reported as well', async () => {
     const { out, err, ended } = await printed([LOST], true);
     expect(JSON.parse(out)).toMatchObject([{ start: 131_585, present: false, zero: true, data: false }]);
     expect(err).toBe('decant: lost: 7 bytes at 131585: the file ends\n');

@@ -42,7 +42,7 @@ describe('a file that is read', () => {
   }
 });
 
-describe('what can only be written in order', () => {
+describe('targets that can only be written in order', () => {
   for (const [name, refused] of [
     ['a', false],
     ['soft', false],

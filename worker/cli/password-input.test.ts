@@ -91,7 +91,7 @@ describe('a layer that is not encrypted', () => {
   }
 });
 
-describe('what is refused', () => {
+describe('refused arguments', () => {
   for (const [options, input, kind, message] of [
     [['top', 'base'], undefined, 'usage', '--password-file is given twice for all layers'],
     [['top.qcow2=top', 'top.qcow2=base'], undefined, 'usage', "--password-file is given twice for 'top.qcow2'"],

@@ -83,7 +83,7 @@ test('a shorter text covers a longer one, and the end begins a new line', () => 
   ]);
 });
 
-test('where nothing was shown, nothing is ended', () => {
+test('without a line, none is ended', () => {
   const texts: string[] = [];
   new ProgressLine({ write: (text: string | Uint8Array) => Boolean(texts.push(String(text))) }).end();
   expect(texts).toEqual([]);

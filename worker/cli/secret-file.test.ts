@@ -86,7 +86,7 @@ test('a cancel before it begins', async () => {
 });
 
 describe('headers', () => {
-  test('without a file there are none', async () => {
+  test('without a file there are no headers', async () => {
     expect(await readHeaders(undefined, never)).toEqual([]);
   });
 

@@ -62,7 +62,7 @@ test('nothing is read, made or removed before the first line', async () => {
   expect(readdirSync(state)).toEqual([]);
 });
 
-test('lines are added to a file of this user alone, whose name tells nothing of the address', async () => {
+test('lines are added to a private file, whose name does not reveal the URL', async () => {
   const journal = journalOf();
   await journal.append('one\n');
   await journal.append('two\n');
@@ -83,7 +83,7 @@ test('a journal that is cleared is gone, and another one may begin', async () =>
   expect(files().map((path) => readFileSync(path, 'utf8'))).toEqual(['two\n']);
 });
 
-test('what a process that is gone has left is read, and continued', async () => {
+test('the journal of a dead process is read and continued', async () => {
   await leave('one\n');
   const journal = journalOf();
   expect(await journal.read()).toBe('one\n');
@@ -93,7 +93,7 @@ test('what a process that is gone has left is read, and continued', async () => 
   expect(await journalOf().read()).toBeUndefined();
 });
 
-test('what a running process holds is left alone', async () => {
+test('the journal of a running process is not touched', async () => {
   const held = journalOf();
   await held.append('one\n');
   const journal = journalOf();

@@ -40,7 +40,7 @@ test('one line for each server and status, and again after a minute', () => {
   ]);
 });
 
-test('no line where something else shows it', () => {
+test('no line while something else shows it', () => {
   const lines = new WaitingLines();
   lines.isSilenced = true;
   lines.report(BUSY);

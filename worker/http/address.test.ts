@@ -13,7 +13,7 @@ test.for([
   ['https:/disk', false],
   [7, false],
   [null, false],
-] as const)('%s is the address of a file on a server: %s', ([value, is]) => {
+] as const)('%s is an http or https URL: %s', ([value, is]) => {
   expect(isHttp(value)).toBe(is);
 });
 
@@ -24,12 +24,12 @@ test.for([
   ['https://host:8080/', 'https://host:8080/', 'host:8080'],
   ['https://host/my%20disk%C3%A4.raw', 'https://host/my%20disk%C3%A4.raw', 'my diskä.raw'],
   ['https://host/100%.raw', 'https://host/100%.raw', '100%.raw'],
-] as const)('%s: what is shown, and the name', ([given, shown, name]) => {
+] as const)('%s: the shown URL, and the name', ([given, shown, name]) => {
   expect(addressOf(given)).toMatchObject({ shown, name });
   expect(addressOf(new URL(given))).toMatchObject({ shown, name });
 });
 
-test('the query is asked for, the fragment, user and password are not', () => {
+test('requests keep the query, and drop fragment, user and password', () => {
   const { url } = addressOf('https://me:secret@host/disk?token=secret#part');
   expect(url.href).toBe('https://host/disk?token=secret');
 });
@@ -45,12 +45,12 @@ test.for([
   expect(addressOf(given).authorization).toBe(basic);
 });
 
-test.for(['http://', 'https://:1', 'http://[x', 'ftp://secret/', '/secret', ''])('%s is no address', (given) => {
+test.for(['http://', 'https://:1', 'http://[x', 'ftp://secret/', '/secret', ''])('%s is not a URL', (given) => {
   const message = 'The address must be a URL of http or https';
   expect(() => addressOf(given)).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
-test.for([undefined, null, 5, {}, ['https://host/']])('%o is no address, on a page neither', (given) => {
+test.for([undefined, null, 5, {}, ['https://host/']])('%o is not a URL, also on a page', (given) => {
   vi.stubGlobal('location', { href: 'https://page/' });
   expect(() => addressOf(given as string)).toThrow(expect.objectContaining({ kind: 'usage', code: 'invalid-url' }));
 });

@@ -28,11 +28,11 @@ test.for([
   ['a time that is none', { 'Last-Modified': 'Monday', Date: LATER }, undefined],
   ['a weak ETag, and a time', { ETag: 'W/"a"', 'Last-Modified': MODIFIED, Date: LATER }, [MODIFIED, 'W/"a"']],
   ['nothing', {}, undefined],
-] as const)('what proves that a file is the same: %s', ([, headers, proven]) => {
+] as const)('validators that prove the same file: %s', ([, headers, proven]) => {
   expect(provingValidators(stateOf(answer(headers), 1000))).toEqual(proven);
 });
 
-test('where the time of the server is hidden, its clock may differ by a minute', () => {
+test('without Date, the clocks may differ by a minute', () => {
   vi.useFakeTimers({ now: TWO_MINUTES_LATER });
   expect(provingValidators(stateOf(answer({ 'Last-Modified': MODIFIED }), 1000))).toEqual([MODIFIED, undefined]);
   vi.setSystemTime(new Date('2026-11-25T10:01:00Z'));
@@ -60,7 +60,7 @@ test.for([
   ['an ETag from now on', TIMED, { ETag: '"a"', 'Last-Modified': 'Monday' }, 1000, false],
   ['nothing, and the same size', BARE, {}, 1000, false],
   ['nothing, and another size', BARE, {}, 999, true],
-] as const)('a file of which an answer says %s', ([, state, headers, size, isOther]) => {
+] as const)('a file with a response that says %s', ([, state, headers, size, isOther]) => {
   const check = () => checkState(state, answer(headers), size);
   if (isOther) expect(check).toThrow(SourceChanged);
   else check();

@@ -10,7 +10,7 @@ function given(between: GapCache, start: number, end: number): { kept: [number, 
   return { kept, missing: missing.map((range) => [range.start, range.end]) };
 }
 
-test('bytes between what is wanted are kept, and nothing else', () => {
+test('only bytes between wanted ranges are kept', () => {
   const between = new GapCache();
   between.add(10, bytesOf(10, 10), [
     { start: 5, end: 12 },
@@ -31,7 +31,7 @@ test('bytes between what is wanted are kept, and nothing else', () => {
   expect(given(between, 14, 16)).toEqual({ kept: [[14, [14, 15]]], missing: [] });
 });
 
-test('what is kept is bounded', () => {
+test('the cache is bounded', () => {
   const between = new GapCache();
   for (let at = 0; at < 10; at += 1) between.add(at * 2 ** 21, new Uint8Array(1 << 20), []);
   const kept = Array.from({ length: 10 }, (_, at) => given(between, at * 2 ** 21, at * 2 ** 21 + 1).kept.length);

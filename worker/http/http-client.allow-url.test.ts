@@ -25,11 +25,11 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-describe('the host that has failed', () => {
+describe('the host that failed', () => {
   const elsewhere = (reply: Reply) => (asked: Asked) =>
     asked.url.hostname === 'host' ? { status: 302, headers: { Location: 'https://other:8443/disk' } } : reply;
 
-  test('is the one that does not answer', async () => {
+  test('is the one without a response', async () => {
     const failure = await failureOf(clientOf(elsewhere({ end: 'broken' })).request('GET', undefined, signal));
     expect(failure).toMatchObject({
       host: 'other:8443',
@@ -48,7 +48,7 @@ describe('the host that has failed', () => {
     });
   });
 
-  test('is known of an answer', async () => {
+  test('is known from a response', async () => {
     expect(await clientOf(() => OK).request('GET', undefined, signal)).toMatchObject({
       host: 'host',
       server: 'the server',
@@ -74,7 +74,7 @@ describe('allowUrl', () => {
     return { allowed, platform: { ...NODE, guard: async () => guard } };
   }
 
-  test('is asked before each request, with the addresses that the name leads to', async () => {
+  test('is called before each request, with the IP addresses of the name', async () => {
     const { allowed, platform } = guarded(redirecting);
     const allowUrl = vi.fn(async () => true);
     const client = new HttpClient(addressOf('https://host/disk?id=7'), platform, { allowUrl }, new Retries());
@@ -98,7 +98,7 @@ describe('allowUrl', () => {
     ['nothing', () => undefined],
     ['something else', () => 'yes'],
     ['a promise of no', async () => false],
-  ])('nothing is asked where it says %s', async ([, allowUrl]) => {
+  ])('no request is made if it returns %s', async ([, allowUrl]) => {
     const answer = vi.fn(() => OK);
     const { allowed, platform } = guarded(answer);
     const options = { allowUrl } as HttpOptions;
@@ -110,7 +110,7 @@ describe('allowUrl', () => {
     expect(allowed).toEqual([]);
   });
 
-  test('a redirect is not followed to where it says no', async () => {
+  test('a redirect that it refuses is not followed', async () => {
     const asked: string[] = [];
     const { platform } = guarded((request) => {
       asked.push(request.url.hostname);
@@ -122,7 +122,7 @@ describe('allowUrl', () => {
     expect(asked).toEqual(['host']);
   });
 
-  test('in a browser it is asked for the address, and for the one that the answer came from', async () => {
+  test('in a browser it is called with the URL, and with the URL of the response', async () => {
     const answered = Object.defineProperties(new Response('x'), {
       redirected: { value: true },
       url: { value: 'https://other/disk' },
@@ -153,7 +153,7 @@ describe('requests of Node', () => {
     return `http://localhost:${(server.address() as AddressInfo).port}/`;
   }
 
-  test('go to the allowed addresses, and to no other', async () => {
+  test('go only to allowed addresses', async () => {
     const url = new URL(await serve({}, Buffer.from('the file')));
     const guard = await makeGuard();
     expect(await guard.resolve(url)).toContain('127.0.0.1');
@@ -167,7 +167,7 @@ describe('requests of Node', () => {
     expect(await (await guard.fetchUndecoded(url)).text()).toBe('the file');
   });
 
-  test('bring bodies as they are stored', async () => {
+  test('leave bodies encoded', async () => {
     const packed = gzipSync('the file');
     const headers = { 'Content-Encoding': 'gzip', ETag: '"a"' };
     const url = await serve(headers, packed);
@@ -179,13 +179,13 @@ describe('requests of Node', () => {
     expect(response.status).toBe(200);
   });
 
-  test('a request for a stored body is aborted', async () => {
+  test('a request for an encoded body can be aborted', async () => {
     const url = await serve({ 'Content-Length': '1000' }, Buffer.alloc(0));
     const fetchStored = await undecodedFetch();
     await expect(fetchStored(url, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 
-  test('gzip that is none is no connection that breaks', async () => {
+  test('invalid gzip is not a broken connection', async () => {
     const url = await serve({ 'Content-Encoding': 'gzip' }, Buffer.alloc(1000, 'x'));
     const { next } = await new HttpClient(addressOf(url), NODE, {}, new Retries()).request('GET', undefined, signal);
     await expect(next()).rejects.toThrow(new Error('the server labels the file gzip, but it has another encoding'));

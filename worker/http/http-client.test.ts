@@ -49,7 +49,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-test('a request has a method, a range, and the headers of its caller', async () => {
+test('a request has a method, a range, and the headers of the caller', async () => {
   const { client, asked } = clientOf(() => OK, { headers: { 'X-Token': 'mine' } });
   const exchange = await client.request('GET', 'bytes=5-6', never);
   expect(await textOf(exchange)).toBe('the file');
@@ -69,7 +69,7 @@ test.for([
   expect(asked[0]).toMatchObject({ url: new URL('https://host/disk'), headers: { authorization } });
 });
 
-test('headers of a function are those of each request', async () => {
+test('a headers function is called for each request', async () => {
   let calls = 0;
   const headers = async () => ({ 'X-Token': String(++calls) });
   const { asked, ask } = clientOf(() => OK, { headers });
@@ -82,7 +82,7 @@ test.for([
   ['a browser', BROWSER, {}, 'follow'],
   ['a browser, with a token', BROWSER, { headers: { Authorization: 'Bearer mine' } }, 'follow'],
   ['a browser, with another header', BROWSER, { headers: { 'X-Token': 'mine' } }, 'error'],
-] as const)('how the platform is to follow redirects: %s', async ([, platform, options, redirect]) => {
+] as const)('the redirect mode: %s', async ([, platform, options, redirect]) => {
   const fetch = vi.fn(async () => new Response('x'));
   await clientOf(() => OK, { platform, ...options, fetch, credentials: 'omit' }).ask();
   expect(fetch).toHaveBeenCalledWith(
@@ -91,7 +91,7 @@ test.for([
   );
 });
 
-test('requests are made by the option, else by the platform, else by the global fetch', async () => {
+test('requests use the option, otherwise the platform, otherwise the global fetch', async () => {
   const made: string[] = [];
   const fetchNamed = (name: string) => async () => {
     made.push(name);
@@ -152,7 +152,7 @@ test('a redirect to http on the same host keeps https', async () => {
   expect(asked.map(({ url }) => url.href)).toEqual(['https://host/disk', 'https://host/moved']);
 });
 
-test('user and password of a redirect are not sent', async () => {
+test('user and password in a redirect are not sent', async () => {
   const { asked, ask } = clientOf(redirecting({ 'https://host/disk': 'https://me:secret@other/disk' }));
   await ask();
   expect(asked[1]?.url.href).toBe('https://other/disk');
@@ -170,7 +170,7 @@ test.for([
   expect(told).toBe(expected);
 });
 
-test('a redirect without an address is an answer', async () => {
+test('a redirect without Location is a response', async () => {
   const { response } = await clientOf(() => ({ status: 302 })).ask();
   expect(response.status).toBe(302);
 });
@@ -183,7 +183,7 @@ test.for([
   [404, 'the address at once'],
   [400, 'the address at once'],
   [302, 'the address at once'],
-] as const)('the place to which the address led answers %d: %s', async ([status, then]) => {
+] as const)('the redirect target answers %d: %s', async ([status, then]) => {
   const [address, mirror] = ['https://host/disk', 'https://mirror/disk'];
   const answer = ({ url }: Asked, number: number): Reply => {
     if (url.href === address) return { status: 302, headers: { Location: mirror } };
@@ -202,7 +202,7 @@ test.for([
   ]);
 });
 
-test('a place that does not answer is not asked again', async () => {
+test('a silent redirect target is not requested again', async () => {
   const answer = ({ url }: Asked, number: number): Reply => {
     if (url.hostname === 'host') return { status: 302, headers: { Location: 'https://mirror/disk' } };
     return number === 2 ? { end: 'broken' } : OK;
@@ -228,7 +228,7 @@ test.for([
   expect((failure as Error).cause).toBeInstanceOf(TypeError);
 });
 
-test('a page that asks its own server is not told of other origins', async () => {
+test('a page with its own server gets no hint about other origins', async () => {
   vi.stubGlobal('location', { href: 'https://host/', origin: 'https://host' });
   const failure = await failureOf(clientOf(() => ({ end: 'broken' }), { platform: BROWSER }).ask());
   expect(failure).toMatchObject({ message: 'no answer came from https://host (other side closed)' });
@@ -238,7 +238,7 @@ test.for([
   ['no answer', () => ({ end: 'silent' as const }), {}],
   ['no answer, from a fetch that cannot be cancelled', () => OK, { fetch: () => new Promise<Response>(() => {}) }],
   ['headers that never come', () => OK, { headers: () => new Promise<never>(() => {}) }],
-] as const)('%s is given up after the time-out', async ([, answer, options]) => {
+] as const)('%s is aborted after the time-out', async ([, answer, options]) => {
   const begin = performance.now();
   const failure = await failureOf(clientOf(answer, options).ask());
   expect(failure).toBeInstanceOf(NoAnswer);
@@ -246,7 +246,7 @@ test.for([
   expect(performance.now() - begin).toBe(30_000);
 });
 
-test('a body that stalls is given up after the time-out, from when its next bytes are asked for', async () => {
+test('a stalled body is aborted after the time-out, counted from the read', async () => {
   const { ask } = clientOf(() => ({ ...OK, end: 'silent' }), { timeout: 5 });
   const { next } = await ask();
   await next();
@@ -258,7 +258,7 @@ test('a body that stalls is given up after the time-out, from when its next byte
   expect(performance.now() - begin).toBe(5000);
 });
 
-test('a body that breaks off', async () => {
+test('a body that ends early', async () => {
   const exchange = await clientOf(() => ({ ...OK, end: 'broken' })).ask();
   const failure = await failureOf(textOf(exchange));
   expect(failure).toBeInstanceOf(TransientFailure);
@@ -266,7 +266,7 @@ test('a body that breaks off', async () => {
   expect(failure).toMatchObject({ message: 'the connection broke' });
 });
 
-test('a cancel ends a request, before its answer and within', async () => {
+test('a cancel ends a request, before its response and during the body', async () => {
   const cancel = new AbortController();
   setTimeout(() => cancel.abort(), 100);
   const failure = await failureOf(clientOf(() => ({ end: 'silent' })).ask(cancel.signal));
@@ -279,14 +279,14 @@ test('a cancel ends a request, before its answer and within', async () => {
   await expect(next()).rejects.toThrow();
 });
 
-test('a request that was cancelled before is not made', async () => {
+test('a request that is already cancelled is not made', async () => {
   const { asked, ask } = clientOf(() => ({ end: 'silent' }));
   await expect(ask(AbortSignal.abort())).rejects.toThrow();
   expect(asked).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a request that was ended is aborted, and leaves no timer', async () => {
+test('a request that is ended is aborted, and leaves no timer', async () => {
   let signal: AbortSignal | null | undefined;
   const fetch = async (_: unknown, init?: RequestInit) => {
     signal = init?.signal;
@@ -298,11 +298,11 @@ test('a request that was ended is aborted, and leaves no timer', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a time-out that is no time is refused', () => {
+test('an invalid time-out is refused', () => {
   expect(() => clientOf(() => OK, { timeout: -1 })).toThrow(expect.objectContaining({ kind: 'usage' }));
 });
 
-test('headers that never settle are given up after the time-out', async () => {
+test('headers that never settle fail after the time-out', async () => {
   const { asked, ask } = clientOf(() => OK, { headers: () => new Promise(() => {}), timeout: 2 });
   const before = performance.now();
   expect(await failureOf(ask())).toBeInstanceOf(NoAnswer);
@@ -314,7 +314,7 @@ test.for([
   ['an answer', { end: 'silent' as const }, {}, 0],
   ['the next bytes of a body', { ...OK, body: new Uint8Array(2000), end: 'silent' as const }, {}, 2000],
   ['headers of the caller', OK, { headers: () => new Promise<never>(() => {}) }, 0],
-] as const)('who is waited for is told after five seconds, once: %s', async ([, reply, options, length]) => {
+] as const)('the server is reported after five seconds, once: %s', async ([, reply, options, length]) => {
   const told: [number, unknown][] = [];
   const begin = performance.now();
   const retries = new Retries(undefined, (waiting) => told.push([performance.now() - begin, waiting]));
@@ -335,7 +335,7 @@ test.for([
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('the host that is waited for is that of the redirect', async () => {
+test('the reported host is that of the redirect', async () => {
   const told = vi.fn();
   const answer = ({ url }: Asked): Reply =>
     url.host === 'host' ? { status: 302, headers: { Location: 'https://other:8443/disk' } } : { end: 'silent' };
@@ -371,7 +371,7 @@ test.for([
   expect(told).toEqual(expected);
 });
 
-test('the time in which nobody asks for bytes is no silence of the server', async () => {
+test('time without a read does not count as silence', async () => {
   const told = vi.fn();
   const retries = new Retries(undefined, told);
   const { next, end } = await clientOf(() => ({ ...OK, body: new Uint8Array(250_000) }), { retries }).ask();

@@ -3,7 +3,7 @@ import { failureOf, NoAnswer, Overloaded, RequestRefused, TransientFailure } fro
 
 const answer = (status: number, headers = {}, statusText = '') => new Response(null, { status, statusText, headers });
 
-test.for([408, 425, 429, 500, 502, 503, 504, 599])('%d may pass', (status) => {
+test.for([408, 425, 429, 500, 502, 503, 504, 599])('%d is transient', (status) => {
   const failure = failureOf(answer(status));
   expect(failure).toBeInstanceOf(TransientFailure);
   expect(failure).not.toBeInstanceOf(NoAnswer);
@@ -22,13 +22,13 @@ test.for([
   [501, ''],
   [505, ''],
   [507, ''],
-] as const)('%d does not pass', ([status, hint]) => {
+] as const)('%d is permanent', ([status, hint]) => {
   const failure = failureOf(answer(status));
   expect(failure).toBeInstanceOf(RequestRefused);
   expect(failure).toMatchObject({ status, message: `the server answered ${status}${hint}` });
 });
 
-test('the words of the server are shown, and hints may be others', () => {
+test('the status text is shown, and hints can be replaced', () => {
   const hints = { 404: '; there is no such bucket' };
   expect(failureOf(answer(404, {}, 'Not Found'), hints).message).toBe(
     'the server answered 404 Not Found; there is no such bucket',
@@ -42,7 +42,7 @@ test.for([
   ['120', '2 minutes'],
   ['86400', '24 hours'],
   ['99999999', '1158 days'],
-] as const)('Retry-After: %s is said', ([value, wait]) => {
+] as const)('Retry-After: %s is shown', ([value, wait]) => {
   expect(failureOf(answer(503, { 'Retry-After': value }))).toMatchObject({
     message: `the server answered 503; it asks to wait for ${wait}`,
     fields: { status: 503, retryAfter: Number(value) },

@@ -11,7 +11,7 @@ test.for([
   { headers: [['X-A', '1']], credentials: 'include', timeout: Number.POSITIVE_INFINITY },
   { headers: new Headers(), credentials: 'same-origin' },
   { headers: () => ({}) },
-] as HttpOptions[])('%o is taken', (options) => {
+] as HttpOptions[])('%o is accepted', (options) => {
   expect(() => checkHttpOptions(options)).not.toThrow();
 });
 
@@ -36,7 +36,7 @@ test.for([
   expect(check).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
-test.for([null, undefined, 'X-Token: secret', 5])('a function of headers that returns %s is refused', async (given) => {
+test.for([null, undefined, 'X-Token: secret', 5])('a headers function that returns %s is refused', async (given) => {
   const made = headersFor(addressOf('https://host/'), (() => given) as unknown as () => Record<string, string>);
   await expect(made).rejects.toMatchObject({ kind: 'usage', message: HEADERS });
 });

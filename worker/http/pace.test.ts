@@ -18,7 +18,7 @@ function round(pace: Pace, rate: number): number {
   return pace.limit;
 }
 
-test('more requests at once as long as they bring more, at most six', () => {
+test('more requests at once while they raise the throughput, at most six', () => {
   const pace = new Pace();
   expect(pace.limit).toBe(4);
   expect([100, 200, 400, 800].map((rate) => round(pace, rate))).toEqual([5, 6, 6, 6]);
@@ -27,7 +27,7 @@ test('more requests at once as long as they bring more, at most six', () => {
 test.for([
   [104, 5],
   [106, 6],
-])('five requests that bring %d %% of what four did', ([rate, limit]) => {
+])('five requests with %d %% of the throughput of four', ([rate, limit]) => {
   const pace = new Pace();
   round(pace, 100);
   expect(round(pace, rate!)).toBe(limit);
@@ -35,7 +35,7 @@ test.for([
   expect(round(pace, 1000)).toBe(limit === 5 ? 5 : 6);
 });
 
-test('the rate is that of all requests that have ended meanwhile', () => {
+test('the rate is that of all requests that ended since', () => {
   const pace = new Pace();
   for (let ended = 0; ended < 3; ended += 1) pace.ended(1e6, 10);
   expect(pace.limit).toBe(4);
@@ -43,7 +43,7 @@ test('the rate is that of all requests that have ended meanwhile', () => {
   expect(pace.limit).toBe(5);
 });
 
-test('a server that asks for less is asked less, at least one at a time, and tried anew', () => {
+test('an overloaded server gets fewer requests, at least one, and is measured again', () => {
   const pace = new Pace();
   const limits = [];
   for (let refused = 0; refused < 4; refused += 1) {
@@ -57,7 +57,7 @@ test('a server that asks for less is asked less, at least one at a time, and tri
   expect(round(pace, 10)).toBe(2);
 });
 
-test('a gap is worth as many bytes as come while an answer is waited for', () => {
+test('a gap costs as many bytes as arrive during the latency', () => {
   const pace = new Pace();
   expect(pace.gap).toBe(64 * KIB);
   pace.answered(10);
@@ -71,7 +71,7 @@ test('a gap is worth as many bytes as come while an answer is waited for', () =>
   expect(pace.gap).toBe(1024 * KIB);
 });
 
-test('what comes in no time says nothing of the speed', () => {
+test('bytes in no time do not change the speed', () => {
   const pace = new Pace();
   pace.answered(10);
   pace.ended(1e6, 0);

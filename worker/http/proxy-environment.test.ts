@@ -23,7 +23,7 @@ test.for([
   expect(proxy(url, env)).toBe(expected);
 });
 
-test.for(['http://[secret', 'me:secret@', 'ftp://me:secret@proxy'])('%s is no proxy, and is not shown', (named) => {
+test.for(['http://[secret', 'me:secret@', 'ftp://me:secret@proxy'])('%s is not a proxy, and is not shown', (named) => {
   const look = () => proxy('http://host/', { http_proxy: named });
   expect(look).toThrow(expect.objectContaining({ kind: 'usage', message: expect.not.stringContaining('secret') }));
 });
@@ -62,7 +62,7 @@ test.for([
   expect(proxy(url, { http_proxy: 'http://proxy', NO_PROXY: list }) === undefined).toBe(isDirect);
 });
 
-test('whether the environment names any', () => {
+test('whether the environment has a proxy', () => {
   expect(namesProxy({})).toBe(false);
   expect(namesProxy({ http_proxy: '', no_proxy: 'host' })).toBe(false);
   expect(namesProxy({ HTTPS_PROXY: 'proxy' })).toBe(true);

@@ -11,7 +11,7 @@ beforeEach(() => {
 /** What the environment's requests are made by, as in a process that has just begun. */
 const environmentFetch = async () => (await import('./proxy-fetch.js')).environmentFetch();
 
-test('without a proxy, by the own fetch', async () => {
+test('without a proxy, the global fetch', async () => {
   expect(await environmentFetch()).toBe(fetch);
   vi.stubEnv('HTTP_PROXY', '');
   vi.resetModules();

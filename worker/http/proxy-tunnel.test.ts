@@ -28,7 +28,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   );
 
-test('a tunnel is made, with the user of the proxy', async () => {
+test('a tunnel, with the user of the proxy', async () => {
   const { proxy, seen } = await proxyOf('HTTP/1.1 200 Connection established\r\n\r\n');
   (await openTunnel(proxy, 'host:443')).destroy();
   expect(seen).toEqual(['host:443', `Basic ${Buffer.from('me:päss').toString('base64')}`]);
@@ -47,7 +47,7 @@ test.for([
   expect(failure).toMatchObject({ host: proxy.host, message: `the proxy http://${proxy.host} ${end}` });
 });
 
-test('a proxy that is not there, or speaks something else, is named', async () => {
+test('a proxy that does not exist, or is not a proxy, is named', async () => {
   const { proxy } = await proxyOf('');
   await new Promise((resolve) => server!.close(resolve));
   expect(await failureOf(openTunnel(proxy, 'host:443'))).toMatchObject({

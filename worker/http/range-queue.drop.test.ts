@@ -3,7 +3,7 @@ import { Pace } from './pace.js';
 import { RangeQueue } from './range-queue.js';
 import { RequestSlots } from './request-limit.js';
 
-test('a request ends when a part of it has come and the rest is dropped', async () => {
+test('a request is aborted when its remaining parts are dropped', async () => {
   const signals: AbortSignal[] = [];
   const fetchRange = (_: object, take: (bytes: Uint8Array) => void, signal: AbortSignal) => {
     signals.push(signal);

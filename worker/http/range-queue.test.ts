@@ -69,7 +69,7 @@ async function isRight(wanted: WantedRange): Promise<boolean> {
   return Buffer.compare(await wanted.complete, contentOf(range(start, length))) === 0;
 }
 
-test('what is fetched is asked for at once, as it is', async () => {
+test('fetch makes a request at once, for its range', async () => {
   const wanted = queue.fetch(range(1000, 500));
   expect(ranges()).toEqual([[1000, 1500]]);
   requests[0]!.bring(200);
@@ -77,7 +77,7 @@ test('what is fetched is asked for at once, as it is', async () => {
   expect(await isRight(wanted)).toBe(true);
 });
 
-test('a large range is asked for in parts of 4 MiB, as many at once as may be', async () => {
+test('a large range is requested in parts of 4 MiB, up to the limit at once', async () => {
   const wanted = queue.fetch(range(100, 21 * MIB));
   expect(ranges()).toEqual([0, 1, 2, 3].map((part) => [100 + part * 4 * MIB, 100 + (part + 1) * 4 * MIB]));
   for (let at = 0; at < requests.length; at += 1) {
@@ -90,7 +90,7 @@ test('a large range is asked for in parts of 4 MiB, as many at once as may be', 
   expect(await isRight(wanted)).toBe(true);
 });
 
-test('what is expected waits until a request is worth it', () => {
+test('an expected range waits until a request is worth it', () => {
   for (let at = 0; at < 3; at += 1) queue.expect(range(at * MIB, MIB));
   queue.start();
   expect(ranges()).toEqual([]);
@@ -99,14 +99,14 @@ test('what is expected waits until a request is worth it', () => {
   expect(ranges()).toEqual([[0, 4 * MIB]]);
 });
 
-test('what is expected and far from the next is asked for at once', () => {
+test('an expected range far from the next is requested at once', () => {
   queue.expect(range(0, MIB));
   queue.expect(range(MIB + GAP + 1, MIB));
   queue.start();
   expect(ranges()).toEqual([[0, MIB]]);
 });
 
-test('what was fetched already is not fetched again between two ranges', () => {
+test('a fetched range is not fetched again as a gap', () => {
   const table = range(MIB, 32 * KIB);
   queue.fetch(table);
   queue.expect(range(MIB - 32 * KIB, 32 * KIB));
@@ -132,7 +132,7 @@ test('a few bytes are fetched twice rather than by another request', () => {
   ]);
 });
 
-test('somebody who waits need not wait for more', () => {
+test('an awaited range does not wait for more ranges', () => {
   const first = queue.expect(range(0, MIB));
   queue.expect(range(MIB, MIB));
   first.isAwaited = true;
@@ -144,7 +144,7 @@ test.for([
   ['behind it', 2 * MIB, [0, 3 * MIB]],
   ['before it', 0, [0, 3 * MIB]],
   ['in between', MIB, [0, 3 * MIB]],
-] as const)('neighbours that are expected come with what is fetched: %s', ([, fetched, expected]) => {
+] as const)('expected neighbours are fetched with an awaited range: %s', ([, fetched, expected]) => {
   for (const start of [0, MIB, 2 * MIB]) if (start !== fetched) queue.expect(range(start, MIB));
   queue.fetch(range(fetched, MIB));
   expect(ranges()).toEqual([expected]);
@@ -161,7 +161,7 @@ test.for([
   expect(ranges()[0]).toEqual([0, isJoined ? length + gap + 10 : length]);
 });
 
-test('gaps together are no longer than what is wanted', () => {
+test('gaps are together not longer than the wanted ranges', () => {
   queue.expect(range(2000, 1000));
   // 1000 bytes of a gap and 2000 that are wanted so far.
   queue.expect(range(4000, 1000));
@@ -170,20 +170,20 @@ test('gaps together are no longer than what is wanted', () => {
   expect(ranges()[0]).toEqual([0, 5000]);
 });
 
-test('a neighbour before it that would make a request too large stays for the next one', () => {
+test('an earlier neighbour that would make a request too large waits for the next one', () => {
   queue.expect(range(0, 2 * MIB));
   queue.fetch(range(2 * MIB, 3 * MIB));
   expect(ranges()).toEqual([[2 * MIB, 5 * MIB]]);
 });
 
-test('what is expected and does not fit with the next is asked for at once', () => {
+test('an expected range that does not fit with the next is requested at once', () => {
   queue.expect(range(0, 4 * MIB - GAP));
   queue.expect(range(4 * MIB, MIB));
   queue.start();
   expect(ranges()).toEqual([[0, 4 * MIB - GAP]]);
 });
 
-test('a part of what is expected goes with the next request', async () => {
+test('a part of an expected range joins the next request', async () => {
   const first = queue.expect(range(0, 3 * MIB));
   const second = queue.expect(range(3 * MIB, 3 * MIB));
   queue.start();
@@ -199,7 +199,7 @@ test('a part of what is expected goes with the next request', async () => {
   expect([await isRight(first), await isRight(second)]).toEqual([true, true]);
 });
 
-test('bytes between two ranges are kept for who wants them next, and not fetched again', async () => {
+test('bytes of gaps are kept, and not fetched again', async () => {
   const around = [queue.expect(range(0, GAP)), queue.expect(range(2 * GAP, GAP))];
   for (const wanted of around) wanted.isAwaited = true;
   queue.start();
@@ -224,7 +224,7 @@ test('ranges that overlap get their bytes from one request', async () => {
   expect(await Promise.all(wanted.map(isRight))).toEqual(Array(5).fill(true));
 });
 
-test('what is fetched comes before what is expected, and that in its order', async () => {
+test('fetched ranges come before expected ones, and those in order', async () => {
   pace.limit = 1;
   queue.fetch(range(50 * MIB, 10));
   const starts = [30, 10, 20].map((start) => start * MIB);
@@ -238,7 +238,7 @@ test('what is fetched comes before what is expected, and that in its order', asy
   expect(ranges().map(([start]) => start! / MIB)).toEqual([50, 40, 30, 10, 20]);
 });
 
-test('no more requests at once than the pace allows, which may change', async () => {
+test('no more requests at once than the pace allows, also when it changes', async () => {
   for (let at = 0; at < 12; at += 1) queue.fetch(range(at * 4 * MIB, 4 * MIB));
   expect(underWay).toBe(4);
   pace.limit = 1;
@@ -255,7 +255,7 @@ test('no more requests at once than the pace allows, which may change', async ()
   expect(underWay).toBe(6);
 });
 
-test('no more requests at once than the host has room for, whoever makes them', async () => {
+test('no more requests at once than the slots of the host, over all queues', async () => {
   const other = new RangeQueue(fetchRange, new Pace(), host);
   for (const one of [queue, other]) for (let at = 0; at < 6; at += 1) one.fetch(range(at * 4 * MIB, 4 * MIB));
   expect(underWay).toBe(6);
@@ -270,7 +270,7 @@ test('no more requests at once than the host has room for, whoever makes them', 
   ]);
 });
 
-test('what was dropped is not asked for', () => {
+test('a dropped range is not requested', () => {
   const [first, second] = [queue.expect(range(0, MIB)), queue.expect(range(MIB, MIB))];
   queue.drop(first!);
   queue.fetch(range(2 * MIB, MIB));
@@ -278,7 +278,7 @@ test('what was dropped is not asked for', () => {
   expect([first!.isDropped, second!.isDropped]).toEqual([true, false]);
 });
 
-test('a request is given up when nobody wants any of it', async () => {
+test('a request is aborted when all its parts are dropped', async () => {
   const [first, second] = [queue.expect(range(0, MIB)), queue.fetch(range(MIB, MIB))];
   const { signal } = requests[0]!;
   queue.drop(second);
@@ -291,7 +291,7 @@ test('a request is given up when nobody wants any of it', async () => {
   expect(requests).toHaveLength(2);
 });
 
-test('a request that fails fails what has not come whole, and no other', async () => {
+test('a failed request fails only its incomplete ranges', async () => {
   const wanted = [0, 1, 2].map((at) => queue.expect(range(at * MIB, MIB)));
   wanted.push(queue.fetch(range(3 * MIB, MIB)));
   requests[0]!.bring(1.5 * MIB);
@@ -301,7 +301,7 @@ test('a request that fails fails what has not come whole, and no other', async (
   for (const lost of wanted.slice(1)) await expect(lost.complete).rejects.toThrow('broken');
 });
 
-test('a range that has failed in part is not asked for any more', async () => {
+test('a range that failed in part is not requested any more', async () => {
   pace.limit = 1;
   const large = queue.fetch(range(0, 8 * MIB));
   const small = queue.fetch(range(20 * MIB, 10));

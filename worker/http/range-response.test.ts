@@ -72,11 +72,11 @@ test.for([
   ['refused', answer({}, 404), 'the server answered 404; there is no such file'],
   ['redirected to nowhere', answer({}, 302), 'the server answered 302'],
   ['without content', answer({}, 204), 'the server answered 204'],
-] as const)('no part of the file: %s', ([, response, message]) => {
+] as const)('not a part of the file: %s', ([, response, message]) => {
   expect(() => checkRangeResponse(response, ASKED)).toThrow(message);
 });
 
-test.for(LASTING)('the fault %s is found by the answer, its length or its state', (fault) => {
+test.for(LASTING)('the fault %s is found by the response, its length or its state', (fault) => {
   const whole = new Uint8Array(1000);
   const asked = { method: 'GET', url: new URL('http://host/'), range: 'bytes=100-199', headers: {} };
   const state = { size: 1000, etag: '"now"', modified: undefined, isSettled: false };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
 import { RangeSet } from './range-set.js';
 
-test('ranges that were added, as a set of bytes', () => {
+test('added ranges form a set of bytes', () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const next = random(seed);
     const whole = (most: number) => Math.floor(next() * most);
@@ -22,7 +22,7 @@ test('ranges that were added, as a set of bytes', () => {
   }
 });
 
-test('what is remembered is bounded', () => {
+test('the number of ranges is bounded', () => {
   const ranges = new RangeSet();
   for (let at = 0; at < 5000; at += 1) ranges.add({ start: 2 * at, end: 2 * at + 1 });
   expect(ranges.overlaps({ start: 0, end: 1 })).toBe(false);

@@ -36,7 +36,7 @@ test.for([
   expect(told).not.toHaveProperty('cause');
 });
 
-test('headers that cannot be fetched are tried again, those that a program refuses are not', async () => {
+test('a TypeError in a headers function is retried, another error is not', async () => {
   const failing = (thrown: Error) => headersFor(HOST, () => Promise.reject(thrown)).catch((error: unknown) => error);
   const cause = new TypeError('fetch failed');
   const unanswered = await failing(cause);

@@ -17,7 +17,7 @@ function full(): RequestSlots {
 const pending = (work: Promise<unknown>) =>
   Promise.race([work.then(() => false), new Promise<boolean>((resolve) => setImmediate(() => resolve(true)))]);
 
-test('an origin is one host', () => {
+test('an origin has its own slots', () => {
   const limit = new RequestLimit();
   const host = RequestSlots.forOrigin(new URL('https://host/a'), limit);
   expect(RequestSlots.forOrigin(new URL('https://host:443/b?c'), limit)).toBe(host);
@@ -26,7 +26,7 @@ test('an origin is one host', () => {
   }
 });
 
-test('six requests at once, and the next ones in the order in which they came', async () => {
+test('six requests at once, and the next ones in order of arrival', async () => {
   const host = full();
   const begun: string[] = [];
   const start = (name: string) => () => {
@@ -46,7 +46,7 @@ test('six requests at once, and the next ones in the order in which they came', 
   expect(begun).toEqual(['first', 'second', 'third']);
 });
 
-test('whoever waits and does not begin leaves room to the next one', () => {
+test('a waiter that does not start leaves its slot to the next one', () => {
   const host = full();
   const begun: string[] = [];
   host.isFree(() => begun.push('idle'));
@@ -59,7 +59,7 @@ test('whoever waits and does not begin leaves room to the next one', () => {
   expect(begun).toEqual(['idle', 'next']);
 });
 
-test('whoever waits twice is called once', () => {
+test('a callback that waits twice is called once', () => {
   const host = full();
   let calls = 0;
   const start = () => {
@@ -72,7 +72,7 @@ test('whoever waits twice is called once', () => {
   expect(calls).toBe(1);
 });
 
-test('one who gives up while waiting takes no room', async () => {
+test('a waiter that is cancelled takes no slot', async () => {
   const host = full();
   const cancel = new AbortController();
   const entering = host.acquire(cancel.signal);
@@ -82,14 +82,14 @@ test('one who gives up while waiting takes no room', async () => {
   expect(await pending(host.acquire(never))).toBe(false);
 });
 
-test('one who has given up before takes no room', async () => {
+test('a request that is already cancelled takes no slot', async () => {
   const host = full();
   host.release();
   await expect(host.acquire(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' });
   expect(host.isFree(() => {})).toBe(true);
 });
 
-test('a limit is its own, and may be another number', () => {
+test('limits are independent, and can differ', () => {
   const url = new URL('https://host/');
   const [one, two] = [new RequestLimit(2), new RequestLimit()];
   const host = RequestSlots.forOrigin(url, one);

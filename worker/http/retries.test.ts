@@ -54,13 +54,13 @@ test.for([
   ['shorter than its own', 0, 250],
   ['longer than its own', 60, 60_000],
   ['longer than a timer can', 1e9, LONGEST_TIMER],
-] as const)('the wait that a server asks for: %s', async ([, wait, waited]) => {
+] as const)('Retry-After: %s', async ([, wait, waited]) => {
   const { attempt, times } = failing(...passing(1, wait));
   await new Retries(ENDLESS).run(attempt, nothing, never);
   expect(times).toEqual([0, waited]);
 });
 
-test('a failure that does not pass is thrown at once', async () => {
+test('a permanent failure is thrown at once', async () => {
   const lasting = new Error('gone');
   const { attempt, times } = failing(new TransientFailure('busy'), lasting);
   await expect(new Retries(ENDLESS).run(attempt, nothing, never)).rejects.toBe(lasting);
@@ -75,20 +75,20 @@ test.for([
   [750, 3],
   [1749, 3],
   [1750, 4],
-])('a patience of %d milliseconds is over after %d attempts', async ([patience, attempts]) => {
+])('a patience of %d milliseconds ends after %d attempts', async ([patience, attempts]) => {
   const failures = passing(9);
   const { attempt, times } = failing(...failures);
   await expect(new Retries(patience!).run(attempt, nothing, never)).rejects.toBe(failures[attempts! - 1]);
   expect(times).toHaveLength(attempts!);
 });
 
-test('patience ends before a wait that a server asks for and that is longer', async () => {
+test('patience ends before a longer Retry-After', async () => {
   const { attempt, times } = failing(...passing(9, 11));
   await expect(new Retries(10_000).run(attempt, nothing, never)).rejects.toThrow('busy');
   expect(times).toEqual([0]);
 });
 
-test('patience and waits begin anew where something has come', async () => {
+test('patience and waits start over after progress', async () => {
   const { attempt, times } = failing(...passing(6));
   // Before the fourth failure.
   const progressed = vi.fn(nothing).mockReturnValueOnce(false).mockReturnValueOnce(false).mockReturnValueOnce(false);
@@ -112,13 +112,13 @@ test('patience counts from the first failure, however long an attempt takes befo
   expect(await new Retries(60_750).run(slow, nothing, never)).toBe('done');
 });
 
-test('a server that has never answered is asked three times', async () => {
+test('a server that has never answered gets three attempts', async () => {
   const { attempt, times } = failing(...Array.from({ length: 9 }, () => new NoAnswer('nobody')));
   await expect(new Retries(ENDLESS).run(attempt, nothing, never)).rejects.toThrow('nobody');
   expect(times).toHaveLength(3);
 });
 
-test('one that has answered, if only that it is busy, is asked as long as patience lasts', async () => {
+test('one that has answered with any status is retried until patience ends', async () => {
   const unanswered = Array.from({ length: 9 }, () => new NoAnswer('nobody'));
   const answered = new Retries(ENDLESS);
   answered.markReachable('host');
@@ -138,7 +138,7 @@ test('a cancel ends a wait', async () => {
   expect(performance.now()).toBeLessThan(1000);
 });
 
-test('what fails since it was cancelled is not tried again', async () => {
+test('a failure by a cancel is not retried', async () => {
   const cancel = new AbortController();
   const attempt = vi.fn(async () => {
     cancel.abort(new Error('enough'));
@@ -148,7 +148,7 @@ test('what fails since it was cancelled is not tried again', async () => {
   expect(attempt).toHaveBeenCalledOnce();
 });
 
-test('a network that is back ends a wait', async () => {
+test('going online ends a wait', async () => {
   const page = new EventTarget();
   vi.stubGlobal('addEventListener', page.addEventListener.bind(page));
   vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page));
@@ -158,7 +158,7 @@ test('a network that is back ends a wait', async () => {
   expect(times).toEqual([0, 70]);
 });
 
-test('silence counts from what came last, while something fails', async () => {
+test('silence counts from the last progress, while a request fails', async () => {
   const retries = new Retries(ENDLESS);
   const told: number[] = [];
   let attempts = 0;
@@ -175,7 +175,7 @@ test('silence counts from what came last, while something fails', async () => {
   expect(retries.silence).toBe(0);
 });
 
-test('before anything has succeeded a minute is enough, unless the caller says how long', async () => {
+test('before the first success patience is one minute, unless given', async () => {
   const busy = () => failing(...passing(99));
   const begin = performance.now();
   await expect(new Retries().run(busy().attempt, nothing, never)).rejects.toThrow('busy');
@@ -184,7 +184,7 @@ test('before anything has succeeded a minute is enough, unless the caller says h
   expect(await new Retries(ENDLESS).run(busy().attempt, nothing, never)).toBe('done');
 });
 
-test('once something has succeeded, ten minutes', async () => {
+test('after a success patience is ten minutes', async () => {
   const retries = new Retries();
   await retries.run(async () => 'done', nothing, never);
   const begin = performance.now();
@@ -193,7 +193,7 @@ test('once something has succeeded, ten minutes', async () => {
   expect(performance.now() - begin).toBeLessThanOrEqual(600_000);
 });
 
-test('a server that is silent counts from the beginning, where none has ever answered', async () => {
+test('patience with a silent server counts from the start before any response', async () => {
   const silent = async () => {
     await new Promise((resolve) => setTimeout(resolve, 30_000));
     throw new NoAnswer('silent');
@@ -203,7 +203,7 @@ test('a server that is silent counts from the beginning, where none has ever ans
   expect(performance.now() - begin).toBe(60_250);
 });
 
-test('a server that never answers is not helped by another one that does', async () => {
+test('a response of another server does not extend the attempts', async () => {
   const retries = new Retries(ENDLESS);
   retries.markReachable('one');
   const elsewhere = Array.from({ length: 9 }, () => new NoAnswer('nobody', undefined, { host: 'other' }));
@@ -214,7 +214,7 @@ test('a server that never answers is not helped by another one that does', async
   expect(await retries.run(failing(...elsewhere).attempt, nothing, never)).toBe('done');
 });
 
-test('fewer than 1024 bytes are nothing', async () => {
+test('fewer than 1024 bytes are not progress', async () => {
   const retries = new Retries(ENDLESS);
   const silences: number[] = [];
   let attempts = 0;
@@ -229,7 +229,7 @@ test('fewer than 1024 bytes are nothing', async () => {
   expect(silences).toEqual([0, 10, 0, 10]);
 });
 
-test('who is waited for is told after five seconds, with each attempt, and when it is over', async () => {
+test('the server is reported after five seconds, with each attempt, and at the end', async () => {
   const told: [number, unknown][] = [];
   const begin = performance.now();
   const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now() - begin, waiting]));
@@ -248,7 +248,7 @@ test('who is waited for is told after five seconds, with each attempt, and when 
   expect(retries.waiting).toBeUndefined();
 });
 
-test('nobody is waited for where all goes well, or for a moment', async () => {
+test('no server is reported without failures, or after a short one', async () => {
   const told = vi.fn();
   const retries = new Retries(ENDLESS, told);
   await retries.run(failing(new TransientFailure('busy', 4)).attempt, nothing, never);
@@ -268,7 +268,7 @@ function awaited(host: string, completing?: true): PendingRequest {
   };
 }
 
-test('a request without an answer is told after five seconds, until bytes come', async () => {
+test('a pending request is reported after five seconds, until bytes arrive', async () => {
   const told: [number, unknown][] = [];
   const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now(), waiting]));
   const begin = performance.now();
@@ -290,7 +290,7 @@ test('a request without an answer is told after five seconds, until bytes come',
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a request without an answer is nobody who is waited for while others bring bytes', async () => {
+test('a pending request is not reported while others receive bytes', async () => {
   const told = vi.fn();
   const retries = new Retries(ENDLESS, told);
   const request = awaited('host');
@@ -303,7 +303,7 @@ test('a request without an answer is nobody who is waited for while others bring
   expect(told).not.toHaveBeenCalled();
 });
 
-test('the request that is awaited for longest says who, and that it completes an upload', async () => {
+test('the longest pending request is reported, also as completing', async () => {
   const retries = new Retries(ENDLESS);
   retries.watch(awaited('first', true));
   await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -312,7 +312,7 @@ test('the request that is awaited for longest says who, and that it completes an
   expect(retries.waiting).toEqual({ host: 'first', attempt: 0, completing: true });
 });
 
-test('a failure says more than a request without an answer', async () => {
+test('a failure is reported before a pending request', async () => {
   const retries = new Retries(ENDLESS);
   retries.watch(awaited('silent'));
   const work = retries.run(

@@ -3,7 +3,7 @@ import { WantedRange } from './wanted-range.js';
 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 
-test('it is complete when all its bytes have come, in any order', async () => {
+test('it is complete when all its bytes have arrived, in any order', async () => {
   const wanted = new WantedRange(100, 5);
   wanted.add(103, bytes(3, 4));
   wanted.add(100, bytes(0));
@@ -12,14 +12,14 @@ test('it is complete when all its bytes have come, in any order', async () => {
   expect(await wanted.complete).toEqual(bytes(0, 1, 2, 3, 4));
 });
 
-test('a failure rejects it, and nobody needs to have asked for it', async () => {
+test('a failure rejects it, also without a reader', async () => {
   const wanted = new WantedRange(0, 5);
   wanted.fail(new Error('gone'));
   expect(wanted.isDropped).toBe(true);
   await expect(wanted.complete).rejects.toThrow('gone');
 });
 
-test('what comes after it was dropped is ignored', async () => {
+test('bytes after a drop are ignored', async () => {
   const wanted = new WantedRange(0, 2);
   wanted.add(0, bytes(1));
   wanted.drop();

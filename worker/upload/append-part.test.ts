@@ -128,7 +128,7 @@ test.each<[string, Step[], string[], string?]>([
   expect(appended.asked).toEqual(expected);
 });
 
-test('a server that takes nothing is asked ever more slowly, until patience ends', async () => {
+test('a server that stores nothing is retried with growing waits, until patience ends', async () => {
   const steps = Array.from({ length: 20 }, (_, at): Step => [at % 2 === 0 ? 'append' : 'end', 20]);
   const { failed, asked, requests } = await append(steps);
   expect(failed).toBe('Could not upload: the server stored none of the bytes that were sent');

@@ -57,7 +57,7 @@ test.each(
   expect(other.asked[0]!.headers.authorization).toBe('Bearer token');
 });
 
-test.each(KINDS)('%s: no message shows what may be secret', async (kind) => {
+test.each(KINDS)('%s: no message shows secrets', async (kind) => {
   const cloud = cloudOf({ fault: () => 'status 403' });
   const failed = await runClock(failure(upload(made(kind, cloud), DISK)));
   expect(failed).toMatch(/^Could not upload( to 'https:\/\/cloud\.test\/[^?@]*')?: the server answered 403/);
@@ -88,7 +88,7 @@ test.each(KINDS)('%s: a target can be used for one conversion, whose object stay
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test.each(KINDS)('%s: a target whose conversion has failed is not good for another one', async (kind) => {
+test.each(KINDS)('%s: a target cannot be used again after a failed conversion', async (kind) => {
   const cloud = cloudOf({ fault: (number) => (number === 0 ? 'status 403' : undefined) });
   const target = made(kind, cloud);
   await runClock(failure(upload(target, DISK)));
@@ -96,7 +96,7 @@ test.each(KINDS)('%s: a target whose conversion has failed is not good for anoth
   expect(cloud.objects.size).toBe(0);
 });
 
-test.each(KINDS)('%s: an abort before the conversion asks for nothing', async (kind) => {
+test.each(KINDS)('%s: an abort before the conversion makes no request', async (kind) => {
   const cloud = cloudOf();
   await runClock(Promise.resolve(made(kind, cloud).abort(new Error('cancelled'))));
   expect(cloud.asked).toEqual([]);
@@ -144,7 +144,9 @@ test.each(BEGINNING)('%s: a cancel while the upload is begun leaves nothing', as
   }
 });
 
-test.each(BEGINNING)('%s: what cannot be removed is said, with its place and the status', async (kind) => {
+test.each(
+  BEGINNING,
+)('%s: an upload that cannot be removed is reported, with its place and the status', async (kind) => {
   for (const status of [403, 405] as const) {
     const answer = ({ method }: { method: string }) => (method === 'DELETE' ? { status } : undefined);
     const cloud = cloudOf({ answer });
@@ -175,7 +177,7 @@ test('keys do not belong in a page', () => {
   expect(() => s3Target({ url: `${ORIGIN}/s3/disk`, keys: KEYS })).toThrow(message);
 });
 
-test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is no address', (address) => {
+test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is not a URL', (address) => {
   for (const make of [
     () => putTarget(address),
     () => tusTarget(address),
@@ -220,7 +222,7 @@ test.each<[string, () => unknown, string]>([
   expect(thrown).toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
 });
 
-test('user and password of an address that is signed by keys travel as a header', async () => {
+test('user and password of a URL that is signed by keys are sent as a header', async () => {
   const cloud = cloudOf();
   const target = s3Target({ url: 'https://me:pass@cloud.test/s3/disk', keys: KEYS, fetch: cloud.fetch });
   // Signing takes time of its own.

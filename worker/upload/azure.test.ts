@@ -70,7 +70,7 @@ test('page blob: holes are not sent, and the end comes last', async () => {
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('page blob: the end is sent when all before has arrived', async () => {
+test('page blob: the end is sent after everything else has arrived', async () => {
   const cloud = cloudOf();
   const held: (() => void)[] = [];
   cloud.before = ({ headers }) =>
@@ -88,7 +88,7 @@ test('page blob: the end is sent when all before has arrived', async () => {
   expect(await work).toBe('nothing failed');
 });
 
-test('page blob: what is written without a gap goes together, 4 MiB at most', async () => {
+test('page blob: contiguous writes are joined, up to 4 MiB', async () => {
   const cloud = cloudOf();
   const size = 9 * MIB + 512;
   const target = TARGETS['page blob'](cloud);
@@ -104,7 +104,7 @@ test('page blob: what is written without a gap goes together, 4 MiB at most', as
   expect(objectIn(cloud)?.equals(disk)).toBe(true);
 });
 
-test('page blob: one that is there is left as it is', async () => {
+test('page blob: an existing one stays unchanged', async () => {
   const cloud = cloudOf();
   const there = Buffer.from('of somebody else');
   cloud.objects.set(PATH, there);
@@ -115,13 +115,13 @@ test('page blob: one that is there is left as it is', async () => {
   expect(cloud.asked.map(({ method }) => method)).toEqual(['PUT', 'HEAD']);
 });
 
-test('page blob: one that is there through a request whose answer was lost is used', async () => {
+test('page blob: one that was created by a request whose response was lost is used', async () => {
   const cloud = cloudOf({ fault: (number) => (number === 0 ? 'lost answer' : undefined) });
   expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
   expect(cloud.asked.slice(0, 3).map(({ method }) => method)).toEqual(['PUT', 'PUT', 'HEAD']);
 });
 
-test('page blob: one that an upload was making when it was killed is taken over', async () => {
+test('page blob: one of a killed upload is taken over', async () => {
   const cloud = cloudOf();
   const killed = TARGETS['page blob'](cloud);
   await runClock(killed.open(planOf(DISK)));
@@ -215,7 +215,7 @@ const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK, options = {}) =
 const actions = ({ asked }: { asked: Asked[] }) =>
   asked.map(({ method, headers }) => headers['x-ms-page-write'] ?? method);
 
-test('existing page blob: neither created nor removed, and holes are not sent where nothing was written', async () => {
+test('existing page blob: neither created nor removed, and without holes if blank', async () => {
   const cloud = cloudOf();
   cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
   expect(await filling(cloud)).toEqual({});
@@ -237,7 +237,7 @@ test.each([
   expect(actions(cloud).filter((action) => action === 'clear')).toHaveLength(4);
 });
 
-test('existing page blob: a failure leaves it there', async () => {
+test('existing page blob: stays after a failure', async () => {
   const cloud = cloudOf({ fault: (number) => (number === 4 ? 'status 403' : undefined) });
   cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
   expect(await filling(cloud)).toMatchObject({ code: 'http-status', fields: { status: 403 } });
@@ -282,7 +282,7 @@ test('block blob: the list has all blocks in order, whatever order they arrive i
   expect(cloud.asked.at(-2)!.headers['x-ms-blob-content-type']).toBe('application/octet-stream');
 });
 
-test('block blob: four blocks at most are under way at once', async () => {
+test('block blob: at most four blocks are in flight', async () => {
   const cloud = cloudOf();
   let [underWay, most] = [0, 0];
   cloud.before = async ({ url }) => {
@@ -315,7 +315,7 @@ test.each([
   expect(await protocol.begin({ ascending: true, ...plan })).toBe(size * MIB);
 });
 
-test('block blob: where nobody knows the size, blocks grow, and 4 TiB have room in 50,000', async () => {
+test('block blob: for an unknown size blocks grow, and 4 TiB fit into 50,000', async () => {
   const protocol = new BlockBlob(new AzureBlob(requestsTo(cloudOf()), new URL('https://cloud.test/azure/disk')));
   await protocol.begin({ ascending: true });
   const sizeOf = protocol.sizeOf!;
@@ -328,7 +328,7 @@ test('block blob: where nobody knows the size, blocks grow, and 4 TiB have room 
   expect(await failure(protocol.part(part))).toBe('A block blob can have at most 50000 blocks, here 7 bytes');
 });
 
-test('block blob: an output that has no room is refused', async () => {
+test('block blob: an output that does not fit is refused', async () => {
   const cloud = cloudOf();
   const plan = { ascending: true, outputSize: 128 * MIB * 50_000 + 1 };
   expect(await uploading(cloud, 'block blob', DISK, plan)).toBe('A block blob can have at most 6710886400000 bytes');

@@ -93,7 +93,7 @@ function changing(
 
 const ROWS = KINDS.flatMap((kind) => Object.keys(ANSWERS).map((answer) => [kind, answer] as const));
 
-test.each(ROWS)('%s, %s: done means that the object is there', async (kind, name) => {
+test.each(ROWS)('%s, %s: success means that the object exists', async (kind, name) => {
   for (const [headName, head] of Object.entries(HEADS).slice(0, MOST_HEADS)) {
     for (const [isDone, isOnce] of [
       [true, true],

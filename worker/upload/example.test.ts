@@ -7,7 +7,7 @@ import { s3Target } from './index.js';
 /** All that a conversion looks at before it calls anything. */
 const SAYS = ['abortTimeout', 'concurrency', 'network', 'ordered', 'resumes'] as const satisfies (keyof Target)[];
 
-test('the upload of the console example says what its target says', async () => {
+test('the upload of the console example passes on the properties of its target', async () => {
   const example = new URL('../../examples/console/src/bucket.js', import.meta.url).href;
   const { BucketUpload } = (await import(/* @vite-ignore */ example)) as {
     BucketUpload: new (name: string, onSent: () => void) => Target;

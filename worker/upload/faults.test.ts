@@ -79,7 +79,7 @@ test.each(
   }
 });
 
-test.each(KINDS)('%s: a silent cloud is given up after the time that its patience states', async (kind) => {
+test.each(KINDS)('%s: a silent cloud fails after its patience', async (kind) => {
   const cloud = cloudOf({ fault: () => 'silent' });
   const before = performance.now();
   const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), DISK)));

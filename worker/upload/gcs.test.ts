@@ -30,7 +30,7 @@ const isChunk = ({ method }: Asked) => method === 'PUT';
 /** Whether it is the last chunk, which states the size. */
 const isLast = ({ headers }: Asked) => /\/\d+$/.test(headers['content-range'] ?? '');
 
-test('chunks state where they lie, and the last one the size', async () => {
+test('chunks state their offsets, and the last one the size', async () => {
   const { cloud, work } = uploading({});
   expect(await work).toBe('nothing failed');
   expect(cloud.asked.map(({ method, headers }) => [method, headers['content-range']])).toEqual([
@@ -61,7 +61,7 @@ test('after a chunk of which half has arrived, the other half is sent', async ()
   expect(ranges).toEqual(['bytes 4096-8191/*', 'bytes */*', 'bytes 6144-8191/*']);
 });
 
-test.each([302, 303, 307])('a chunk that is redirected by %i goes nowhere else', async (status) => {
+test.each([302, 303, 307])('a chunk that is redirected by %i is not sent elsewhere', async (status) => {
   const { cloud, work } = uploading({
     answer: (asked) =>
       isChunk(asked) && isLast(asked) ? { status, headers: { Location: 'https://elsewhere.test/login' } } : undefined,
@@ -76,7 +76,7 @@ test('an upload that the server calls complete before it is', async () => {
   expect(await failing({ answer })).toContain('the server calls the upload complete too early');
 });
 
-test('a server that never says how much it has is asked three times', async () => {
+test('a server that never states its offset is asked three times', async () => {
   const { cloud, work } = uploading({ answer: (asked) => (isChunk(asked) ? { status: 308 } : undefined) });
   expect(await work).toContain(
     `the server does not state how much it has received: its response (308) has no Range; ${OTHERS}`,
@@ -84,7 +84,7 @@ test('a server that never says how much it has is asked three times', async () =
   expect(cloud.asked.filter(isChunk)).toHaveLength(5);
 });
 
-test('a server that says once nothing of what it has is asked again', async () => {
+test('a server that once omits its offset is asked again', async () => {
   let silences = 2;
   const { cloud, work } = uploading({
     answer: (asked) => {
@@ -131,7 +131,7 @@ test.each<[string, string, Record<string, string>, string]>([
   expect(cloud.asked.filter(({ headers }) => headers['content-range'] === `bytes */${DISK.length}`)).not.toEqual([]);
 });
 
-test('a captive portal answers the last chunk once: the session is asked, and the chunk is sent again', async () => {
+test('a captive portal answers the last chunk once: the session is asked, and the chunk is retried', async () => {
   let isMet = false;
   const { cloud, work } = uploading({
     answer: (asked) => {
@@ -152,14 +152,14 @@ test('a session that has all bytes and does not complete is asked until patience
   expect(await failing({ answer })).toContain('the server has all bytes, but has not completed the upload');
 });
 
-test('an answer without the address of the session', async () => {
+test('a response without the URL of the session', async () => {
   const answer = ({ method }: Asked) => (method === 'POST' ? { status: 201 } : undefined);
   expect(await failing({ answer })).toContain(
     `does not state the URL of the upload: its response (201) has no Location; ${OTHERS}`,
   );
 });
 
-test('a disk that is larger than an object may be is refused before the first request', async () => {
+test('a disk larger than the limit of an object is refused before the first request', async () => {
   const { cloud, work } = uploading({}, DISK, { ...planOf(DISK), outputSize: 5 * 2 ** 40 + 1 });
   expect(await work).toBe('An object can have at most 5497558138880 bytes, not 5497558138881');
   expect(cloud.asked).toEqual([]);
@@ -173,7 +173,7 @@ async function askedBy(make: (requests: ReturnType<typeof requestsTo>) => Gcs): 
   return cloud.asked;
 }
 
-test('headers of the caller go to where the session is begun', async () => {
+test('headers of the caller are sent when the session is started', async () => {
   const [asked] = await askedBy((requests) => new Gcs(requests, new URL('https://cloud.test/gcs/disk'), undefined));
   expect(asked!.headers).toMatchObject({ 'x-token': 'secret', 'x-goog-resumable': 'start' });
 });
@@ -185,7 +185,7 @@ test('the interface for JSON gets no header of the one for XML', async () => {
   expect(cloud.asked[0]!.headers['x-goog-resumable']).toBeUndefined();
 });
 
-test('a session that was begun elsewhere is used as it is', async () => {
+test('a given session is used', async () => {
   expect(
     await askedBy((requests) => new Gcs(requests, undefined, new URL('https://cloud.test/gcs/disk?upload_id=1'))),
   ).toEqual([]);

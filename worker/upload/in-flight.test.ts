@@ -64,7 +64,7 @@ test('after a failure nothing begins, and all() fails with the first one', async
   expect(await failure(flight.finish())).toBe('the first');
 });
 
-test('a failure that nobody waits for is no unhandled rejection', async () => {
+test('a failure without a waiter is not an unhandled rejection', async () => {
   const flight = new InFlight(1);
   await flight.start(() => Promise.reject(new Error('unseen')));
   await turn();

@@ -72,7 +72,7 @@ describe.each([
     }
   });
 
-  test('several at once do not disturb each other', async () => {
+  test('several at once are independent', async () => {
     const all = [2 * MIB, 10, 3 * MIB + 1, 0, MIB].map(bytesOf);
     const digests = await Promise.all(all.map(md5));
     expect(digests.map(hex)).toEqual(all.map(expected));
@@ -92,7 +92,7 @@ test('zeros of one length are digested once', async () => {
   expect(createHash).not.toHaveBeenCalled();
 });
 
-test('a large piece leaves others their turn', async () => {
+test('a large piece yields to the event loop', async () => {
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('only a page is told of CORS rules', () => {
+test('only a page gets a hint about CORS rules', () => {
   expect(lacksHeader(200, 'ETag')).toBe(
     'its response (200) has no ETag; another kind of server, or the sign-in page of a network, may have answered',
   );
@@ -18,7 +18,7 @@ test('only a page is told of CORS rules', () => {
   );
 });
 
-test('a success of another status does not read like one', async () => {
+test('an unexpected success is not described as one', async () => {
   const { requests } = over([() => new Response('<html>', { status: 200, statusText: 'OK' })]);
   const work = requests.send(() => ({ method: 'POST', url: 'https://cloud.test/disk' }), [201]);
   expect(await failure(work)).toContain(
@@ -26,7 +26,7 @@ test('a success of another status does not read like one', async () => {
   );
 });
 
-test.each(['tus', 'page blob', 'block blob'] as const)('%s: a page in place of the first answer', async (kind) => {
+test.each(['tus', 'page blob', 'block blob'] as const)('%s: a page instead of the first response', async (kind) => {
   vi.useFakeTimers();
   const cloud = cloudOf({ answer: ({ method }) => (method === 'HEAD' ? undefined : { status: 200, body: '<html>' }) });
   expect(await runClock(failure(upload(TARGETS[kind](cloud), DISK)))).toContain(OTHER_SENDER);

@@ -26,7 +26,7 @@ async function cut(
 }
 
 const bytesOf = ({ body }: UploadPart) => body as Uint8Array;
-test('parts that grow lie one after the other', async () => {
+test('growing parts are contiguous', async () => {
   const sizeOf = (number: number) => 2 << Math.floor(number / 2);
   const parts = await cut([9, [1, 2, 3, 4, 5, 6, 7]], undefined, sizeOf);
   expect(parts.map((part) => [part.number, part.offset, bytesOf(part).join('')])).toEqual([
@@ -75,7 +75,7 @@ test.each<[string, (number[] | number)[], unknown[]]>([
   expect((await cut(pieces)).map(shown)).toEqual(expected);
 });
 
-test('what was cut off goes on at its number, its offset and its count', async () => {
+test('a resumed upload continues at its number, offset and count', async () => {
   const parts = await cut([[1, 2, 3, 4, 5, 6, 7, 8, 9]], { parts: 3, written: 20 });
   expect(parts.map(({ number, offset, written }) => [number, offset, written])).toEqual([
     [3, 24, 28],
@@ -91,7 +91,7 @@ test('parts of zeros share one buffer, and a later part has none of the bytes of
   expect(bytesOf(parts[1]!).join('')).toBe('00000000');
 });
 
-test('no part is made while the one before is being taken', async () => {
+test('no part is made while the previous one is pending', async () => {
   const taken: UploadPart[] = [];
   const { work, succeed } = held();
   const cutter = new PartCutter(
@@ -110,7 +110,7 @@ test('no part is made while the one before is being taken', async () => {
   expect(taken).toHaveLength(3);
 });
 
-test('a failure of a part is one of what brings the next', async () => {
+test('a failed part rejects the next write', async () => {
   const cutter = new PartCutter(
     () => SIZE,
     { parts: 0, written: 0 },
@@ -120,7 +120,7 @@ test('a failure of a part is one of what brings the next', async () => {
   await expect(cutter.addZeros(1)).rejects.toThrow('full');
 });
 
-test('pieces of random sizes: the parts are what came (40 seeds)', async () => {
+test('pieces of random sizes: the parts equal the input (40 seeds)', async () => {
   for (let seed = 0; seed < 40; seed += 1) {
     const next = random(seed);
     const pieces = Array.from({ length: 12 }, () => {
@@ -143,7 +143,7 @@ test('pieces of random sizes: the parts are what came (40 seeds)', async () => {
   }
 });
 
-test('a digest has the bytes of each part when the part is handed on', async () => {
+test('a digest has the bytes of each part when the part is passed on', async () => {
   const digest = new Md5();
   const found: string[] = [];
   const take = async (part: UploadPart) => {

@@ -21,7 +21,7 @@ afterEach(() => void vi.useRealTimers());
 
 const UNKNOWN = { ascending: true };
 
-test('the size is stated where it is known', async () => {
+test('a known size is stated', async () => {
   const cloud = cloudOf();
   const target = TARGETS.put(cloud);
   expect(await runClock(failure(upload(target, DISK)))).toBe('nothing failed');
@@ -33,7 +33,7 @@ test('the size is stated where it is known', async () => {
   expect(target.network).toMatchObject({ sent: DISK.length, retries: 0 });
 });
 
-test('the size is left out where nobody knows it', async () => {
+test('an unknown size is omitted', async () => {
   const cloud = cloudOf();
   expect(await runClock(failure(upload(TARGETS.put(cloud), DISK, UNKNOWN)))).toBe('nothing failed');
   expect(cloud.asked[0]!.headers['content-length']).toBeUndefined();
@@ -60,7 +60,7 @@ test('holes are sent as zeros, also those larger than a piece', async () => {
   expect(objectIn(cloud)?.equals(Buffer.alloc(size))).toBe(true);
 });
 
-test('headers of the caller travel, and may replace the type', async () => {
+test('headers of the caller are sent, and may replace the type', async () => {
   const cloud = cloudOf();
   const headers = async () => ({ 'X-Token': 'fresh', 'Content-Type': 'application/x-raw-disk' });
   await runClock(upload(TARGETS.put(cloud, { headers }), DISK));
@@ -90,7 +90,7 @@ async function opened(options: UploadOptions = {}, plan: TargetPlan = UNKNOWN) {
   return { target, read, answer: (status: number) => answer(new Response(null, { status })) };
 }
 
-test('the last piece leaves when the output is closed', async () => {
+test('the last piece is sent when the output is closed', async () => {
   const { target, read, answer } = await opened({}, { outputSize: 1024, ascending: true });
   await target.write(0, PIECE);
   const first = read();
@@ -141,7 +141,7 @@ test('an answer while the last piece is being sent is too early where no size wa
   expect(await closing).toMatch(/: the server answered before it had received everything$/);
 });
 
-test('a refusal in the middle is what the next write tells', async () => {
+test('a refusal in the middle rejects the next write', async () => {
   const { target, answer } = await opened();
   await target.write(0, PIECE);
   answer(413);
@@ -149,7 +149,7 @@ test('a refusal in the middle is what the next write tells', async () => {
   expect(await failure(target.write(512, PIECE))).toMatch(/: the server answered 413; the file is too large for it$/);
 });
 
-test('a server that reads nothing is given up after the time-out', async () => {
+test('a server that reads nothing fails after the time-out', async () => {
   const { target } = await opened({ timeout: 2, patience: 20 });
   await target.write(0, PIECE);
   const before = performance.now();
@@ -161,7 +161,7 @@ test('a server that reads nothing is given up after the time-out', async () => {
   expect(performance.now() - before).toBe(2000);
 });
 
-test('a server that takes nothing is waited for after five seconds, and one that takes bytes is not', async () => {
+test('a server that reads nothing is reported after five seconds, one that reads is not', async () => {
   const { target, read } = await opened();
   for (let at = 0; at < 60; at += 1) {
     await Promise.all([target.write(512 * at, PIECE), at > 0 && read()]);
@@ -181,7 +181,7 @@ test('a server that takes nothing is waited for after five seconds, and one that
   expect(silent.target.network.waiting).toBeUndefined();
 });
 
-test('a server that has all is waited for as long as patience lasts', async () => {
+test('a server that has everything is waited for until patience ends', async () => {
   const { target, read } = await opened({ timeout: 2, patience: 20 });
   const closing = failure(target.close());
   await read();
@@ -190,7 +190,7 @@ test('a server that has all is waited for as long as patience lasts', async () =
   expect(performance.now() - before).toBe(20_000);
 });
 
-test('what is given up never arrives as a whole', async () => {
+test('an aborted PUT never arrives as a whole', async () => {
   const cloud = cloudOf();
   const target = TARGETS.put(cloud);
   await target.open(planOf(DISK));
@@ -200,7 +200,7 @@ test('what is given up never arrives as a whole', async () => {
   expect(cloud.objects.size).toBe(0);
 });
 
-test('a platform that would send a stream as a text is refused before any request', async () => {
+test('a platform that converts a stream to text is refused before any request', async () => {
   const requested: string[] = [];
   vi.stubGlobal(
     'Request',

@@ -48,7 +48,7 @@ test.each<[string, string, number[] | undefined]>([
   expect(await written(text)).toEqual(expected);
 });
 
-test('what is added is read again', async () => {
+test('added lines are read again', async () => {
   const { place, journal } = over('');
   await journal.begin({ identity: 'one', size: 4096, id: 'a&<' });
   expect(journal.hasAny).toBe(false);
@@ -69,7 +69,7 @@ test('what is added is read again', async () => {
   });
 });
 
-test('what is added behind a line that was cut does not continue it', async () => {
+test('a line after an incomplete one does not continue it', async () => {
   const { place, journal } = over(`${HEAD}0 10 - "a"\n1 2`);
   expect((await journal.read())?.written).toEqual([10]);
   expect(journal.hasAny).toBe(true);
@@ -79,7 +79,7 @@ test('what is added behind a line that was cut does not continue it', async () =
   expect(await written(place.text)).toEqual([10, 20, 30]);
 });
 
-test('what cannot be read is removed', async () => {
+test('an unreadable journal is cleared', async () => {
   const { place, journal } = over('something else');
   expect(await journal.read()).toBeUndefined();
   expect(place.text).toBe('');
@@ -103,7 +103,7 @@ test('lines are added one after the other', async () => {
   expect(place.text).toBe('0 0 - "a"\n1 1 - "a"\n2 2 - "a"\n');
 });
 
-test('after a failure nothing is added: it would stand behind what is missing', async () => {
+test('after a failure nothing is added: it would follow a gap', async () => {
   const { place, journal } = over('');
   const { append } = place;
   place.append = () => {
@@ -116,7 +116,7 @@ test('after a failure nothing is added: it would stand behind what is missing', 
   expect(journal.hasAny).toBe(false);
 });
 
-test('the end waits for the line that is being added, and lets no other one be', async () => {
+test('the end waits for the pending line, and adds no other', async () => {
   const { place, journal } = over('');
   const first = held();
   const { append } = place;

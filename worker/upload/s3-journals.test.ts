@@ -18,7 +18,7 @@ test.each([
   expect(journal.text === '').toBe(!isKept);
 });
 
-test('a cancel before anything has begun keeps what is left', async () => {
+test('a cancel before the start keeps the old upload', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 4);
   const { text } = journal;
@@ -26,7 +26,7 @@ test('a cancel before anything has begun keeps what is left', async () => {
   expect(journal.text).toBe(text);
 });
 
-test('a cancel waits for a line that is being added, and for no more', async () => {
+test('a cancel waits only for the pending line', async () => {
   const cloud = cloudOf();
   const lines: string[] = [];
   class Slow extends Memory {
@@ -45,7 +45,7 @@ test('a cancel waits for a line that is being added, and for no more', async () 
   expect(Math.min(...partsSince(cloud, since))).toBe(3);
 });
 
-test('a journal that cannot be written: all is uploaded, and nothing is kept of what is cut off', async () => {
+test('a journal that cannot be written: the upload succeeds, but is not resumable', async () => {
   class Broken extends Memory {
     override append(): void {
       throw new Error('full');
@@ -60,7 +60,7 @@ test('a journal that cannot be written: all is uploaded, and nothing is kept of 
   expect(cloud.begun.size).toBe(0);
 });
 
-test('a journal that cannot be read fails the conversion with resume, and no other', async () => {
+test('an unreadable journal fails only a conversion with resume', async () => {
   class Unreadable extends Memory {
     override read(): string {
       throw new Error('locked');
@@ -90,7 +90,7 @@ test.each<[string, () => unknown, RegExp]>([
   expect(await runClock(failure(upload(s3Over(cloudOf(), { journal: other }), DISK)))).toBe('nothing failed');
 });
 
-test('a journal whose append never ends: all is uploaded after its time-out, and nothing is kept of what is cut off', async () => {
+test('a journal whose append never settles: the upload succeeds after its time-out, but is not resumable', async () => {
   class Hanging extends Memory {
     override append(): Promise<void> {
       return new Promise(() => {});
@@ -105,7 +105,7 @@ test('a journal whose append never ends: all is uploaded after its time-out, and
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('a journal whose clear never ends does not hold the end', async () => {
+test('a journal whose clear never settles does not block the end', async () => {
   class Hanging extends Memory {
     override clear(): Promise<void> {
       return new Promise(() => {});
@@ -118,7 +118,7 @@ test('a journal whose clear never ends does not hold the end', async () => {
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('a journal that cannot be cleared gets nothing more', async () => {
+test('a journal that cannot be cleared gets no more lines', async () => {
   class Stuck extends Memory {
     override clear(): void {
       throw new Error('read-only');

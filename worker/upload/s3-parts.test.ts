@@ -21,7 +21,7 @@ test.each([
   expect(Math.ceil(outputSize / partSize({ outputSize, ascending }))).toBeLessThanOrEqual(10_000);
 });
 
-test('an output that has no room in an upload is refused', () => {
+test('an output that does not fit into an upload is refused', () => {
   const outputSize = 512 * MIB * 10_000 + 1;
   expect(() => partSize({ outputSize, ascending })).toThrow(
     /^An upload to S3 can have at most 5368709120000 bytes, but the output may have 5368709120001$/,
@@ -37,11 +37,11 @@ test.each([
   expect(partSize({ virtualSize, ascending })).toBe(size * MIB);
 });
 
-test('a compressed disk that may have no room in an upload is refused', () => {
+test('a compressed disk that may not fit into an upload is refused', () => {
   expect(() => partSize({ virtualSize: 5 * TIB, ascending })).toThrow(/can have at most 5368709120000 bytes/);
 });
 
-test('nothing is known of the size: parts of 64 MiB, and of 512 MiB from the 8,000th on', () => {
+test('an unknown size: parts of 64 MiB, and of 512 MiB from the 8,000th on', () => {
   const size = partSize({ ascending });
   expect(size).toBe(64 * MIB);
   expect([0, 7999, 8000, 9999].map(growingSize(size))).toEqual([size, size, 512 * MIB, 512 * MIB]);

@@ -10,7 +10,7 @@ import { S3Journal } from './s3-journal.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test.each(range(1, PARTS - 1))('killed with %i parts noted: the others alone are sent', async (noted) => {
+test.each(range(1, PARTS - 1))('killed with %i parts in the journal: only the others are sent', async (noted) => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, noted);
   expect(journal.text.split('\n')).toHaveLength(1 + noted + 1);
@@ -25,7 +25,7 @@ test.each(range(1, PARTS - 1))('killed with %i parts noted: the others alone are
   expect(journal.text).toBe('');
 });
 
-test('what is there, and how much of it was written, is told to the conversion', async () => {
+test('the conversion learns the stored parts, and how much was written', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 3);
   const target = s3Over(cloud, { journal });
@@ -33,7 +33,7 @@ test('what is there, and how much of it was written, is told to the conversion',
   expect(await runClock(target.open!(resuming()))).toEqual({ offset: 3 * PART, written: (3 * PART) / 2 });
 });
 
-test('killed twice: what both have sent is there', async () => {
+test('killed twice: the parts of both are stored', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 3);
   await cutOff(cloud, journal, 6);
@@ -43,7 +43,7 @@ test('killed twice: what both have sent is there', async () => {
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('parts that come in another order: nothing behind a gap counts', async () => {
+test('parts in another order: nothing after a gap counts', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await kill(cloud, journal, (part) => part === 2);
   expect(journal.text.split('\n').slice(1, -1).map(Number.parseFloat)).toEqual([0, 2, 3, 4, 5, 6, 7]);
@@ -114,7 +114,7 @@ const CHANGES: Record<string, { change: (journal: Memory, cloud: Cloud) => void;
   },
 };
 
-test.each(Object.entries(CHANGES))('%s: what is there is not sent again', async (_, {
+test.each(Object.entries(CHANGES))('%s: stored parts are not sent again', async (_, {
   change,
   first,
   lists = true,
@@ -147,7 +147,7 @@ async function killCompleted(cloud: Cloud, journal: Memory): Promise<void> {
   journal.text = own.text;
 }
 
-test('killed when the object is made: it is recognised, and nothing is sent again', async () => {
+test('killed when the object was completed: it is recognised, and nothing is sent again', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await killCompleted(cloud, journal);
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
@@ -187,7 +187,7 @@ test.each<[string, (cloud: Cloud, journal: Memory) => void, (() => Response) | u
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test.each([404, 405, 501])('a server that answers %i to the list gets all parts', async (status) => {
+test.each([404, 405, 501])('a server that answers the list with %i gets all parts', async (status) => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 4);
   const since = cloud.asked.length;
@@ -233,7 +233,7 @@ test.each<[string, ReturnType<typeof planOf> & { identity?: string }]>([
   expect(journal.text).toBe('');
 });
 
-test('where the next upload cannot begin, what is left stays', async () => {
+test('if the next upload cannot begin, the old one stays', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 4);
   const { text } = journal;
@@ -245,7 +245,7 @@ test('where the next upload cannot begin, what is left stays', async () => {
   expect(cloud.begun.size).toBe(1);
 });
 
-test('a server that refuses to list: what is noted stays, and is used later', async () => {
+test('a server that refuses to list: the journal stays, and is used later', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 4);
   const { text } = journal;
@@ -275,7 +275,7 @@ test('an object that the server refuses to make (400): nothing is kept', async (
   expect(cloud.begun.size).toBe(0);
 });
 
-test('an object that is another one: nothing is kept, and the object is named', async () => {
+test('a different object: nothing is kept, and the object is named', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   const fetch: typeof cloud.fetch = async (url, init) => {
     const response = await cloud.fetch(url, init);
@@ -297,7 +297,7 @@ test('an object that is another one: nothing is kept, and the object is named', 
   expect(journal.text).toBe('');
 });
 
-test('a completion that is not allowed (403): what is there is kept, but for the last part', async () => {
+test('a completion that is not allowed (403): all but the last part are kept', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   const fetch = refusing(cloud, 403);
   expect(await runClock(failure(upload(s3Over({ fetch }, { journal }), DISK, resuming())))).toMatch(/answered 403/);
@@ -312,7 +312,7 @@ test('without a journal nothing can be resumed', () => {
   expect(s3Over(cloudOf()).resumes).toBe(false);
 });
 
-test('an output larger than the disk: what follows the disk is sent again', async () => {
+test('an output larger than the disk: its footer is sent again', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 8);
   const since = cloud.asked.length;
@@ -323,7 +323,7 @@ test('an output larger than the disk: what follows the disk is sent again', asyn
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('what is noted is the identity, the parts and no secret', async () => {
+test('the journal has the identity and the parts, and no secret', async () => {
   const [cloud, journal] = [cloudOf(), new Memory()];
   await cutOff(cloud, journal, 2);
   const [id] = [...cloud.begun];

@@ -40,7 +40,7 @@ test('a URL has the query of its request and a signature, for the default region
   });
 });
 
-test('region and session are in it where they are given, and the secret never', async () => {
+test('region and session are in it if given, the secret never', async () => {
   const keys = { ...KEYS, region: 'eu-north-1', sessionToken: 'token' };
   const signed = await signerOf(new URL('https://bucket.example/disk'), keys)(part);
   expect(await paramsOf(Promise.resolve(signed))).toMatchObject({

@@ -32,7 +32,7 @@ const uploading = (target: ReturnType<typeof s3Over>, disk = DISK, plan = planOf
 const isCompletion = ({ method, url }: Pick<Asked, 'method' | 'url'>): boolean =>
   method === 'POST' && url.includes('uploadId');
 
-test('each request is signed by what it does', async () => {
+test('each request is signed by its action', async () => {
   const cloud = cloudOf();
   const seen: string[] = [];
   const sign = async (request: S3Request) => {
@@ -70,7 +70,7 @@ test('an output of zeros only is sent', async () => {
   expect(objectIn(cloud)).toEqual(Buffer.alloc(3 * PART + 512));
 });
 
-test('four parts at most are under way at once', async () => {
+test('at most four parts are in flight', async () => {
   const cloud = cloudOf();
   let [underWay, most] = [0, 0];
   cloud.before = async ({ method }) => {
@@ -136,7 +136,7 @@ test('a part that arrives damaged three times is refused', async () => {
   expect(cloud.begun.size).toBe(0);
 });
 
-test('ETags that are no digests are not compared, and listed as they are', async () => {
+test('ETags that are not digests are not compared, and listed unchanged', async () => {
   let number = 0;
   const cloud = cloudOf();
   const listed: string[] = [];
@@ -252,7 +252,7 @@ test.each([
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('a server that says nothing of the completion for ever has no object', async () => {
+test('a server that never confirms the completion has no object', async () => {
   const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body: '<html>' } : undefined) });
   const thrown = await runClock(upload(s3Over(cloud, { patience: 60 }), DISK).catch((thrown: unknown) => thrown));
   expect(thrown).toMatchObject({
@@ -264,13 +264,13 @@ test('a server that says nothing of the completion for ever has no object', asyn
   expect(cloud.begun.size).toBe(0);
 });
 
-test('the beginning needs what the completion does of the CORS rules', async () => {
+test('the start needs the same CORS rules as the completion', async () => {
   const cloud = cloudOf();
   await uploading(s3Over(cloud));
   for (const { headers } of [cloud.asked[0]!, cloud.asked.at(-1)!]) expect(headers['content-type']).toBeDefined();
 });
 
-test('where ETags are no digests, an object of the right size and of this upload is found after a lost answer', async () => {
+test('without digests in ETags, a new object of the right size is found after a lost response', async () => {
   const [before, after] = ['Thu, 26 Nov 2026 07:00:00 GMT', 'Thu, 26 Nov 2026 07:30:00 GMT'];
   for (const [changed, isRight] of [
     [after, true],
@@ -285,17 +285,17 @@ test('where ETags are no digests, an object of the right size and of this upload
   }
 });
 
-test('an answer without an ETag is told', async () => {
+test('a response without an ETag is an error', async () => {
   const cloud = cloudOf({ answer: ({ method }) => (method === 'PUT' ? { status: 200 } : undefined) });
   expect(await uploading(s3Over(cloud))).toContain(`its response (200) has no ETag; ${OTHERS}`);
 });
 
-test('an answer without an upload ID is told', async () => {
+test('a response without an upload ID is an error', async () => {
   const cloud = cloudOf({ answer: () => ({ status: 200, body: '<html>' }) });
   expect(await uploading(s3Over(cloud))).toContain(`the server does not state an upload ID; ${OTHERS}`);
 });
 
-test('an error in the answer to the completion is tried again', async () => {
+test('an error in the response to the completion is retried', async () => {
   let failures = 2;
   const cloud = cloudOf({
     answer: (asked) => {
@@ -308,7 +308,7 @@ test('an error in the answer to the completion is tried again', async () => {
   expect(cloud.asked.filter(isCompletion)).toHaveLength(3);
 });
 
-test('an error in every answer to the completion is told', async () => {
+test('an error in every response to the completion is reported', async () => {
   const body = '<Error><Code>InternalError</Code></Error>';
   const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body } : undefined) });
   expect(await uploading(s3Over(cloud))).toMatch(/: the server could not complete the upload \(InternalError\)$/);
@@ -326,7 +326,7 @@ function losingCompletion(options: CloudOptions = {}): Cloud {
   return cloudOf({ fault, ...options });
 }
 
-test('where the answer to the completion is lost, the object is looked at', async () => {
+test('after a lost response to the completion, the object is checked', async () => {
   const signed: string[] = [];
   expect(await uploading(s3Over(losingCompletion(), { signed }))).toBe('nothing failed');
   expect(signed.slice(-3)).toEqual(['complete', 'complete', 'head']);
@@ -353,7 +353,7 @@ test.each([
   expect(await uploading(s3Over(cloud))).toMatch(sentence);
 });
 
-test('an object of other parts is no success', async () => {
+test('an object of other parts is not a success', async () => {
   const body = resultOf(`"${'0'.repeat(32)}-5"`);
   const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body } : undefined) });
   expect(await uploading(s3Over(cloud))).toMatch(/: the object on the server is not the one that was uploaded$/);
@@ -364,7 +364,7 @@ test('404 at the first completion is no success', async () => {
   expect(await uploading(s3Over(cloud))).toMatch(/the server answered 404/);
 });
 
-test('a cloud that shows that it still completes the object is waited for', async () => {
+test('a cloud that shows that it is still completing the object is waited for', async () => {
   const cloud = cloudOf();
   let completions = 0;
   let waiting: unknown;
@@ -402,13 +402,13 @@ async function signedBy(sign: (request: S3Request) => unknown, options: UploadOp
 }
 const rightly = (request: S3Request) => `https://cloud.test/s3/disk?${methodAndQuery(request).query}`;
 
-test('a sign that never settles is asked again, and given up', async () => {
+test('a sign that never settles is retried, then fails', async () => {
   const { failed, calls } = await signedBy(() => new Promise(() => {}), { timeout: 2 });
   expect(failed).toBe("Could not upload: 'sign' or 'headers' did not settle within 2 seconds");
   expect(calls).toBe(3);
 });
 
-test('a sign that does not settle once costs one attempt', async () => {
+test('a sign that once does not settle costs one attempt', async () => {
   let isHeld = true;
   const { failed, cloud } = await signedBy((request) => {
     if (!isHeld || request.action !== 'part') return rightly(request);
@@ -430,7 +430,7 @@ test.each<[string, unknown]>([
   expect(cloud.asked).toEqual([]);
 });
 
-test('a sign that finds no network is asked again', async () => {
+test('a sign without a network is retried', async () => {
   let failures = 2;
   const { failed, cloud } = await signedBy((request) => {
     failures -= 1;
@@ -441,7 +441,7 @@ test('a sign that finds no network is asked again', async () => {
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('user and password of a signed URL travel as a header', async () => {
+test('user and password of a signed URL are sent as a header', async () => {
   const { failed, cloud } = await signedBy((request) => rightly(request).replace('//', '//me:pass@'));
   expect(failed).toBe('nothing failed');
   expect(new Set(cloud.asked.map(({ headers }) => headers.authorization))).toEqual(
@@ -449,7 +449,7 @@ test('user and password of a signed URL travel as a header', async () => {
   );
 });
 
-test('a request is described by what it is for, and by nothing else', async () => {
+test('a request is described only by its action', async () => {
   const seen = new Map<string, S3Request>();
   const { failed } = await signedBy((request) => {
     seen.set(request.action, request);

@@ -27,7 +27,7 @@ const uploading = (options: CloudOptions, disk = DISK, plan: ReturnType<typeof p
 };
 const stating = ({ headers }: Asked) => headers['upload-length'] !== undefined;
 
-test('chunks state where they lie', async () => {
+test('chunks state their offsets', async () => {
   const { cloud, work } = uploading({});
   expect(await work).toBe('nothing failed');
   expect(cloud.asked.map(({ method, headers }) => [method, headers['upload-offset']])).toEqual([
@@ -48,7 +48,7 @@ test.each([
   expect(objectIn(cloud)).toEqual(Buffer.alloc(0));
 });
 
-test('a size that nobody knows is stated with the last chunk', async () => {
+test('an unknown size is stated with the last chunk', async () => {
   const { cloud, work } = uploading({}, DISK, OF_UNKNOWN_SIZE);
   expect(await work).toBe('nothing failed');
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
@@ -80,7 +80,7 @@ test.each<UploadFault>([
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test.each([409, 423])('a file that somebody else holds (%i) is waited for', async (status) => {
+test.each([409, 423])('a locked file (%i) is waited for', async (status) => {
   let busy = 3;
   const { cloud, work } = uploading({
     answer: ({ method }) => {
@@ -93,7 +93,7 @@ test.each([409, 423])('a file that somebody else holds (%i) is waited for', asyn
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
 });
 
-test('a server that takes nothing of a chunk is asked ever more slowly, until patience ends', async () => {
+test('a server that stores nothing of a chunk is retried with growing waits, until patience ends', async () => {
   const cloud = cloudOf({
     answer: ({ method }) => (method === 'PATCH' ? { status: 204, headers: { 'Upload-Offset': '0' } } : undefined),
   });
@@ -145,7 +145,7 @@ test.each<[string, CloudOptions]>([
   expect(end).toEqual({ unconfirmed: expect.stringContaining('did not confirm that the object is complete') });
 });
 
-test('a length that the server ignores with the last chunk is stated once more', async () => {
+test('a length that the server ignores with the last chunk is sent again', async () => {
   const cloud = cloudOf();
   const fetch: typeof cloud.fetch = (url, init = {}) => {
     const headers = new Headers(init.headers);
@@ -169,7 +169,7 @@ test.each([undefined, 'many', '-1', '1.5'])('a server that states the offset %s'
   );
 });
 
-test('an answer that does not say where the file is', async () => {
+test('a response without Location', async () => {
   const { work } = uploading({ answer: () => ({ status: 201 }) });
   expect(await work).toContain(
     `the server does not state the URL of the upload: its response (201) has no Location; ${OTHERS}`,

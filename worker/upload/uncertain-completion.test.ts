@@ -103,24 +103,24 @@ const mayStay = {
 const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toUTCString();
 
 describe('a cancel while the object is completed', () => {
-  test.each(REPLACING)('%s: an object that is there is named', async (kind) => {
+  test.each(REPLACING)('%s: an existing object is named', async (kind) => {
     const cloud = done(kind, { Date: at(0), 'Last-Modified': at(0) });
     expect(await cancelled(kind, cloud)).toMatchObject(stays);
     expect(objectIn(cloud)?.equals(DISK)).toBe(true);
   });
 
-  test.each(REPLACING)('%s: it is named where nothing shows when it was made', async (kind) => {
+  test.each(REPLACING)('%s: an object of unknown age is named', async (kind) => {
     const isSure = kind === 's3' || kind === 'gcs';
     expect(await cancelled(kind, done(kind))).toMatchObject(isSure ? stays : mayStay);
   });
 
-  test.each(['tus', 'page blob'] as const)('%s: the object, which has a place of its own, is removed', async (kind) => {
+  test.each(['tus', 'page blob'] as const)('%s: the object, which has its own URL, is removed', async (kind) => {
     const cloud = done(kind);
     expect(await cancelled(kind, cloud)).toBeUndefined();
     expect(cloud.objects.size).toBe(0);
   });
 
-  test.each(KINDS)('%s: where none is there, nothing stays', async (kind) => {
+  test.each(KINDS)('%s: without an object, nothing stays', async (kind) => {
     const cloud = undone(kind);
     expect(await cancelled(kind, cloud)).toBeUndefined();
     expect(cloud.objects.size).toBe(0);
@@ -137,7 +137,7 @@ describe('a cancel while the object is completed', () => {
     'is sent elsewhere': () => new Response(null, { status: 307, headers: { Location: '/elsewhere' } }),
   };
   const ROWS = REPLACING.flatMap((kind) => Object.keys(UNKNOWN).map((how) => [kind, how] as const));
-  test.each(ROWS)('%s: whoever %s says that it may be there', async (kind, how) => {
+  test.each(ROWS)('%s: a server that %s: the object may exist', async (kind, how) => {
     // Google's answer to the cancel of a session that is over.
     const cloud = cloudOf({
       answer: ({ method, url }) => (method === 'DELETE' && url.includes('gcs') ? { status: 404 } : undefined),
@@ -146,7 +146,7 @@ describe('a cancel while the object is completed', () => {
     expect(await cancelled(kind, cloud, looking(cloud, kind, UNKNOWN[how]!))).toMatchObject(mayStay);
   });
 
-  test.each(REPLACING)('%s: an object from before the upload is none of it', async (kind) => {
+  test.each(REPLACING)('%s: an older object does not count', async (kind) => {
     const cloud = undone(kind);
     const headers = {
       Date: at(0),
@@ -183,7 +183,7 @@ describe('a failure when the object is completed', () => {
     );
     return { code, left };
   }
-  test.each(['put', 'block blob'] as const)('%s: another object that appeared is named', async (kind) => {
+  test.each(['put', 'block blob'] as const)('%s: another new object is named', async (kind) => {
     const cloud = cloudOf();
     const look = () => new Response(null, { headers: { Date: at(0), 'Last-Modified': at(0), 'Content-Length': '1' } });
     expect(await failed(kind, looking(cloud, kind, look))).toMatchObject({
@@ -192,14 +192,14 @@ describe('a failure when the object is completed', () => {
     });
   });
 
-  test('gcs: the session says that it has made another object', async () => {
+  test('gcs: the session has completed another object', async () => {
     const cloud = cloudOf({
       answer: (asked) => (ENDS.gcs(asked) || LOOKS.gcs(asked) ? { status: 200, body: '{ "size": "1" }' } : undefined),
     });
     expect(await failed('gcs', cloud.fetch)).toMatchObject({ code: 'object-differs', left: stays });
   });
 
-  test('gcs: an answer of the session that states no object is none', async () => {
+  test('gcs: a response of the session without an object does not count', async () => {
     const cloud = cloudOf({
       answer: (asked) =>
         ENDS.gcs(asked) || LOOKS.gcs(asked) ? { status: asked.method === 'HEAD' ? 404 : 200 } : undefined,
@@ -224,13 +224,13 @@ describe('a failure when the object is completed', () => {
     expect(await failed('s3', looking(cloud, 's3', look))).toMatchObject({ code: 'object-differs', left: mayStay });
   });
 
-  test.each(REPLACING)('%s: where the object is missing, none is named', async (kind) => {
+  test.each(REPLACING)('%s: a missing object is not named', async (kind) => {
     const fetch = looking(cloudOf(), kind, () => new Response(null, { status: 404, headers: html }));
     const { left } = await failed(kind, fetch);
     expect(left).toBeUndefined();
   });
 
-  test.each(['put', 'block blob'] as const)('%s: a page in place of the answer is no refusal', async (kind) => {
+  test.each(['put', 'block blob'] as const)('%s: a page instead of the response is not a refusal', async (kind) => {
     const cloud = cloudOf({ headers: { Date: at(0), 'Last-Modified': at(0) } });
     const fetch: typeof globalThis.fetch = async (url, init) => {
       const response = await cloud.fetch(url as string, init);
@@ -240,7 +240,7 @@ describe('a failure when the object is completed', () => {
     expect(await failed(kind, fetch)).toMatchObject({ code: 'http-status', left: stays });
   });
 
-  test.each(REPLACING)('%s: where the server refuses to complete it, it is not looked for', async (kind) => {
+  test.each(REPLACING)('%s: after a refusal to complete it, the object is not checked', async (kind) => {
     const cloud = cloudOf({ answer: (asked) => (ENDS[kind](asked) ? { status: 403 } : undefined) });
     expect(await failed(kind, cloud.fetch)).toEqual({ code: 'http-status', left: undefined });
     expect(cloud.asked.some(LOOKS[kind])).toBe(false);

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-test.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is tried again', async (status) => {
+test.each([408, 425, 429, 500, 502, 503, 504, 599])('%i is retried', async (status) => {
   const { requests, waits } = over([status, 200]);
   expect(await sending(requests)).toBe('nothing failed');
   expect(waits()).toEqual([250]);
@@ -57,7 +57,7 @@ test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followe
   expect(calls.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 
-test('an answer that a browser reached by a redirect is a redirect', async () => {
+test('a response after a redirect in a browser counts as a redirect', async () => {
   const { requests } = over([() => Object.defineProperty(new Response('ok'), 'redirected', { value: true })]);
   expect(await sending(requests)).toMatch(/the server redirects/);
 });
@@ -106,7 +106,7 @@ test.each([
   expect(waits()).toEqual([wait]);
 });
 
-test('a place that has never answered is asked three times', async () => {
+test('a server that has never answered gets three attempts', async () => {
   const { requests, calls } = over(['drop']);
   expect(await sending(requests)).toBe(
     `Could not upload to '${PLACE}': no answer came from https://cloud.test (the connection broke)`,
@@ -114,7 +114,7 @@ test('a place that has never answered is asked three times', async () => {
   expect(calls).toHaveLength(3);
 });
 
-test('a place that has answered is asked until patience ends', async () => {
+test('a server that has answered is retried until patience ends', async () => {
   const { requests, calls } = over([200, 'drop'], { patience: 20 });
   await sending(requests);
   expect(await sending(requests)).toMatch(/the connection broke/);
@@ -123,7 +123,7 @@ test('a place that has answered is asked until patience ends', async () => {
   expect(requests.network.retries).toBe(6);
 });
 
-test('while attempts fail, silence counts from the last answer', async () => {
+test('while attempts fail, silence counts from the last response', async () => {
   const { requests } = over([200, 'drop'], { patience: 60 });
   await sending(requests);
   const work = failure(requests.send(putting(), [200]));
@@ -164,7 +164,7 @@ test('after a time-out bodies may take twice as long, up to 16 times, until one 
   expect(performance.now() - before).toBe(2000 + 250);
 });
 
-test('a network that takes six times as long as was thought is waited for', async () => {
+test('a network that takes six times as long as expected is waited for', async () => {
   const slow = () => new Promise<Response>((done) => setTimeout(() => done(new Response()), 6 * 4000));
   const { requests, calls } = over([200, slow], { timeout: 1 });
   await sending(requests, 0);
@@ -189,14 +189,14 @@ function trickle(pieces: string[], milliseconds: number, hangs = false): Respons
   return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
 }
 
-test('an answer of which more keeps coming is waited for', async () => {
+test('a response that keeps arriving is waited for', async () => {
   const { requests, calls } = over([() => trickle([' ', ' ', ' ', '<R/>'], 900)], { timeout: 1 });
   const { text } = await runClock(requests.send(putting(), [200]));
   expect(text).toBe('   <R/>');
   expect(calls).toHaveLength(1);
 });
 
-test('an answer that stops in the middle is asked for again', async () => {
+test('a response that stops in the middle is retried', async () => {
   const { requests, calls } = over([() => trickle(['<R'], 100, true), () => new Response('<R/>')], { timeout: 1 });
   const { text } = await runClock(requests.send(putting(), [200]));
   expect(text).toBe('<R/>');
@@ -215,7 +215,7 @@ test('characters that are cut between two pieces of an answer are whole', async 
   expect(await sending(requests)).toMatch(/\(ü\)$/);
 });
 
-test('an answer that does not end is not kept, nor asked for again', async () => {
+test('an endless response is not buffered, nor retried', async () => {
   let pieces = 0;
   const endless = () =>
     new Response(
@@ -233,7 +233,7 @@ test('an answer that does not end is not kept, nor asked for again', async () =>
   expect(pieces).toBeLessThanOrEqual(18);
 });
 
-test('a call is made anew for each attempt', async () => {
+test('a call is made for each attempt', async () => {
   const { requests, calls } = over([503, 503, 200]);
   let made = 0;
   const make = async () => {
@@ -244,7 +244,7 @@ test('a call is made anew for each attempt', async () => {
   expect(calls.map(({ url }) => url.split('=')[1])).toEqual(['1', '2', '3']);
 });
 
-test('a call that cannot be made is made again where it fails with a TypeError, as fetch does', async () => {
+test('a call that fails with a TypeError, as fetch does, is retried', async () => {
   const { requests, calls } = over([200]);
   let failures = 2;
   const make = () => {
@@ -260,7 +260,7 @@ test('a call that cannot be made is made again where it fails with a TypeError, 
   expect(requests.network.retries).toBe(2);
 });
 
-test('headers of the caller are asked for each time, and travel in lower case', async () => {
+test('headers of the caller are requested each time, and sent in lower case', async () => {
   let token = 0;
   const headers = async () => {
     token += 1;
@@ -279,7 +279,7 @@ test('a header that cannot be sent is named without its value, before any reques
   expect(calls).toEqual([]);
 });
 
-test('what fetch gets', async () => {
+test('the arguments of fetch', async () => {
   const { requests, calls } = over([200], { credentials: 'include' });
   await runClock(requests.send(() => ({ method: 'PUT', url: PLACE, headers: { a: 'b' }, body: 'text' }), [200]));
   const { signal, ...init } = calls[0]!.init;
@@ -315,7 +315,7 @@ test.each([
   );
 });
 
-test('the end stops what is under way, though fetch does not listen, and what waits', async () => {
+test('the end stops pending requests, even if fetch ignores the signal, and waits', async () => {
   const { requests, calls } = over(['silent']);
   const silent = failure(requests.send(putting(), [200]));
   await vi.advanceTimersByTimeAsync(10);
@@ -345,7 +345,7 @@ test.each([
   expect(calls).toHaveLength(1);
 });
 
-test('a request that begins an upload is not made again after the end', async () => {
+test('a request that begins an upload is not retried after the end', async () => {
   const { requests, calls } = over([503, 201]);
   const work = failure(requests.begin(putting(), [201]));
   await vi.advanceTimersByTimeAsync(10);
@@ -365,7 +365,7 @@ test.each<[string, Reply[]]>([
   expect(calls).toHaveLength(4);
 });
 
-test.each([200, 202, 204, 404, 410, 499])('%i: what was uploaded is gone', async (status) => {
+test.each([200, 202, 204, 404, 410, 499])('%i: the upload is gone', async (status) => {
   expect(await runClock(failure(over([status]).requests.remove(removing)))).toBe('nothing failed');
 });
 
@@ -394,14 +394,14 @@ test.each<[string, Reply, number, string, number | undefined]>([
   expect(failed!.message).toContain(`the upload stays at '${PLACE}': it could not be removed (${reason}`);
 });
 
-test('an answer that comes byte by byte is given up when patience ends', async () => {
+test('a response that trickles fails when patience ends', async () => {
   const { requests } = over([() => spaces(2000)]);
   const begin = performance.now();
   expect(await sending(requests)).toContain('no answer came within');
   expect(performance.now() - begin).toBeLessThan(1_300_000);
 });
 
-test('a host that never answers is given up and named, though another one has answered', async () => {
+test('a host that never answers fails and is named, though another one has answered', async () => {
   const { fetch: answering } = scripted(200);
   const asked: string[] = [];
   const fetch: typeof globalThis.fetch = async (url, init) => {
@@ -417,7 +417,7 @@ test('a host that never answers is given up and named, though another one has an
   expect(asked).toHaveLength(4);
 });
 
-test('a proxy that refuses is not asked again', async () => {
+test('a request that a proxy refuses is not retried', async () => {
   const { proxyRefusal } = await import('../http/proxy-tunnel.js');
   const { requests, calls } = over([
     () => {

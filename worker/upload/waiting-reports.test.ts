@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-test('who is waited for is told while an upload fails', async () => {
+test('the server is reported while an upload fails', async () => {
   const { requests } = over([503, 503, 503, 503, 503, 503, 200]);
   let waiting: unknown;
   setTimeout(() => {
@@ -45,14 +45,14 @@ test.each([
   expect(requests.network.waiting).toBeUndefined();
 });
 
-test('a completion whose spaces end is given up after the time-out, and asked for again', async () => {
+test('a completion whose spaces end is retried after the time-out', async () => {
   const { requests, waits } = over([200, () => spaces(10_000, 3, true), 200]);
   await sending(requests);
   expect(await runClock(failure(requests.send(completing, [200])))).toBe('nothing failed');
   expect(waits()).toEqual([0, 30_000 + 30_000 + 250]);
 });
 
-test('a request that is not answered is told after five seconds, until it is', async () => {
+test('a pending request is reported after five seconds, until its response', async () => {
   const { requests } = over([later(20_000)]);
   const work = failure(requests.send(() => ({ method: 'POST', url: PLACE }), [201]));
   await vi.advanceTimersByTimeAsync(4999);
@@ -64,7 +64,7 @@ test('a request that is not answered is told after five seconds, until it is', a
   expect(requests.network.waiting).toBeUndefined();
 });
 
-test('a body that may still be on its way is no silence', async () => {
+test('a body that may still be in transit is not silence', async () => {
   // The first one takes as long as 1 MiB/s, the second as half of that, and then nothing comes.
   const { requests } = over([later(8000), later(16_000), 'silent']);
   const told: number[] = [];
