@@ -117,7 +117,7 @@ describe('a value that a target throws gets the kind target', () => {
   for (const [what, thrown, message] of [
     ['an error', new Error('a'), 'Could not write the output: a'],
     ['text', 'a', 'Could not write the output: a'],
-    ['nothing', undefined, 'Could not write the output: its reader has closed the stream'],
+    ['nothing', undefined, 'Could not write the output: the target failed without a reason'],
     ['a known exception', new DOMException('a', 'QuotaExceededError'), full],
     ['an unknown exception', new DOMException('a', 'DataError'), 'Could not write the output: a'],
     ['an error of another kind', new DecantError('source', 'a'), 'Could not write the output: a'],

@@ -192,8 +192,7 @@ export function customTargetError(thrown: unknown): DecantError {
     return new DecantError('target', thrown.message, { code, fields, cause: thrown });
   }
   if (thrown instanceof DOMException) return toTargetError(thrown);
-  // The reader of a stream may close it without a reason.
-  const reason = thrown === undefined ? 'its reader has closed the stream' : reasonOf(thrown);
+  const reason = thrown === undefined ? 'the target failed without a reason' : reasonOf(thrown);
   return new DecantError('target', `Could not write the output: ${reason}`, { cause: thrown });
 }
 

@@ -139,7 +139,7 @@ describe('a target fails a conversion', () => {
       () => Promise.reject(new DOMException('', 'QuotaExceededError')),
       "Could not write the output: the disk or the browser's storage is full; free some space",
     ],
-    ['without a reason', () => Promise.reject(), 'Could not write the output: its reader has closed the stream'],
+    ['without a reason', () => Promise.reject(), 'Could not write the output: the target failed without a reason'],
   ];
   for (const [how, fail, message] of failures) {
     test.each(['open', 'write', 'hole', 'close'])(`${how}, in %s`, async (method) => {

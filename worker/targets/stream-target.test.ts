@@ -45,3 +45,9 @@ test('a failure between two writes rejects the next write and nothing else', asy
   fail(cause);
   await expect(target.write(3, bytes)).rejects.toBe(cause);
 });
+
+test('a reader that closes the stream without a reason is named', async () => {
+  const target = streamTarget(new WritableStream({ write: () => Promise.reject() }));
+  const failure = { kind: 'target', message: 'Could not write the output: its reader has closed the stream' };
+  await expect(target.write(0, bytes)).rejects.toMatchObject(failure);
+});

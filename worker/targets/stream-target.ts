@@ -13,11 +13,17 @@ export function streamTarget(stream: WritableStream<Uint8Array>): Target {
     ordered: true,
     // The stream has its own queue: with two writes, it never waits between pieces.
     concurrency: 2,
-    write: (_offset, bytes) => writer.write(bytes),
+    write: (_offset, bytes) => writer.write(bytes).catch(fail),
     async close() {
-      await writer.close();
+      await writer.close().catch(fail);
       writer.releaseLock();
     },
     abort: (reason) => writer.abort(reason),
   };
+}
+
+/** Throws the failure of a stream. The reader may close it without a reason. */
+function fail(thrown: unknown): never {
+  if (thrown !== undefined) throw thrown;
+  throw new DecantError('target', 'Could not write the output: its reader has closed the stream');
 }
