@@ -100,7 +100,8 @@ test('a server that once omits its offset is asked again', async () => {
 test.each([
   ['less than it had', 'bytes=0-99', /the server has 100 bytes, but 4096 to 8192 were sent$/],
   ['more than was sent', 'bytes=0-9999999', /the server has 10000000 bytes, but 4096 to 8192 were sent$/],
-  ['no number', 'bytes=0-', /the server has NaN bytes/],
+  ['no number', 'bytes=0-', /the server does not state how much it has received: its header Range is 'bytes=0-'/],
+  ['words', 'lots', /its header Range is 'lots'; another kind of server/],
 ])('a server that has %s', async (_, range, sentence) => {
   const answer = ({ headers }: Asked) =>
     headers['content-range']?.startsWith('bytes 4096-') ? { status: 308, headers: { Range: range } } : undefined;

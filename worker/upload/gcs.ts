@@ -7,7 +7,7 @@ import { tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { InFlight } from './in-flight.js';
 import { Md5, toBase64 } from './md5.js';
-import { lacksHeader } from './missing-header.js';
+import { lacksHeader, OTHER_SENDER } from './missing-header.js';
 import type { UploadPart } from './part-cutter.js';
 import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
@@ -145,7 +145,7 @@ export class Gcs implements UploadProtocol {
       return this.#completed(answer, total, isAsked);
     }
     const range = answer.headers.get('Range');
-    const end = range === null ? 0 : Number(/-(\d+)$/.exec(range)?.[1] ?? Number.NaN) + 1;
+    const end = range === null ? 0 : endIn(range);
     if (String(end) === total) throw new Unfinished('the server has all bytes, but has not completed the upload');
     if (range !== null) {
       this.#withoutRange = 0;
@@ -201,3 +201,11 @@ const contentRange = (range: string): Record<string, string> => ({ 'Content-Rang
 const isFromGoogle = ({ text }: UploadResponse): boolean => /^\s*(\{|$)/.test(text);
 
 const isJsonApi = (url: URL): boolean => url.searchParams.has('uploadType');
+
+/** Where the bytes end that the server has received, by its header Range. */
+function endIn(range: string): number {
+  const last = /^(?:bytes=)?0-(\d+)$/.exec(range.trim())?.[1];
+  if (last !== undefined) return Number(last) + 1;
+  const found = `its header Range is '${range.slice(0, 100)}'`;
+  throw new Error(`the server does not state how much it has received: ${found}; ${OTHER_SENDER}`);
+}
