@@ -1,4 +1,4 @@
-// What the command line means, and what is wrong with it.
+// Parsing of the command line, and its errors.
 
 import { describe, expect, test } from 'vitest';
 import { type Command, parse } from './arguments.js';

@@ -1,4 +1,4 @@
-// A failure ends with the option that helps, where one does.
+// An error ends with the option that helps, if any.
 
 import { expect, test } from 'vitest';
 import { DecantError, type ErrorKind, type Fields } from '../errors/errors.js';

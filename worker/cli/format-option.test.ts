@@ -1,4 +1,4 @@
-// The name of an output states its format; `-O` wins, with a note where the two differ.
+// The extension of an output states its format; `-O` wins, with a note if they differ.
 
 import { describe, expect, test } from 'vitest';
 import { outputFormat } from './format-option.js';

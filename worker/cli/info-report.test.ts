@@ -1,4 +1,4 @@
-// A description as `qemu-img info` of QEMU 7.2 prints it, and what only Decant tells.
+// The output of `qemu-img info` in QEMU 7.2, and the additional lines of Decant.
 
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

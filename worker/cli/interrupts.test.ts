@@ -40,7 +40,7 @@ test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself
   expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again before the clean-up ended\n');
   expect(write.mock.invocationCallOrder[0]).toBeLessThan(kill.mock.invocationCallOrder[0]!);
   expect(kill).toHaveBeenCalledWith(process.pid, signal);
-  // Nobody catches it any more.
+  // It is not caught any more.
   expect(process.listenerCount(signal)).toBe(0);
 });
 

@@ -1,4 +1,4 @@
-// What the command prints of a mistake, and how it ends: one line, without what is hidden or secret.
+// Errors of the command: one line, without hidden characters or secrets, and the exit code.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ afterEach(() => {
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
 });
 
-/** Runs the command: what it prints, and its exit code. */
+/** Runs the command. Returns its output and exit code. */
 async function run(...argv: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   const status = await main(argv);
   return { status, stdout: printed.out.join(''), stderr: printed.err.join('') };
@@ -79,7 +79,7 @@ for (const signal of SIGNALS) {
     const folder = mkdtempSync(join(tmpdir(), 'decant-'));
     const pipe = join(folder, 'pipe');
     try {
-      // Nobody writes to it.
+      // It has no writer.
       execFileSync('mkfifo', [pipe]);
       const ended = run('info', '--password-file', pipe, 'a');
       for (let times = 0; times < 3; times += 1) process.emit(signal);

@@ -15,7 +15,7 @@ const HOLE = extent(131_072, 1, 'unallocated', { depth: 1 });
 const PACKED = extent(131_073, 512, 'data', { compressed: true });
 const LOST = extent(131_585, 7, 'lost', { reason: 'the file ends' });
 
-/** Prints the map of `extents`: returns what is on standard output and on stderr, and what came of it. */
+/** Prints the map of `extents`. Returns standard output, stderr and the result. */
 async function printed(
   extents: Iterable<Extent>,
   json: boolean,

@@ -1,4 +1,4 @@
-// Outputs that the command refuses: what it reads, and what can only be written in order.
+// Outputs that the command refuses: its inputs, and files that can only be written in order.
 
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ describe('targets that can only be written in order', () => {
     ['soft', false],
     ['new', false],
     ['dangling', false],
-    // The package says what is wrong with a folder.
+    // The package has the error for a folder.
     ['.', false],
     ['pipe', true],
     ['/dev/null', true],

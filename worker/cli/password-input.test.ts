@@ -24,7 +24,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** `list`, where the files are in the folder: `top.qcow2=base`. */
+/** Returns `list` with the files in the folder: `top.qcow2=base`. */
 const inFolder = (list: readonly string[]) =>
   list.map((option) => option.replace(/^(top\.qcow2=|base\.qcow2=|middle\.qcow2=|)(?!-)/, `$1${folder}/`));
 

@@ -27,7 +27,7 @@ beforeEach(() => {
   vi.stubEnv('XDG_STATE_HOME', state);
 });
 afterEach(async () => {
-  // Their files are closed, whatever has become of them.
+  // Closes their files in any case.
   for (const journal of journals.splice(0)) await Promise.resolve(journal.clear()).catch(() => {});
   vi.unstubAllEnvs();
   rmSync(state, { recursive: true });
@@ -89,7 +89,7 @@ test('the journal of a dead process is read and continued', async () => {
   expect(await journal.read()).toBe('one\n');
   await journal.append('two\n');
   expect(files().map((path) => readFileSync(path, 'utf8'))).toEqual(['one\ntwo\n']);
-  // It is held: nobody else takes it over.
+  // It is owned: no other process takes it over.
   expect(await journalOf().read()).toBeUndefined();
 });
 

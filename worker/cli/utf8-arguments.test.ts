@@ -1,4 +1,4 @@
-// Arguments that are not UTF-8: Node has replaced what it could not read.
+// Arguments that are not UTF-8: Node has replaced the invalid bytes.
 
 import { expect, test, vi } from 'vitest';
 import { requireText } from './utf8-arguments.js';

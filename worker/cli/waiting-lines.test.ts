@@ -14,7 +14,7 @@ const line = (text: string) => `decant: waiting for the server: ${text}\n`;
 
 test('one line for each server and status, and again after a minute', () => {
   const lines = new WaitingLines();
-  const told: [number, Waiting | undefined][] = [
+  const reported: [number, Waiting | undefined][] = [
     [0, BUSY],
     [1000, { ...BUSY, attempt: 4 }],
     [1000, undefined],
@@ -27,7 +27,7 @@ test('one line for each server and status, and again after a minute', () => {
     [0, { host: 'other', attempt: 0, completing: true }],
     [1000, { host: 'other', attempt: 0, completing: true }],
   ];
-  for (const [wait, waiting] of told) {
+  for (const [wait, waiting] of reported) {
     vi.advanceTimersByTime(wait);
     lines.report(waiting);
   }

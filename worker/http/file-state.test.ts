@@ -97,7 +97,7 @@ test.for([
   state,
   sentence,
 ]) => {
-  const told = whyUnverified(response, state, 'https://host');
-  if (sentence === undefined) expect(told).toBeUndefined();
-  else expect(told).toContain(sentence);
+  const reported = whyUnverified(response, state, 'https://host');
+  if (sentence === undefined) expect(reported).toBeUndefined();
+  else expect(reported).toContain(sentence);
 });

@@ -3,7 +3,7 @@ import { GapCache } from './gap-cache.js';
 
 const bytesOf = (start: number, length: number) => Uint8Array.from({ length }, (_, at) => start + at);
 
-/** What is kept of a range, as `[offset, bytes]`, and what is not. */
+/** Returns the cached parts of a range, as `[offset, bytes]`, and the missing ones. */
 function given(between: GapCache, start: number, end: number): { kept: [number, number[]][]; missing: number[][] } {
   const kept: [number, number[]][] = [];
   const missing = between.take({ start, end }, (offset, bytes) => kept.push([offset, [...bytes]]));

@@ -62,7 +62,7 @@ describe('allowUrl', () => {
   const redirecting = ({ url }: Asked): Reply =>
     url.hostname === 'host' ? { status: 302, headers: { Location: 'https://other/disk' } } : OK;
 
-  /** A platform where each name leads to two addresses, by which no name is asked that was not allowed. */
+  /** A platform with two addresses for each name, which fails for a name that was not allowed. */
   function guarded(answer: (asked: Asked) => Reply) {
     const allowed: [string, string[]][] = [];
     const guard: AddressGuard = {
@@ -160,7 +160,7 @@ describe('requests of Node', () => {
     expect(await guard.resolve(new URL('http://[::1]:1/'))).toEqual(['::1']);
     await expect(guard.fetch(url)).rejects.toThrow();
     guard.allow(url, ['127.0.0.2']);
-    // Nobody listens there.
+    // No server listens there.
     await expect(guard.fetch(url)).rejects.toThrow();
     guard.allow(url, ['127.0.0.1']);
     expect(await (await guard.fetch(url)).text()).toBe('the file');

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const OK: Reply = { status: 200, body: Buffer.from('the file') };
 
-/** A client of `address`, whose requests `answer` replies to, and what was asked. */
+/** Makes a client of `address` with responses by `answer`; records its requests. */
 function clientOf(
   answer: (asked: Asked, number: number) => Reply,
   {
@@ -164,10 +164,10 @@ test.for([
 ] as const)('%d redirects: %s', async ([count, expected]) => {
   const answer = (_: Asked, number: number): Reply =>
     number < count ? { status: 307, headers: { Location: `/${number}` } } : OK;
-  const told = await clientOf(answer)
+  const reported = await clientOf(answer)
     .ask()
     .then(textOf, ({ message }) => message);
-  expect(told).toBe(expected);
+  expect(reported).toBe(expected);
 });
 
 test('a redirect without Location is a response', async () => {
@@ -315,9 +315,9 @@ test.for([
   ['the next bytes of a body', { ...OK, body: new Uint8Array(2000), end: 'silent' as const }, {}, 2000],
   ['headers of the caller', OK, { headers: () => new Promise<never>(() => {}) }, 0],
 ] as const)('the server is reported after five seconds, once: %s', async ([, reply, options, length]) => {
-  const told: [number, unknown][] = [];
+  const reported: [number, unknown][] = [];
   const begin = performance.now();
-  const retries = new Retries(undefined, (waiting) => told.push([performance.now() - begin, waiting]));
+  const retries = new Retries(undefined, (waiting) => reported.push([performance.now() - begin, waiting]));
   const work = async () => {
     const { next, end } = await clientOf(() => reply, { ...options, retries }).ask();
     try {
@@ -328,7 +328,7 @@ test.for([
     }
   };
   expect(await failureOf(work())).toBeInstanceOf(TransientFailure);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [5000, { host: 'host', attempt: 0 }],
     [30_000, undefined],
   ]);
@@ -336,11 +336,11 @@ test.for([
 });
 
 test('the reported host is that of the redirect', async () => {
-  const told = vi.fn();
+  const reported = vi.fn();
   const answer = ({ url }: Asked): Reply =>
     url.host === 'host' ? { status: 302, headers: { Location: 'https://other:8443/disk' } } : { end: 'silent' };
-  await failureOf(clientOf(answer, { retries: new Retries(undefined, told) }).ask());
-  expect(told.mock.calls).toEqual([[{ host: 'other:8443', attempt: 0 }], [undefined]]);
+  await failureOf(clientOf(answer, { retries: new Retries(undefined, reported) }).ask());
+  expect(reported.mock.calls).toEqual([[{ host: 'other:8443', attempt: 0 }], [undefined]]);
 });
 
 /** A body that brings `sizes` bytes, each after `wait` milliseconds. */
@@ -361,23 +361,23 @@ test.for([
   ['enough bytes', [1024, 1024, 1024], []],
   ['too few bytes, then enough', [1, 1, 1022, 1024], [5000, 6000]],
 ] as const)('%s every two seconds', async ([, sizes, expected]) => {
-  const told: number[] = [];
+  const reported: number[] = [];
   const begin = performance.now();
-  const retries = new Retries(undefined, () => told.push(performance.now() - begin));
+  const retries = new Retries(undefined, () => reported.push(performance.now() - begin));
   const fetch = async () => new Response(slowBody(2000, [...sizes]));
   const { next, end } = await clientOf(() => OK, { fetch, retries }).ask();
   for (let bytes = await next(); bytes; bytes = await next()) retries.received(bytes.length);
   end();
-  expect(told).toEqual(expected);
+  expect(reported).toEqual(expected);
 });
 
 test('time without a read does not count as silence', async () => {
-  const told = vi.fn();
-  const retries = new Retries(undefined, told);
+  const reported = vi.fn();
+  const retries = new Retries(undefined, reported);
   const { next, end } = await clientOf(() => ({ ...OK, body: new Uint8Array(250_000) }), { retries }).ask();
   for (let bytes = await next(); bytes; bytes = await next())
     await new Promise((resolve) => setTimeout(resolve, 60_000));
   end();
-  expect(told).not.toHaveBeenCalled();
+  expect(reported).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
 });

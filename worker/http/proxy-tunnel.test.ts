@@ -10,7 +10,7 @@ import { openTunnel, proxyAuthorization, shownProxy } from './proxy-tunnel.js';
 let server: Server | NetServer | undefined;
 afterEach(() => server?.close());
 
-/** A proxy that answers CONNECT by `head`, and what it was asked. */
+/** A proxy that answers CONNECT with `head`; records its requests. */
 async function proxyOf(head: string): Promise<{ proxy: URL; seen: string[] }> {
   const seen: string[] = [];
   server = createServer().on('connect', ({ url, headers }, socket) => {

@@ -1,4 +1,4 @@
-// A `FetchRange` is held here until a test answers: what was asked for, how many at once, and who gets which bytes.
+// A `FetchRange` waits until a test answers: checks the requests, how many at once, and who gets which bytes.
 
 import { beforeEach, expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
@@ -61,7 +61,7 @@ beforeEach(() => {
 const ranges = () => requests.map(({ range: { start, end } }) => [start, end]);
 const range = (start: number, length: number): ByteRange => ({ start, end: start + length });
 const lengthOf = ({ range: { start, end } }: Request) => end - start;
-/** Lets what has settled take its course. */
+/** Runs the handlers of settled promises. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function isRight(wanted: WantedRange): Promise<boolean> {
@@ -116,7 +116,7 @@ test('a fetched range is not fetched again as a gap', () => {
   expect(ranges()).toEqual([
     [table.start, table.end],
     [MIB - 32 * KIB, MIB],
-    // Bytes that nobody has fetched are a gap.
+    // Unfetched bytes are a gap.
     [table.end, table.end + 4 * MIB],
   ]);
 });
@@ -333,7 +333,7 @@ test(`random ranges, expected, fetched and dropped: ${SEEDS} seeds`, { timeout: 
       if (next() < 0.2) queue.drop(wanted[below(wanted.length)]!);
       if (next() < 0.1) pace.limit = 1 + below(6);
     }
-    // In the end somebody waits for all of them.
+    // At the end, all of them are awaited.
     for (const one of wanted) one.isAwaited = true;
     queue.start();
     const ended = new Set<Request>();

@@ -31,9 +31,9 @@ test.for([
   ['one of a function', () => [['X-Token', 'secret\0']] as const, 'X-Token'],
 ] as const)('%s is refused, without its value', async ([, given, name]) => {
   const message = `The header '${name}' has an invalid character, such as a line break`;
-  const told: unknown = await headersFor(HOST, given).catch((thrown: unknown) => thrown);
-  expect(told).toMatchObject({ kind: 'usage', message });
-  expect(told).not.toHaveProperty('cause');
+  const reported: unknown = await headersFor(HOST, given).catch((thrown: unknown) => thrown);
+  expect(reported).toMatchObject({ kind: 'usage', message });
+  expect(reported).not.toHaveProperty('cause');
 });
 
 test('a TypeError in a headers function is retried, another error is not', async () => {

@@ -160,10 +160,10 @@ test('going online ends a wait', async () => {
 
 test('silence counts from the last progress, while a request fails', async () => {
   const retries = new Retries(ENDLESS);
-  const told: number[] = [];
+  const reported: number[] = [];
   let attempts = 0;
   const attempt = async () => {
-    told.push(retries.silence);
+    reported.push(retries.silence);
     attempts += 1;
     if (attempts <= 3) throw new TransientFailure('busy', 10);
   };
@@ -171,7 +171,7 @@ test('silence counts from the last progress, while a request fails', async () =>
   expect(retries.silence).toBe(0);
   retries.received();
   await retries.run(attempt, nothing, never);
-  expect(told).toEqual([0, 10, 20, 30]);
+  expect(reported).toEqual([0, 10, 20, 30]);
   expect(retries.silence).toBe(0);
 });
 
@@ -230,9 +230,9 @@ test('fewer than 1024 bytes are not progress', async () => {
 });
 
 test('the server is reported after five seconds, with each attempt, and at the end', async () => {
-  const told: [number, unknown][] = [];
+  const reported: [number, unknown][] = [];
   const begin = performance.now();
-  const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now() - begin, waiting]));
+  const retries = new Retries(ENDLESS, (waiting) => reported.push([performance.now() - begin, waiting]));
   const failures = [
     new TransientFailure('busy', 0, { status: 502, host: 'host' }),
     new TransientFailure('busy', 7, { status: 503, host: 'host' }),
@@ -240,7 +240,7 @@ test('the server is reported after five seconds, with each attempt, and at the e
   ];
   retries.markReachable('other');
   await retries.run(failing(...failures).attempt, nothing, never);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [5000, { host: 'host', status: 503, attempt: 2 }],
     [expect.any(Number), { host: 'other', attempt: 3 }],
     [10_250, undefined],
@@ -249,10 +249,10 @@ test('the server is reported after five seconds, with each attempt, and at the e
 });
 
 test('no server is reported without failures, or after a short one', async () => {
-  const told = vi.fn();
-  const retries = new Retries(ENDLESS, told);
+  const reported = vi.fn();
+  const retries = new Retries(ENDLESS, reported);
   await retries.run(failing(new TransientFailure('busy', 4)).attempt, nothing, never);
-  expect(told).not.toHaveBeenCalled();
+  expect(reported).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -269,8 +269,8 @@ function awaited(host: string, completing?: true): PendingRequest {
 }
 
 test('a pending request is reported after five seconds, until bytes arrive', async () => {
-  const told: [number, unknown][] = [];
-  const retries = new Retries(ENDLESS, (waiting) => told.push([performance.now(), waiting]));
+  const reported: [number, unknown][] = [];
+  const retries = new Retries(ENDLESS, (waiting) => reported.push([performance.now(), waiting]));
   const begin = performance.now();
   const request = awaited('host');
   retries.watch(request);
@@ -283,7 +283,7 @@ test('a pending request is reported after five seconds, until bytes arrive', asy
   retries.received();
   expect([retries.silence, retries.waiting]).toEqual([0, undefined]);
   retries.unwatch(request);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     [begin + 5000, { host: 'host', attempt: 0 }],
     [begin + 8000, undefined],
   ]);
@@ -291,8 +291,8 @@ test('a pending request is reported after five seconds, until bytes arrive', asy
 });
 
 test('a pending request is not reported while others receive bytes', async () => {
-  const told = vi.fn();
-  const retries = new Retries(ENDLESS, told);
+  const reported = vi.fn();
+  const retries = new Retries(ENDLESS, reported);
   const request = awaited('host');
   retries.watch(request);
   for (let second = 0; second < 60; second += 1) {
@@ -300,7 +300,7 @@ test('a pending request is not reported while others receive bytes', async () =>
     retries.received();
   }
   retries.unwatch(request);
-  expect(told).not.toHaveBeenCalled();
+  expect(reported).not.toHaveBeenCalled();
 });
 
 test('the longest pending request is reported, also as completing', async () => {

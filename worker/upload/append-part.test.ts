@@ -1,4 +1,4 @@
-// Appending a part where the server knows how far it has come.
+// Appends a part to a server that knows its offset.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { failure, runClock } from '../../e2e/support/units/uploads.js';
@@ -21,7 +21,7 @@ const PART: UploadPart = { number: 2, offset: 20, size: 10, body: BYTES, isLast:
 type Step = ['append' | 'end', number | Error];
 const passing = new TransientFailure('the connection broke');
 
-/** Appends the part to a server that takes `steps`; resolves to the failure and to what was asked. */
+/** Appends the part to a server that takes `steps`; resolves to the failure and the requests. */
 async function append(steps: Step[], part = PART) {
   const asked: string[] = [];
   const next = (what: string): Promise<number> => {

@@ -225,7 +225,7 @@ test.each<[string, () => unknown, string]>([
 test('user and password of a URL that is signed by keys are sent as a header', async () => {
   const cloud = cloudOf();
   const target = s3Target({ url: 'https://me:pass@cloud.test/s3/disk', keys: KEYS, fetch: cloud.fetch });
-  // Signing takes time of its own.
+  // Signing takes time, too.
   vi.useRealTimers();
   expect(await failure(upload(target, DISK))).toBe('nothing failed');
   expect(new Set(cloud.asked.map(({ headers }) => headers.authorization))).toEqual(

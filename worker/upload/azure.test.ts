@@ -131,7 +131,7 @@ test('page blob: one of a killed upload is taken over', async () => {
   expect(objectIn(cloud)![0]).toBe(9);
   expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
-  // Were it still at work, the server would refuse its pages, and it would not remove what is not its own.
+  // If it continued, the server would refuse its pages, and it would not remove a blob of another upload.
   expect(await runClock(failure(killed.close()))).toContain('SequenceNumberConditionNotMet');
   expect(await runClock(failure(killed.abort()))).toBe('nothing failed');
   expect(objectIn(cloud)?.equals(DISK)).toBe(true);
@@ -186,9 +186,9 @@ test.each([
   const opening = failure(target.open(planOf(DISK)));
   await vi.advanceTimersByTimeAsync(10);
   isCancelled = true;
-  const told = await runClock(failure(target.abort()));
-  if (typeof expected === 'string') expect(told).toBe(expected);
-  else expect(told).toMatch(expected);
+  const reported = await runClock(failure(target.abort()));
+  if (typeof expected === 'string') expect(reported).toBe(expected);
+  else expect(reported).toMatch(expected);
   expect(cloud.objects.size === 0).toBe(isRemoved);
   await opening;
 });

@@ -1,6 +1,6 @@
-// How uploads end: each answer to each of the last requests of each protocol, where the server has done what was asked, and
-// where it has not. An upload that is called done has its object on the server; only where the server may not be asked for it,
-// that is left open, and said.
+// How uploads end: each response to each of the last requests of each protocol, after the server did what was requested, and
+// after it did not. A successful upload has its object on the server; only if the server refuses HEAD,
+// the result is unconfirmed, and says so.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
@@ -30,7 +30,7 @@ const ENDS: Record<Kind, (asked: Asked) => boolean> = {
 };
 const isHead = ({ method }: Asked): boolean => method === 'HEAD';
 
-/** Whether the server has done what the request asks for, and what arrives here as its answer. */
+/** Whether the server does what is requested, and the response that arrives. */
 interface End {
   isDone: boolean;
   /** `undefined` is the server's own answer. */
@@ -112,9 +112,9 @@ test.each(ROWS)('%s, %s: success means that the object exists', async (kind, nam
       );
       const isThere = objectIn(cloud)?.equals(DISK) ?? false;
       if (ended.isConfirmed) expect(isThere, row).toBe(true);
-      // Nobody can know of a server that says yes and may not be asked.
+      // Undetectable: a server that confirms, but refuses HEAD.
       else if (ended.failed === undefined) expect(isThere || CLOSED.includes(headName), row).toBe(true);
-      // An upload that the server has done, and whose true answers arrive in the end, is no failure.
+      // An upload that was completed, with true responses at the end, does not fail.
       if (isDone && isOnce && headName === 'its own answer to HEAD' && MENDED[kind].includes(name)) {
         expect(ended, row).toEqual({ isConfirmed: true, failed: undefined });
       }

@@ -35,7 +35,7 @@ function isLasting(kind: Kind, fault: UploadFault, at: number): boolean {
 const isUnconfirmed = (kind: Kind, fault: UploadFault, at: number): boolean =>
   isLook(kind, at) && UPLOAD_FAULTS[fault] === 'lasts' && fault !== 'status 404';
 
-/** Whether nobody knows of the upload that the first request has begun. */
+/** Whether the upload of the first request is unknown to the client. */
 function isOrphaning(kind: Kind, fault: UploadFault): boolean {
   if (fault === 'cut') return ['gcs', 'tus'].includes(kind);
   return fault === 'lost answer' && ['s3', 'gcs', 'tus'].includes(kind);
@@ -72,7 +72,7 @@ test.each(
     } else {
       expect(failed, `at ${at}`).toMatch(/^Could not upload to 'https:\/\/cloud\.test\/disk': /);
       expect(failed).not.toContain('secret');
-      // Without an answer nobody knows whether all has arrived; a server that denies an object may have it.
+      // Without a response it is unknown whether everything has arrived; a server that denies an object may have it.
       if (fault !== 'lost answer' && !isLook(kind, at)) expect(object, `at ${at}`).toBeUndefined();
       expect(cloud.begun.size, `at ${at}`).toBe(0);
     }

@@ -59,7 +59,7 @@ describe.each([
     ['nothing', []],
   ])('%s', async (_, pieces) => {
     const digest = new Md5();
-    // The second time with what the first one has left.
+    // The second time with the hasher of the first.
     for (let turn = 0; turn < 2; turn += 1) {
       for (const piece of pieces) {
         if (typeof piece === 'number') await digest.addZeros(piece);
@@ -76,7 +76,7 @@ describe.each([
     const all = [2 * MIB, 10, 3 * MIB + 1, 0, MIB].map(bytesOf);
     const digests = await Promise.all(all.map(md5));
     expect(digests.map(hex)).toEqual(all.map(expected));
-    // Nor does one that begins where another has ended.
+    // Nor does one that begins after another has ended.
     expect(hex(await md5(all[0]!))).toBe(expected(all[0]!));
   });
 });

@@ -9,7 +9,7 @@ import { PartCutter, type UploadPart } from './part-cutter.js';
 
 const SIZE = 8;
 
-/** Cuts what `pieces` bring: bytes, or as many zeros as a number says. */
+/** Cuts `pieces`: bytes, or a number of zeros. */
 async function cut(
   pieces: (number[] | number)[],
   begun = { parts: 0, written: 0 },
@@ -38,7 +38,7 @@ test('growing parts are contiguous', async () => {
   ]);
 });
 
-/** What of a part is told by most rows. */
+/** The fields of a part in most rows. */
 const shown = (part: UploadPart) => [bytesOf(part).join(''), part.isLast, part.written];
 
 test.each<[string, (number[] | number)[], unknown[]]>([

@@ -22,7 +22,7 @@ function over(text: string) {
   return { place, journal: new S3Journal(place, 30_000) };
 }
 
-/** The written bytes of the parts that a journal tells of; `undefined` where it tells of no upload. */
+/** The written bytes of the parts in a journal; `undefined` without an upload. */
 const written = async (text: string) => (await over(text).journal.read())?.written;
 
 test.each<[string, string, number[] | undefined]>([

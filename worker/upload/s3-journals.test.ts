@@ -1,4 +1,4 @@
-// Uploads to S3 with journals that are slow, broken or silent, and what a cancel keeps.
+// Uploads to S3 with journals that are slow, broken or silent, and the result of a cancel.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { aborted, cutOff, DISK, Memory, partsSince, resuming } from '../../e2e/support/units/s3-left.js';

@@ -1,4 +1,4 @@
-// Uploads to S3 that are cut off and resumed: only what the server lacks is sent.
+// Interrupted and resumed uploads to S3: only missing parts are sent.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cloud } from '../../e2e/support/cloud.js';

@@ -1,4 +1,4 @@
-// Uploads that are given up, or fail, when the request that completes the object has left: what stays is said, with its place.
+// Uploads that fail or are cancelled after the request to complete the object: an object that may stay is named.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
@@ -54,7 +54,7 @@ function looking(cloud: Cloud, kind: Kind, look: () => Response | Promise<Respon
   };
 }
 
-/** Uploads to `cloud`, and aborts when the last request was held. Resolves to what `abort` fails with. */
+/** Uploads to `cloud`, and aborts when the last request was held. Resolves to the failure of `abort`. */
 async function cancelled(kind: Kind, cloud: Cloud, fetch: typeof globalThis.fetch = cloud.fetch): Promise<unknown> {
   const target = TARGETS[kind]({ fetch });
   const { abort } = target;
@@ -166,7 +166,7 @@ describe('a cancel while the object is completed', () => {
 });
 
 describe('a failure when the object is completed', () => {
-  /** Uploads; what `abort` fails with after that. */
+  /** Uploads, and resolves to the failure of `abort`. */
   async function failed(kind: Kind, fetch: typeof globalThis.fetch): Promise<{ code: unknown; left: unknown }> {
     const target = TARGETS[kind]({ fetch }, { patience: 10 });
     const abort = target.abort.bind(target);

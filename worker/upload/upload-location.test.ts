@@ -12,7 +12,7 @@ const TARGETS = {
   gcs: (from: string, options: UploadOptions) => gcsTarget({ url: from, ...options }),
 };
 
-/** Uploads to a server that answers with `location`; what it was asked after that, and the failure. */
+/** Uploads to a server that answers with `location`; resolves to the later requests, and the failure. */
 async function uploadVia(kind: keyof typeof TARGETS, from: string, location: string, options: UploadOptions = {}) {
   const asked: { url: string; headers: Headers }[] = [];
   const fetch = async (url: string | URL | Request, { method, headers }: RequestInit = {}) => {

@@ -1,4 +1,4 @@
-// Requests of an upload: what is tried again and when, how long a body may take, and how an upload is given up.
+// Requests of an upload: retries, time-outs of bodies, and cancels.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
@@ -412,8 +412,8 @@ test('a host that never answers fails and is named, though another one has answe
   const requests = new UploadRequests(ADDRESS, { fetch });
   expect(await sending(requests)).toBe('nothing failed');
   const elsewhere = () => ({ method: 'PATCH', url: 'https://other.test/disk' });
-  const told = await runClock(failure(requests.send(elsewhere, [204])));
-  expect(told).toContain('no answer came from https://other.test (getaddrinfo ENOTFOUND other)');
+  const reported = await runClock(failure(requests.send(elsewhere, [204])));
+  expect(reported).toContain('no answer came from https://other.test (getaddrinfo ENOTFOUND other)');
   expect(asked).toHaveLength(4);
 });
 

@@ -30,14 +30,14 @@ test.each([
 ])('a completion that shows by spaces that it goes on is waited for, beyond patience: %s', async (_, wait, options) => {
   const count = 3_600_000 / wait;
   const { requests, calls } = over([() => spaces(wait, count)], options);
-  const told: unknown[] = [];
-  const timer = setInterval(() => told.push(requests.network.waiting), 1000);
+  const reported: unknown[] = [];
+  const timer = setInterval(() => reported.push(requests.network.waiting), 1000);
   const work = failure(requests.send(completing, [200]));
   await vi.advanceTimersByTimeAsync(3_600_000 - 1);
   clearInterval(timer);
   // After five seconds and the way of the body, and not taken back by a space.
-  expect(told.slice(0, 5)).toEqual(Array(5).fill(undefined));
-  expect(new Set(told.slice(5).map((waiting) => JSON.stringify(waiting)))).toEqual(
+  expect(reported.slice(0, 5)).toEqual(Array(5).fill(undefined));
+  expect(new Set(reported.slice(5).map((waiting) => JSON.stringify(waiting)))).toEqual(
     new Set([JSON.stringify({ host: 'cloud.test', attempt: 0, completing: true })]),
   );
   expect(await runClock(work)).toBe('nothing failed');
@@ -67,17 +67,17 @@ test('a pending request is reported after five seconds, until its response', asy
 test('a body that may still be in transit is not silence', async () => {
   // The first one takes as long as 1 MiB/s, the second as half of that, and then nothing comes.
   const { requests } = over([later(8000), later(16_000), 'silent']);
-  const told: number[] = [];
-  const timer = setInterval(() => requests.network.waiting && told.push(performance.now() - begin), 1000);
+  const reported: number[] = [];
+  const timer = setInterval(() => requests.network.waiting && reported.push(performance.now() - begin), 1000);
   let begin = performance.now();
   for (let count = 0; count < 2; count += 1) {
     expect(await runClock(failure(requests.send(putting(8 * MIB), [201])))).toBe('nothing failed');
   }
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   begin = performance.now();
   const work = failure(requests.send(putting(8 * MIB), [201]));
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(told[0]).toBe(2 * 16_000 + 5000);
+  expect(reported[0]).toBe(2 * 16_000 + 5000);
   clearInterval(timer);
   requests.stop();
   await work;
