@@ -72,7 +72,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'In dem Archiv liegen mehrere Dateien, und es lässt sich nur der Reihe nach lesen. Entpacken Sie die Platte zuerst.',
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
-      `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht in Teilen lesen lässt.`,
+      `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht sicher lesen lässt.`,
     'http-status': ({ host, status, retryAfter }, kind) => {
       const reason = refusal(name(host), status, kind === 'target');
       const wait = typeof retryAfter === 'number' ? ` Er bittet, ${duration(retryAfter)} zu warten.` : '';

@@ -2,7 +2,6 @@
 
 import { orCancelled } from '../errors/errors.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
-import { contentCoding } from './range-response.js';
 import { MIN_PROGRESS } from './retries.js';
 
 /** See `StallTimer`; in milliseconds. */
@@ -98,21 +97,9 @@ export function bodyOf(
       if (cause instanceof Trickling) judge(true);
       if (cause instanceof Trickling) throw cause;
       if (clock.hasExpired) throw new Overloaded(clock.message, undefined, { cause });
-      if (isDecodingError(cause))
-        throw new Error(`the server labels the file ${contentCoding(response)}, but it has another encoding`);
       throw new TransientFailure('the connection broke', undefined, { cause });
     } finally {
       clock.stop();
     }
   };
-}
-
-/** zlib's code for input that ends early: the connection broke. */
-const TRUNCATED_INPUT = 'Z_BUF_ERROR';
-
-/** Whether Node's decoder rejected the body, except for its early end. Browsers do not report this. */
-function isDecodingError(thrown: unknown): boolean {
-  const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  return typeof code === 'string' && /^(Z_|ERR__|ZSTD_)/.test(code) && code !== TRUNCATED_INPUT;
 }

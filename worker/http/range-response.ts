@@ -71,11 +71,16 @@ export class EncodedFile extends HttpFailure {
   readonly code = 'content-encoded';
   readonly fields: Fields;
 
-  constructor(coding: string) {
+  /** Whether the stored bytes can be read in place of the decoded ones. */
+  readonly isGzip: boolean;
+
+  constructor(coding: string, reason = 'so its parts cannot be read') {
     super(
-      `the server sends the file encoded as ${coding}, so its parts cannot be read; serve it without Content-Encoding, or download it and open the file`,
+      `the server sends the file encoded as ${coding}, ${reason}; serve it without Content-Encoding, or download it and open the file`,
     );
     this.fields = { coding };
+    // Stored bytes of another encoding could be taken for a raw disk.
+    this.isGzip = /^(x-)?gzip$/.test(coding);
   }
 }
 

@@ -326,10 +326,54 @@ test('a large file of unknown size that is sent whole can be opened by its URL o
   await opened.close();
 });
 
-test.for(['zstd', 'compress', 'x-other'])('a whole file that is encoded as %s', async (coding) => {
-  const { opening } = openFrom(whole, sendsWhole(whole, { 'Content-Encoding': coding }));
-  const sentence = `the server sends the file encoded as ${coding}, which not every system can decode`;
-  expect(await told(opening)).toBe(`source: ${OPENED}${sentence}`);
+// `fetch` decodes a truncated body without an error.
+const UNPROVEN =
+  'so a truncated file would go unnoticed; serve it without Content-Encoding, or download it and open the file';
+const CODINGS = ['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress', 'x-other', 'gzip, br'];
+test.for(
+  CODINGS.flatMap((coding) => [whole, large].map((content) => ({ coding, content }))),
+)('a whole file that is encoded as $coding', async ({ coding, content }) => {
+  for (const length of [{}, { 'Content-Length': content.length }]) {
+    const headers = { ...length, 'Content-Encoding': coding };
+    const { asked, opening } = openFrom(content, sendsWhole(content, headers));
+    expect(await told(opening)).toBe(`source: ${OPENED}the server sends the file encoded as ${coding}, ${UNPROVEN}`);
+    await expect(opening).rejects.toMatchObject({ code: 'content-encoded', fields: { coding } });
+    expect(asked).toHaveLength(1);
+  }
+});
+
+test.for([
+  ['gzip', 1],
+  ['x-gzip', 1],
+  ['deflate', 0],
+  ['br', 0],
+  ['zstd', 0],
+] as const)('the stored bytes of a file that is encoded as %s', async ([coding, requests]) => {
+  for (const answers of [
+    sendsWhole(whole, { 'Content-Encoding': coding }),
+    {
+      answer: () => ({
+        status: 206,
+        headers: { 'Content-Range': `bytes 0-65535/${whole.length}`, 'Content-Encoding': coding },
+        body: whole.subarray(0, HEAD),
+      }),
+    },
+  ]) {
+    const encoded = fakeFile(whole, answers);
+    const stored = fakeFile(whole, sendsWhole(whole));
+    const platform = { ...NODE, fetch: async () => encoded.fetch, fetchStored: async () => stored.fetch };
+    const failure = await told(openHttp(platform, ADDRESS, {}));
+    expect(failure).toMatch(requests === 1 ? /^nothing failed$/ : `encoded as ${coding}`);
+    expect([encoded.asked.length, stored.asked.length]).toEqual([1, requests]);
+  }
+});
+
+test('the length of an encoded response to HEAD is not the size', async () => {
+  const answer = ({ method }: Asked): Reply =>
+    method === 'GET'
+      ? { status: 206, headers: { 'Content-Range': 'bytes 0-65535/*' }, body: whole.subarray(0, HEAD) }
+      : { status: 200, headers: { 'Content-Length': 100_000, 'Content-Encoding': 'gzip' } };
+  expect(await told(openFrom(whole, { answer }).opening)).toContain('the server does not state the size of the file');
 });
 
 test('a headers function that never resolves', async () => {

@@ -119,7 +119,7 @@ async function beginAtOnce(
     atHost(thrown, exchange.host);
     // The server encoded the range, not the file.
     if (encoded && thrown instanceof WrongLength) throw encoded;
-    if (!(thrown instanceof EncodedFile) || !client.skipDecoding()) throw thrown;
+    if (!(thrown instanceof EncodedFile) || !thrown.isGzip || !client.skipDecoding()) throw thrown;
     next = thrown;
   } finally {
     if (!(opened instanceof SequentialFile)) exchange.end();
@@ -198,9 +198,9 @@ async function beginWhole(
 ): Promise<BufferedFile | SequentialFile> {
   const { response } = exchange;
   const { name, shown, url } = client.address;
-  // Content-Encoding of a stored .gz file describes the file itself: request it as stored.
-  const coding = contentCoding(response) ?? '';
-  if (/\bgzip$/.test(coding) && /\.t?gz$/i.test(name) && client.canSkipDecoding) throw new EncodedFile(coding);
+  // `fetch` decodes a truncated body without an error, in Node and in browsers.
+  const coding = contentCoding(response);
+  if (coding !== undefined) throw new EncodedFile(coding, 'so a truncated file would go unnoticed');
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
   if ('head' in came) return new SequentialFile(exchange, came.head, retries, name, shown, unnoticed);
@@ -216,7 +216,8 @@ async function beginWhole(
  * presigned URLs are for one method, and so are many CORS rules. Others answer HEAD with a length of 0. GET is tried then.
  */
 async function sizeOf(client: HttpClient, part: Response, signal: AbortSignal): Promise<number> {
-  const size = (response: Response) => (response.status === 200 ? contentLength(response) || undefined : undefined);
+  const size = (response: Response) =>
+    response.status === 200 && contentCoding(response) === undefined ? contentLength(response) || undefined : undefined;
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
     if (!(thrown instanceof NoAnswer)) throw thrown;
   });

@@ -3,7 +3,7 @@
 import { reasonOf } from '../errors/errors.js';
 import type { HttpExchange } from '../http/exchange.js';
 import { TransientFailure } from '../http/http-failures.js';
-import { contentCoding, contentLength } from '../http/range-response.js';
+import { contentLength } from '../http/range-response.js';
 import type { Retries } from '../http/retries.js';
 import type { Network, Source } from '../public/types.js';
 import { openStream } from './open-stream.js';
@@ -18,22 +18,15 @@ export const unnoticedEnd = (response: Response, origin: string): string | undef
     ? `${origin} does not state the size of the file, so a truncated file may go unnoticed`
     : undefined;
 
-/** The encodings that every `fetch` decodes. */
-const CODINGS = ['gzip', 'x-gzip', 'deflate', 'br'];
-
-/** Throws if the body has an encoding that not every `fetch` decodes. */
-function checkCoding(response: Response): void {
-  const coding = contentCoding(response);
-  if (coding === undefined || CODINGS.includes(coding)) return;
-  throw new Error(`the server sends the file encoded as ${coding}, which not every system can decode`);
-}
-
-/** Throws `Passing` if the body ended early, after `received` bytes. */
+/** Throws if the body ended early, after `received` bytes (`TransientFailure`), or is longer than its stated length. */
 function checkEnd(response: Response, received: number): void {
-  // Content-Length counts encoded bytes, and a cross-origin response may hide its encoding.
-  const length =
-    contentCoding(response) === undefined && response.type !== 'cors' ? contentLength(response) : undefined;
-  if (length !== undefined && received < length) throw new TransientFailure('the connection broke');
+  const length = contentLength(response);
+  if (length === undefined || received === length) return;
+  if (received < length && response.type !== 'cors') throw new TransientFailure('the connection broke');
+  // A cross-origin response may hide its encoding. Content-Length counts encoded bytes.
+  throw new Error(
+    `the server states ${length} bytes (Content-Length), but ${received} arrived: it encodes the file, or the file is truncated`,
+  );
 }
 
 /** A small file that was fetched as a whole. */
@@ -70,7 +63,7 @@ export class SequentialFile implements Source {
     readonly shown: string,
     readonly unnoticed: string | undefined,
   ) {
-    this.length = contentCoding(exchange.response) === undefined ? contentLength(exchange.response) : undefined;
+    this.length = contentLength(exchange.response);
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
       const bytes = head.shift() ?? (await next(exchange, this.#received));
       if (!bytes) return controller.close();
@@ -120,7 +113,6 @@ export async function receiveWhole(
   exchange: HttpExchange,
   retries: Retries,
 ): Promise<{ bytes: Uint8Array } | { head: Uint8Array[] }> {
-  checkCoding(exchange.response);
   const head: Uint8Array[] = [];
   let length = 0;
   const isLarge = (contentLength(exchange.response) ?? 0) > MOST_KEPT;
