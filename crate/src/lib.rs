@@ -38,7 +38,6 @@ pub mod open;
 pub mod output;
 mod structure;
 
-pub use disk::info::Info;
 pub use error::{Error, ErrorKind, Result};
 pub use io::source::Source;
 pub use open::chain::OpenOptions;

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Appends the runs of data in `range` of `bytes`, which begins at guest offset `guest`. `guest` and the start of
 /// `range` must be multiples of `unit`, in bytes. A run covers whole units, except at the end. `zeros` are ascending
 /// ranges of whole units that count as zeros, whatever they contain.
-pub fn data_runs(
+pub(crate) fn data_runs(
     bytes: &[u8],
     range: Range<usize>,
     guest: u64,

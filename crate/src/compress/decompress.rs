@@ -9,7 +9,7 @@ use decant_codec::inflate::{Inflater, Stream, StreamEnd};
 
 /// The decoders for all methods, reused from unit to unit.
 #[derive(Default)]
-pub struct Decompressor {
+pub(crate) struct Decompressor {
     inflater: Inflater,
     unzstd: Unzstd,
     /// Compressed data that extends past the end of the file, padded with the zeros that QEMU reads there.
@@ -23,7 +23,7 @@ impl Decompressor {
     ///
     /// QEMU reads zeros there. They add nothing to a unit, but may be invalid after a full unit of deflate, so the data
     /// must be valid with them too.
-    pub fn decompress(
+    pub(crate) fn decompress(
         &mut self,
         compression: Compression,
         input: &[u8],
@@ -53,7 +53,7 @@ impl Decompressor {
 
     /// Decompresses the grain at the start of `input`, and fills `output` exactly. Returns the length of its zlib
     /// stream with the bytes before it.
-    pub fn decompress_grain(
+    pub(crate) fn decompress_grain(
         &mut self,
         frame: GrainFrame,
         input: &[u8],
@@ -95,7 +95,7 @@ impl Decompressor {
     /// Inflates many streams, which is faster than one by one. Each comes from [`Compression::deflate_in`], with a
     /// mark and its compression. Calls `done` with the result of each, in any order: the number of input bytes that make the output, or
     /// `None` if the stream does not end there.
-    pub fn inflate_all<'a, T>(
+    pub(crate) fn inflate_all<'a, T>(
         &mut self,
         streams: impl Iterator<Item = ((T, Compression), Stream<'a>)>,
         mut done: impl FnMut(T, Stream<'a>, Result<Option<usize>, DecompressError>),

@@ -43,7 +43,7 @@ const OVERHEAD: usize = 100;
 
 /// Appends `len` compressed zeros to `output`, 2 bits for every 258, in blocks that end at a sync point. Fails with
 /// `internal` if memory runs out.
-pub(super) fn append(len: u64, output: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn append(len: u64, output: &mut Vec<u8>) -> Result<()> {
     if len == 0 {
         return Ok(());
     }

@@ -20,7 +20,7 @@ pub enum Encoding {
 
 /// The data in a job's output buffer, with its guest offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Placement {
+pub(crate) enum Placement {
     /// Plain data.
     Runs(Vec<Run>),
     /// Encoded data.
@@ -29,7 +29,7 @@ pub enum Placement {
 
 impl Placement {
     /// Number of bytes that the data adds to the output.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Runs(runs) => runs.iter().map(|run| run.len as u64).sum(),
             Self::Segments(segments) => segments.iter().map(|segment| segment.encoded_len as u64).sum(),
@@ -59,6 +59,6 @@ pub struct Segment {
 }
 
 /// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails with `internal` if memory runs out.
-pub(super) fn fit(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+pub(crate) fn fit(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
     resize(buffer, len).map_err(Error::no_room)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum size of a compressed grain with its marker, in grains. Incompressible data in deflate is hardly longer than
 /// one.
-pub const MOST_COMPRESSED: u64 = 2;
+pub(crate) const MOST_COMPRESSED: u64 = 2;
 
 structure! {
     /// The marker before a compressed grain.
@@ -22,7 +22,7 @@ structure! {
 }
 
 /// Size of the length of the zlib stream, which some writers put in place of a marker.
-pub(super) const LENGTH_SIZE: usize = 4;
+pub(crate) const LENGTH_SIZE: usize = 4;
 pub(super) const ZLIB_HEADER_SIZE: usize = 2;
 const ADLER_SIZE: usize = 4;
 
@@ -30,9 +30,9 @@ const ADLER_SIZE: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrainFrame {
     /// The number of the grain's first sector, which its marker must have; `None` in a file without markers.
-    pub sector: Option<u64>,
+    pub(crate) sector: Option<u64>,
     /// Length of the grain's part inside the disk, in bytes. The last grain may be stored without the rest.
-    pub len: u32,
+    pub(crate) len: u32,
 }
 
 impl GrainFrame {
@@ -45,15 +45,15 @@ impl GrainFrame {
 /// The content after a marker.
 pub(super) struct Marked<'a> {
     /// The zlib stream.
-    pub zlib: &'a [u8],
+    pub(super) zlib: &'a [u8],
     /// Whether it has the length in the marker, and is not cut off.
-    pub is_whole: bool,
+    pub(super) is_whole: bool,
 }
 
 /// Parses the marker at the start of `input`, for a grain of `grain` bytes, and returns what follows. Fails with
 /// `InputEnds` if the marker is cut off, and with `Damaged` if it belongs to another grain than that at `sector`, or if
 /// its length is impossible.
-pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
+pub(crate) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<Marked<'_>, DecompressError> {
     let (marker, data) = input.split_at_checked(GrainMarker::LEN).ok_or(DecompressError::InputEnds)?;
     let marker = GrainMarker::parse(marker);
     if marker.lba != sector {
@@ -67,7 +67,7 @@ pub(super) fn behind_marker(sector: u64, grain: usize, input: &[u8]) -> Result<M
 }
 
 /// Checks the header of a zlib stream. Returns its deflate data, with the checksum and later bytes.
-pub(super) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
+pub(crate) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
     let (header, body) = zlib.split_at_checked(ZLIB_HEADER_SIZE).ok_or(DecompressError::InputEnds)?;
     let (method, flags) = (header[0], header[1]);
     let is_deflate = method & 0x0f == 8 && method >> 4 <= 7;
@@ -78,7 +78,7 @@ pub(super) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
 
 /// Checks `output` against the checksum after the deflate data in `body`. Returns the end of the checksum. Fails unless
 /// the data ends when `output` is full.
-pub(super) fn check(body: &[u8], end: StreamEnd, output: &[u8]) -> Result<usize, DecompressError> {
+pub(crate) fn check(body: &[u8], end: StreamEnd, output: &[u8]) -> Result<usize, DecompressError> {
     let end = match end {
         StreamEnd::At(end) => end,
         StreamEnd::GoesOn => return Err(DecompressError::Invalid),

@@ -22,7 +22,7 @@ impl Compression {
     /// Returns the deflate stream in `input`, with later bytes, for [`super::Decompressor::inflate_all`]; it should
     /// decompress to `unit` bytes. `None` if there is none or its start is unknown, so that only
     /// [`super::Decompressor::decompress`] can decompress `input`.
-    pub fn deflate_in(self, unit: usize, input: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn deflate_in(self, unit: usize, input: &[u8]) -> Option<&[u8]> {
         match self {
             Self::Deflate => Some(input),
             Self::Zstd => None,
@@ -32,7 +32,7 @@ impl Compression {
 
     /// Returns the damage of a unit that fails to decompress with `error`. `is_cut` means that the file ends inside the
     /// unit. Fails with the error inside [`DecompressError::Failed`].
-    pub fn damage(self, error: DecompressError, is_cut: bool) -> Result<Damage, Error> {
+    pub(crate) fn damage(self, error: DecompressError, is_cut: bool) -> Result<Damage, Error> {
         let (cut, invalid) = match self {
             Self::Deflate | Self::Zstd => (COMPRESSED_CUT, COMPRESSED_INVALID),
             Self::Grain(_) => (GRAIN_CUT, GRAIN_INVALID),

@@ -11,7 +11,7 @@ use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
 /// Maximum nesting depth of containers.
-pub const MAX_NESTED: usize = 4;
+pub(crate) const MAX_NESTED: usize = 4;
 
 /// A container format.
 pub struct Container {
@@ -29,29 +29,29 @@ pub struct Container {
 
 /// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).
 /// Fails with `corrupt`, `unsupported`, `limit` or `source`, or with `internal` if memory runs out.
-pub type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
+pub(crate) type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
 /// Decodes a stream from another one. Fails with `internal` if memory runs out; errors of the container are returned
 /// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
-pub type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
+pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
 /// The contents of a container.
 pub struct Contents {
     /// Its files, in archive order.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Whether the container has an end mark. Without one, it may have been truncated after a member.
-    pub is_ended: bool,
+    pub(crate) is_ended: bool,
 }
 
 /// A file in a container.
 #[derive(Clone)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its name as recorded in the container, shortened if it is very long.
-    pub name: String,
+    pub(crate) name: String,
     /// Its bytes, as far as present.
-    pub source: Rc<dyn Source>,
+    pub(crate) source: Rc<dyn Source>,
     /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
-    pub missing: u64,
+    pub(crate) missing: u64,
 }
 
 /// All containers, in probe order.

@@ -14,12 +14,12 @@ const CAPACITY: usize = 8 << 20;
 /// valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compressed {
-    pub file: FileId,
-    pub host: HostOffset,
+    pub(super) file: FileId,
+    pub(super) host: HostOffset,
     /// Length of the compressed data, in bytes.
-    pub len: usize,
+    pub(super) len: usize,
     /// Clusters at the same offset may differ by the frame that they must have, and only one be valid.
-    pub compression: Compression,
+    pub(super) compression: Compression,
 }
 
 /// The most recently used clusters.
@@ -37,13 +37,13 @@ struct Entry {
 
 impl ClusterCache {
     /// Drops all clusters, but keeps their buffers.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.of = None);
     }
 
     /// Returns the cluster `of`, which has `size` bytes when decompressed. Calls `decompress` if it is not cached.
     /// Fails as `decompress` does, or if memory runs out.
-    pub fn get<E: From<Error>>(
+    pub(super) fn get<E: From<Error>>(
         &mut self,
         of: Compressed,
         size: usize,

@@ -17,17 +17,17 @@ pub(super) struct GzipOutput<'a, B> {
 }
 
 impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
-    pub fn new(target: &'a dyn Target<B>) -> Self {
+    pub(super) fn new(target: &'a dyn Target<B>) -> Self {
         Self { target, member: Cell::default(), zeros: OnceCell::new(), end: Cell::new(0) }
     }
 
     /// The length of the output so far, in bytes.
-    pub fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.end.get()
     }
 
     /// Begins the member with `header`, the bytes before the disk.
-    pub async fn begin(&self, header: &[u8]) -> Result<()> {
+    pub(super) async fn begin(&self, header: &[u8]) -> Result<()> {
         self.write_made(|member, output| {
             member.begin(output);
             member.bytes(header, output)
@@ -36,7 +36,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
     }
 
     /// Ends the member with `footer`, the bytes after the disk.
-    pub async fn end(&self, footer: &[u8]) -> Result<()> {
+    pub(super) async fn end(&self, footer: &[u8]) -> Result<()> {
         self.write_made(|member, output| {
             member.bytes(footer, output)?;
             member.end(output);
@@ -46,7 +46,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
     }
 
     /// Writes `segment` from `bytes`.
-    pub async fn segment(&self, bytes: &B, segment: &Segment) -> Result<()> {
+    pub(super) async fn segment(&self, bytes: &B, segment: &Segment) -> Result<()> {
         let mut member = self.member.get();
         member.segment(segment);
         self.member.set(member);
@@ -54,7 +54,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> GzipOutput<'a, B> {
     }
 
     /// Writes `len` zeros.
-    pub async fn zeros(&self, len: u64) -> Result<()> {
+    pub(crate) async fn zeros(&self, len: u64) -> Result<()> {
         let mut member = self.member.get();
         let Zeros { units, last } = member.zeros(len)?;
         self.member.set(member);

@@ -112,7 +112,7 @@ pub(super) struct InOrderPlanner {
 }
 
 impl InOrderPlanner {
-    pub fn new(disk: InOrder, limits: JobLimits) -> Self {
+    pub(super) fn new(disk: InOrder, limits: JobLimits) -> Self {
         let chunk = (limits.bytes.min(CHUNK) / limits.unit).max(1) * limits.unit;
         Self {
             disk,
@@ -130,17 +130,17 @@ impl InOrderPlanner {
     }
 
     /// The number of bytes read from the file.
-    pub fn position(&self) -> Rc<Cell<u64>> {
+    pub(super) fn position(&self) -> Rc<Cell<u64>> {
         self.position.clone()
     }
 
     /// Notices found at the end of the disk.
-    pub fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
+    pub(super) fn notices(&self) -> Rc<RefCell<Vec<Notice>>> {
         self.notices.clone()
     }
 
     /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk.
-    pub async fn next(&mut self) -> Result<Option<Job>> {
+    pub(super) async fn next(&mut self) -> Result<Option<Job>> {
         if let Some(end) = self.end.take() {
             return self.job(end, true).map(Some);
         }

@@ -327,7 +327,7 @@ pub struct Buffers {
 
 /// Resizes `buf` to exactly `len` bytes. Its content is undefined. Frees a buffer that is too small before it allocates
 /// a larger one. Fails with `internal` if memory runs out.
-pub(super) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
+pub(crate) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
     if buf.capacity() < len {
         *buf = Vec::new();
         *buf = zeroed(len)?;

@@ -15,13 +15,12 @@ mod run;
 mod settled;
 mod workload;
 
-pub use decoder::{Decoder, Outcome, PartOutcome};
+pub use decoder::{Decoder, Outcome};
 pub use in_order::InOrder;
-pub use job::{Buffers, Job, JobPart, Piece, Stored};
+pub use job::{Buffers, Job};
 pub use output::Output;
-pub use pipeline::{Cancel, Converted, ExecutedJob, Executor, Progress, convert, convert_in_order, resume};
-pub use plan::{JobLimits, Planner};
+pub use pipeline::{Cancel, ExecutedJob, Executor, Progress, convert, convert_in_order, resume};
 pub use read::read;
-pub use run::{FinishedJob, JobOutput, LoadedJob, SpareBuffers, Transcoder, run_job};
+pub use run::{JobOutput, SpareBuffers, Transcoder, run_job};
 pub use settled::ResumePoint;
 pub use workload::{Budget, MAX_JOB, Workload};

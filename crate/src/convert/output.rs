@@ -27,7 +27,7 @@ pub struct Output<'a, B> {
 impl<B> Output<'_, B> {
     /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in an encoded output,
     /// so its jobs have one size: memory decides only how many are in flight.
-    pub(super) fn limits(&self, bytes: u64) -> JobLimits {
+    pub(crate) fn limits(&self, bytes: u64) -> JobLimits {
         let encoding = self.writer.encoding();
         let bytes = match encoding {
             Encoding::Plain => bytes,
@@ -74,7 +74,7 @@ const ENCODED_BUFFERS: u64 = 6;
 const ENCODED_JOB: u64 = 2 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
-    pub fn new(output: &'a Output<'a, B>) -> Self {
+    pub(super) fn new(output: &'a Output<'a, B>) -> Self {
         let abilities = output.abilities();
         let is_gzip = output.writer.encoding() == Encoding::Gzip;
         Self {
@@ -86,7 +86,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 
     /// Writes the writer's header. Returns the number of bytes written.
-    pub async fn begin(&self) -> Result<u64> {
+    pub(super) async fn begin(&self) -> Result<u64> {
         let header = self.output.writer.header(&self.output.stamp);
         match &self.gzip {
             Some(gzip) => {
@@ -99,7 +99,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
 
     /// Returns the stretches of `job` if holes are reported; otherwise an empty list. Fails with `internal` if memory
     /// runs out.
-    pub fn stretches_of(&self, job: &Job) -> Result<Vec<Run>> {
+    pub(super) fn stretches_of(&self, job: &Job) -> Result<Vec<Run>> {
         let mut stretches = Vec::new();
         if self.holes != Holes::Skip {
             let len = job.stretches.len();
@@ -113,7 +113,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     /// this job only (see `Regions` of the pipeline). `stretches` come from [`Self::stretches_of`]; `data` is `None` if
     /// the executor has written the output. Returns the number of bytes that holes take in the output. Fails with
     /// `target`.
-    pub async fn place(
+    pub(super) async fn place(
         &self,
         index: u64,
         region: GuestRange,
@@ -168,7 +168,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 
     /// Writes the padding and the footer of `writer` after a disk of `virtual_size` bytes. Must follow all jobs.
-    pub async fn finish(&self, writer: &dyn Writer, virtual_size: u64) -> Result<Finished> {
+    pub(super) async fn finish(&self, writer: &dyn Writer, virtual_size: u64) -> Result<Finished> {
         let Output { stamp, target, .. } = self.output;
         let disk_size = writer.disk_size();
         if let Some(gzip) = &self.gzip {
@@ -211,9 +211,9 @@ async fn join<B: for<'b> From<&'b [u8]>>(
 /// The result of finishing an output, in bytes.
 pub(super) struct Finished {
     /// Number of bytes written after the disk.
-    pub written: u64,
+    pub(super) written: u64,
     /// The size of the whole output.
-    pub output_size: u64,
+    pub(super) output_size: u64,
 }
 
 /// Lets jobs write one after another, in guest order.

@@ -38,13 +38,13 @@ pub trait Executor {
 /// The result of a job, for the pipeline.
 pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
-    pub output: Option<(B, Placement)>,
+    pub(crate) output: Option<(B, Placement)>,
     /// Number of bytes read.
-    pub read: u64,
+    pub(crate) read: u64,
     /// Number of bytes that the job adds to the output, without zeros.
-    pub written: u64,
+    pub(crate) written: u64,
     /// In a salvage: the ranges that could not be executed.
-    pub lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
 }
 
 /// The result of a conversion.
@@ -105,7 +105,7 @@ impl Cancel {
     }
 
     /// Returns the result of `operation`. After `cancel`, drops `operation` and fails with `cancelled`.
-    pub async fn or<T>(&self, operation: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn or<T>(&self, operation: impl Future<Output = Result<T>>) -> Result<T> {
         let cancelled = self.cancelled();
         pin_mut!(operation, cancelled);
         match select(cancelled, operation).await {

@@ -14,19 +14,19 @@ const SIMILAR: usize = 32;
 
 /// A whole cluster to decompress.
 pub(super) struct Unit<'a> {
-    pub piece: &'a Piece,
-    pub stored: CompressedPart,
+    pub(super) piece: &'a Piece,
+    pub(super) stored: CompressedPart,
     /// Its deflate data and the bytes after it, if it is inflated together with others.
-    pub deflate: Option<&'a [u8]>,
+    pub(super) deflate: Option<&'a [u8]>,
     /// The length of its deflate data, if that has an end; unset before it is decompressed.
-    pub result: OnceCell<Result<Option<usize>, DecompressError>>,
+    pub(super) result: OnceCell<Result<Option<usize>, DecompressError>>,
     is_zero: Option<bool>,
 }
 
 /// A piece that repeats a unit.
 pub(super) struct Repeat<'a> {
-    pub piece: &'a Piece,
-    pub stored: CompressedPart,
+    pub(super) piece: &'a Piece,
+    pub(super) stored: CompressedPart,
     deflate: Option<&'a [u8]>,
     /// The index of the unit.
     of: usize,
@@ -47,20 +47,20 @@ pub(super) enum Outcome {
 
 /// The units of a part of a job.
 pub(super) struct Units<'a> {
-    pub units: Vec<Unit<'a>>,
-    pub repeats: Vec<Repeat<'a>>,
+    pub(super) units: Vec<Unit<'a>>,
+    pub(super) repeats: Vec<Repeat<'a>>,
     /// Unit indices by file, host offset and length, sorted. It is a list because a map would allocate every few units.
     places: Vec<((FileId, u64, usize), usize)>,
 }
 
 impl<'a> Units<'a> {
     /// Creates an empty set, with room for `most` units.
-    pub fn of_most(most: usize) -> Self {
+    pub(super) fn of_most(most: usize) -> Self {
         Self { units: Vec::with_capacity(most), repeats: Vec::new(), places: Vec::with_capacity(most) }
     }
 
     /// Adds `piece`, a whole unit. Returns its index if it has to be decompressed; `None` if it repeats another unit.
-    pub fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
+    pub(super) fn add(&mut self, piece: &'a Piece, stored: CompressedPart, deflate: Option<&'a [u8]>) -> Option<usize> {
         let number = self.units.len();
         let place = (stored.file, stored.host.0, piece.input_len + stored.missing);
         let found = self.places.binary_search_by(|(other, _)| other.cmp(&place));
@@ -85,7 +85,7 @@ impl<'a> Units<'a> {
     }
 
     /// Returns the result of `repeat`, after all units were decompressed.
-    pub fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
+    pub(super) fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
         let unit = &self.units[repeat.of];
         match unit.result.get() {
             None => Outcome::Unknown,
@@ -97,7 +97,7 @@ impl<'a> Units<'a> {
     }
 
     /// Whether the unit that `repeat` equals is all zeros. `output` begins at `base` in the job's output.
-    pub fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8], base: usize) -> bool {
+    pub(super) fn is_zero(&mut self, repeat: &Repeat<'a>, output: &[u8], base: usize) -> bool {
         let unit = &mut self.units[repeat.of];
         let Range { start, end } = unit.output();
         *unit.is_zero.get_or_insert_with(|| is_zero(&output[start - base..end - base]))

@@ -51,7 +51,7 @@ pub struct LoadedJob {
 impl LoadedJob {
     /// Decodes the job by `decode`, unless the buffer already holds the output, and finds zeros. For an encoded output,
     /// compresses the data to segments by `deflate` (see `Encoder::deflate`). Fails as these two do.
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut Buffers) -> Result<Outcome>,
         deflate: impl FnOnce(&[u8], &[Run], &mut Vec<u8>) -> Result<Vec<Segment>>,
@@ -85,14 +85,14 @@ pub struct FinishedJob {
 /// The result of a job.
 pub struct JobOutput {
     /// The output buffer, which can be reused after writing.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The runs of data in `bytes`, with their guest offsets. Zeros are left out; their bytes in the buffer are
     /// undefined.
-    pub placement: Placement,
+    pub(crate) placement: Placement,
     /// In a salvage: the ranges that could not be decoded.
-    pub lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
     /// Number of bytes read.
-    pub read: u64,
+    pub(crate) read: u64,
 }
 
 impl JobOutput {

@@ -13,18 +13,18 @@ pub struct ResumePoint {
 
 /// Tracks the finished jobs of a conversion. Jobs account for the disk without gaps.
 pub(super) struct Settled {
-    pub begun: ResumePoint,
+    pub(super) begun: ResumePoint,
     /// The few jobs that finished before an earlier one, with the bytes that each has written.
     ahead: Vec<(GuestRange, u64)>,
 }
 
 impl Settled {
-    pub fn new(begun: ResumePoint) -> Self {
+    pub(super) fn new(begun: ResumePoint) -> Self {
         Self { begun, ahead: Vec::new() }
     }
 
     /// Records the end of a job that accounts for `range` and has written `written` bytes.
-    pub fn add(&mut self, range: GuestRange, written: u64) {
+    pub(super) fn add(&mut self, range: GuestRange, written: u64) {
         self.ahead.push((range, written));
         while let Some(next) = self.ahead.iter().position(|(range, _)| range.start == self.begun.guest) {
             let (range, written) = self.ahead.swap_remove(next);

@@ -11,13 +11,13 @@ const YIELD_INTERVAL: u64 = 8192;
 
 /// Called regularly with the completed fraction of the iterations (0 to 1). Yields to other tasks, and fails with
 /// `cancelled` after a cancel.
-pub type YieldPoint = dyn Fn(f64) -> LocalBoxFuture<'static, Result<()>>;
+pub(crate) type YieldPoint = dyn Fn(f64) -> LocalBoxFuture<'static, Result<()>>;
 
 /// The iteration count of an unlock operation.
 pub(super) struct Iterations<'a> {
-    pub done: u64,
-    pub total: u64,
-    pub yield_point: &'a YieldPoint,
+    pub(super) done: u64,
+    pub(super) total: u64,
+    pub(super) yield_point: &'a YieldPoint,
 }
 
 impl Iterations<'_> {

@@ -31,7 +31,7 @@ impl Keys {
     }
 
     /// The number of keys.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 

@@ -1,6 +1,7 @@
 //! Reads LUKS1 headers ("LUKS On-Disk Format", version 1.2), as embedded in qcow2.
 
-pub use decant_codec::{BlockCipher, Hash};
+pub use decant_codec::BlockCipher;
+pub(super) use decant_codec::Hash;
 
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -98,7 +99,7 @@ pub struct CipherSpec {
 
 impl CipherSpec {
     /// The error for an unsupported combination, or a key length that the cipher does not take.
-    pub fn unsupported(&self) -> Error {
+    pub(crate) fn unsupported(&self) -> Error {
         Error::unsupported(format!("encryption by {:?} in mode {:?} with a key of this length", self.cipher, self.mode))
     }
 }
@@ -107,57 +108,57 @@ impl CipherSpec {
 #[derive(Clone, Debug)]
 pub struct Luks {
     /// The cipher's name: "aes".
-    pub cipher_name: String,
+    pub(crate) cipher_name: String,
     /// The cipher mode with its initialisation vectors: "xts-plain64".
-    pub cipher_mode: String,
+    pub(crate) cipher_mode: String,
     /// The hash's name: "sha256".
-    pub hash_name: String,
+    pub(crate) hash_name: String,
     /// Offset of the payload in a LUKS file, in bytes.
-    pub payload_offset: u64,
+    pub(crate) payload_offset: u64,
     /// Length of the master key, in bytes.
-    pub key_bytes: usize,
+    pub(crate) key_bytes: usize,
     /// The digest of the master key.
-    pub digest: [u8; 20],
+    pub(crate) digest: [u8; 20],
     /// The salt of the digest.
-    pub digest_salt: [u8; 32],
+    pub(crate) digest_salt: [u8; 32],
     /// Iterations of the digest.
-    pub digest_iterations: u32,
+    pub(crate) digest_iterations: u32,
     /// The UUID as text.
-    pub uuid: String,
+    pub(crate) uuid: String,
     /// All eight key slots.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
 }
 
 /// The parts of a mode like "cbc-essiv:sha256".
 #[derive(Clone, Copy, Debug)]
-pub struct ModeNames<'a> {
+pub(crate) struct ModeNames<'a> {
     /// The block cipher mode: "cbc".
-    pub mode: &'a str,
+    pub(crate) mode: &'a str,
     /// The method for initialisation vectors: "essiv".
-    pub iv: Option<&'a str>,
+    pub(crate) iv: Option<&'a str>,
     /// The hash of that method: "sha256".
-    pub hash: Option<&'a str>,
+    pub(crate) hash: Option<&'a str>,
 }
 
 /// A key slot.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// Whether it holds a key.
-    pub active: bool,
+    pub(crate) active: bool,
     /// Iterations of its key derivation.
-    pub iterations: u32,
+    pub(crate) iterations: u32,
     /// The salt of its key derivation.
-    pub salt: [u8; 32],
+    pub(crate) salt: [u8; 32],
     /// Offset of its key material from the start of the header, in bytes.
-    pub key_offset: u64,
+    pub(crate) key_offset: u64,
     /// Number of stripes into which its master key is split.
-    pub stripes: u32,
+    pub(crate) stripes: u32,
 }
 
 impl Luks {
     /// Reads and validates the header at the start of `place`, which must include the key material. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
+    pub(crate) async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
         if place.len < Header::LEN as u64 {
             return Err(Error::corrupt("the LUKS header is too short", place.start));
         }
@@ -211,7 +212,7 @@ impl Luks {
     }
 
     /// Splits `cipher_mode` into its parts.
-    pub fn mode_names(&self) -> ModeNames<'_> {
+    pub(crate) fn mode_names(&self) -> ModeNames<'_> {
         let (mode, iv) = split_name(&self.cipher_mode, '-');
         let (iv, hash) = iv.map_or((None, None), |iv| {
             let (iv, hash) = split_name(iv, ':');
@@ -221,24 +222,24 @@ impl Luks {
     }
 
     /// The slots with a key.
-    pub fn active_slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(crate) fn active_slots(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().filter(|slot| slot.active)
     }
 
     /// The range of the key material of `slot`, in whole sectors, for a header at `place`.
-    pub fn key_material(&self, slot: &Slot, place: ByteRange) -> Result<ByteRange> {
+    pub(super) fn key_material(&self, slot: &Slot, place: ByteRange) -> Result<ByteRange> {
         let len = (self.key_bytes as u64 * u64::from(slot.stripes)).next_multiple_of(SECTOR);
         let start = HostOffset(place.start.0.saturating_add(slot.key_offset));
         ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("LUKS key slot", start))
     }
 
     /// The hash of the key derivation. Fails with `unsupported` if it is unknown.
-    pub fn hash(&self) -> Result<Hash> {
+    pub(super) fn hash(&self) -> Result<Hash> {
         hash_by_name(&self.hash_name)
     }
 
     /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if any of them is unknown.
-    pub fn cipher_spec(&self) -> Result<CipherSpec> {
+    pub(super) fn cipher_spec(&self) -> Result<CipherSpec> {
         let unknown = || {
             let (name, mode) = (shown(&self.cipher_name), shown(&self.cipher_mode));
             Error::unsupported(format!("LUKS with the cipher '{name}-{mode}'"))

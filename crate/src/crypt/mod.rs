@@ -6,10 +6,10 @@ pub mod luks;
 mod sectors;
 mod unlock;
 
-pub use derive::YieldPoint;
+pub(crate) use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
 pub use sectors::Ciphers;
-pub use unlock::{MAX_ITERATIONS, unlock};
+pub(crate) use unlock::unlock;
 
 use crate::offsets::ByteRange;
 use luks::Luks;
@@ -30,7 +30,7 @@ pub enum Encryption {
 
 impl Encryption {
     /// Whether sectors are numbered by guest offset.
-    pub fn is_by_guest(&self) -> bool {
+    pub(crate) fn is_by_guest(&self) -> bool {
         matches!(self, Self::Aes)
     }
 }

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 /// Maximum number of iterations for all active key slots together: about two minutes. QEMU and cryptsetup choose a few
 /// million, for one or two seconds.
-pub const MAX_ITERATIONS: u64 = 200_000_000;
+pub(super) const MAX_ITERATIONS: u64 = 200_000_000;
 
 /// Length of a legacy AES key, in bytes. The specification says 256 bits; QEMU uses 128.
 const LEGACY_KEY: usize = 16;
@@ -23,7 +23,7 @@ const LEGACY_KEY: usize = 16;
 /// password is wrong, with `limit` if the image requires too many iterations, with `unsupported` for an unknown cipher
 /// or hash, with `corrupt` or `source` if key material cannot be read, and as `yield_point` does. The legacy method
 /// cannot verify a password.
-pub async fn unlock(
+pub(crate) async fn unlock(
     encryption: &Encryption,
     source: &dyn Source,
     password: &[u8],

@@ -43,18 +43,18 @@ pub struct LuksInfo {
 #[serde(rename_all = "camelCase")]
 pub struct SlotInfo {
     /// Whether the slot holds a key.
-    pub active: bool,
+    active: bool,
     /// Iterations of its key derivation.
-    pub iterations: u32,
+    iterations: u32,
     /// Offset of its key material.
-    pub key_offset: u64,
+    key_offset: u64,
     /// Stripes that the master key is split into.
-    pub stripes: u32,
+    stripes: u32,
 }
 
 impl EncryptionInfo {
     /// Describes `encryption`.
-    pub fn of(encryption: &Encryption) -> Self {
+    pub(crate) fn of(encryption: &Encryption) -> Self {
         match encryption {
             Encryption::Aes => Self { format: "aes", luks: None },
             Encryption::Luks { header, .. } => Self { format: "luks", luks: Some(luks_info(header)) },
@@ -62,7 +62,7 @@ impl EncryptionInfo {
     }
 
     /// Returns the description, with the keys of `qemu-img info`.
-    pub fn details(&self) -> Details {
+    pub(crate) fn details(&self) -> Details {
         let mut details = Vec::new();
         let Some(luks) = &self.luks else { return Details(vec![("format", self.format.into())]) };
         details.push(("ivgen-alg", luks.iv[..].into()));

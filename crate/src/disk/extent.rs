@@ -65,9 +65,9 @@ pub enum ExtentKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
     /// Index of the image's cipher. Ciphers are numbered from the top layer down.
-    pub cipher: u16,
+    pub(crate) cipher: u16,
     /// Whether sectors are numbered by guest offset; otherwise by host offset.
-    pub by_guest: bool,
+    pub(crate) by_guest: bool,
 }
 
 impl Extent {
@@ -77,7 +77,7 @@ impl Extent {
     }
 
     /// The extent's guest range.
-    pub fn range(&self) -> GuestRange {
+    pub(crate) fn range(&self) -> GuestRange {
         GuestRange { start: self.start.0, end: self.end() }
     }
 
@@ -87,7 +87,7 @@ impl Extent {
     }
 
     /// Splits the extent after its first `len` bytes. The second part is `None` if it would be empty.
-    pub fn split(self, len: u64) -> (Self, Option<Self>) {
+    pub(crate) fn split(self, len: u64) -> (Self, Option<Self>) {
         if len >= self.len {
             return (self, None);
         }
@@ -104,7 +104,7 @@ impl Extent {
     }
 
     /// Merges `next` into this extent and returns true if `next` continues it on the disk and in the file.
-    pub fn try_extend(&mut self, next: &Extent) -> bool {
+    pub(crate) fn try_extend(&mut self, next: &Extent) -> bool {
         if self.end() != next.start.0 || self.layer != next.layer || !self.continues(next) {
             return false;
         }
@@ -147,17 +147,17 @@ pub struct Extents {
 
 impl Extents {
     /// Starts a pass over the first `size` bytes of the disk.
-    pub fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
+    pub(crate) fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
         Self { walk, remaining: GuestRange { start: 0, end: size } }
     }
 
     /// The guest offset up to which extents were listed.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.remaining.start
     }
 
     /// Continues the pass with `range`, which must not begin before [`Extents::position`].
-    pub fn continue_with(self, range: GuestRange) -> Self {
+    pub(crate) fn continue_with(self, range: GuestRange) -> Self {
         Self { remaining: range, ..self }
     }
 

@@ -32,11 +32,11 @@ const NAMES: [&str; 7] = ["filename", "url", "uri", "path", "image", "export", "
 const CHANGES: [&str; 5] = ["offset", "size", "backing", "data-file", "snapshot"];
 
 /// A parsed name.
-pub(crate) struct Meaning {
+pub(super) struct Meaning {
     /// Possible paths of the file, likeliest first.
-    pub candidates: Vec<String>,
+    pub(super) candidates: Vec<String>,
     /// The format, if the name states one.
-    pub format: Option<String>,
+    pub(super) format: Option<String>,
 }
 
 /// Whether QEMU reads a disk of format `name` as the plain bytes of its file.
@@ -45,7 +45,7 @@ pub(crate) fn is_protocol(name: &str) -> bool {
 }
 
 /// Parses `name`. Fails with `unsupported` if it describes anything but the bytes of one file, or cannot be understood.
-pub(crate) fn meaning(name: &str) -> Result<Meaning> {
+pub(super) fn meaning(name: &str) -> Result<Meaning> {
     match name.strip_prefix("json:") {
         Some(text) => described(text)
             .ok_or_else(|| Error::unsupported(format!("a backing file that it describes as '{}'", shown(name)))),
@@ -54,7 +54,7 @@ pub(crate) fn meaning(name: &str) -> Result<Meaning> {
 }
 
 /// Returns the possible paths of the file that `name`, a path or URL, refers to.
-pub(crate) fn of_path(name: &str) -> Vec<String> {
+fn of_path(name: &str) -> Vec<String> {
     let path = name.strip_prefix("file:").unwrap_or(name);
     let mut candidates = vec![path.to_owned()];
     if path.contains("://") {

@@ -6,7 +6,7 @@ const MAX_DEPTH: usize = 32;
 /// Flattens the JSON object `text` to paths and values: both `{"file": {"filename": "a"}}` and `{"file.filename": "a"}`
 /// have the path `file.filename`. Strings are unescaped; other values are returned as written. Returns `None` if `text`
 /// is not a valid object, or has a path twice.
-pub(crate) fn paths(text: &str) -> Option<Vec<(String, String)>> {
+pub(super) fn paths(text: &str) -> Option<Vec<(String, String)>> {
     let mut reader = Reader { rest: text, found: Vec::new() };
     reader.object("", 0)?;
     let mut names: Vec<&String> = reader.found.iter().map(|(path, _)| path).collect();

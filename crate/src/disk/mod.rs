@@ -1,12 +1,12 @@
 //! A format-independent description of a disk: extents, damage, metadata, and references to other files.
 
 pub mod damage;
-pub mod details;
+pub(crate) mod details;
 mod encryption_info;
 pub mod extent;
 pub(crate) mod file_name;
 pub mod info;
 mod json;
-pub mod reference;
+pub(crate) mod reference;
 
-pub use encryption_info::EncryptionInfo;
+pub(crate) use encryption_info::EncryptionInfo;

@@ -26,13 +26,13 @@ pub struct Reference {
 
 impl Reference {
     /// Creates a reference to a file by path.
-    pub fn new(role: Role, name: String, format: Option<String>) -> Self {
+    pub(crate) fn new(role: Role, name: String, format: Option<String>) -> Self {
         Self::meaning(role, name.clone(), vec![name], format)
     }
 
     /// Creates a reference from a QEMU file name. Fails with `unsupported` if the name describes anything but the bytes
     /// of one file, or cannot be understood.
-    pub fn by_qemu(role: Role, name: String, format: Option<String>) -> Result<Self> {
+    pub(crate) fn by_qemu(role: Role, name: String, format: Option<String>) -> Result<Self> {
         let meaning = file_name::meaning(&name)?;
         // A format that the image states separately takes precedence over the name's.
         Ok(Self::meaning(role, name, meaning.candidates, format.or(meaning.format)))
@@ -63,7 +63,7 @@ pub enum Role {
 
 impl Role {
     /// Whether the file is a separate layer of the chain.
-    pub fn is_layer(self) -> bool {
+    pub(crate) fn is_layer(self) -> bool {
         matches!(self, Self::BackingFile | Self::Parent)
     }
 }
@@ -83,14 +83,14 @@ impl fmt::Display for Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Identity {
     /// The disk's identifier, as text.
-    pub id: String,
+    pub(crate) id: String,
     /// The identifier of the state of its content, as text, if the format records one.
-    pub state: Option<String>,
+    pub(crate) state: Option<String>,
 }
 
 impl Identity {
     /// Whether one of `found` is this disk in this state. States are compared only if both are recorded.
-    pub fn is_met_by(&self, found: &[Self]) -> bool {
+    pub(crate) fn is_met_by(&self, found: &[Self]) -> bool {
         found.iter().any(|found| {
             let states = self.state.as_ref().zip(found.state.as_ref());
             self.id == found.id && states.is_none_or(|(wanted, found)| wanted == found)
@@ -98,7 +98,7 @@ impl Identity {
     }
 
     /// Whether one of `found` is this disk, in any state.
-    pub fn is_of_disk(&self, found: &[Self]) -> bool {
+    pub(crate) fn is_of_disk(&self, found: &[Self]) -> bool {
         found.iter().any(|found| self.id == found.id)
     }
 }

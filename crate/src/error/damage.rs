@@ -11,33 +11,33 @@ pub struct Damage(&'static DamageKind);
 
 /// The description of a kind of damage.
 #[derive(Debug)]
-pub struct DamageKind {
+pub(crate) struct DamageKind {
     /// The code for programs, unique among all formats.
-    pub code: &'static str,
+    pub(crate) code: &'static str,
     /// What is wrong: a clause, without a full stop.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// For truncation: the missing structure.
-    pub lacks: Option<&'static str>,
+    pub(crate) lacks: Option<&'static str>,
 }
 
 impl Damage {
     /// Creates a damage of `kind`.
-    pub const fn new(kind: &'static DamageKind) -> Self {
+    pub(crate) const fn new(kind: &'static DamageKind) -> Self {
         Self(kind)
     }
 
     /// The code for programs.
-    pub fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         self.0.code
     }
 
     /// What is wrong: a clause, without a full stop.
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         self.0.reason
     }
 
     /// Converts the damage to an error of kind `corrupt`, at `offset` of a file of `size` bytes.
-    pub fn error(self, offset: HostOffset, size: u64) -> Error {
+    pub(crate) fn error(self, offset: HostOffset, size: u64) -> Error {
         let error = match self.0.lacks {
             Some(what) => Error::truncated(what, offset, size),
             None => Error::corrupt(self.0.reason, offset),

@@ -33,7 +33,7 @@ pub struct Fields(Vec<(Cow<'static, str>, Field)>);
 
 impl Fields {
     /// Sets the field `name`, replacing any earlier value.
-    pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: Field) {
+    pub(crate) fn set(&mut self, name: impl Into<Cow<'static, str>>, value: Field) {
         let name = name.into();
         self.0.retain(|(other, _)| *other != name);
         self.0.push((name, value));

@@ -7,7 +7,7 @@ const PUNCTUATION: &[char] = &[':', ';', ',', '.', ')', ']', '}', '\'', '"'];
 
 /// Removes user, password, query and fragment from each URL in `text`; the whole URL after its scheme if no host is
 /// recognised.
-pub(crate) fn without_secrets(text: &str) -> String {
+pub(super) fn without_secrets(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
     while let Some((begin, start)) = next(text, at) {

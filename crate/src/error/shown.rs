@@ -7,7 +7,7 @@
 use crate::error::secrets::without_secrets;
 
 /// Maximum length of an escaped text, in characters.
-pub const LONGEST: usize = 200;
+const LONGEST: usize = 200;
 /// Maximum length of a message, in characters.
 pub const LONGEST_MESSAGE: usize = 1000;
 

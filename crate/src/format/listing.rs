@@ -10,10 +10,10 @@ use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// Maximum number of extents in a batch.
-pub(super) const BATCH: usize = 1024;
+pub(crate) const BATCH: usize = 1024;
 
 /// Lists the extents of a layer with uncompressed data in a single file.
-pub(super) struct Listing {
+pub(crate) struct Listing {
     file: FileId,
     /// The file's name, for messages; `None` for the layer's own file.
     name: Option<Rc<str>>,

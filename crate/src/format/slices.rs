@@ -13,20 +13,25 @@ const GAP: u64 = SECTOR;
 pub(super) const OVERHEAD: u64 = 128 + GAP;
 
 /// A part of a table.
-pub(super) struct Slice {
+pub(crate) struct Slice {
     /// The range of the disk or extent that it describes.
-    pub range: GuestRange,
+    pub(super) range: GuestRange,
     /// Its host offset.
-    pub host: HostOffset,
+    pub(super) host: HostOffset,
     /// Its entries, fewer if the file ends early.
-    pub entries: Vec<u8>,
+    pub(super) entries: Vec<u8>,
 }
 
 impl Slice {
     /// Divides the part of `range` that the slice describes, which must begin at `range.start`. The tables have an
     /// entry of `entry_size` bytes for each `unit` bytes. Each entry is a part, but runs of zero entries are one, as
     /// are all entries after the end of the file.
-    pub fn parts(&self, unit: u64, entry_size: u64, range: GuestRange) -> impl Iterator<Item = (GuestRange, Part)> {
+    pub(crate) fn parts(
+        &self,
+        unit: u64,
+        entry_size: u64,
+        range: GuestRange,
+    ) -> impl Iterator<Item = (GuestRange, Part)> {
         let end = self.range.end.min(range.end);
         // Zero entries are counted only within `range`, which may be a single unit under other layers.
         let asked = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
@@ -55,7 +60,7 @@ impl Slice {
 }
 
 /// A part of a slice.
-pub(super) enum Part {
+pub(crate) enum Part {
     /// Zero entries: without a unit in the file, in every format.
     Empty,
     /// An entry, by its offset in the slice. It may be zero, too.
@@ -72,21 +77,21 @@ fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
     (words * WORD) as u64 / entry_size
 }
 
-pub(super) struct WantedSlice {
-    pub range: GuestRange,
-    pub host: HostOffset,
+pub(crate) struct WantedSlice {
+    pub(super) range: GuestRange,
+    pub(super) host: HostOffset,
     /// Length in bytes, within the file.
-    pub len: u64,
+    pub(super) len: u64,
 }
 
 /// Slices that were read and not passed yet, in guest order.
 #[derive(Default)]
-pub(super) struct Slices(VecDeque<Rc<Slice>>);
+pub(crate) struct Slices(VecDeque<Rc<Slice>>);
 
 impl Slices {
     /// Returns the slice that describes `at`, if it is in memory. `at` must never decrease: slices before it are
     /// dropped.
-    pub fn at(&mut self, at: u64) -> Option<Rc<Slice>> {
+    pub(crate) fn at(&mut self, at: u64) -> Option<Rc<Slice>> {
         while self.0.front().is_some_and(|slice| slice.range.end <= at) {
             self.0.pop_front();
         }
@@ -95,7 +100,7 @@ impl Slices {
 
     /// Reads `wanted`, which must be in guest order, replacing the slices in memory. Neighbours in the file are read as
     /// one. Fails with `source`, or with `internal` if memory runs out.
-    pub async fn read(&mut self, source: &Rc<dyn Source>, wanted: Vec<WantedSlice>) -> Result<()> {
+    pub(crate) async fn read(&mut self, source: &Rc<dyn Source>, wanted: Vec<WantedSlice>) -> Result<()> {
         self.0.clear();
         let mut reads: Vec<FileRange> = Vec::new();
         let mut places = Vec::with_capacity(wanted.len());

@@ -11,37 +11,37 @@ use std::rc::Rc;
 
 /// The layout of two-level tables. Sizes are in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Size of the range that all tables describe. The last table has entries only for its part of the range.
-    pub size: u64,
+    pub(super) size: u64,
     /// Size of the range that an entry of a table describes.
-    pub unit: u64,
+    pub(super) unit: u64,
     /// Size of an entry of a table.
-    pub entry_size: u64,
+    pub(super) entry_size: u64,
     /// Number of entries of a table.
-    pub table_entries: u64,
+    pub(super) table_entries: u64,
 }
 
 impl Shape {
     /// Size of the range that a table describes.
-    pub fn span(&self) -> u64 {
+    pub(crate) fn span(&self) -> u64 {
         self.unit * self.table_entries
     }
 
     /// The number of directory entries that `size` needs.
-    pub fn directory_entries(&self) -> u64 {
+    pub(crate) fn directory_entries(&self) -> u64 {
         self.size.div_ceil(self.span())
     }
 
     /// The length of table `index` that `size` needs.
-    pub fn table_len(&self, index: u64) -> u64 {
+    pub(super) fn table_len(&self, index: u64) -> u64 {
         let span = (self.size - index * self.span()).min(self.span());
         span.div_ceil(self.unit) * self.entry_size
     }
 }
 
 /// A directory of tables, loaded in windows.
-pub(super) trait Directory {
+pub(crate) trait Directory {
     /// The damage of a table past the end of the file.
     const TABLE_TRUNCATED: Damage;
 
@@ -65,17 +65,17 @@ pub(super) trait Directory {
 
 /// Upper bounds on the slices in memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SliceLimits {
+pub(crate) struct SliceLimits {
     /// Number of entries of a slice.
-    pub entries: u64,
+    pub(super) entries: u64,
     /// Number of slices.
-    pub slices: u64,
+    pub(super) slices: u64,
 }
 
 /// A directory and its tables in a file.
-pub(super) struct TwoLevel<D> {
-    pub directory: D,
-    pub shape: Shape,
+pub(crate) struct TwoLevel<D> {
+    pub(super) directory: D,
+    pub(super) shape: Shape,
     source: Rc<dyn Source>,
     salvage: bool,
     limits: SliceLimits,
@@ -84,13 +84,13 @@ pub(super) struct TwoLevel<D> {
 
 impl<D: Directory> TwoLevel<D> {
     /// Creates the tables of `directory` in `source`. A salvage reads truncated tables. Nothing is read yet.
-    pub fn new(directory: D, shape: Shape, source: Rc<dyn Source>, limits: SliceLimits, salvage: bool) -> Self {
+    pub(crate) fn new(directory: D, shape: Shape, source: Rc<dyn Source>, limits: SliceLimits, salvage: bool) -> Self {
         Self { directory, shape, source, salvage, limits, slices: Slices::default() }
     }
 
     /// Returns the end of the run of directory entries without tables that starts with `index`: an offset of at most
     /// `end`, within the window.
-    pub fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
+    pub(crate) fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
         let span = self.shape.span();
         let last = end.div_ceil(span).min(self.directory.window_end());
         while index < last && self.directory.table(index) == Ok(None) {
@@ -101,7 +101,7 @@ impl<D: Directory> TwoLevel<D> {
 
     /// Returns the slice that describes `range.start`, whose table must exist. Later slices that `range` needs are read
     /// with it. Fails with `source` or `corrupt`, or with `internal` if memory runs out.
-    pub async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
+    pub(crate) async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
         if let Some(slice) = self.slices.at(range.start) {
             return Ok(slice);
         }

@@ -10,15 +10,15 @@ use std::rc::Rc;
 
 /// A part of an assembled file: `len` bytes at `start`, stored at offset `at` of source number `source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// First byte in the assembled file.
-    pub start: u64,
+    pub(crate) start: u64,
     /// Length in bytes.
-    pub len: u64,
+    pub(crate) len: u64,
     /// Index of its source.
-    pub source: u32,
+    pub(crate) source: u32,
     /// Offset in that source, in bytes.
-    pub at: u64,
+    pub(crate) at: u64,
 }
 
 impl Piece {
@@ -28,7 +28,7 @@ impl Piece {
 }
 
 /// A file assembled from parts of `sources`. Bytes outside every piece read as zero.
-pub struct Pieces {
+pub(crate) struct Pieces {
     sources: Vec<Rc<dyn Source>>,
     /// Ascending, without overlap, within the size.
     pieces: Vec<Piece>,
@@ -39,7 +39,7 @@ pub struct Pieces {
 impl Pieces {
     /// Assembles a file of `size` bytes from `pieces` of `sources`. The pieces must ascend, not overlap, and lie within
     /// their sources.
-    pub fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<Piece>, size: u64) -> Self {
+    pub(crate) fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<Piece>, size: u64) -> Self {
         let of_first = sources.first().map_or_else(Profile::default, |source| source.profile());
         // Workers address whole files only, so the bytes must be assembled here.
         let profile = Profile { opened_by_workers: false, made_here: true, expects: false, ..of_first };
@@ -47,7 +47,7 @@ impl Pieces {
     }
 
     /// Concatenates `parts`.
-    pub fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
+    pub(crate) fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
         let (mut pieces, mut size) = (Vec::with_capacity(parts.len()), 0);
         for (number, part) in parts.iter().enumerate() {
             pieces.push(Piece { start: size, len: part.size(), source: number as u32, at: 0 });

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// The number of bytes that may still be read. Clones share it.
 #[derive(Clone)]
-pub struct ReadBudget(Rc<State>);
+pub(crate) struct ReadBudget(Rc<State>);
 
 struct State {
     left: Cell<u64>,
@@ -20,27 +20,27 @@ struct State {
 
 impl ReadBudget {
     /// Creates a budget of `bytes`.
-    pub fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         Self(Rc::new(State { left: Cell::new(bytes), is_spent: Cell::new(false) }))
     }
 
     /// Creates a budget that no file exceeds.
-    pub fn unlimited() -> Self {
+    pub(crate) fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
 
     /// Bytes left.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.0.left.get()
     }
 
     /// Whether a read was refused because it exceeded the budget.
-    pub fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.0.is_spent.get()
     }
 
     /// Wraps `source` so that its reads count against this budget. A read that exceeds it fails with `limit`.
-    pub fn source(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
+    pub(crate) fn source(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
         Rc::new(Limited { source, budget: self.clone() })
     }
 

@@ -15,7 +15,7 @@ pub struct FileId(pub u16);
 
 impl FileId {
     /// The image itself.
-    pub const IMAGE: Self = Self(0);
+    pub(crate) const IMAGE: Self = Self(0);
 }
 
 /// An image and its companions, indexed by [`FileId`].
@@ -25,16 +25,16 @@ pub type Files = Rc<[Rc<dyn Source>]>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRange {
     /// Its file.
-    pub file: FileId,
+    pub(crate) file: FileId,
     /// First byte.
-    pub start: HostOffset,
+    pub(crate) start: HostOffset,
     /// Length in bytes.
-    pub len: u64,
+    pub(crate) len: u64,
 }
 
 impl FileRange {
     /// The offset after the last byte.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 }
@@ -117,14 +117,14 @@ pub(crate) struct Announcement {
 
 impl Announcement {
     /// Creates an announcement for a new reader. Returns `None` if `source` does not use hints.
-    pub fn to(source: &Rc<dyn Source>) -> Option<Self> {
+    pub(crate) fn to(source: &Rc<dyn Source>) -> Option<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let reader = || Reader(LAST.fetch_add(1, Relaxed));
         source.profile().expects.then(|| Self { source: source.clone(), reader: reader() })
     }
 
     /// Announces `ranges`, if there are any: see [`Source::expect`].
-    pub fn tell(&self, ranges: &[ByteRange]) {
+    pub(crate) fn tell(&self, ranges: &[ByteRange]) {
         if !ranges.is_empty() {
             self.source.expect(self.reader, ranges);
         }
@@ -138,14 +138,14 @@ impl Drop for Announcement {
 }
 
 /// A byte range of a source, as a source.
-pub struct Slice {
+pub(crate) struct Slice {
     source: Rc<dyn Source>,
     range: ByteRange,
 }
 
 impl Slice {
     /// Restricts `source` to `range`, which must be within it.
-    pub fn new(source: Rc<dyn Source>, range: ByteRange) -> Self {
+    pub(crate) fn new(source: Rc<dyn Source>, range: ByteRange) -> Self {
         Self { source, range }
     }
 }
@@ -184,7 +184,7 @@ impl Source for Slice {
 /// Reads `range` into a new buffer. The caller has bounded its length. Fails with `corrupt` (truncated) if the file
 /// ends before the range does, naming it "the `what`" in the message; with `source`; or with `internal` if memory runs
 /// out.
-pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Result<Vec<u8>> {
+pub(crate) async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Result<Vec<u8>> {
     if range.end() > source.size() {
         return Err(Error::truncated(format!("the {what}"), range.start, source.size()));
     }
@@ -195,7 +195,7 @@ pub async fn read_exact(source: &dyn Source, range: ByteRange, what: &str) -> Re
 
 /// Reads all `ranges`, several concurrently, into consecutive parts of `buf`, whose length must be the sum of theirs.
 /// Fails with `source`, or with `internal` if a range is of an unknown file.
-pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf: &mut [u8]) -> Result<()> {
+pub(crate) async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf: &mut [u8]) -> Result<()> {
     let mut reads = Vec::with_capacity(ranges.len());
     for range in ranges {
         let (part, remaining) = buf.split_at_mut(range.len as usize);
@@ -207,7 +207,7 @@ pub async fn read_ranges(files: &[Rc<dyn Source>], ranges: &[FileRange], mut buf
 
 /// Reads each range into its buffer, which must have its length, several concurrently. Fails with `source`, or with
 /// `internal` if a range is of an unknown file.
-pub async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, &mut [u8])>) -> Result<()> {
+pub(crate) async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, &mut [u8])>) -> Result<()> {
     let mut reads = Vec::with_capacity(parts.len());
     let mut reads_at_once = usize::MAX;
     for (range, part) in parts {

@@ -39,9 +39,9 @@ pub trait ByteStream {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ended {
     /// Whether the innermost container has no end mark: see [`crate::container::Contents::is_ended`].
-    pub is_unmarked: bool,
+    pub(crate) is_unmarked: bool,
     /// Bytes after the compressed data that belong to no member.
-    pub trailer: u64,
+    pub(crate) trailer: u64,
 }
 
 /// Length of one read of a file, in bytes.
@@ -112,7 +112,7 @@ impl ByteStream for FileStream {
 }
 
 /// A stream whose first bytes were read ahead of its reader.
-pub struct Peeked {
+pub(crate) struct Peeked {
     head: Vec<u8>,
     taken: usize,
     stream: Box<dyn ByteStream>,
@@ -124,7 +124,7 @@ pub struct Peeked {
 impl Peeked {
     /// Reads the first `len` bytes of `stream`, or all of it if it is shorter. Fails as reading `stream` does, or with
     /// `internal` if memory runs out.
-    pub async fn new(mut stream: Box<dyn ByteStream>, len: usize) -> Result<Self> {
+    pub(crate) async fn new(mut stream: Box<dyn ByteStream>, len: usize) -> Result<Self> {
         let mut head = zeroed(len)?;
         let found = stream.read(&mut head).await?;
         head.truncate(found);
@@ -133,7 +133,7 @@ impl Peeked {
     }
 
     /// The bytes read ahead.
-    pub fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
 

@@ -41,7 +41,7 @@ struct Piece {
 impl TableCache {
     /// Wraps `source` so that its reads go through this cache, with those of earlier wrappers of the same `source`. For
     /// headers and tables only.
-    pub fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
+    pub(crate) fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
         let file = Rc::as_ptr(&source).cast::<()>() as usize;
         self.files.borrow_mut().insert(file, source.clone());
         Rc::new(Cached { cache: self.clone(), file, source })

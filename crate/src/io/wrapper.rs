@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// A wrapper of a source. As a [`Source`], it has the size, profile, start and stored ranges of the source that it
 /// wraps.
-pub(super) trait Wrapper {
+pub(crate) trait Wrapper {
     /// The wrapped source.
     fn source(&self) -> &Rc<dyn Source>;
 

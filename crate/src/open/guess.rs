@@ -7,7 +7,7 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
 /// Length, in bytes, of the start that is searched for signatures.
-pub const REACH: u64 = 1 << 20;
+pub(super) const REACH: u64 = 1 << 20;
 
 /// Signatures that the specifications of partition tables, file systems and volumes put at fixed offsets of a raw disk:
 /// (offset, bytes). LUKS and ISO 9660 are formats here.
@@ -70,7 +70,7 @@ const UBERBLOCKS: std::ops::Range<usize> = 128 << 10..256 << 10;
 const UBERBLOCK: u64 = 0x00ba_b10c;
 
 /// Whether `start`, the first [`REACH`] bytes of a file or all of it, has a known signature or is all zeros.
-pub fn has_sign(start: &[u8]) -> bool {
+pub(super) fn has_sign(start: &[u8]) -> bool {
     let is_at = |offset: usize, sign: &[u8]| start.get(offset..offset + sign.len()) == Some(sign);
     let is_swap = |page: usize| SWAP.iter().any(|sign| is_at(page - sign.len(), sign));
     let is_uberblock = |at: usize| is_at(at, &UBERBLOCK.to_le_bytes()) || is_at(at, &UBERBLOCK.to_be_bytes());
@@ -81,12 +81,12 @@ pub fn has_sign(start: &[u8]) -> bool {
 }
 
 /// Whether `size` bytes are whole sectors, as in any raw disk.
-pub fn is_whole_sectors(size: u64) -> bool {
+pub(crate) fn is_whole_sectors(size: u64) -> bool {
     size.is_multiple_of(SECTOR)
 }
 
 /// Checks that `source` may be a raw disk. Fails with `not-recognised` if not, and as reading it does.
-pub async fn require_disk(source: &dyn Source) -> Result<()> {
+pub(super) async fn require_disk(source: &dyn Source) -> Result<()> {
     let size = source.size();
     if is_whole_sectors(size) {
         return Ok(());
@@ -101,7 +101,7 @@ pub async fn require_disk(source: &dyn Source) -> Result<()> {
 }
 
 /// The error for content that does not look like a raw disk.
-pub fn no_disk() -> Error {
+pub(super) fn no_disk() -> Error {
     let message = "The file is in no disk image format that Decant recognises and does not look like a raw disk: it has \
                    neither a partition table nor a known file system, and its size is not a multiple of 512 bytes; if it is \
                    one, unpack it and state the format raw";

@@ -8,7 +8,7 @@ use crate::offsets::{ByteRange, HostOffset};
 
 /// The type of a file.
 #[derive(Clone, Copy)]
-pub enum FileType {
+pub(crate) enum FileType {
     /// An image in a supported format.
     Image(&'static Format),
     /// A container.
@@ -24,13 +24,13 @@ const RAW_DISK: &str = "disk.raw";
 
 /// Whether `member`, the name of a file in its container, makes it a raw disk regardless of its content, which the
 /// guest controls.
-pub fn is_raw_disk(member: Option<&str>) -> bool {
+pub(super) fn is_raw_disk(member: Option<&str>) -> bool {
     member.and_then(|name| name.rsplit('/').next()) == Some(RAW_DISK)
 }
 
 /// Identifies `source`; `member` is its name in its container, if any. Reads nothing if the name decides, and the end
 /// of the file only if its start does not. Fails with `source`, or with `internal` if memory runs out.
-pub async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
+pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
     if is_raw_disk(member) {
         return Ok(FileType::Image(&raw::FORMAT));
     }
@@ -48,7 +48,7 @@ pub async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileT
 }
 
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
-pub fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
+pub(super) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
     if is_raw_disk(member) {
         return FileType::Image(&raw::FORMAT);
     }
@@ -56,7 +56,7 @@ pub fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
 }
 
 /// Identifies a stream of unknown start by its last [`TAIL`] bytes.
-pub fn identify_end(tail: &[u8]) -> FileType {
+pub(crate) fn identify_end(tail: &[u8]) -> FileType {
     by_content(&Sample { head: &[], tail })
 }
 

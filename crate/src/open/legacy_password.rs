@@ -12,7 +12,7 @@ const START: u64 = 68 << 10;
 
 /// Decrypts the encrypted data at the start of the layer that `extents` lists. Fails with `password` if it has no known
 /// structure, and as reading does.
-pub async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
+pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
     let mut disk = zeroed(START as usize)?;
     let mut batch = Vec::new();
     while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end() < START) {

@@ -17,7 +17,7 @@ const EXPANSION: u64 = 500;
 const BATCHES: usize = 256;
 
 /// Returns the notices that follow from `info`, for an image whose files have `stored` bytes.
-pub fn notices(info: &Info, stored: u64) -> Vec<Notice> {
+pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let mut notices = Vec::new();
     let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
     if extents > 1 {
@@ -96,7 +96,7 @@ fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
 
 /// Returns the notices that follow from the tables: clusters that are shared or expand excessively. Stops at damage;
 /// any other failure is returned.
-pub async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
+pub(super) async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
     let mut extents = Extents::new(walk, virtual_size);
     let mut count = Count::default();
     let mut batch = Vec::new();

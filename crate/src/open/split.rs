@@ -13,7 +13,7 @@ const DIGITS: usize = 9;
 
 /// Returns `members` with split files joined, each at the position of its first piece. Fails with `corrupt` if a piece
 /// is missing or has the wrong size.
-pub fn joined(members: &[Member]) -> Result<Vec<Member>> {
+pub(super) fn joined(members: &[Member]) -> Result<Vec<Member>> {
     let mut pieces: BTreeMap<&str, Vec<(u32, &Member)>> = BTreeMap::new();
     for member in members {
         if let Some((name, number)) = piece(&member.name) {
@@ -44,12 +44,12 @@ fn piece(name: &str) -> Option<(&str, u32)> {
 }
 
 /// Whether `name` is that of a piece of the file `whole`.
-pub fn is_piece_of(name: &str, whole: &str) -> bool {
+pub(super) fn is_piece_of(name: &str, whole: &str) -> bool {
     piece(name).is_some_and(|(of, _)| of == whole)
 }
 
 /// Whether `name`, which does not exist, is a piece of a file whose first piece exists according to `is_there`.
-pub fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+pub(super) fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
 }
 

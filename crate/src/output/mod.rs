@@ -59,7 +59,7 @@ pub struct FormatOption {
 
 /// The code of the notice that the disk is larger in the output. Its fields, in bytes, are `added`, and `unit`, which
 /// the new size is a multiple of.
-pub const GROWS: &str = "disk-grows";
+const GROWS: &str = "disk-grows";
 
 /// The notice that a disk grows by `added` bytes, because `taker` requires whole `unit`s.
 fn grows(added: u64, unit: u64, taker: &str) -> Notice {

@@ -3,7 +3,7 @@
 use super::{BLOCK, OutputFormat, Writer};
 use crate::error::Result;
 
-pub const FORMAT: OutputFormat = OutputFormat {
+pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "raw",
     label: "Raw disk",
     hint: "",

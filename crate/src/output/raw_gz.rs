@@ -5,7 +5,7 @@ use crate::compress::Encoding;
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 
-pub const RAW: OutputFormat = OutputFormat {
+pub(super) const RAW: OutputFormat = OutputFormat {
     name: "raw.gz",
     label: "Raw disk, compressed",
     hint: "",
@@ -16,7 +16,7 @@ pub const RAW: OutputFormat = OutputFormat {
     writer: |virtual_size| Ok(Box::new(RawGzip { virtual_size })),
 };
 
-pub const TAR: OutputFormat = OutputFormat {
+pub(super) const TAR: OutputFormat = OutputFormat {
     name: "tar.gz",
     label: "tar.gz with disk.raw",
     hint: "For Google Cloud",

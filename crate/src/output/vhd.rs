@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::SECTOR;
 use crate::structure::structure;
 
-pub const FORMAT: OutputFormat = OutputFormat {
+pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "vpc",
     label: "VHD",
     hint: "For Azure",

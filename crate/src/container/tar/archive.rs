@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// An archive with a read position.
-pub trait Archive {
+pub(crate) trait Archive {
     /// The read position, in bytes from the start.
     fn position(&self) -> u64;
 
@@ -28,6 +28,6 @@ pub trait Archive {
 }
 
 /// Fills `buf`. Fails with `corrupt` (truncated) if the archive ends before that.
-pub async fn read_exact(archive: &mut impl Archive, buf: &mut [u8]) -> Result<()> {
+pub(crate) async fn read_exact(archive: &mut impl Archive, buf: &mut [u8]) -> Result<()> {
     if archive.read(buf).await? < buf.len() { Err(archive.truncated()) } else { Ok(()) }
 }

@@ -1,24 +1,24 @@
 //! Header blocks: field offsets, and parsers for numbers and strings.
 
 /// Block size, in bytes.
-pub const BLOCK: u64 = 512;
+pub(crate) const BLOCK: u64 = 512;
 
 /// Offsets of header fields, in bytes.
-pub const SIZE: usize = 124;
-pub const CHECKSUM: usize = 148;
-pub const TYPE: usize = 156;
-pub const MAGIC: usize = 257;
-pub const PREFIX: usize = 345;
+pub(super) const SIZE: usize = 124;
+pub(super) const CHECKSUM: usize = 148;
+pub(crate) const TYPE: usize = 156;
+pub(crate) const MAGIC: usize = 257;
+pub(super) const PREFIX: usize = 345;
 
 /// The type of a sparse member in the old GNU format.
-pub const SPARSE: u8 = b'S';
+pub(super) const SPARSE: u8 = b'S';
 
 /// Names are shortened to this many characters.
 const KEPT_NAME: usize = 1000;
 
 /// Parses a numeric field: octal digits padded with spaces or NULs, or base 256, marked by the highest bit. Returns
 /// `None` if it is invalid, negative, or exceeds 64 bits.
-pub fn number(field: &[u8]) -> Option<u64> {
+pub(crate) fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         // The next bit is the sign.
         let first = u64::from(field[0] & 0x7f);
@@ -39,14 +39,14 @@ pub fn number(field: &[u8]) -> Option<u64> {
 }
 
 /// Parses a decimal number.
-pub fn decimal(digits: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
 /// Decodes the string before the first NUL as UTF-8, replacing invalid sequences. It is shortened to [`KEPT_NAME`]
 /// characters.
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
 }

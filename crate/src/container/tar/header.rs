@@ -18,18 +18,18 @@ const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 /// Maximum length of an extended header's data, in bytes.
 const LONGEST_EXTENSION: u64 = 1 << 20;
 /// The header of a member, or an extended header.
-pub struct Header {
-    pub kind: u8,
-    pub name: String,
+pub(super) struct Header {
+    pub(super) kind: u8,
+    pub(super) name: String,
     /// The data after the header.
-    pub data: ByteRange,
+    pub(super) data: ByteRange,
 }
 
 impl Header {
     /// Parses the block `bytes` at offset `at`; returns `None` for the end mark. `stated` is the member's size from an
     /// earlier extended header, if any. Fails with `corrupt` if the checksum or size is invalid. Does not check the
     /// data's range against the end of the file.
-    pub fn parse(bytes: &[u8], at: u64, stated: Option<u64>) -> Result<Option<Self>> {
+    pub(super) fn parse(bytes: &[u8], at: u64, stated: Option<u64>) -> Result<Option<Self>> {
         let start = HostOffset(at);
         if bytes.iter().all(|&byte| byte == 0) {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Header {
 
     /// Whether this is an extended header: its data describes the next member, or all members. Fails with `limit` if
     /// the data is too long.
-    pub fn describes(&self) -> Result<bool> {
+    pub(super) fn describes(&self) -> Result<bool> {
         if !DESCRIBING.contains(&self.kind) {
             return Ok(false);
         }
@@ -65,7 +65,7 @@ impl Header {
 }
 
 /// Whether `block` is a POSIX or GNU header: with the magic and a valid checksum.
-pub fn begins_archive(block: &[u8]) -> bool {
+pub(super) fn begins_archive(block: &[u8]) -> bool {
     block[MAGIC..].starts_with(b"ustar") && check(block, HostOffset(0)).is_ok()
 }
 
@@ -97,18 +97,18 @@ fn own_name(header: &[u8]) -> String {
 
 /// The content of the extended headers before a member.
 #[derive(Default)]
-pub struct Extensions {
+pub(super) struct Extensions {
     /// An extended header for the next member was read, so the archive may not end here.
-    pub is_given: bool,
-    pub name: Option<String>,
-    pub size: Option<u64>,
+    pub(super) is_given: bool,
+    name: Option<String>,
+    pub(super) size: Option<u64>,
     sparse: Records,
 }
 
 impl Extensions {
     /// Applies the extended header `header` with content `data`. Fails with `corrupt` if it is invalid, and with
     /// `unsupported` if it sets a size, name or map for all members.
-    pub fn describe(&mut self, header: &Header, data: &[u8]) -> Result<()> {
+    pub(super) fn describe(&mut self, header: &Header, data: &[u8]) -> Result<()> {
         self.is_given |= header.kind != GLOBAL;
         match header.kind {
             PAX => self.read_pax(data, false, header.data.start),
@@ -124,7 +124,7 @@ impl Extensions {
 
     /// Returns the member's name and the place of its sparse map; `None` if it is not a regular file. `header` is the
     /// member's header, parsed from `block`. Resets the extensions.
-    pub fn file(&mut self, header: &Header, block: &[u8]) -> Result<Option<(String, Place)>> {
+    pub(super) fn file(&mut self, header: &Header, block: &[u8]) -> Result<Option<(String, Place)>> {
         let Self { name, mut sparse, .. } = std::mem::take(self);
         let name = sparse.name.take().or(name).unwrap_or_else(|| header.name.clone());
         // Old programs mark folders only by the name.

@@ -15,7 +15,7 @@ use futures_util::future::LocalBoxFuture;
 const PASSED: usize = 64 << 10;
 
 /// Streams the first regular file. Fails at the end if the archive has another one.
-pub struct OnlyFile {
+pub(super) struct OnlyFile {
     archive: InOrder,
     headers: Headers,
     /// The file's name, once its header was read.
@@ -63,7 +63,7 @@ impl Open {
 }
 
 impl OnlyFile {
-    pub fn new(stream: Box<dyn ByteStream>) -> Self {
+    pub(super) fn new(stream: Box<dyn ByteStream>) -> Self {
         let archive = InOrder { stream, position: 0, ahead: Vec::new() };
         Self { archive, headers: Headers::default(), name: None, state: State::Start, is_marked: false }
     }

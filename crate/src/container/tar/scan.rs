@@ -12,16 +12,16 @@ use crate::io::source::zeroed;
 const MAX_HEADERS: usize = 4096;
 
 /// A regular file whose data is next.
-pub struct Entry {
-    pub name: String,
+pub(crate) struct Entry {
+    pub(super) name: String,
     /// Length of its data in the archive, in bytes.
-    pub len: u64,
+    pub(super) len: u64,
     /// Maps the data to positions in the file.
-    pub map: Map,
+    pub(super) map: Map,
 }
 
 /// The next item of an archive.
-pub enum Next {
+pub(crate) enum Next {
     File(Entry),
     /// The end. With `is_marked`, an end mark was found, so no member is missing.
     End {
@@ -31,7 +31,7 @@ pub enum Next {
 
 /// A scan of an archive's headers.
 #[derive(Default)]
-pub struct Headers {
+pub(crate) struct Headers {
     read: usize,
     budget: Budget,
 }
@@ -39,7 +39,7 @@ pub struct Headers {
 impl Headers {
     /// Finds the next regular file of `archive`, which must be positioned at a header. Skips other members. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub async fn next_file(&mut self, archive: &mut impl Archive) -> Result<Next> {
+    pub(crate) async fn next_file(&mut self, archive: &mut impl Archive) -> Result<Next> {
         let mut extensions = Extensions::default();
         loop {
             let at = archive.position();
@@ -120,6 +120,6 @@ async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl
 }
 
 /// Padding after `len` bytes of data. It may be missing after the last member.
-pub fn padding(len: u64) -> u64 {
+pub(crate) fn padding(len: u64) -> u64 {
     (BLOCK - len % BLOCK) % BLOCK
 }

@@ -13,34 +13,34 @@ const MOST_STRETCHES: usize = 1 << 19;
 
 /// A range of the file with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    pub start: u64,
-    pub len: u64,
+pub(super) struct Stretch {
+    pub(super) start: u64,
+    pub(super) len: u64,
 }
 
 /// Maps the data of a file, which the archive stores without the holes.
 #[derive(Debug)]
-pub struct Map {
+pub(crate) struct Map {
     /// Ascending, with holes between.
-    pub stretches: Vec<Stretch>,
+    pub(super) stretches: Vec<Stretch>,
     /// The file size, in bytes.
-    pub size: u64,
+    pub(super) size: u64,
 }
 
 impl Map {
     /// The map of a file without holes.
-    pub fn dense(len: u64) -> Self {
+    pub(super) fn dense(len: u64) -> Self {
         let stretches = if len > 0 { vec![Stretch { start: 0, len }] } else { Vec::new() };
         Self { stretches, size: len }
     }
 
-    pub fn is_dense(&self) -> bool {
+    pub(super) fn is_dense(&self) -> bool {
         self.stretches.first().map_or(self.size == 0, |first| first.start == 0 && first.len == self.size)
     }
 }
 
 /// The number of stretches that the archive's maps may still have.
-pub struct Budget(usize);
+pub(super) struct Budget(usize);
 
 impl Default for Budget {
     fn default() -> Self {
@@ -49,7 +49,7 @@ impl Default for Budget {
 }
 
 /// A map under construction.
-pub struct Draft<'a> {
+pub(super) struct Draft<'a> {
     map: Map,
     /// The end of the last stretch, and the data length of all stretches.
     end: u64,
@@ -61,7 +61,7 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Starts the map of a member at `at`, a file of `size` bytes. Fails with `limit` if `size` exceeds 2^53-1.
-    pub fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
+    pub(super) fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
         let message = || "The tar archive has a sparse member of more than 2^53-1 bytes".to_owned();
         let size = checked_size(Some(size), message)?;
         Ok(Self { map: Map { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
@@ -69,7 +69,7 @@ impl<'a> Draft<'a> {
 
     /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the previous data and are within
     /// the file, and with `limit` if the archive has too many stretches.
-    pub fn add(&mut self, start: u64, len: u64) -> Result<()> {
+    pub(super) fn add(&mut self, start: u64, len: u64) -> Result<()> {
         let end = start.checked_add(len).filter(|&end| start >= self.end && end <= self.map.size);
         let end = end.ok_or_else(|| self.invalid())?;
         // An empty entry marks the end of a file that ends with a hole.
@@ -90,7 +90,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the map. Fails with `corrupt` unless its data is `packed` bytes long, as the member's.
-    pub fn finish(self, packed: u64) -> Result<Map> {
+    pub(super) fn finish(self, packed: u64) -> Result<Map> {
         if self.packed == packed { Ok(self.map) } else { Err(self.invalid()) }
     }
 
@@ -112,7 +112,7 @@ const ENTRY: usize = 24;
 
 /// Reads the map of an old GNU member with header `block`, at `at`, from the header and the extension blocks, which are
 /// consumed. `packed` is the length of its data.
-pub async fn of_header(
+pub(super) async fn of_header(
     block: &[u8],
     at: HostOffset,
     packed: u64,
@@ -142,7 +142,7 @@ pub async fn of_header(
 
 /// Reads the map of a pax 1.0 member, a file of `size` bytes, at `at`. The map and the data together have `len` bytes
 /// in `archive`; the map is consumed. Returns the map and the length of the data.
-pub async fn of_text(
+pub(super) async fn of_text(
     size: u64,
     at: HostOffset,
     len: u64,
@@ -197,13 +197,13 @@ impl Text {
 
 /// The pax records of a sparse member.
 #[derive(Default)]
-pub struct Records {
+pub(super) struct Records {
     /// Whether there are any GNU records.
     is_sparse: bool,
     version: (u64, u64),
     size: Option<u64>,
     /// The file's name, if it differs from the member's.
-    pub name: Option<String>,
+    pub(super) name: Option<String>,
     /// The map of versions 0.0 and 0.1: alternating offsets and lengths.
     numbers: Vec<u64>,
     /// The file's size according to star, and whether star marks it as sparse.
@@ -211,7 +211,7 @@ pub struct Records {
 }
 
 /// The place of a member's map.
-pub enum Place {
+pub(crate) enum Place {
     /// None: the member is not sparse.
     Nowhere,
     /// In the header and the blocks after it.
@@ -224,7 +224,7 @@ pub enum Place {
 
 impl Records {
     /// Reads the record `key` with `value`. Returns false if it is invalid. Fails with `limit` if the map is too long.
-    pub fn read(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub(super) fn read(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let number = decimal(value);
         let Some(key) = key.strip_prefix(b"GNU.sparse.") else {
             match key {
@@ -270,7 +270,7 @@ impl Records {
     /// Returns the place of the map of the member `name`. `block` is its header, at `start`, and `len` the length of
     /// its data. Fails with `unsupported` if it is sparse in an unsupported form, and with `corrupt` if its records are
     /// invalid.
-    pub fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
+    pub(super) fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
         let unreadable = || {
             let what = format!(
                 "a sparse member of a tar archive in another form than those of GNU and pax, '{}' (pack it again without holes)",

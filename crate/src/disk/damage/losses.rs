@@ -33,7 +33,7 @@ pub struct Losses {
 
 /// Collects lost ranges in bounded memory.
 #[derive(Debug, Default)]
-pub struct LostRanges {
+pub(crate) struct LostRanges {
     so_far: Losses,
     /// From this guest offset on, ranges are counted but not listed, since there are too many.
     unlisted_from: Option<u64>,
@@ -43,7 +43,7 @@ pub struct LostRanges {
 
 impl LostRanges {
     /// Adds the lost parts of `range`, the whole guest range of one job. Jobs may be added in any order.
-    pub fn add(&mut self, range: GuestRange, mut lost: Vec<Lost>) {
+    pub(crate) fn add(&mut self, range: GuestRange, mut lost: Vec<Lost>) {
         merge(&mut lost);
         self.so_far.ranges += lost.len() as u64;
         self.so_far.bytes += lost.iter().map(|lost| lost.len).sum::<u64>();
@@ -76,7 +76,7 @@ impl LostRanges {
     }
 
     /// Returns the losses. Called after all jobs were added.
-    pub fn finish(mut self) -> Losses {
+    pub(crate) fn finish(mut self) -> Losses {
         self.shorten();
         // Omit the last listed range if it may continue into the unlisted ones.
         let is_cut = |lost: &Lost| self.unlisted_from == Some(lost.end());

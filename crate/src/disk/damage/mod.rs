@@ -2,7 +2,8 @@
 
 mod losses;
 
-pub use losses::{Losses, LostRanges, MOST_LISTED};
+pub(crate) use losses::LostRanges;
+pub use losses::{Losses, MOST_LISTED};
 
 use crate::error::damage::Damage;
 use serde::{Deserialize, Serialize};

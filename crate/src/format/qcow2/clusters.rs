@@ -26,7 +26,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
+    pub(super) fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
         // A data file is the only other part a qcow2 image may have.
         let data_file = setup.parts.iter().flatten().next();
         let own = || Listing::new(&*disk.source, &setup);

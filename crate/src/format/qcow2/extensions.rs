@@ -41,7 +41,7 @@ structure! {
 
 /// The extensions needed for reading.
 #[derive(Debug, Default)]
-pub(super) struct Extensions {
+pub(crate) struct Extensions {
     /// Names of incompatible features: (bit, name).
     pub incompatible_names: Vec<(u8, String)>,
     /// The format of the backing file, as for `qemu-img -F`.

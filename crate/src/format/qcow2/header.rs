@@ -50,7 +50,7 @@ structure! {
 impl Header {
     /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fields that the header is too
     /// short for have their defaults. Fails with `not-recognised`, `unsupported` or `corrupt`.
-    pub fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
+    pub(super) fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
         let need = |len: u64| {
             if (bytes.len() as u64) < len {
                 return Err(Error::truncated("the end of the header", HostOffset(len), file_size));
@@ -111,7 +111,7 @@ impl Header {
     }
 
     /// Returns the validated mapping of the active disk. Fails as [`Mapping::check`] does.
-    pub fn active(&self) -> Result<Mapping> {
+    pub(super) fn active(&self) -> Result<Mapping> {
         let l1_offset = HostOffset(self.l1_table_offset);
         let mapping = Mapping { virtual_size: self.size, l1_offset, l1_entries: self.l1_size };
         mapping.check(self, [HostOffset(Self::l1_size), HostOffset(Self::l1_table_offset)])?;
@@ -119,54 +119,54 @@ impl Header {
     }
 
     /// Whether each L2 entry describes 32 subclusters.
-    pub fn has_extended_l2(&self) -> bool {
+    pub(crate) fn has_extended_l2(&self) -> bool {
         self.incompatible_features & EXTENDED_L2 != 0
     }
 
     /// Whether the data is in an external data file.
-    pub fn has_data_file(&self) -> bool {
+    pub(crate) fn has_data_file(&self) -> bool {
         self.incompatible_features & DATA_FILE != 0
     }
 
     /// Cluster size, in bytes.
-    pub fn cluster_size(&self) -> u64 {
+    pub(crate) fn cluster_size(&self) -> u64 {
         1 << self.cluster_bits
     }
 
     /// Size of an L2 entry, in bytes.
-    pub fn l2_entry_size(&self) -> u64 {
+    pub(super) fn l2_entry_size(&self) -> u64 {
         if self.has_extended_l2() { 2 * ENTRY_SIZE } else { ENTRY_SIZE }
     }
 
     /// Number of entries in an L2 table.
-    pub fn l2_entries(&self) -> u64 {
+    pub(super) fn l2_entries(&self) -> u64 {
         self.cluster_size() / self.l2_entry_size()
     }
 
     /// The range described by one L2 table, in bytes.
-    pub fn l2_span(&self) -> u64 {
+    pub(super) fn l2_span(&self) -> u64 {
         self.l2_entries() * self.cluster_size()
     }
 
     /// Whether a host offset is aligned to a cluster.
-    pub fn is_aligned(&self, offset: u64) -> bool {
+    pub(super) fn is_aligned(&self, offset: u64) -> bool {
         offset.is_multiple_of(self.cluster_size())
     }
 }
 
 /// An L1 table and the virtual size of its disk: the active one or an internal snapshot.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mapping {
+pub(crate) struct Mapping {
     /// In bytes.
-    pub virtual_size: u64,
-    pub l1_offset: HostOffset,
-    pub l1_entries: u32,
+    pub(super) virtual_size: u64,
+    pub(super) l1_offset: HostOffset,
+    pub(super) l1_entries: u32,
 }
 
 impl Mapping {
     /// Fails with `limit` or `corrupt` unless the mapping is valid. `places` are the offsets of the fields with the
     /// number of L1 entries and the L1 offset, for messages.
-    pub fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
+    pub(super) fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
         checked_virtual_size(self.virtual_size)?;
         let entries = self.l1_entries;
         if u64::from(entries) * ENTRY_SIZE > MAX_L1_BYTES {
@@ -184,7 +184,7 @@ impl Mapping {
     }
 
     /// The number of L1 entries that the virtual size needs.
-    pub fn l1_entries_needed(&self, header: &Header) -> u64 {
+    pub(super) fn l1_entries_needed(&self, header: &Header) -> u64 {
         self.virtual_size.div_ceil(header.l2_span())
     }
 }

@@ -36,7 +36,7 @@ structure! {
 /// A snapshot table entry.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub snapshot: Snapshot,
+    pub(super) snapshot: Snapshot,
     /// The entry's host offset.
     at: HostOffset,
     l1_offset: HostOffset,
@@ -48,7 +48,7 @@ pub(super) struct Entry {
 impl Entry {
     /// Returns the validated mapping of the snapshot. The virtual size defaults to that of the active disk. Fails as
     /// [`Mapping::check`] does.
-    pub fn mapping(&self, header: &Header) -> Result<Mapping> {
+    pub(super) fn mapping(&self, header: &Header) -> Result<Mapping> {
         let mapping = Mapping {
             virtual_size: self.virtual_size.unwrap_or(header.size) / 512 * 512,
             l1_offset: self.l1_offset,

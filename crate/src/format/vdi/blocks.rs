@@ -29,7 +29,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn new(disk: Rc<Vdi>, setup: &WalkSetup) -> Self {
+    pub(super) fn new(disk: Rc<Vdi>, setup: &WalkSetup) -> Self {
         let header = &disk.header;
         let memory = setup.memory.min(MAP_WINDOW);
         Self {

@@ -70,19 +70,19 @@ structure! {
 /// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
-    pub major_version: u32,
-    pub map_offset: HostOffset,
-    pub data_offset: u64,
-    pub virtual_size: u64,
+    pub(super) major_version: u32,
+    pub(super) map_offset: HostOffset,
+    pub(super) data_offset: u64,
+    pub(super) virtual_size: u64,
     /// A power of two, at least one sector.
-    pub block_size: u64,
+    pub(super) block_size: u64,
     /// Length of the extra data before each block's data.
-    pub block_extra: u64,
-    pub blocks: u64,
+    pub(super) block_extra: u64,
+    pub(super) blocks: u64,
     /// The identity by which a child refers to this disk and its state.
-    pub identity: Option<Identity>,
+    pub(super) identity: Option<Identity>,
     /// The identity of the parent and its state, if there is a parent.
-    pub parent: Option<Identity>,
+    pub(super) parent: Option<Identity>,
 }
 
 /// The type and flags, and the offsets of the fields that [`Header::check`] names, in either version.
@@ -97,7 +97,7 @@ struct Checked {
 impl Header {
     /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported`,
     /// `corrupt` or `limit`.
-    pub fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
+    pub(super) fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
         let need = |len: usize| match bytes.len() {
             present if present < len => {
                 Err(Error::truncated("the end of the header", HostOffset(len as u64), file_size))

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, SECTOR};
 use crate::structure::structure;
 
-pub(super) const MAGIC: [u8; 4] = *b"COWD";
+pub(crate) const MAGIC: [u8; 4] = *b"COWD";
 /// Entries of a grain table.
 const TABLE_ENTRIES: u64 = 4096;
 

@@ -19,19 +19,19 @@ const ENCRYPTING: &str = "vmwarevmcrypt";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Default)]
-pub(super) struct Descriptor {
-    pub version: Option<u32>,
+pub(crate) struct Descriptor {
+    pub(super) version: Option<u32>,
     /// The content ID.
-    pub cid: Option<u32>,
-    pub parent_cid: Option<u32>,
-    pub create_type: Option<String>,
+    pub(super) cid: Option<u32>,
+    pub(super) parent_cid: Option<u32>,
+    pub(super) create_type: Option<String>,
     /// The parent's path.
-    pub parent_hint: Option<String>,
+    pub(super) parent_hint: Option<String>,
     /// The UUIDs of this disk and its parent, as recorded by VirtualBox.
-    pub uuid: Uuid,
-    pub parent_uuid: Uuid,
+    pub(super) uuid: Uuid,
+    pub(super) parent_uuid: Uuid,
     /// The I/O filters between ESXi and the extents, except the encrypting one.
-    pub io_filters: Vec<String>,
+    io_filters: Vec<String>,
     is_encrypted: bool,
     /// Whether there is a line of the disk database, which follows the extents.
     has_database: bool,
@@ -40,26 +40,26 @@ pub(super) struct Descriptor {
     /// The file of the first extent of 0 sectors.
     empty: Option<String>,
     /// The extents, in guest order.
-    pub extents: Vec<Line>,
+    pub(super) extents: Vec<Line>,
 }
 
 /// The UUIDs of a disk and of the state of its content.
 #[derive(Debug, Default)]
 pub(super) struct Uuid {
-    pub disk: Option<String>,
-    pub state: Option<String>,
+    pub(super) disk: Option<String>,
+    pub(super) state: Option<String>,
 }
 
 /// The line of an extent.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub access: Access,
+    pub(super) access: Access,
     /// Its length and guest offset, in bytes.
-    pub len: u64,
-    pub start: u64,
+    pub(super) len: u64,
+    pub(super) start: u64,
     /// Its type, as written.
-    pub type_name: String,
-    pub store: Store,
+    pub(super) type_name: String,
+    pub(super) store: Store,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(super) enum Store {
 
 /// Whether `head` is the start of a descriptor: it begins with VMware's comment, or its first line that is not a
 /// comment is the version.
-pub(super) fn is_start(head: &[u8]) -> bool {
+pub(crate) fn is_start(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     for line in head.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
         match line {
@@ -104,7 +104,7 @@ fn starts_with(line: &[u8], word: &[u8]) -> bool {
 
 impl Descriptor {
     /// Parses the content of a file that is a descriptor alone. Fails as [`Self::parse`] does.
-    pub fn parse_file(bytes: &[u8], salvage: bool) -> Result<Self> {
+    pub(super) fn parse_file(bytes: &[u8], salvage: bool) -> Result<Self> {
         let mut descriptor = Self::parse(bytes, salvage)?;
         // QEMU appends NULs to a whole one.
         descriptor.cut = if !descriptor.has_database {
@@ -119,7 +119,7 @@ impl Descriptor {
 
     /// Parses `bytes` up to the first NUL. The first occurrence of a key takes precedence. Fails with `corrupt`,
     /// `unsupported` or `limit`. Ignores text after a NUL if the text before is whole, or with `salvage`.
-    pub fn parse(bytes: &[u8], salvage: bool) -> Result<Self> {
+    pub(super) fn parse(bytes: &[u8], salvage: bool) -> Result<Self> {
         let (all, bytes) = (bytes, before_nul(bytes));
         let has_more = all[bytes.len()..].iter().any(|&byte| byte != 0);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
@@ -144,7 +144,7 @@ impl Descriptor {
     }
 
     /// Returns notices that a user should read before converting the disk.
-    pub fn notices(&self) -> Vec<Notice> {
+    pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = Vec::new();
         if let Some(version) = self.version.filter(|version| !KNOWN_VERSIONS.contains(version)) {
             let message =
@@ -170,12 +170,12 @@ impl Descriptor {
     }
 
     /// The virtual size, in bytes.
-    pub fn virtual_size(&self) -> u64 {
+    fn virtual_size(&self) -> u64 {
         self.extents.last().map_or(0, |last| last.start + last.len)
     }
 
     /// The content ID of the parent, if there is a parent and the ID is recorded.
-    pub fn parent(&self) -> Option<u32> {
+    pub(super) fn parent(&self) -> Option<u32> {
         self.parent_cid.filter(|&cid| cid != NO_PARENT)
     }
 
@@ -314,7 +314,7 @@ impl Problem {
     }
 
     /// Returns the error, without a line number.
-    pub fn error(self) -> Error {
+    pub(super) fn error(self) -> Error {
         self.at(0)
     }
 }

@@ -22,7 +22,7 @@ const ALLOCATED: u64 = 3;
 
 /// The layout of directory and table entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// "KDMV": 4 bytes. 1 is a zero grain.
     Kdmv,
     /// "COWD": 4 bytes.
@@ -33,7 +33,7 @@ pub(super) enum Layout {
 
 /// A grain, as recorded by its table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grain {
+pub(crate) enum Grain {
     /// Not allocated: the parent's bytes, or zeros.
     Absent,
     Zero,
@@ -42,7 +42,7 @@ pub(super) enum Grain {
 
 impl Layout {
     /// Size of a directory or table entry, in bytes.
-    pub fn entry_size(self) -> u64 {
+    pub(super) fn entry_size(self) -> u64 {
         match self {
             Layout::Kdmv | Layout::Cowd => 4,
             Layout::SeSparse { .. } => 8,
@@ -50,7 +50,7 @@ impl Layout {
     }
 
     /// Reads the entry at the start of `bytes`.
-    pub fn entry(self, bytes: &[u8]) -> u64 {
+    pub(super) fn entry(self, bytes: &[u8]) -> u64 {
         match self {
             Layout::Kdmv | Layout::Cowd => le32(bytes, 0).into(),
             Layout::SeSparse { .. } => le64(bytes, 0),
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// Returns the host offset of a directory entry's table; `None` if there is no table.
-    pub fn table(self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
+    pub(super) fn table(self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         match self {
             _ if entry == 0 => Ok(None),
             Layout::Kdmv | Layout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
@@ -67,7 +67,7 @@ impl Layout {
     }
 
     /// Interprets a table entry.
-    pub fn grain(self, entry: u64) -> std::result::Result<Grain, Damage> {
+    pub(super) fn grain(self, entry: u64) -> std::result::Result<Grain, Damage> {
         match self {
             _ if entry == 0 => Ok(Grain::Absent),
             // Even without the flag for zero grains, since sector 1 contains a header or descriptor, never a grain.

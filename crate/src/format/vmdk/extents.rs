@@ -17,7 +17,7 @@ pub(super) struct Extent {
     /// Its guest offset and length, in bytes.
     pub start: u64,
     pub len: u64,
-    pub content: Content,
+    pub(super) content: Content,
     /// Its type in the descriptor; empty if the descriptor is embedded.
     type_name: String,
     /// Its file name, if it has a file.
@@ -44,18 +44,18 @@ pub(super) enum Content {
 
 impl Extent {
     /// The guest offset after the extent.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start + self.len
     }
 
     /// Creates the single extent of an image with an embedded descriptor.
-    pub fn embedded(sparse: Sparse) -> Self {
+    pub(super) fn embedded(sparse: Sparse) -> Self {
         let len = sparse.capacity;
         Self { start: 0, len, content: Content::Embedded(sparse), type_name: String::new(), file: None }
     }
 
     /// The header, if the extent is sparse and its header was read.
-    pub fn sparse(&self) -> Option<&Sparse> {
+    pub(super) fn sparse(&self) -> Option<&Sparse> {
         match &self.content {
             Content::Sparse { header, .. } => header.get(),
             Content::Embedded(sparse) => Some(sparse),
@@ -64,7 +64,7 @@ impl Extent {
     }
 
     /// Returns what `qemu-img info` prints for the extent.
-    pub fn details(&self) -> Details {
+    pub(super) fn details(&self) -> Details {
         let mut details = vec![("virtual-size", Value::Number(self.len))];
         details.extend(self.file.as_ref().map(|file| ("filename", file[..].into())));
         if let Some(sparse) = self.sparse() {

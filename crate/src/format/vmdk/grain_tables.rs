@@ -16,7 +16,7 @@ const SLICE: u64 = 64 << 10;
 
 /// The grain directory.
 pub(super) struct GrainDirectory {
-    pub sparse: Sparse,
+    pub(super) sparse: Sparse,
     file: ExtentFile,
     directory: Table,
     redundant: Option<Table>,

@@ -35,7 +35,7 @@ enum Grains {
 }
 
 impl Walk {
-    pub fn new(disk: Rc<Vmdk>, setup: WalkSetup) -> Self {
+    pub(super) fn new(disk: Rc<Vmdk>, setup: WalkSetup) -> Self {
         Self { disk, setup, grains: None }
     }
 

@@ -8,7 +8,7 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use crate::structure::structure;
 
-pub(super) const MAGIC: [u8; 4] = *b"KDMV";
+pub(crate) const MAGIC: [u8; 4] = *b"KDMV";
 
 const HAS_LINE_ENDS: u32 = 1;
 const HAS_REDUNDANT: u32 = 1 << 1;

@@ -7,7 +7,7 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use crate::structure::structure;
 
-pub(super) const MAGIC: [u8; 8] = 0xcafe_babe_u64.to_le_bytes();
+pub(crate) const MAGIC: [u8; 8] = 0xcafe_babe_u64.to_le_bytes();
 const VOLATILE_MAGIC: u64 = 0xcafe_cafe;
 const VERSION: u64 = 0x2_0000_0001;
 

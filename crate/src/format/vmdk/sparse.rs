@@ -20,7 +20,7 @@ const MAX_TABLE_ENTRIES: u64 = 1 << 16;
 
 /// The file of an extent.
 #[derive(Clone)]
-pub(super) struct ExtentFile {
+pub(crate) struct ExtentFile {
     /// Its name, for messages; `None` for the image itself.
     pub name: Option<Rc<str>>,
     pub source: Rc<dyn Source>,
@@ -48,7 +48,7 @@ pub(super) struct Compressed {
 
 /// The header of a sparse extent. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Sparse {
+pub(crate) struct Sparse {
     pub layout: Layout,
     pub version: u32,
     pub capacity: u64,
@@ -67,7 +67,7 @@ pub(super) struct Sparse {
 
 /// Converts `sectors` to a host offset in bytes. Fails with `corrupt` above 2^63-1. `what` is the structure there, and
 /// `field` the offset of the header's field, for messages.
-pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffset> {
+pub(crate) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffset> {
     match sectors.checked_mul(SECTOR).filter(|&position| position <= i64::MAX as u64) {
         Some(position) => Ok(HostOffset(position)),
         None => Err(Error::corrupt(format!("{what} has an impossible position"), HostOffset(field))),
@@ -75,7 +75,7 @@ pub(super) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffse
 }
 
 /// Converts the size of a disk or extent from sectors to bytes. Fails with `limit` above 2^53-1.
-pub(super) fn size(sectors: u64) -> Result<u64> {
+pub(crate) fn size(sectors: u64) -> Result<u64> {
     checked_size_of("disk", sectors.checked_mul(SECTOR))
 }
 
@@ -136,6 +136,6 @@ impl Sparse {
 }
 
 /// Reads the first sector of a file, which contains any kind of header, or the whole file if it is shorter.
-pub(super) async fn head(source: &dyn Source) -> Result<Vec<u8>> {
+pub(crate) async fn head(source: &dyn Source) -> Result<Vec<u8>> {
     read_exact(source, ByteRange { start: HostOffset(0), len: source.size().min(SECTOR) }, "header").await
 }

@@ -29,19 +29,19 @@ const TABLE: u32 = 1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MarkedGrain {
     /// Offset of the grain in the extent, in bytes.
-    pub start: u64,
+    pub(super) start: u64,
     /// The host offset of the marker.
-    pub host: HostOffset,
+    pub(super) host: HostOffset,
     /// Length of the marker and the compressed data, in bytes. The file may end earlier.
-    pub host_len: u64,
+    pub(super) host_len: u64,
 }
 
 /// A grain whose position is confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundGrain {
-    pub grain: MarkedGrain,
+    pub(super) grain: MarkedGrain,
     /// Whether the range between the previous grain and this one is certain to be absent.
-    pub hole_is_sure: bool,
+    pub(super) hole_is_sure: bool,
 }
 
 /// The next grain table in the stream.
@@ -89,7 +89,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Starts a pass over the markers of the extent `sparse` in `file`, at host offset `first`.
-    pub fn new(sparse: &Sparse, file: ExtentFile, first: HostOffset) -> Self {
+    pub(super) fn new(sparse: &Sparse, file: ExtentFile, first: HostOffset) -> Self {
         Self {
             file,
             sparse: sparse.clone(),
@@ -106,7 +106,7 @@ impl Stream {
 
     /// Returns the first grain that ends after `at`, an offset in the extent; `None` if no marker describes one. `at`
     /// must never decrease. Fails with `source`, or with `internal` if memory runs out.
-    pub async fn grain_behind(&mut self, at: u64) -> Result<Option<FoundGrain>> {
+    pub(super) async fn grain_behind(&mut self, at: u64) -> Result<Option<FoundGrain>> {
         while self.end <= at {
             if !self.advance().await? {
                 return Ok(None);

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::io::source::FileId;
 
 /// The candidate files, and their use.
-pub(super) struct Candidates<'a> {
+pub(crate) struct Candidates<'a> {
     given: Companions<'a>,
     beside: Companions<'a>,
     /// Number of files that were handed over.
@@ -19,19 +19,19 @@ pub(super) struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     /// Combines the companions in `options` with the files in `beside`, whose name is the image's member name.
-    pub fn new(options: &'a OpenOptions, beside: &'a OpenOptions) -> Self {
+    pub(super) fn new(options: &'a OpenOptions, beside: &'a OpenOptions) -> Self {
         let count = options.companions.len() as u16;
         let member = beside.name.as_deref().unwrap_or_default();
         Self { given: Companions::new(options), beside: Companions::new(beside), count, member }
     }
 
     /// The name of the file `id`, for messages.
-    pub fn name(&self, id: FileId) -> &str {
+    pub(crate) fn name(&self, id: FileId) -> &str {
         if id.0 <= self.count { self.given.name(id) } else { self.beside.name(FileId(id.0 - self.count)) }
     }
 
     /// Like [`Companions::find`].
-    pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
+    pub(super) fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
         if let Some(found) = self.given.find(reference, above)? {
             return Ok(Some(found));
         }
@@ -47,18 +47,18 @@ impl<'a> Candidates<'a> {
     }
 
     /// The files without a reference so far.
-    pub fn free(&self) -> Vec<FileId> {
+    pub(super) fn free(&self) -> Vec<FileId> {
         let beside = self.beside.free().into_iter().map(|id| FileId(id.0 + self.count));
         self.given.free().into_iter().chain(beside).collect()
     }
 
     /// Marks `id`, which was found by its content, as used.
-    pub fn take(&mut self, id: FileId) {
+    pub(super) fn take(&mut self, id: FileId) {
         if id.0 <= self.count { self.given.take(id) } else { self.beside.take(FileId(id.0 - self.count)) }
     }
 
     /// The names of the files that were handed over but have no reference.
-    pub fn unused(&self) -> Vec<String> {
+    pub(super) fn unused(&self) -> Vec<String> {
         self.given.unused()
     }
 }

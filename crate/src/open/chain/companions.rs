@@ -27,7 +27,7 @@ fn given_name(companion: &Companion) -> &str {
 }
 
 impl<'a> Companions<'a> {
-    pub fn new(options: &'a OpenOptions) -> Self {
+    pub(crate) fn new(options: &'a OpenOptions) -> Self {
         let given = &options.companions;
         let mut companions = Self {
             image: options.name.as_deref().unwrap_or("the image"),
@@ -49,7 +49,7 @@ impl<'a> Companions<'a> {
     }
 
     /// The name of the file `id`, for messages.
-    pub fn name(&self, id: FileId) -> &str {
+    pub(crate) fn name(&self, id: FileId) -> &str {
         match usize::from(id.0) {
             0 => self.image,
             at => match &self.given[at - 1] {
@@ -64,7 +64,7 @@ impl<'a> Companions<'a> {
     ///
     /// Fails with `usage` if several files match, or the image itself, or a file with a path whose base name a layer
     /// above also has; with `corrupt` if the reference is necessarily circular.
-    pub fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
+    pub(crate) fn find(&mut self, reference: &Reference, above: &[&str]) -> Result<Option<FileId>> {
         let role = reference.role;
         let paths = &reference.candidates;
         let mut is_unclear = false;
@@ -134,23 +134,23 @@ impl<'a> Companions<'a> {
     }
 
     /// Whether there are no companions.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
     /// The files without a reference so far, except the image itself.
-    pub fn free(&self) -> Vec<FileId> {
+    pub(crate) fn free(&self) -> Vec<FileId> {
         let free = self.used.iter().zip(self.given).enumerate().filter(|(_, (used, given))| !**used && !given.is_image);
         free.map(|(at, _)| FileId(at as u16 + 1)).collect()
     }
 
     /// Marks `id`, which was found by its content, as used.
-    pub fn take(&mut self, id: FileId) {
+    pub(crate) fn take(&mut self, id: FileId) {
         self.used[usize::from(id.0) - 1] = true;
     }
 
     /// The names of the files without a reference.
-    pub fn unused(&self) -> Vec<String> {
+    pub(super) fn unused(&self) -> Vec<String> {
         let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused.map(|(companion, _)| companion.name.clone()).collect()
     }
