@@ -35,11 +35,6 @@ impl Placement {
             Self::Segments(segments) => segments.iter().map(|segment| segment.encoded_len as u64).sum(),
         }
     }
-
-    /// Whether there is no data.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// A run of data, compressed to deflate blocks. They refer to nothing before them, none is marked as the last, and they

@@ -32,7 +32,7 @@ impl Damage {
     }
 
     /// What is wrong: a clause, without a full stop.
-    pub(crate) fn reason(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         self.0.reason
     }
 

@@ -55,7 +55,7 @@ impl Runner {
             // The coordinator joins segments, so they are never written here.
             _ => {
                 reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
-                reply.set_bytes(if placement.is_empty() {
+                reply.set_bytes(if placement.len() == 0 {
                     Uint8Array::default()
                 } else {
                     Uint8Array::from(&bytes[..])
