@@ -12,11 +12,14 @@ export abstract class HttpFailure extends Error {
 interface FailureDetails extends ErrorOptions {
   status?: number | undefined;
   host?: string | undefined;
+  /** The server's error code, such as `SlowDown`. */
+  serverCode?: string | undefined;
 }
 
-const fieldsOf = (status: number | undefined, host: string | undefined): Fields => ({
+const fieldsOf = ({ status, host, serverCode }: FailureDetails): Fields => ({
   ...(status === undefined ? {} : { status }),
   ...(host === undefined ? {} : { host }),
+  ...(serverCode === undefined ? {} : { serverCode }),
 });
 
 /** A failure that a retry may fix. */
@@ -24,16 +27,18 @@ export class TransientFailure extends HttpFailure {
   readonly status: number | undefined;
   /** The host that failed, with a port. */
   host: string | undefined;
+  readonly serverCode: string | undefined;
 
   /** `retryAfter` is in seconds. */
   constructor(
     message: string,
     readonly retryAfter?: number,
-    { status, host, ...options }: FailureDetails = {},
+    { status, host, serverCode, ...options }: FailureDetails = {},
   ) {
     super(message, options);
     this.status = status;
     this.host = host;
+    this.serverCode = serverCode;
   }
 
   get code(): string {
@@ -41,8 +46,8 @@ export class TransientFailure extends HttpFailure {
   }
 
   get fields(): Fields {
-    const { status, host, retryAfter } = this;
-    return { ...fieldsOf(status, host), ...(retryAfter ? { retryAfter: retryAfter } : {}) };
+    const { retryAfter } = this;
+    return { ...fieldsOf(this), ...(retryAfter ? { retryAfter } : {}) };
   }
 }
 
@@ -71,8 +76,7 @@ export class RequestRefused extends HttpFailure {
   }
 
   get fields(): Fields {
-    const { serverCode } = this;
-    return { ...fieldsOf(this.status, this.host), ...(serverCode === undefined ? {} : { serverCode }) };
+    return fieldsOf(this);
   }
 }
 

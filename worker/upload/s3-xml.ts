@@ -1,8 +1,6 @@
 // S3's responses in XML.
 
-import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { bareEtag } from './confirmation.js';
-import { isTransient, serverError } from './server-errors.js';
 
 /** A part in a response to ListParts. */
 export interface ListedPart {
@@ -27,19 +25,8 @@ export function uploadIdIn(text: string): string | undefined {
   return id && unescapeXml(id);
 }
 
-/**
- * Parses a response to CompleteMultipartUpload, which has status 200 even if it ends in an error. Returns the object's ETag, if
- * stated, or `undefined` if there is neither a result nor an error. Throws an error in it, as `TransientFailure` if a retry may
- * succeed.
- */
+/** Parses a response to CompleteMultipartUpload. Returns the object's ETag, if stated, or `undefined` without a result. */
 export function resultIn(text: string): { etag: string | undefined } | undefined {
-  if (/<Error[\s>]/.test(text)) {
-    const { code, words } = serverError(text);
-    // Without a code, the upload may have been completed.
-    if (code === undefined) return undefined;
-    const message = `the server could not complete the upload (${words})`;
-    throw isTransient(code) ? new TransientFailure(message) : new RequestRefused(message, 200, code);
-  }
   if (!/<(\w+:)?CompleteMultipartUploadResult[\s>]/.test(text)) return undefined;
   const etag = /<(?:\w+:)?ETag>([^<]*)</.exec(text)?.[1];
   return { etag: etag && unescapeXml(etag) };

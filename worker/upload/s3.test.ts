@@ -224,7 +224,7 @@ test.each(
   const thrown = await runClock(upload(s3Over(cloud), DISK).catch((thrown: unknown) => thrown));
   expect(thrown).toMatchObject({
     code: 'http-status',
-    fields: { status, serverCode: code },
+    fields: { status, serverCode: code, host: 'cloud.test' },
     message: expect.stringContaining(`${code}: ${words}`),
   });
   expect(cloud.asked.filter(isCompletion)).toHaveLength(1);
@@ -311,7 +311,39 @@ test('an error in the response to the completion is retried', async () => {
 test('an error in every response to the completion is reported', async () => {
   const body = '<Error><Code>InternalError</Code></Error>';
   const cloud = cloudOf({ answer: (asked) => (isCompletion(asked) ? { status: 200, body } : undefined) });
-  expect(await uploading(s3Over(cloud))).toMatch(/: the server could not complete the upload \(InternalError\)$/);
+  const thrown = await runClock(upload(s3Over(cloud), DISK).catch((thrown: unknown) => thrown));
+  expect(thrown).toMatchObject({
+    code: 'http-status',
+    fields: { status: 200, serverCode: 'InternalError', host: 'cloud.test' },
+    message: expect.stringMatching(/: the server answered 200 with an error \(InternalError\)$/),
+  });
+  expect(cloud.begun.size).toBe(0);
+});
+
+test.each([
+  ['create', ({ url }: Asked) => url.includes('uploads=')],
+  ['part', ({ url }: Asked) => url.includes('partNumber=2')],
+])('a transient error in a response of status 200 to %s is retried', async (_, isFailing) => {
+  let failures = 2;
+  const cloud = cloudOf({
+    answer: (asked) => {
+      if (!isFailing(asked) || failures === 0) return undefined;
+      failures -= 1;
+      return { status: 200, body: '<?xml version="1.0"?>\n<Error><Code>SlowDown</Code></Error>' };
+    },
+  });
+  const target = s3Over(cloud);
+  expect(await uploading(target)).toBe('nothing failed');
+  expect(target.network).toMatchObject({ sent: DISK.length + (cloud.asked.at(-1)?.length ?? 0), retries: 2 });
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
+test('a lasting error in a response of status 200 to a part is reported', async () => {
+  const answer = ({ url }: Asked) =>
+    url.includes('partNumber=2') ? { status: 200, body: '<Error><Code>AccessDenied</Code></Error>' } : undefined;
+  const cloud = cloudOf({ answer });
+  const thrown = await runClock(upload(s3Over(cloud), DISK).catch((thrown: unknown) => thrown));
+  expect(thrown).toMatchObject({ code: 'http-status', fields: { status: 200, serverCode: 'AccessDenied' } });
   expect(cloud.begun.size).toBe(0);
 });
 

@@ -283,7 +283,7 @@ export class S3 implements UploadProtocol {
   }
 
   async #call(request: S3Request): Promise<UploadCall> {
-    return { method: methodAndQuery(request).method, url: await this.sign(request) };
+    return { method: methodAndQuery(request).method, url: await this.sign(request), mayFailWith200: true };
   }
 }
 

@@ -74,6 +74,8 @@ export interface UploadCall {
   sees308?: boolean;
   /** Whether it completes the object: the server may take long, and send spaces meanwhile. */
   completing?: true;
+  /** Whether a response of status 200 may have an error as its body, as S3's may. */
+  mayFailWith200?: true;
 }
 
 export interface UploadResponse {
@@ -212,6 +214,8 @@ export class UploadRequests {
     this.#retries.markReachable(host);
     const { status, headers } = response;
     if (!accepted.includes(status) || isRedirect(response)) throw withHost(host, unexpected(response, text));
+    const failure = call.mayFailWith200 && status === 200 ? failureIn200(text) : undefined;
+    if (failure) throw withHost(host, failure);
     this.#retries.received();
     this.#sent += length;
     return { status, headers, text };
@@ -471,11 +475,21 @@ function unexpected(response: Response, text: string): Error {
   const { code, words } = serverError(text);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
-  if (error instanceof TransientFailure)
-    return new TransientFailure(message, error.retryAfter, { status: error.status });
+  const details = { status: response.status, serverCode: code };
+  if (error instanceof TransientFailure) return new TransientFailure(message, error.retryAfter, details);
   return isTransient(code)
-    ? new TransientFailure(message, undefined, { status: response.status })
+    ? new TransientFailure(message, undefined, details)
     : new RequestRefused(message, error.status, code);
+}
+
+/** Makes the error in the body of a response of status 200. Without a code, the server may have done what was asked. */
+function failureIn200(text: string): Error | undefined {
+  const { code, words } = serverError(text);
+  if (code === undefined || !/^\s*(<\?xml[^>]*>\s*)?<Error[\s>]/.test(text)) return undefined;
+  const message = `the server answered 200 with an error (${words})`;
+  return isTransient(code)
+    ? new TransientFailure(message, undefined, { status: 200, serverCode: code })
+    : new RequestRefused(message, 200, code);
 }
 
 function withHost(host: string, failure: Error): Error {
