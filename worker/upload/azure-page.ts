@@ -95,24 +95,32 @@ export class PageBlob implements Target {
       await this.#requests.remove(this.blob.call('DELETE', {}, {}));
   }
 
-  /** Whether the created blob still exists; `true` if unknown. Fails with `left-behind` if its creation is unknown, too. */
+  /**
+   * Whether the created blob still exists; `true` if HEAD fails. Fails with `left-behind` if its creation is unknown, too, or if
+   * a blob exists that may be another one.
+   */
   async #isStillThere(): Promise<boolean> {
+    let answer: UploadResponse;
     try {
-      const answer = await this.#requests.sendAfterStop(this.blob.call('HEAD', {}, {}), [200, 404]);
-      return answer.status === 200 && this.#isThisUpload(answer);
+      answer = await this.#requests.sendAfterStop(this.blob.call('HEAD', {}, {}), [200, 404]);
     } catch (thrown) {
       if (this.#isOurs === true) return true;
       throw this.#requests.perhapsLeftBehind(thrown);
     }
+    const isThisUpload = answer.status === 200 && this.#isThisUpload(answer);
+    if (isThisUpload === undefined && this.#isOurs === true)
+      throw this.#requests.perhapsLeftBehind(new Error('nothing shows that the blob is from this upload'));
+    return isThisUpload === true;
   }
 
-  /** Whether the response is of this upload's blob: another upload may have taken over the name. */
-  #isThisUpload({ headers }: UploadResponse): boolean {
+  /** Whether the response is of this upload's blob: another upload may have taken over the name. `undefined` if unknown. */
+  #isThisUpload({ headers }: UploadResponse): boolean | undefined {
     const sequence = headers.get('x-ms-blob-sequence-number');
     if (sequence !== null) return sequence === this.#sequence;
     // CORS may hide it.
     const mark = headers.get(UPLOAD_MARK);
-    return mark === null ? this.#isUnmarked : mark === this.#mark;
+    if (mark !== null) return mark === this.#mark;
+    return this.#isUnmarked || undefined;
   }
 
   get #requests(): UploadRequests {

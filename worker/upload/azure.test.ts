@@ -193,6 +193,23 @@ test.each([
   await opening;
 });
 
+test('page blob: after a failure, one that HEAD does not identify is named', async () => {
+  const cloud = cloudOf({
+    answer: ({ method, url }) => {
+      if (method === 'HEAD') return { status: 200, headers: { ETag: '"0x1"', 'Content-Length': String(DISK.length) } };
+      return url.includes('comp=page') ? { status: 403 } : undefined;
+    },
+  });
+  const target = TARGETS['page blob'](cloud);
+  await runClock(target.open(planOf(DISK)));
+  expect(await runClock(Promise.resolve(target.abort()).catch((thrown: unknown) => thrown))).toMatchObject({
+    code: 'left-behind',
+    fields: { leftAt: 'https://cloud.test/disk' },
+    message: expect.stringMatching(/^the upload may stay at .*\(nothing shows that the blob is from this upload\)$/),
+  });
+  expect(cloud.asked.some(({ method }) => method === 'DELETE')).toBe(false);
+});
+
 test('page blob: one that was completed is never taken over', async () => {
   const cloud = cloudOf();
   expect(await uploading(cloud, 'page blob')).toBe('nothing failed');
