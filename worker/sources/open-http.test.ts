@@ -361,7 +361,7 @@ test.for([
   ]) {
     const encoded = fakeFile(whole, answers);
     const stored = fakeFile(whole, sendsWhole(whole));
-    const platform = { ...NODE, fetch: async () => encoded.fetch, fetchStored: async () => stored.fetch };
+    const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
     const failure = await told(openHttp(platform, ADDRESS, {}));
     expect(failure).toMatch(requests === 1 ? /^nothing failed$/ : `encoded as ${coding}`);
     expect([encoded.asked.length, stored.asked.length]).toEqual([1, requests]);
