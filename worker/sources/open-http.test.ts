@@ -368,6 +368,28 @@ test.for([
   }
 });
 
+const gzip = Uint8Array.of(0x1f, 0x8b, ...new Uint8Array(1000));
+const largeGzip = new Uint8Array(65 * MIB);
+largeGzip.set(gzip);
+test.for([
+  ['disk.raw.gz', gzip, 'nothing failed'],
+  ['disk.TGZ', gzip, 'nothing failed'],
+  ['disk.gz', largeGzip, 'nothing failed'],
+  ['disk', whole, 'nothing failed'],
+  ['disk', new Uint8Array(1), 'nothing failed'],
+  ['disk', gzip, 'encoded as gzip'],
+  ['disk.raw', gzip, 'encoded as gzip'],
+  ['disk', largeGzip, 'encoded as gzip'],
+] as const)('a file labelled gzip: %s', async ([name, content, expected]) => {
+  const encoded = fakeFile(content, sendsWhole(content, { 'Content-Encoding': 'gzip' }));
+  for (const answers of [sendsWhole(content), content.length > 64 * MIB ? sendsWhole(content) : {}]) {
+    const stored = fakeFile(content, answers);
+    const platform = { ...NODE, fetch: async () => encoded.fetch, fetchUndecoded: async () => stored.fetch };
+    expect(await told(openHttp(platform, `https://127.0.0.1/${name}`, {}))).toContain(expected);
+    expect(stored.asked).toHaveLength(1);
+  }
+});
+
 test('the length of an encoded response to HEAD is not the size', async () => {
   const answer = ({ method }: Asked): Reply =>
     method === 'GET'

@@ -115,6 +115,7 @@ async function beginAtOnce(
     opened = isWholeFile(exchange.response)
       ? await beginWhole(client, retries, exchange)
       : await head.receive(exchange, signal);
+    if (encoded) await checkStored(opened, encoded, client.address.name);
   } catch (thrown) {
     atHost(thrown, exchange.host);
     // The server encoded the range, not the file.
@@ -125,6 +126,21 @@ async function beginAtOnce(
     if (!(opened instanceof SequentialFile)) exchange.end();
   }
   return opened ?? beginAtOnce(client, retries, head, signal, next);
+}
+
+/**
+ * Throws `encoded` if the stored bytes are gzip and the name does not say so: with `format: 'raw'`, they would be taken for
+ * the disk itself.
+ */
+async function checkStored(opened: OpenedFile, encoded: EncodedFile, name: string): Promise<void> {
+  if (/\.t?gz$/i.test(name)) return;
+  if (opened instanceof SequentialFile) {
+    await opened.stream.cancel();
+    throw encoded;
+  }
+  const { signal } = new AbortController();
+  const [first, second] = await opened.read(0, Math.min(opened.size, 2), { signal });
+  if (first === 0x1f && second === 0x8b) throw encoded;
 }
 
 /** Receives the first bytes of a file, with as many requests as needed: each continues where the last one broke off. */
