@@ -19,7 +19,7 @@ pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub use encoding::Segment;
 pub(crate) use encoding::{Encoding, Placement};
-pub(crate) use failure::DecompressError;
+pub use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;
 pub use zstd::Unzstd;

@@ -25,7 +25,7 @@ impl Unzstd {
     /// Decompresses frames from the start of `input` until `output` is full. Later bytes are ignored, since the length
     /// of compressed data is known in sectors only. The last frame must end when `output` is full, with a correct
     /// checksum and content size.
-    pub(super) fn decompress(&mut self, mut input: &[u8], mut output: &mut [u8]) -> Result<(), DecompressError> {
+    pub fn decompress(&mut self, mut input: &[u8], mut output: &mut [u8]) -> Result<(), DecompressError> {
         while !output.is_empty() {
             let magic = u32::from_le_bytes(*input.first_chunk().ok_or(DecompressError::InputEnds)?);
             let (used, written) = if SKIPPABLE.contains(&magic) {
