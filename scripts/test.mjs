@@ -13,7 +13,7 @@ import {
   testPrograms,
   uploadServers,
 } from './setup.mjs';
-import { rustChecks, scriptChecks, wasmChecks } from './tests/checks.mjs';
+import { fuzzChecks, rustChecks, scriptChecks, wasmChecks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
 import { narrowRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted, printTimes } from './tests/tally.mjs';
@@ -47,7 +47,7 @@ async function everything(env, lints) {
 const short = () => everything(SHORT, [rustChecks]);
 
 async function full() {
-  await everything(FULL, [rustChecks, wasmChecks]);
+  await everything(FULL, [rustChecks, wasmChecks, fuzzChecks]);
   // It converts the images that Rust's tests have made.
   await playwright(['matrix'], FULL);
 }

@@ -25,6 +25,15 @@ export async function wasmChecks() {
   }
 }
 
+/** The fuzz targets, which are a separate workspace, still compile. */
+export async function fuzzChecks() {
+  await check(
+    'fuzz targets',
+    'cargo',
+    cargo('check', '--locked', '--manifest-path', 'crate/fuzz/Cargo.toml', '--bins'),
+  );
+}
+
 /** Formats, lints, types and import cycles of TypeScript and JavaScript. */
 export async function scriptChecks() {
   await check('Biome', bin('biome'), ['ci', '.']);
