@@ -51,3 +51,16 @@ test("the caller's signal ends the work", async () => {
   cancel.abort();
   await expect(work).rejects.toEqual(cancelled());
 });
+
+test('a listener that rejects ends the work with usage', async () => {
+  const cause = new Error('no');
+  const work = withListener(
+    undefined,
+    (() => Promise.reject(cause)) as () => void,
+    async (signal, listener: (detail: number) => void) => {
+      listener(1);
+      return orCancelled(signal, never);
+    },
+  );
+  await expect(work).rejects.toMatchObject({ kind: 'usage', message: 'Could not report progress: no', cause });
+});

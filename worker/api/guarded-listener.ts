@@ -2,10 +2,11 @@
 
 import { anyOf } from '../calls/signals.js';
 import { toDecantError } from '../errors/errors.js';
+import { callListener } from '../errors/listener-error.js';
 
 /**
- * Runs `work` with a signal and a listener that never throws. If the caller's `listener` throws, the signal is aborted, and
- * `withListener` fails with `usage` and the thrown value as its cause.
+ * Runs `work` with a signal and a listener that never throws. If the caller's `listener` throws or rejects, the signal is
+ * aborted, and `withListener` fails with `usage` and the thrown value as its cause.
  */
 export async function withListener<T, R>(
   signal: AbortSignal | undefined,
@@ -15,11 +16,10 @@ export async function withListener<T, R>(
   const failed = new AbortController();
   const either = signal ? anyOf([signal, failed.signal]) : failed.signal;
   const guarded = (detail: T) => {
-    try {
-      listener(detail);
-    } catch (thrown) {
-      failed.abort(thrown);
-    }
+    callListener(
+      () => listener(detail),
+      (thrown) => failed.abort(thrown),
+    );
   };
   try {
     return await work(either, guarded);

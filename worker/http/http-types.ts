@@ -32,7 +32,7 @@ export interface PendingRequest {
 export interface AddressOptions {
   /**
    * Called with the server after 5 seconds without data or with failing requests, and with each further attempt; called with
-   * `undefined` when data arrives.
+   * `undefined` when data arrives. If it throws or rejects, requests fail with `usage`, also later ones.
    */
   onWaiting?: (waiting: Waiting | undefined) => void;
   /**

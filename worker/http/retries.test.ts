@@ -324,3 +324,34 @@ test('a failure is reported before a pending request', async () => {
   expect(retries.waiting).toEqual({ host: 'busy', status: 503, attempt: 1 });
   await work;
 });
+
+const listenerFailure = { kind: 'usage', message: 'Could not report a wait: no', cause: new Error('no') };
+const throwing = () => {
+  throw new Error('no');
+};
+const rejecting = (() => Promise.reject(new Error('no'))) as () => void;
+test.for([throwing, rejecting])('a listener that fails while a request is pending: %o', async (onWaiting) => {
+  const retries = new Retries(ENDLESS, onWaiting);
+  let aborted: AbortSignal | undefined;
+  const attempt = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      aborted = signal;
+      signal.addEventListener('abort', () => reject(signal.reason));
+      const begin = performance.now();
+      retries.watch({
+        host: 'silent',
+        get waited() {
+          return performance.now() - begin;
+        },
+      });
+    });
+  await expect(retries.run(attempt, nothing, never)).rejects.toMatchObject(listenerFailure);
+  expect(aborted?.aborted).toBe(true);
+  await expect(retries.run(async () => 'done', nothing, never)).rejects.toMatchObject(listenerFailure);
+});
+
+test.for([throwing, rejecting])('a listener that fails during a wait: %o', async (onWaiting) => {
+  const retries = new Retries(ENDLESS, onWaiting);
+  const { attempt } = failing(...passing(1, 60));
+  await expect(retries.run(attempt, nothing, never)).rejects.toMatchObject(listenerFailure);
+});

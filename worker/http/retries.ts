@@ -1,6 +1,8 @@
 // Retries transient failures with backoff, within a patience, and reports servers that are waited for.
 
+import { anyOf } from '../calls/signals.js';
 import { orCancelled } from '../errors/errors.js';
+import { callListener, ListenerError } from '../errors/listener-error.js';
 import { NoAnswer, TransientFailure, Trickling } from './http-failures.js';
 import type { PendingRequest, Waiting } from './http-types.js';
 import { LONGEST_TIMER } from './time-outs.js';
@@ -41,6 +43,8 @@ export class Retries {
   #few = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #reported: Waiting | undefined;
+  /** Aborted with a `ListenerError` if `onWaiting` fails. */
+  readonly #listenerFailed = new AbortController();
   /** The number of retries. */
   count = 0;
 
@@ -112,13 +116,33 @@ export class Retries {
   /**
    * Resolves to the result of `attempt`, which is called again after each transient failure until patience ends. Fails with
    * its last error, and with `cancelled` when `signal` is aborted. `progressed` returns whether there was progress since its
-   * last call. `most` bounds patience, in milliseconds.
+   * last call. `most` bounds patience, in milliseconds. If `onWaiting` fails, the signal of `attempt` is aborted and `run` fails
+   * with `ListenerError`.
    */
   async run<T>(
-    attempt: () => Promise<T>,
+    attempt: (signal: AbortSignal) => Promise<T>,
     progressed: () => boolean,
     signal: AbortSignal,
     most = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    const either = this.onWaiting ? anyOf([signal, this.#listenerFailed.signal]) : signal;
+    try {
+      return await this.#run(attempt, progressed, either, most);
+    } finally {
+      this.throwListenerError();
+    }
+  }
+
+  /** Throws the error of `onWaiting`, if it has failed. */
+  throwListenerError(): void {
+    this.#listenerFailed.signal.throwIfAborted();
+  }
+
+  async #run<T>(
+    attempt: (signal: AbortSignal) => Promise<T>,
+    progressed: () => boolean,
+    signal: AbortSignal,
+    most: number,
   ): Promise<T> {
     const running: RetriedWork = { begin: performance.now(), attempts: 1, failure: undefined, trickles: 0 };
     let since: number | undefined;
@@ -126,7 +150,7 @@ export class Retries {
     try {
       for (; ; running.attempts += 1) {
         try {
-          const result = await attempt();
+          const result = await attempt(signal);
           this.#hasSucceeded = true;
           this.received();
           return result;
@@ -199,7 +223,10 @@ export class Retries {
     const isSame = (name: keyof Waiting) => waiting?.[name] === before?.[name];
     if (isSame('host') && isSame('status') && isSame('attempt') && isSame('completing')) return;
     this.#reported = waiting;
-    this.onWaiting?.(waiting);
+    callListener(
+      () => this.onWaiting?.(waiting),
+      (thrown) => this.#listenerFailed.abort(new ListenerError('a wait', thrown)),
+    );
   }
 }
 

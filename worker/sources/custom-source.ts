@@ -2,6 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import { ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
@@ -58,9 +59,12 @@ async function confirm(source: Source, signal: AbortSignal): Promise<void> {
     await orCancelled(signal, (async () => source.verify?.({ signal }))());
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), errorOptionsOf(thrown));
+    throw failedBy(thrown);
   }
 }
+
+const failedBy = (thrown: unknown): DecantError =>
+  thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
 
 const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, options);
@@ -83,7 +87,7 @@ export async function readCustomSource(
     given = await orCancelled(signal, reading);
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failed(reasonOf(thrown), errorOptionsOf(thrown));
+    throw failedBy(thrown);
   }
   if (!isBytes(given)) {
     throw failed(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);

@@ -2,6 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import { ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
 import type { Network } from '../public/types.js';
 
@@ -81,7 +82,7 @@ export class StreamReader {
       result = await orCancelled(signal, this.#reader.read());
     } catch (thrown) {
       if (signal.aborted) throw cancelled();
-      throw failed(reasonOf(thrown), errorOptionsOf(thrown));
+      throw thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
     }
     if (result.done) return undefined;
     // Accepts arrays of another window or realm.

@@ -1,6 +1,7 @@
 // A file on a server as a source: fetched by ranges, which are all checked to come from the same state of the file.
 
 import { orCancelled, reasonOf } from '../errors/errors.js';
+import { ListenerError } from '../errors/listener-error.js';
 import { lastingQuery } from '../http/address.js';
 import type { HttpExchange } from '../http/exchange.js';
 import {
@@ -116,7 +117,7 @@ export class HttpSource implements Source {
       await orCancelled(signal, first.complete);
     } catch (thrown) {
       if (signal.aborted) this.#queue.drop(first);
-      if (signal.aborted || thrown instanceof SourceChanged) throw thrown;
+      if (signal.aborted || thrown instanceof SourceChanged || thrown instanceof ListenerError) throw thrown;
       const { origin } = this.client.address.url;
       this.#unconfirmed = `${origin} could not confirm at the end that the file has not changed (${reasonOf(thrown)}), so a change may go unnoticed`;
     }
@@ -178,7 +179,7 @@ export class HttpSource implements Source {
       this.retries.received(at < range.end ? bytes.length : MIN_PROGRESS);
       take(bytes);
     };
-    const rest = async () => {
+    const rest = async (signal: AbortSignal) => {
       while (at < range.end) await this.#fetch({ start: at, end: range.end }, came, signal);
     };
     await this.retries.run(rest, progressed, signal);

@@ -7,6 +7,7 @@ import { DecantError } from '../errors/errors.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { Source } from '../public/types.js';
+import { readCustomSource } from './custom-source.js';
 import { openAddress, openHttp } from './open-http.js';
 
 const NODE = { seesRedirects: true };
@@ -490,6 +491,18 @@ test.for([
   const failed = await openFrom(whole, answers, options).opening.catch(everything);
   expect(failed).toContain(sentence);
   expect(failed).not.toContain('secret');
+});
+
+test('an onWaiting that throws fails the opening, and a read', async () => {
+  const onWaiting = () => {
+    throw new Error('no');
+  };
+  const silent = openFrom(whole, { fault: () => 'silent' }, { onWaiting }).opening;
+  expect(await told(silent)).toBe('usage: Could not report a wait: no');
+  const faults = (number: number) => (number > 0 ? 'silent' : undefined);
+  const source = await openFrom(whole, { fault: faults }, { onWaiting }).opening;
+  expect(await told(readCustomSource(source, HEAD, 10, signal))).toBe('usage: Could not report a wait: no');
+  expect(await told(source.verify!({ signal }))).toMatch('usage: Could not report a wait: no');
 });
 
 test('opening waits for the limit of requests to the server', async () => {

@@ -79,7 +79,7 @@ async function openFirst(
   const head = new Head(client, retries);
   try {
     const opened = await retries.run(
-      () => begin(client, retries, head, ending.signal),
+      (signal) => begin(client, retries, head, signal),
       () => head.progressed(),
       ending.signal,
     );

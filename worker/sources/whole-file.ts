@@ -65,7 +65,7 @@ export class SequentialFile implements Source {
   ) {
     this.length = contentLength(exchange.response);
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      const bytes = head.shift() ?? (await next(exchange, this.#received));
+      const bytes = head.shift() ?? (await next(exchange, retries, this.#received));
       if (!bytes) return controller.close();
       this.#received += bytes.length;
       retries.received(bytes.length);
@@ -94,7 +94,7 @@ export function openSequential(file: SequentialFile): OpenedSource {
 }
 
 /** Resolves to the next bytes of the file, after the first `received`; undefined at its end. */
-async function next(exchange: HttpExchange, received: number): Promise<Uint8Array | undefined> {
+async function next(exchange: HttpExchange, retries: Retries, received: number): Promise<Uint8Array | undefined> {
   try {
     const bytes = await exchange.next();
     if (bytes) return bytes;
@@ -103,12 +103,13 @@ async function next(exchange: HttpExchange, received: number): Promise<Uint8Arra
     return undefined;
   } catch (thrown) {
     exchange.end();
+    retries.throwListenerError();
     const reason = `${reasonOf(thrown)}; the server sends only whole files, so reading cannot continue from there`;
     throw new Error(reason, { cause: thrown });
   }
 }
 
-/** Resolves to all bytes of a small response, or to the first bytes (`head`) of a large one. Fails with `Passing`. */
+/** Resolves to all bytes of a small response, or to the first bytes (`head`) of a large one. Fails with `TransientFailure`. */
 export async function receiveWhole(
   exchange: HttpExchange,
   retries: Retries,
