@@ -74,7 +74,7 @@ test('what is no address, and a server that is not there', async ({ page }) => {
   await gone.close();
   await type(page, gone.url);
   await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be opened' })).toBeVisible();
-  await expect(page.locator('.bad')).toContainText(/no answer came from http:\S+, or it does not allow/);
+  await expect(page.locator('.bad')).toContainText(/no answer came from http:\S+, or its CORS rules do not allow/);
   remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
   await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
 });

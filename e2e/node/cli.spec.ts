@@ -93,7 +93,7 @@ const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => ['convert', '-O', 'raw', images.zlib(), images.zlib()], 2, 'the image itself'],
   [() => ['info', '{folder}/missing.qcow2'], 1, 'no such file'],
   [() => ['convert', images.zlib(), '{folder}/missing/out.raw'], 1, 'no such file or folder'],
-  [() => ['convert', images.zlib(), '{folder}/missing/'], 2, 'names a folder'],
+  [() => ['convert', images.zlib(), '{folder}/missing/'], 2, 'is a folder; choose a file'],
   [() => ['convert', images.zlib(), '/sys/out.raw'], 1, 'permi'],
   [() => ['convert', '{folder}/paper.pdf', '{folder}/out.raw'], 1, 'no disk image format'],
   [() => ['convert', images.truncated(), '{folder}/out.raw'], 1, 'truncated'],

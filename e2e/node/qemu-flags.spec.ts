@@ -60,7 +60,7 @@ test('-S 0 leaves no holes', ({ folder }) => {
 test('-n writes into the file that is there', ({ folder }) => {
   const out = join(folder, 'out.raw');
   const refused = (sentence: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(sentence) });
-  expect(decant('convert', '-n', images.zlib(), out)).toEqual(refused('is not there'));
+  expect(decant('convert', '-n', images.zlib(), out)).toEqual(refused('does not exist'));
   writeFileSync(out, 'short');
   expect(decant('convert', '-n', images.zlib(), out)).toEqual(refused('holds 5 bytes, but the output has'));
   expect(readFileSync(out, 'utf8')).toBe('short');
@@ -108,7 +108,7 @@ test('addresses of files are read, and others say what to write instead', FULL, 
     [['convert', image, 'gs://bucket/disk.raw'], '--upload gcs'],
     [['info', 'nbd:localhost:10809'], 'nbdcopy'],
     [['info', 'ssh://host/disk.qcow2'], 'ssh HOST cat FILE'],
-    [['info', 'ftp://user:secret@host/disk.qcow2'], "'ftp://host/disk.qcow2' is not a path"],
+    [['info', 'ftp://user:secret@host/disk.qcow2'], "'ftp://host/disk.qcow2' is neither a path nor a supported URL"],
   ] as const) {
     expect(decant(...args)).toMatchObject({ status: 2, stderr: expect.stringContaining(sentence) });
   }
