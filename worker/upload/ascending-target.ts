@@ -4,6 +4,7 @@ import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 import type { Md5 } from './md5.js';
 import { PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
+import type { CompletionTracker } from './uncertain-completion.js';
 import type { UploadRequests } from './upload-requests.js';
 
 /** An upload protocol. */
@@ -30,6 +31,8 @@ export interface UploadProtocol {
    * request is pending. Fails with `left-behind` or `object-completed`.
    */
   abort(keep: boolean): Promise<unknown>;
+  /** Tracks the request that completes the object, if the object may replace another one. */
+  readonly completing?: CompletionTracker;
 }
 
 /** The stored `parts`, from the first one on. `written` counts their bytes without holes. */
@@ -87,7 +90,9 @@ export class UploadTarget implements Target {
   }
 
   async abort(_reason: Error, keep = false): Promise<boolean> {
-    this.protocol.requests.stop();
+    const { requests, completing } = this.protocol;
+    if (completing?.pending) await requests.lastResponse(completing.pending);
+    requests.stop();
     // Ignored: `open` reports it.
     await this.#begun?.catch(() => {});
     return (await this.protocol.abort(keep)) === true;

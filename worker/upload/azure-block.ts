@@ -26,7 +26,7 @@ export class BlockBlob implements UploadProtocol {
   readonly #idPrefix = crypto.randomUUID();
   readonly #blocks: string[] = [];
   readonly #startedAt = performance.now();
-  readonly #completion = new CompletionTracker();
+  readonly completing = new CompletionTracker();
   /** The size of the output so far, in bytes. */
   #size = 0;
   sizeOf: PartSize | undefined;
@@ -69,14 +69,15 @@ export class BlockBlob implements UploadProtocol {
     const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
     return this.requests.retrying(async () => {
       const list = this.blob.call('PUT', { comp: 'blocklist' }, own, body);
-      const { headers } = await this.#completion.track(() => this.requests.once(list, [201]));
+      const { headers } = await this.completing.track(() => this.requests.once(list, [201]));
       return this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
     });
   }
 
   /** Azure deletes uncommitted blocks after a week. */
   async abort(): Promise<void> {
-    if (!this.#completion.mayBeDone) return;
-    await requireAbsent(this.requests, this.blob.call('HEAD', {}, {}), { size: this.#size, since: this.#startedAt });
+    if (!this.completing.mayBeDone) return;
+    const own = { size: this.#size, since: this.#startedAt, completing: this.completing };
+    await requireAbsent(this.requests, this.blob.call('HEAD', {}, {}), own);
   }
 }

@@ -32,7 +32,7 @@ export class Gcs implements UploadProtocol {
   #size = 0;
   #withoutRange = 0;
   readonly #since = performance.now();
-  readonly #completing = new CompletionTracker();
+  readonly completing = new CompletionTracker();
   /** Why the object could not be confirmed. */
   #unconfirmed: string | undefined;
 
@@ -68,11 +68,12 @@ export class Gcs implements UploadProtocol {
   async abort(): Promise<void> {
     if (!this.session) return;
     // Before DELETE, after which the session is unknown.
-    const isDone = this.#completing.mayBeDone ? await this.#isDone() : false;
+    const isDone = this.completing.mayBeDone ? await this.#isDone() : false;
     if (isDone) throw this.requests.completedBefore();
     const { status } = await this.requests.remove(() => this.#call('DELETE', {}));
-    const isSure = status === CANCELLED || (isDone === false && status < 300);
-    if (this.#completing.mayBeDone && !isSure) await this.#requireAbsent();
+    const isSure =
+      status === CANCELLED || (isDone === false && status < 300 && this.completing.lateCompletion === undefined);
+    if (this.completing.mayBeDone && !isSure) await this.#requireAbsent();
   }
 
   /** Asks the session, after `stop`, whether it has completed the object; `undefined` if it does not say. */
@@ -90,7 +91,8 @@ export class Gcs implements UploadProtocol {
   async #requireAbsent(): Promise<void> {
     const head = this.#head();
     if (!head) throw this.requests.completedBefore('the session is over');
-    await requireAbsent(this.requests, head, { size: this.#size, since: this.#since });
+    const { completing } = this;
+    await requireAbsent(this.requests, head, { size: this.#size, since: this.#since, completing });
   }
 
   /** The HEAD request for the object, if its URL is known. */
@@ -114,7 +116,7 @@ export class Gcs implements UploadProtocol {
     const end = offset + sizeOf(body);
     const range = end === offset ? `*/${total}` : `${offset}-${end - 1}/${total}`;
     const put = () => this.#put(range, body);
-    const answer = await (total === '*' ? put() : this.#completing.track(put));
+    const answer = await (total === '*' ? put() : this.completing.track(put));
     return this.#endOf(answer, total, end);
   }
 

@@ -30,4 +30,13 @@ export function completedAt(place: string | undefined, doubt?: string): DecantEr
   });
 }
 
+/** The object may still appear at `place`, because of `reason`. */
+export function mayAppearAt(place: string | undefined, reason: string): DecantError {
+  const sentence = `the object may still appear ${shownPlace(place)}: the server had received everything, but ${reason}`;
+  return new DecantError('target', sentence, {
+    code: 'object-completed',
+    fields: place === undefined ? {} : { leftAt: place },
+  });
+}
+
 const shownPlace = (place: string | undefined): string => (place === undefined ? 'on the server' : `at '${place}'`);

@@ -5,7 +5,7 @@ import { milliseconds } from '../http/time-outs.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
 import { confirm, Unfinished, unconfirmed } from './confirmation.js';
-import { isRefusal, requireAbsent } from './uncertain-completion.js';
+import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
 import type { UploadOptions } from './upload-types.js';
 
@@ -33,6 +33,10 @@ export class Put implements Target {
   /** Whether the server may have a complete object. */
   #mayBeDone = false;
   #isRefused = false;
+  /** Whether the whole body was sent. */
+  #isSent = false;
+  /** Why the object may still appear, once the whole body was sent. */
+  #lateCompletion: string | undefined;
 
   constructor(
     private readonly requests: UploadRequests,
@@ -60,9 +64,11 @@ export class Put implements Target {
     });
     this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {
       this.#isRefused = isRefusal(thrown);
+      this.#lateCompletion = lateCompletion(thrown);
       throw this.requests.failure(thrown);
     });
-    this.#failure = this.#answer.then(() => {
+    this.#failure = this.#answer.then(({ status }) => {
+      if (status === ACCEPTED) this.#lateCompletion = `it answered ${ACCEPTED}`;
       this.#isAnswered = true;
       return new Promise<never>(() => {});
     });
@@ -90,17 +96,22 @@ export class Put implements Target {
     // With Content-Length, the server may answer before the stream is closed.
     if (this.#size === undefined) this.#requireUnanswered();
     await this.#within(this.#timeout, this.#writer.close());
+    this.#isSent = true;
     await this.#within(this.#patience, this.#answer);
     return endOf(await this.#confirm((await this.#answer).status));
   }
 
   async abort(reason: Error): Promise<void> {
+    if (this.#isSent) await this.requests.lastResponse(this.#answer);
     this.requests.stop();
     // Without a request, nothing reads the body, and a pending write would never end.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
+    // Ignored: it decides whether the object may appear.
+    if (this.#isSent) await this.#answer.catch(() => {});
     if (!this.#mayBeDone || this.#isRefused) return;
-    await requireAbsent(this.requests, this.#head, { size: this.#sent, since: this.#since });
+    const completing = { lateCompletion: this.#isSent ? this.#lateCompletion : undefined };
+    await requireAbsent(this.requests, this.#head, { size: this.#sent, since: this.#since, completing });
   }
 
   async #send(bytes: Uint8Array | undefined): Promise<void> {

@@ -8,7 +8,7 @@ import { confirm, hasSize, objectDiffers, Unfinished } from './confirmation.js';
 import { md5 } from './md5.js';
 import type { StoredPart } from './s3-journal.js';
 import { escapeXml, resultIn } from './s3-xml.js';
-import { CompletionTracker } from './uncertain-completion.js';
+import type { CompletionTracker } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** The upload is gone, and the server does not show the object. */
@@ -48,7 +48,6 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
 }
 
 export class Completion {
-  readonly completing = new CompletionTracker();
   /**
    * Whether the upload cannot be resumed: the server refused the parts, completed an object, or forgot the upload.
    */
@@ -60,6 +59,7 @@ export class Completion {
     private readonly complete: (list: string) => MakeCall,
     private readonly head: MakeCall,
     private readonly uploaded: Uploaded,
+    private readonly completing: CompletionTracker,
   ) {}
 
   /** Completes the upload. Resolves to `undefined`, or to the reason why the object was not confirmed. */

@@ -18,7 +18,7 @@ import { growingSize, partSize, requireRoom } from './s3-parts.js';
 import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
 import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
-import { requireAbsent } from './uncertain-completion.js';
+import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
 import type { UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The maximum number of parts in flight, and of their bytes. */
@@ -50,6 +50,9 @@ export class S3 implements UploadProtocol {
   readonly #parts: StoredPart[] = [];
   readonly digest = new Md5();
   #completion: Completion | undefined;
+  readonly completing = new CompletionTracker();
+  /** Whether this conversion completed the object. */
+  #hasCompleted = false;
   /** Whether an earlier conversion completed the object: then nothing is sent. */
   #isComplete = false;
   /** The size of the output so far, in bytes. */
@@ -110,29 +113,39 @@ export class S3 implements UploadProtocol {
       await this.#flight.finish();
       await this.#journalEtag();
       unconfirmed = await this.#complete();
+      this.#hasCompleted = true;
     }
     await this.#forget();
     return unconfirmed;
   }
 
   async abort(keep: boolean): Promise<boolean> {
-    const isBegun = this.#upload !== undefined;
+    if (this.#hasCompleted) throw this.requests.completedBefore();
+    // A late response to the completion clears it.
+    const removal = this.#upload && this.#removal();
+    const isBegun = removal !== undefined;
     const isKept =
       keep && isBegun && this.#isJournaled && this.#completion?.isOver !== true && this.journal?.hasAny === true;
     await this.journal?.end();
     // Before the request: afterwards, another upload may already use the journal. An upload that was not resumed yet stays in it.
     if (isBegun && this.#isJournaled && !isKept) await this.journal?.clear();
     if (!isBegun || isKept) return isKept;
-    await this.requests.remove(() => this.#call(this.#removal()));
-    if (this.#completion?.completing.mayBeDone) await this.#requireAbsent();
+    await this.requests.remove(() => this.#call(removal));
+    if (this.completing.mayBeDone) await this.#requireAbsent();
     return false;
   }
 
   /** Fails with `object-completed` if the upload was completed: then it is unknown to the server, as after an abort. */
   async #requireAbsent(): Promise<void> {
+    const { completing } = this;
     const etag = await etagOf(this.#parts);
     const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
-    await requireAbsent(this.requests, () => this.#call(HEAD), { size: this.#size, since: this.#since, isOurs });
+    await requireAbsent(this.requests, () => this.#call(HEAD), {
+      size: this.#size,
+      since: this.#since,
+      isOurs,
+      completing,
+    });
   }
 
   async #complete(): Promise<string | undefined> {
@@ -144,7 +157,7 @@ export class S3 implements UploadProtocol {
     };
     const complete = (body: string) => () => call(body);
     const uploaded = { parts: this.#parts, size: this.#size, createdAt: this.#createdAt };
-    this.#completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded);
+    this.#completion = new Completion(requests, complete, () => this.#call(HEAD), uploaded, this.completing);
     return this.#completion.run();
   }
 

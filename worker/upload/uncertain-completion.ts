@@ -1,6 +1,6 @@
 // Uploads that end after the request to complete the object was sent: the server may have completed it.
 
-import { RequestRefused } from '../http/http-failures.js';
+import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { hasSize, isHtml, isOlder } from './confirmation.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
@@ -8,19 +8,44 @@ import type { MakeCall, UploadRequests } from './upload-requests.js';
 export const isRefusal = (thrown: unknown): boolean =>
   thrown instanceof RequestRefused && (thrown.status >= 400 || thrown.serverCode !== undefined);
 
+/** Request Timeout */
+const REQUEST_TIMEOUT = 408;
+
+/** Why the server may still complete the object after a request that failed with `thrown`; `undefined` if it will not. */
+export function lateCompletion(thrown: unknown): string | undefined {
+  // Without a host, nothing was sent. With a code, the server itself has answered.
+  if (!(thrown instanceof TransientFailure) || thrown.host === undefined || thrown.serverCode !== undefined)
+    return undefined;
+  const { status } = thrown;
+  if (status === undefined) return 'it had not answered';
+  const mayBeProxy = status >= 500 || status === REQUEST_TIMEOUT;
+  return mayBeProxy ? `the only response was ${status}, perhaps from a proxy` : undefined;
+}
+
 export class CompletionTracker {
   /** Whether a request to complete the object was sent and not refused. */
   mayBeDone = false;
+  /** Why the object may still appear, if the request had no final response. */
+  lateCompletion: string | undefined;
+  /** The request in flight. */
+  pending: Promise<unknown> | undefined;
 
   /** Runs `ask`, which completes the object. */
   async track<T>(ask: () => Promise<T>): Promise<T> {
     const before = this.mayBeDone;
     this.mayBeDone = true;
     try {
-      return await ask();
+      const asking = ask();
+      this.pending = asking;
+      const answer = await asking;
+      this.lateCompletion = undefined;
+      return answer;
     } catch (thrown) {
       if (isRefusal(thrown)) this.mayBeDone = before;
+      this.lateCompletion = lateCompletion(thrown) ?? this.lateCompletion;
       throw thrown;
+    } finally {
+      this.pending = undefined;
     }
   }
 }
@@ -33,24 +58,30 @@ interface OwnObject {
   since: number;
   /** Whether the headers are those of the upload's object. */
   isOurs?: (headers: Headers) => boolean;
+  /** Knows whether the object may still appear. */
+  completing: Pick<CompletionTracker, 'lateCompletion'>;
 }
 
 /**
- * Checks by HEAD, after `stop`, that the object does not exist. Fails with `object-completed` if it does, or if that is unknown.
- * An object older than the upload does not count.
+ * Checks by HEAD, after `stop`, that the object does not exist. Fails with `object-completed` if it does, if that is unknown, or
+ * if the object may still appear. An object older than the upload does not count.
  */
 export async function requireAbsent(
   requests: UploadRequests,
   head: MakeCall,
-  { size, since, isOurs = () => false }: OwnObject,
+  { size, since, completing, isOurs = () => false }: OwnObject,
 ): Promise<void> {
   const look = await requests.lookAfterStop(head);
-  if (look === 'missing') return;
+  if (look === 'missing') return requireSettled(requests, completing.lateCompletion);
   if ('refusal' in look) throw requests.completedBefore(look.refusal);
   const { headers } = look;
   if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');
   const isBefore = isOlder(headers, since);
-  if (isBefore) return;
+  if (isBefore) return requireSettled(requests, completing.lateCompletion);
   const isIt = isOurs(headers) || (isBefore === false && hasSize(headers, size) === true);
   throw requests.completedBefore(isIt ? undefined : 'an object exists, but it may be from another upload');
+}
+
+function requireSettled(requests: UploadRequests, lateCompletion: string | undefined): void {
+  if (lateCompletion !== undefined) throw requests.mayAppear(lateCompletion);
 }

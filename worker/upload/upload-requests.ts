@@ -18,7 +18,7 @@ import { Retries } from '../http/retries.js';
 import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
-import { completedAt, leftBehind } from './left-behind.js';
+import { completedAt, leftBehind, mayAppearAt } from './left-behind.js';
 import { OTHER_SENDER } from './missing-header.js';
 import { type Body, sizeOf } from './request-body.js';
 import { isTransient, serverError } from './server-errors.js';
@@ -41,6 +41,8 @@ const MAX_SLOWNESS = 16;
 const CLEAN_UP_TIME = 10_000;
 /** For removing an upload from a server that was silent for `CLEAN_UP_TIME`; in milliseconds. */
 const SHORT_CLEAN_UP_TIME = 3_000;
+/** Of that, for the response to a request that completes the object; in milliseconds. */
+const LAST_RESPONSE_TIME = 3_000;
 /** For a HEAD of the object, in milliseconds. */
 const LOOK_TIME = 60_000;
 /** Shorter in a page, which cannot distinguish a broken network from CORS rules without HEAD; in milliseconds. */
@@ -302,6 +304,17 @@ export class UploadRequests {
     }
   }
 
+  /** Waits for `pending`, which completes the object, before `stop`: at most three of the ten seconds of `sendAfterStop`. */
+  async lastResponse(pending: Promise<unknown>): Promise<void> {
+    this.#cleanUpUntil ??= performance.now() + CLEAN_UP_TIME;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, LAST_RESPONSE_TIME);
+    });
+    await Promise.race([pending.catch(() => {}), late]);
+    clearTimeout(timer);
+  }
+
   /** Aborts all requests except the one that begins the upload. */
   stop(): void {
     this.#ending.abort();
@@ -348,6 +361,11 @@ export class UploadRequests {
   /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
   completedBefore(doubt?: string): DecantError {
     return completedAt(this.address?.shown, doubt);
+  }
+
+  /** Makes the error of an object that the server may still complete, because of `reason`. */
+  mayAppear(reason: string): DecantError {
+    return mayAppearAt(this.address?.shown, reason);
   }
 
   /**

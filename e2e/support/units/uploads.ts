@@ -46,6 +46,7 @@ export const cloudOf = (options: CloudOptions = {}): Cloud =>
 /** `protocol` with small parts. */
 const withParts = (protocol: UploadProtocol): UploadProtocol => ({
   requests: protocol.requests,
+  ...(protocol.completing ? { completing: protocol.completing } : {}),
   ...(protocol.digest ? { digest: protocol.digest } : {}),
   begin: (plan) => protocol.begin(plan).then(() => PART),
   part: (part) => protocol.part(part),
