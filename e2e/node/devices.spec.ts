@@ -63,7 +63,8 @@ function withContent(folder: string, content: Buffer, use: (device: string, file
   });
 }
 
-const UNNOTICED = /^decant: note: '.*' is a block device, which has no modification time, so a change may go unnoticed\n$/;
+const UNNOTICED =
+  /^decant: note: '.*' is a block device, which has no modification time, so a change may go unnoticed\n$/;
 
 for (const [format, tag] of [
   ['qcow2', []],
