@@ -194,3 +194,14 @@ test('reads are announced if the source has expect, whose failures are ignored',
   announceReads({ size: 1, read }, [{ offset: 0, length: 1 }]);
   expect(told).toEqual([[{ offset: 0, length: 1 }]]);
 });
+
+test('an expect that rejects is ignored', async () => {
+  const rejections: unknown[] = [];
+  const note = (reason: unknown) => rejections.push(reason);
+  process.on('unhandledRejection', note);
+  const rejecting = (() => Promise.reject(new Error('this affects speed only'))) as () => void;
+  announceReads({ size: 1, read, expect: rejecting }, [{ offset: 0, length: 1 }]);
+  await new Promise(setImmediate);
+  process.off('unhandledRejection', note);
+  expect(rejections).toEqual([]);
+});

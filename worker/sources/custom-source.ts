@@ -2,7 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
-import { ListenerError } from '../errors/listener-error.js';
+import { callListener, ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
@@ -102,11 +102,11 @@ export async function readCustomSource(
 
 /** Announces reads to `source`. Its failures are ignored: the reads themselves report them. */
 export function announceReads(source: Source, ranges: { offset: number; length: number }[]): void {
-  try {
-    source.expect?.(ranges);
-  } catch {
-    // Announcements affect only the speed.
-  }
+  // Announcements affect only the speed.
+  callListener(
+    () => source.expect?.(ranges),
+    () => {},
+  );
 }
 
 /** Accepts arrays of another window or realm. */
