@@ -35,13 +35,13 @@ function bytesOf({ kind, offset, length }: DiskPiece): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Tests the contract of `Target`. `make` returns a new target at each call. `readBack` resolves to the bytes that were written
- * to a target, or to `undefined` if it has no complete output. Writes 6 MiB a few times. Resolves to a list of sentences, one
+ * Tests the contract of `Target`. `make` returns a new target at each call. `readBack` returns the bytes that were written to a
+ * target, or `undefined` if it has no complete output. Writes 6 MiB a few times. Resolves to a list of sentences, one
  * for each fault; to an empty list if there is none.
  */
 export async function checkTarget<T extends Target>(
   make: () => T | Promise<T>,
-  readBack: (target: T) => Promise<Uint8Array | undefined>,
+  readBack: (target: T) => Promise<Uint8Array | undefined> | Uint8Array | undefined,
 ): Promise<string[]> {
   const findings = new Findings();
   const contract = new TargetContract(make, readBack, findings);
@@ -66,7 +66,7 @@ export async function checkTarget<T extends Target>(
 class TargetContract<T extends Target> {
   constructor(
     private readonly make: () => T | Promise<T>,
-    private readonly readBack: (target: T) => Promise<Uint8Array | undefined>,
+    private readonly readBack: (target: T) => Promise<Uint8Array | undefined> | Uint8Array | undefined,
     private readonly findings: Findings,
   ) {}
 
