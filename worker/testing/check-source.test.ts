@@ -2,7 +2,7 @@
 
 import { openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { afterEach, describe, expect, vi } from 'vitest';
 import { test } from '../../e2e/support/units/folder.js';
 import type { Source } from '../public/types.js';
 import { checkSource } from './check-source.js';
@@ -124,4 +124,28 @@ describe('breaks the contract', () => {
     );
     expect((await checkSource(source)).join('\n')).toContain('repeated after its array was transferred, has failed');
   });
+});
+
+describe('never settles', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  for (const [what, settled, sentence] of [
+    ['a first read', 0, 'read(0, 1) has not settled within 10 seconds'],
+    ['a later read', 8, 'read(0, 512), repeated after its array was transferred, has not settled within 10 seconds'],
+  ] as const) {
+    test(what, async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      let reads = 0;
+      const source = sourceOf({
+        read: (offset: number, length: number) => {
+          reads += 1;
+          return reads <= settled ? read(offset, length) : new Promise<never>(() => {});
+        },
+      });
+      const checked = checkSource(source);
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await checked).toEqual([sentence]);
+    });
+  }
 });

@@ -201,7 +201,7 @@ describe('takes too long', () => {
     [
       'an abort',
       class extends Memory {
-        override abort = never;
+        override abort = () => (this.disk ? never() : Promise.resolve());
       },
       'abort after open has not settled within 0.2 seconds',
     ],
@@ -209,7 +209,7 @@ describe('takes too long', () => {
       'an abort that says how long it takes',
       class extends Memory {
         readonly abortTimeout = 5;
-        override abort = never;
+        override abort = () => (this.disk ? never() : Promise.resolve());
       },
       'abort after open has not settled within 5 seconds',
     ],
@@ -224,7 +224,7 @@ describe('takes too long', () => {
     test(what, async () => {
       const checked = check(make);
       await vi.runAllTimersAsync();
-      expect((await checked).join('\n')).toContain(sentence);
+      expect(await checked).toEqual([sentence]);
     });
   }
 });

@@ -36,8 +36,9 @@ function bytesOf({ kind, offset, length }: DiskPiece): Uint8Array<ArrayBuffer> {
 
 /**
  * Tests the contract of `Target`. `make` returns a new target at each call. `readBack` returns the bytes that were written to a
- * target, or `undefined` if it has no complete output. Writes 6 MiB a few times. Resolves to a list of sentences, one
- * for each fault; to an empty list if there is none.
+ * target, or `undefined` if it has no complete output. Writes 6 MiB a few times. A call that does not settle within 10 seconds,
+ * or an `abort` within `abortTimeout`, ends the test. Resolves to a list of sentences, one for each fault; to an empty list if
+ * there is none.
  */
 export async function checkTarget<T extends Target>(
   make: () => T | Promise<T>,
@@ -45,22 +46,23 @@ export async function checkTarget<T extends Target>(
 ): Promise<string[]> {
   const findings = new Findings();
   const contract = new TargetContract(make, readBack, findings);
-  if (!(await contract.checkProperties())) return findings.sentences;
-  await contract.checkDisk('a disk', pieces);
-  await contract.checkDisk('an empty disk', []);
-  await contract.checkAbort('before open', async () => {});
-  await contract.checkAbort('after open', (target) => contract.open(target, SIZE));
-  await contract.checkAbort('after a write', async (target) => {
-    await contract.open(target, SIZE);
-    await contract.put(target, pieces[0]!);
+  return findings.of(async () => {
+    if (!(await contract.checkProperties())) return;
+    await contract.checkDisk('a disk', pieces);
+    await contract.checkDisk('an empty disk', []);
+    await contract.checkAbort('before open', async () => {});
+    await contract.checkAbort('after open', (target) => contract.open(target, SIZE));
+    await contract.checkAbort('after a write', async (target) => {
+      await contract.open(target, SIZE);
+      await contract.put(target, pieces[0]!);
+    });
+    await contract.checkAbort('while it writes', async (target) => {
+      await contract.open(target, SIZE);
+      const writing = (async () => target.write(0, bytesOf(pieces[0]!)))();
+      // An aborted write may fail: only the remaining output counts.
+      writing.catch(() => {});
+    });
   });
-  await contract.checkAbort('while it writes', async (target) => {
-    await contract.open(target, SIZE);
-    const writing = (async () => target.write(0, bytesOf(pieces[0]!)))();
-    // An aborted write may fail: only the remaining output counts.
-    writing.catch(() => {});
-  });
-  return findings.sentences;
 }
 
 class TargetContract<T extends Target> {

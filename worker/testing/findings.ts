@@ -5,6 +5,9 @@ import { reasonOf } from '../errors/errors.js';
 /** How long a call may take, in milliseconds, before it counts as one that never settles. */
 const PATIENCE = 10_000;
 
+/** Ends a test: each later call could take as long. */
+class Unsettled extends Error {}
+
 /** A list of faults without repetitions. */
 export class Findings {
   readonly sentences: string[] = [];
@@ -13,7 +16,20 @@ export class Findings {
     if (!this.sentences.includes(sentence)) this.sentences.push(sentence);
   }
 
-  /** Resolves to the result of `call`. If it fails or does not settle, adds a sentence about `name` and resolves to `undefined`. */
+  /** Runs `test`, at most until a call does not settle. Resolves to the sentences. */
+  async of(test: () => Promise<void>): Promise<string[]> {
+    try {
+      await test();
+    } catch (thrown) {
+      if (!(thrown instanceof Unsettled)) throw thrown;
+    }
+    return this.sentences;
+  }
+
+  /**
+   * Resolves to the result of `call`. If it fails, adds a sentence about `name` and resolves to `undefined`. If it does not
+   * settle, adds a sentence and ends the test.
+   */
   async call<T>(name: string, call: () => Promise<T> | T, patience = PATIENCE): Promise<{ value: T } | undefined> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<'late'>((resolve) => {
@@ -23,7 +39,9 @@ export class Findings {
       const result = await Promise.race([(async () => ({ value: await call() }))(), late]);
       if (result !== 'late') return result;
       this.add(`${name} has not settled within ${patience / 1000} seconds`);
+      throw new Unsettled();
     } catch (thrown) {
+      if (thrown instanceof Unsettled) throw thrown;
       this.add(`${name} has failed: ${reasonOf(thrown)}`);
     } finally {
       clearTimeout(timer);
