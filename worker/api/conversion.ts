@@ -1,5 +1,6 @@
 // One conversion: a session runs it with workers, a target makes a file of it, a signal cancels it.
 
+import { anyOf } from '../calls/signals.js';
 import { isStream } from '../calls/values.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
@@ -7,7 +8,7 @@ import type { Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
-import type { AnyInfo, Kept, Notice, OutputFormat, Progress, Result } from '../public/types.js';
+import type { AnyInfo, Kept, Network, Notice, OutputFormat, Progress, Result } from '../public/types.js';
 import { isTarget } from '../targets/custom-target.js';
 import type { OutputTarget, ResumePoint } from '../targets/output-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
@@ -38,13 +39,24 @@ export async function convertImage(
   options: ConvertOptions,
 ): Promise<Result> {
   const target = conversion.platform.target(output, conversion.setup.sources.all, options);
+  const unreadable = new AbortController();
+  // Called by timers, too, whose errors nobody catches.
+  const networks = () => {
+    try {
+      return [...conversion.setup.sources.networks, ...(target.network ? [target.network] : [])];
+    } catch (thrown) {
+      unreadable.abort(thrown);
+      return [];
+    }
+  };
   try {
     const onProgress = (progress: Progress) => options.onProgress?.(progress);
-    return await withListener(options.signal, onProgress, (signal, onProgress) =>
-      convertTo(target, conversion, { ...options, signal, onProgress }),
+    const signal = options.signal ? anyOf([options.signal, unreadable.signal]) : unreadable.signal;
+    return await withListener(signal, onProgress, (signal, onProgress) =>
+      convertTo(target, conversion, networks, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
-    const reason = toDecantError(thrown);
+    const reason = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
     const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
     const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
@@ -84,6 +96,7 @@ const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
 async function convertTo(
   target: OutputTarget,
   { platform, setup, sessions, info, formats }: ConversionContext,
+  networks: () => Network[],
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
   const { signal } = options;
@@ -100,7 +113,6 @@ async function convertTo(
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
   }
-  const networks = () => [...sources.networks, ...(target.network ? [target.network] : [])];
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   // The workers start while the target is prepared.
   let pool = sessions.acquirePool();

@@ -4,7 +4,14 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
-import { announceReads, expects, isCustomSource, openCustomSource, readCustomSource } from './custom-source.js';
+import {
+  announceReads,
+  expects,
+  isCustomSource,
+  networkOf,
+  openCustomSource,
+  readCustomSource,
+} from './custom-source.js';
 
 const never = new AbortController().signal;
 const read: Source['read'] = async (_, length) => new Uint8Array(length);
@@ -54,6 +61,25 @@ test('the properties of an opened source', async () => {
   expect(bare.unnoticed).toBeUndefined();
   expect(bare).not.toHaveProperty('confirm');
   await bare.verify();
+});
+
+test.for(['size', 'name', 'unnoticed', 'state', 'network'] as const)('a %s that cannot be read', async (name) => {
+  const cause = new Error('no such thing');
+  let isBroken = true;
+  const source = Object.defineProperty({ size: 1, read } as Source, name, {
+    get() {
+      if (isBroken) throw cause;
+      return name === 'size' ? 1 : undefined;
+    },
+  });
+  const failure = { kind: 'source', message: 'Could not read the image: no such thing', cause };
+  if (name === 'network') expect(() => networkOf(source)).toThrow(expect.objectContaining(failure));
+  else expect(() => openCustomSource(source)).toThrow(expect.objectContaining(failure));
+  isBroken = false;
+  const opened = openCustomSource(source);
+  isBroken = true;
+  if (name === 'unnoticed') expect(() => opened.unnoticed).toThrow(expect.objectContaining(failure));
+  if (name === 'state') await expect(opened.verify()).rejects.toMatchObject(failure);
 });
 
 test('a changed or missing state is an error', async () => {

@@ -4,7 +4,7 @@ import { isObject } from '../calls/values.js';
 import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { callListener, ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
-import type { Source } from '../public/types.js';
+import type { Network, Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
 import { openSequential, SequentialFile } from './whole-file.js';
 
@@ -18,8 +18,7 @@ export const expects = (source: Source): boolean => typeof source.expect === 'fu
 /** Opens `source`. Throws `usage` for an invalid property. */
 export function openCustomSource(source: Source): OpenedSource {
   if (source instanceof SequentialFile) return openSequential(source);
-  const { size, name, unnoticed, state }: { size: unknown; name?: unknown; unnoticed?: unknown; state?: unknown } =
-    source;
+  const { size, name, unnoticed, state } = propertiesOf(source);
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw new DecantError(
       'usage',
@@ -43,15 +42,35 @@ export function openCustomSource(source: Source): OpenedSource {
     size: size as number,
     // It may change until the end of a conversion.
     get unnoticed() {
-      return source.unnoticed;
+      return orSourceError(() => source.unnoticed);
     },
     verify: async () => {
-      if (source.state !== state)
+      if (orSourceError(() => source.state) !== state)
         throw failed('the file was changed while it was read; open it again', { code: 'source-changed' });
     },
     ...(typeof source.verify === 'function' ? { confirm: (signal) => confirm(source, signal) } : {}),
     close: async () => {},
   };
+}
+
+const propertiesOf = (
+  source: Source,
+): { size: unknown; name: unknown; unnoticed: unknown; state: string | undefined } =>
+  orSourceError(() => {
+    const { size, name, unnoticed, state } = source;
+    return { size, name, unnoticed, state };
+  });
+
+/** The traffic of `source` so far, if it is on a network. Throws `source` if that cannot be read. */
+export const networkOf = (source: Source): Network | undefined => orSourceError(() => source.network);
+
+/** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
+function orSourceError<T>(get: () => T): T {
+  try {
+    return get();
+  } catch (thrown) {
+    throw failedBy(thrown);
+  }
 }
 
 async function confirm(source: Source, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/given.js';
 import type { Network } from '../public/types.js';
-import { expects, isCustomSource } from './custom-source.js';
+import { expects, isCustomSource, networkOf } from './custom-source.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
@@ -64,11 +64,11 @@ export class Sources {
 
   /** The traffic so far of each source on a network. */
   get networks(): Network[] {
-    const networkOf = ({ spec }: OpenedSource) => {
-      if ('custom' in spec) return spec.custom.network;
+    const ofSpec = ({ spec }: OpenedSource) => {
+      if ('custom' in spec) return networkOf(spec.custom);
       return 'stream' in spec ? spec.stream.remote?.network : undefined;
     };
-    return this.all.flatMap((source) => networkOf(source) ?? []);
+    return this.all.flatMap((source) => ofSpec(source) ?? []);
   }
 
   /** Lends the sources to a coordinator, for opening them with `settings`. The caller must end the loan. */

@@ -198,6 +198,18 @@ describe('a target fails a conversion', () => {
     expect(write).toHaveBeenCalledTimes(1);
   });
 
+  test.each(['network', 'resumes'] as const)('by a %s that cannot be read, before it begins', (field) => {
+    const cause = new Error('no such thing');
+    const target = Object.defineProperty(noting(), field, {
+      get() {
+        throw cause;
+      },
+    });
+    const output = new CustomTarget(target);
+    const failure = { kind: 'target', message: 'Could not write the output: no such thing', cause };
+    expect(() => output[field]).toThrow(expect.objectContaining(failure));
+  });
+
   test.each(['concurrency', 'ordered', 'hole'])('by a %s that cannot be read', async (field) => {
     const target = noting();
     Object.defineProperty(target, field, {

@@ -45,6 +45,15 @@ export function abandonOutput(output: unknown, reason: DecantError): void {
   discarded?.catch(() => {});
 }
 
+/** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
+function orTargetError<T>(get: () => T): T {
+  try {
+    return get();
+  } catch (thrown) {
+    throw customTargetError(thrown);
+  }
+}
+
 export class CustomTarget implements OutputTarget {
   /** Read from the target in `prepare`, since its getters may throw. */
   #concurrency = 0;
@@ -61,7 +70,7 @@ export class CustomTarget implements OutputTarget {
   constructor(private readonly target: Target) {}
 
   get resumes(): boolean {
-    return this.target.resumes === true;
+    return orTargetError(() => this.target.resumes === true);
   }
 
   get isConfirmed(): boolean {
@@ -73,7 +82,7 @@ export class CustomTarget implements OutputTarget {
   }
 
   get network(): Network | undefined {
-    return this.target.network;
+    return orTargetError(() => this.target.network);
   }
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
