@@ -36,6 +36,27 @@ test('dispose closes open images', async () => {
   await expect(image.read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
 });
 
+test('an image is opened after a disposal that runs', async () => {
+  const order: string[] = [];
+  const image = bare();
+  const close = vi.spyOn(image, 'close').mockImplementation(async () => {
+    await new Promise(setImmediate);
+    order.push('closed');
+  });
+  const openSource = async () => {
+    order.push('opened');
+    throw new Error('no');
+  };
+  const platform = { cores: 1, openSource } as unknown as Platform;
+  const disposals = [disposeOfAll(), disposeOfAll()];
+  await expect(openImageOn(platform, new Uint8Array(1))).rejects.toThrow('no');
+  expect(order).toEqual(['closed', 'closed', 'opened']);
+  await Promise.all(disposals);
+  await expect(openImageOn(platform, new Uint8Array(1))).rejects.toThrow('no');
+  close.mockRestore();
+  await image.close();
+});
+
 test('headers are refused without a URL', async () => {
   const opening = openImageOn({ cores: 1 } as Platform, new Uint8Array(1), { headers: { Authorization: 'secret' } });
   await expect(opening).rejects.toMatchObject({ kind: 'usage', message: expect.stringMatching(/httpSource/) });

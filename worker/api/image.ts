@@ -42,8 +42,19 @@ const LOOKING = 'Looking for saved progress';
 /** All images that are not closed. */
 const openImages = new Set<OpenImage>();
 
+/** The end of the last disposal: an image that is opened before then would lose its workers. */
+let disposal: Promise<void> | undefined;
+
 /** Closes all images and ends all workers. Resolves when they have ended. */
-export async function disposeOfAll(): Promise<void> {
+export function disposeOfAll(): Promise<void> {
+  const disposing = Promise.all([disposal, endAll()]).then(() => {
+    if (disposal === disposing) disposal = undefined;
+  });
+  disposal = disposing;
+  return disposing;
+}
+
+async function endAll(): Promise<void> {
   // A close fails if its worker has died; nothing is left to close then.
   await Promise.allSettled([...openImages].map((image) => image.close()));
   await endAllWorkers();
@@ -58,6 +69,7 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     const settings = settle(options, platform);
     const { signal, format, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
+    if (disposal) await orCancelled(signal, disposal);
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
     const name = options.name ?? sources.image.name;
