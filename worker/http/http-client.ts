@@ -1,6 +1,7 @@
 // Requests for one file: headers, redirects, time-outs, allowed addresses.
 
-import { type Fields, orCancelled, reasonOf } from '../errors/errors.js';
+import { isObject } from '../calls/values.js';
+import { DecantError, type Fields, orCancelled, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { failureOf, HttpFailure, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
@@ -220,13 +221,17 @@ export class HttpClient {
   }
 
   async #fetchOnce(url: URL, init: FetchInit): Promise<Response> {
+    let response: unknown;
     try {
       const ask = await this.#fetchFunction();
       // A custom `fetch` may ignore the signal.
-      return await orCancelled(init.signal, ask(url, init));
+      response = await orCancelled(init.signal, ask(url, init));
     } catch (cause) {
       throw namedFailureIn(cause) ?? new FetchRejected(cause);
     }
+    // `instanceof` would refuse a response of another realm or library.
+    if (isObject(response) && 'status' in response && 'headers' in response) return response as unknown as Response;
+    throw new DecantError('usage', "The custom 'fetch' must resolve to a Response");
   }
 
   async #fetchFunction(): Promise<Fetch> {

@@ -505,6 +505,11 @@ test('an onWaiting that throws fails the opening, and a read', async () => {
   expect(await told(source.verify!({ signal }))).toMatch('usage: Could not report a wait: no');
 });
 
+test.for([null, undefined, 7, 'text', {}])('a fetch that resolves to %o', async (response) => {
+  const fetch = (async () => response) as unknown as typeof globalThis.fetch;
+  expect(await told(openHttp(NODE, ADDRESS, { fetch }))).toBe("usage: The custom 'fetch' must resolve to a Response");
+});
+
 test('opening waits for the limit of requests to the server', async () => {
   vi.useRealTimers();
   const held: (() => void)[] = [];
