@@ -168,7 +168,7 @@ for (const [name, measured, image, advice, tag] of [
     'a slow end',
     { finish: 1.3e7, download: 1e9, storage: 1e9, picked: 1e9 },
     () => sparse(1 << 30).image,
-    /Best for this image: about 1 min .*sooner/,
+    /Best for this image: about 1 min .*faster/,
     ['@full'],
   ],
 ] as const) {

@@ -126,9 +126,9 @@ test('the browser gets no typed array, and no step on the page handles more than
 });
 
 for (const [kind, sentence] of [
-  ['s3', /CORS rules have to expose ETag$/],
-  ['gcs', /CORS rules have to expose Location$/],
-  ['tus', /CORS rules have to expose Location$/],
+  ['s3', /CORS rules must expose ETag$/],
+  ['gcs', /CORS rules must expose Location$/],
+  ['tus', /CORS rules must expose Location$/],
 ] as const) {
   test(`${kind}: what CORS hides is named`, async ({ page }) => {
     server = await takeUploads({ headers: CORS });

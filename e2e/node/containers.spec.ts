@@ -211,7 +211,7 @@ for (const [script, status, sentence, details] of [
   ['gzip -1c disk | decant map -', 1, 'cannot be mapped', FULL],
   ['gzip -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   ['decant convert - new < /dev/null', 1, 'empty', FULL],
-  ['cp disk same; decant convert -f raw - - < same >> same', 2, 'which is read', {}],
+  ['cp disk same; decant convert -f raw - - < same >> same', 2, 'an input of the command', {}],
   [
     'cat disk | decant convert -f raw --password-file - - new',
     2,

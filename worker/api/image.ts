@@ -81,7 +81,7 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     passwords?.wipe();
     await sources?.close();
     const error = toDecantError(thrown);
-    throw error.kind === 'cancelled' ? cancelled('ImageSetup the image') : error;
+    throw error.kind === 'cancelled' ? cancelled('Opening the image') : error;
   }
 }
 
