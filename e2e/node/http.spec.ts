@@ -131,14 +131,11 @@ for (const [fault, sentence] of Object.entries(OPENING)) {
   });
 }
 
-test('an encoding that nobody knows is left as it is stored', FULL, async ({ folder }) => {
+test('an encoding that nobody knows is refused', FULL, async () => {
   remote = await serveFile(file, { fault: () => 'encoded' });
-  const output = join(folder, 'out.raw');
-  await convert(remote.url, output);
-  expectSame(output, disk.raw);
-  // A `fetch` of the caller's may undo encodings.
-  const source = decant.httpSource(remote.url, { fetch });
-  expect(await failure(source)).toMatch(/sends the file encoded as x-other/);
+  for (const options of [{}, { fetch }]) {
+    expect(await failure(decant.open(remote.url, options))).toMatch(/sends the file encoded as x-other/);
+  }
 });
 
 test('a server that is not there', async () => {

@@ -248,7 +248,10 @@ test.describe('standard output', () => {
       'decant convert image.qcow2 - >> image.qcow2',
       'decant convert ./image.qcow2 - 1<> image.qcow2',
     ]) {
-      expect(shell(folder, script)).toMatchObject({ status: 2, stderr: expect.stringContaining('an input of the command') });
+      expect(shell(folder, script)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining('an input of the command'),
+      });
       expect(hashFile(image)).toBe(before);
     }
     const chain = images.chain();

@@ -129,7 +129,7 @@ test('what is no range of the disk is refused', () => {
   const noNumber = (name: string) => `'${name}' must be a whole number from 0 to 2^53-1`;
   expect(told).toEqual([
     ...['offset', 'length', 'length'].map(noNumber),
-    expect.stringContaining('unlike 10485760 to 10485761'),
+    expect.stringContaining('but the range is from 10485760 to 10485761'),
     noNumber('end'),
     'The image was closed',
   ]);
