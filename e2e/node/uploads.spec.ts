@@ -166,7 +166,9 @@ for (const [name, { target, format, prefix, faults }] of ROWS) {
     const work = failure(convert(RAW, target(), { ...inFormat(format), signal: ending.signal }));
     await expect.poll(() => server.asked.length, PATIENTLY).toBeGreaterThan(silent);
     ending.abort();
-    expect(await work).toBe('cancelled: The conversion was cancelled');
+    // Nobody knows what a PUT that was sent whole will become.
+    const doubt = name === 'put' ? "(; the object may still appear at '[^']*': .*)?" : '';
+    expect(await work).toMatch(new RegExp(`^cancelled: The conversion was cancelled${doubt}$`));
     await expect.poll(() => server.begun.size, PATIENTLY).toBe(0);
     await expect.poll(() => server.objects.size, PATIENTLY).toBe(0);
   });
