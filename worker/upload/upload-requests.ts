@@ -2,14 +2,7 @@
 
 import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
-import {
-  errorOptionsOf,
-  failureOf,
-  NoAnswer,
-  namedFailureIn,
-  RequestRefused,
-  TransientFailure,
-} from '../http/http-failures.js';
+import { errorOptionsOf, NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
 import { locationOf } from '../http/location-header.js';
@@ -19,9 +12,8 @@ import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt } from './left-behind.js';
-import { OTHER_SENDER } from './missing-header.js';
 import { type Body, sizeOf } from './request-body.js';
-import { isTransient, serverError } from './server-errors.js';
+import { EndlessResponse, failureIn200, isRedirect, textOf, unexpected, withHost } from './upload-responses.js';
 import type { UploadOptions } from './upload-types.js';
 
 /** In seconds. */
@@ -49,22 +41,10 @@ const LOOK_TIME = 60_000;
 const LOOK_TIME_IN_PAGE = 3_000;
 /** The minimum time-out between spaces during completion, in milliseconds: MinIO sends one every ten seconds. */
 const MIN_SPACE_INTERVAL = 30_000;
-/** The maximum length of a response, in characters. */
-const MAX_RESPONSE = 16 << 20;
 /** The upload is gone. 499 is Google's. */
 const REMOVED = [200, 202, 204, 404, 410, 499];
 const MISSING = [404, 410];
 const FOUND = [200, 204];
-
-const HINTS: Record<number, string> = {
-  401: '; it requires a user or a token',
-  403: '; it does not allow this, or the address has expired',
-  404: '; the address does not exist, or the upload has expired',
-  410: '; the upload has expired',
-  412: '; the object already exists',
-  413: '; the file is too large for it',
-  507: '; its storage is full',
-};
 
 export interface UploadCall {
   method: string;
@@ -449,22 +429,6 @@ function lengthOf(body: UploadCall['body']): number {
 
 /** No response within the time-out. */
 class NoAnswerInTime extends NoAnswer {}
-class EndlessResponse extends Error {}
-
-/** Reads the body as text; calls `came` before each read. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
-async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  for (;;) {
-    came();
-    const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
-    if (!value) return text + decoder.decode();
-    text += decoder.decode(value, { stream: true });
-    if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
-  }
-}
-
 function noAnswerMessage({ url, body }: UploadCall, cause: unknown): string {
   // Node puts the reason in the cause.
   const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
@@ -475,42 +439,4 @@ function noAnswerMessage({ url, body }: UploadCall, cause: unknown): string {
     return `no answer came from ${origin}${isPerhaps} (${reason})`;
   }
   return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
-}
-
-/** Whether the response is a redirect, or the browser followed one. */
-const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
-
-/** Makes the error of an unaccepted response, with the server's error message. */
-function unexpected(response: Response, text: string): Error {
-  const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
-  if (isElsewhere) return new Error('the server redirects; use the address that it redirects to');
-  if (response.ok) {
-    const { status, statusText } = response;
-    const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
-    return new RequestRefused(`${reason}; ${OTHER_SENDER}`, status);
-  }
-  const error = failureOf(response, HINTS);
-  const { code, words } = serverError(text);
-  if (words === '') return error;
-  const message = `${error.message} (${words})`;
-  const details = { status: response.status, serverCode: code };
-  if (error instanceof TransientFailure) return new TransientFailure(message, error.retryAfter, details);
-  return isTransient(code)
-    ? new TransientFailure(message, undefined, details)
-    : new RequestRefused(message, error.status, code);
-}
-
-/** Makes the error in the body of a response of status 200. Without a code, the server may have done what was asked. */
-function failureIn200(text: string): Error | undefined {
-  const { code, words } = serverError(text);
-  if (code === undefined || !/^\s*(<\?xml[^>]*>\s*)?<Error[\s>]/.test(text)) return undefined;
-  const message = `the server answered 200 with an error (${words})`;
-  return isTransient(code)
-    ? new TransientFailure(message, undefined, { status: 200, serverCode: code })
-    : new RequestRefused(message, 200, code);
-}
-
-function withHost(host: string, failure: Error): Error {
-  if (failure instanceof TransientFailure || failure instanceof RequestRefused) failure.host = host;
-  return failure;
 }

@@ -1,0 +1,74 @@
+// Responses to the requests of an upload: their text, and the errors in them.
+
+import { orCancelled } from '../errors/errors.js';
+import { failureOf, RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { OTHER_SENDER } from './missing-header.js';
+import { isTransient, serverError } from './server-errors.js';
+
+/** The maximum length of a response, in characters. */
+const MAX_RESPONSE = 16 << 20;
+
+const HINTS: Record<number, string> = {
+  401: '; it requires a user or a token',
+  403: '; it does not allow this, or the address has expired',
+  404: '; the address does not exist, or the upload has expired',
+  410: '; the upload has expired',
+  412: '; the object already exists',
+  413: '; the file is too large for it',
+  507: '; its storage is full',
+};
+
+/** A response longer than any that is meant for the client. */
+export class EndlessResponse extends Error {}
+
+/** Reads the body as text; calls `came` before each read. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
+export async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    came();
+    const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
+    if (!value) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
+  }
+}
+
+/** Whether the response is a redirect, or the browser followed one. */
+export const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
+
+/** Makes the error of an unaccepted response, with the server's error message. */
+export function unexpected(response: Response, text: string): Error {
+  const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
+  if (isElsewhere) return new Error('the server redirects; use the address that it redirects to');
+  if (response.ok) {
+    const { status, statusText } = response;
+    const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
+    return new RequestRefused(`${reason}; ${OTHER_SENDER}`, status);
+  }
+  const error = failureOf(response, HINTS);
+  const { code, words } = serverError(text);
+  if (words === '') return error;
+  const message = `${error.message} (${words})`;
+  const details = { status: response.status, serverCode: code };
+  if (error instanceof TransientFailure) return new TransientFailure(message, error.retryAfter, details);
+  return isTransient(code)
+    ? new TransientFailure(message, undefined, details)
+    : new RequestRefused(message, error.status, code);
+}
+
+/** Makes the error in the body of a response of status 200. Without a code, the server may have done what was asked. */
+export function failureIn200(text: string): Error | undefined {
+  const { code, words } = serverError(text);
+  if (code === undefined || !/^\s*(<\?xml[^>]*>\s*)?<Error[\s>]/.test(text)) return undefined;
+  const message = `the server answered 200 with an error (${words})`;
+  return isTransient(code)
+    ? new TransientFailure(message, undefined, { status: 200, serverCode: code })
+    : new RequestRefused(message, 200, code);
+}
+
+export function withHost(host: string, failure: Error): Error {
+  if (failure instanceof TransientFailure || failure instanceof RequestRefused) failure.host = host;
+  return failure;
+}
