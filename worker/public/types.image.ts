@@ -3,7 +3,7 @@
 import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
-import type { OutputFormat, PrepareOptions } from './types.conversion.js';
+import type { Kept, OutputFormat, PrepareOptions, Result } from './types.conversion.js';
 import type { Extent, Info, Layer, StreamedInfo, Verdict } from './types.info.js';
 
 /** How to open an image, except for its companions. */
@@ -118,6 +118,17 @@ export interface ImageBase {
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Conversions of an image to an `Output`, with the options `Options`: both differ between browsers and Node. */
+export interface Convertible<Output, Options> {
+  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
+  convert(output: Output, options?: Options): Promise<Result>;
+  /**
+   * Returns the kept progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
+   * `undefined` if it could not be resumed, or if only a custom target knows.
+   */
+  kept(output: Output, options?: Options): Promise<Kept | undefined>;
 }
 
 /** An image that can be read at any position. */

@@ -6,9 +6,8 @@ import type {
   CommonImage,
   CommonOpenOptions,
   CommonStreamedImage,
+  Convertible,
   Engine,
-  Kept,
-  Result,
   Source,
   Target,
   Threads,
@@ -92,25 +91,14 @@ export interface ConvertOptions extends CommonConvertOptions {
   existing?: boolean;
 }
 
-/** Conversions of an image. */
-export interface Convertible {
-  /** Writes the disk to `output`. If it rejects, nothing is left that looks complete. */
-  convert(output: Output, options?: ConvertOptions): Promise<Result>;
-  /**
-   * Returns the kept progress that `convert` to `output` would continue, with `resume` and the same options. Resolves to
-   * `undefined` if it could not be resumed, or if only a custom target knows.
-   */
-  kept(output: Output, options?: ConvertOptions): Promise<Kept | undefined>;
-}
-
 /** An image that can be read at any position. */
-export interface Image extends CommonImage, Convertible {}
+export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
  * An image whose bytes come only in order: a raw disk in gzip, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
-export interface StreamedImage extends CommonStreamedImage, Convertible {}
+export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
 
 /** An opened image of either kind: `streamed` says which. */
 export type AnyImage = Image | StreamedImage;
