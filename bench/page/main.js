@@ -3,9 +3,11 @@
 import * as decant from 'decant';
 import { threads } from 'decant/threads';
 import * as other from 'decant-other';
+import { threads as otherThreads } from 'decant-other/threads';
 import { run } from './task.js';
 
 decant.configure({ threads });
+other.configure({ threads: otherThreads });
 /** By the names that bench/arguments.mjs gives them. */
 globalThis.builds = { Decant: decant, 'the other build': other };
 /** Starts the worker of rivals.js. */
