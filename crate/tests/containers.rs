@@ -2,9 +2,9 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::disk::damage::Lost;
+use decant::disk::losses::Lost;
 use decant::format::HEAD;
-use decant::format::qcow2::damage::CLUSTER_TRUNCATED;
+use decant::format::qcow2::CLUSTER_TRUNCATED;
 use decant::format::raw::DISK_TRUNCATED;
 use decant::io::target::Abilities;
 use decant::{ErrorKind, OpenOptions};

@@ -2,7 +2,7 @@
 
 use crate::common::small::*;
 use crate::common::*;
-use decant::disk::damage::{Losses, MOST_LISTED};
+use decant::disk::losses::{Losses, MOST_LISTED};
 use decant::io::target::{Abilities, Holes};
 
 /// An image with clusters of 512 bytes, and what salvage makes of its disk. Every other cluster is lost, `lost` of

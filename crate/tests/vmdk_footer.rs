@@ -6,7 +6,7 @@ use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
 use decant::compress::damage::GRAIN_CUT;
-use decant::format::vmdk::damage::*;
+use decant::format::vmdk::*;
 use decant::io::target::Abilities;
 
 fn le32(value: u32) -> [u8; 4] {

@@ -46,7 +46,7 @@ const INPUT: usize = 256 << 10;
 const WINDOW: usize = 256 << 10;
 
 struct Gzip {
-    input: Input,
+    input: CompressedInput,
     inflater: PausingInflater,
     /// Data of the member up to `filled`, consumed up to `given`.
     window: Vec<u8>,
@@ -54,13 +54,13 @@ struct Gzip {
     given: usize,
     /// The checksum of the member's data so far.
     checksum: Checksum,
-    state: State,
+    state: GzipState,
     /// Bytes after the last member that belong to no member.
     trailer: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GzipState {
     /// Before the first member.
     Start,
     /// In a member's data.
@@ -68,20 +68,20 @@ enum State {
     /// After a member's data.
     Trailer,
     /// After a member.
-    Behind,
+    AfterMember,
     End,
 }
 
 impl Gzip {
     fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
         Ok(Self {
-            input: Input::new(stream)?,
+            input: CompressedInput::new(stream)?,
             inflater: PausingInflater::default(),
             window: zeroed(HISTORY + WINDOW + ROOM)?,
             filled: 0,
             given: 0,
             checksum: Checksum::default(),
-            state: State::Start,
+            state: GzipState::Start,
             trailer: 0,
         })
     }
@@ -91,11 +91,11 @@ impl Gzip {
         while done < buf.len() {
             if self.given == self.filled {
                 match self.state {
-                    State::Start => self.begin_member().await?,
-                    State::Data => self.inflate().await?,
-                    State::Trailer => self.check().await?,
-                    State::Behind => self.find_member().await?,
-                    State::End => break,
+                    GzipState::Start => self.begin_member().await?,
+                    GzipState::Data => self.inflate().await?,
+                    GzipState::Trailer => self.check().await?,
+                    GzipState::AfterMember => self.find_member().await?,
+                    GzipState::End => break,
                 }
                 continue;
             }
@@ -137,7 +137,7 @@ impl Gzip {
         }
         self.inflater.restart();
         (self.filled, self.given, self.checksum) = (0, 0, Checksum::default());
-        self.state = State::Data;
+        self.state = GzipState::Data;
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Gzip {
                 Ok(Pause::Input) => self.input.read_more().await?,
                 Ok(Pause::Output) => break,
                 Ok(Pause::End) => {
-                    self.state = State::Trailer;
+                    self.state = GzipState::Trailer;
                     break;
                 }
                 Err(_) => return Err(self.input.invalid()),
@@ -175,7 +175,7 @@ impl Gzip {
         if le32(trailer, 4) != self.checksum.len as u32 {
             return Err(damaged("the data of a gzip member does not have the size that it states", start));
         }
-        self.state = State::Behind;
+        self.state = GzipState::AfterMember;
         Ok(())
     }
 
@@ -193,7 +193,7 @@ impl Gzip {
             }
             self.trailer = rest.len() as u64;
         }
-        self.state = State::End;
+        self.state = GzipState::End;
         Ok(())
     }
 }
@@ -240,7 +240,7 @@ impl Checksum {
 }
 
 /// Buffered compressed input.
-struct Input {
+struct CompressedInput {
     stream: Box<dyn ByteStream>,
     /// Holds input from `next` to `end`, followed by [`LOOKAHEAD`] zeros if the stream has ended.
     bytes: Vec<u8>,
@@ -251,7 +251,7 @@ struct Input {
     before: u64,
 }
 
-impl Input {
+impl CompressedInput {
     fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
         Ok(Self { stream, bytes: zeroed(INPUT + LOOKAHEAD)?, next: 0, end: 0, has_ended: false, before: 0 })
     }

@@ -6,7 +6,7 @@ use super::repeats::{Outcome as Repeated, Repeat, Unit, Units};
 use crate::compress::inflate::Stream;
 use crate::compress::{DecompressError, Decompressor};
 use crate::crypt::Ciphers;
-use crate::disk::damage::Lost;
+use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::target::Run;
 use crate::offsets::HostOffset;

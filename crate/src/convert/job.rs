@@ -3,7 +3,7 @@
 use crate::compress::Compression;
 use crate::compress::Encoding;
 use crate::compress::data_runs;
-use crate::disk::damage::Lost;
+use crate::disk::losses::Lost;
 use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};

@@ -6,8 +6,8 @@
 
 use super::job::{CompressedPart, Job, Piece, Stored};
 use crate::compress::Encoding;
-use crate::disk::damage::Lost;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
+use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::error::place::Place;
 use crate::io::source::{FileId, FileRange, Files};

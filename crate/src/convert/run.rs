@@ -5,7 +5,7 @@ use super::job::{Buffers, Job};
 use super::pipeline::ExecutedJob;
 use crate::compress::{Encoder, Encoding, Placement, Segment};
 use crate::crypt::{Ciphers, Keys};
-use crate::disk::damage::Lost;
+use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
 use crate::io::target::Run;

@@ -20,7 +20,7 @@ const MAX_KEY: usize = 64;
 
 structure! {
     /// The header ("phdr").
-    struct Header: Big {
+    struct LuksHeader: Big {
         magic: [u8; 6] = 0,
         version: u16 = 6,
         cipher_name: [u8; 32] = 8,
@@ -159,15 +159,15 @@ impl Luks {
     /// Reads and validates the header at the start of `place`, which must include the key material. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
     pub(crate) async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
-        if place.len < Header::LEN as u64 {
+        if place.len < LuksHeader::LEN as u64 {
             return Err(Error::corrupt("the LUKS header is too short", place.start));
         }
         let bytes =
-            read_exact(source, ByteRange { start: place.start, len: Header::LEN as u64 }, "LUKS header").await?;
+            read_exact(source, ByteRange { start: place.start, len: LuksHeader::LEN as u64 }, "LUKS header").await?;
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::corrupt("there is no LUKS header where the image says", place.start));
         }
-        let header = Header::parse(&bytes);
+        let header = LuksHeader::parse(&bytes);
         if header.version != 1 {
             return Err(Error::unknown_version(header.version, "LUKS"));
         }
@@ -190,13 +190,16 @@ impl Luks {
     fn check(&self, place: ByteRange) -> Result<()> {
         let at = |offset: u64| HostOffset(place.start.0 + offset);
         if !(1..=MAX_KEY).contains(&self.key_bytes) {
-            return Err(Error::corrupt(format!("the LUKS key has {} bytes", self.key_bytes), at(Header::key_bytes)));
+            return Err(Error::corrupt(
+                format!("the LUKS key has {} bytes", self.key_bytes),
+                at(LuksHeader::key_bytes),
+            ));
         }
         if self.digest_iterations == 0 {
-            return Err(Error::corrupt("the LUKS header has no iterations", at(Header::mk_digest_iter)));
+            return Err(Error::corrupt("the LUKS header has no iterations", at(LuksHeader::mk_digest_iter)));
         }
         for (number, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.active) {
-            let here = at(Header::key_slots + (number * KeySlot::LEN) as u64);
+            let here = at(LuksHeader::key_slots + (number * KeySlot::LEN) as u64);
             if slot.iterations == 0 {
                 return Err(Error::corrupt(format!("LUKS key slot {number} has no iterations"), here));
             }

@@ -7,7 +7,7 @@ const MAX_DEPTH: usize = 32;
 /// have the path `file.filename`. Strings are unescaped; other values are returned as written. Returns `None` if `text`
 /// is not a valid object, or has a path twice.
 pub(super) fn paths(text: &str) -> Option<Vec<(String, String)>> {
-    let mut reader = Reader { rest: text, found: Vec::new() };
+    let mut reader = JsonReader { rest: text, found: Vec::new() };
     reader.object("", 0)?;
     let mut names: Vec<&String> = reader.found.iter().map(|(path, _)| path).collect();
     names.sort_unstable();
@@ -15,12 +15,12 @@ pub(super) fn paths(text: &str) -> Option<Vec<(String, String)>> {
     is_clear.then_some(reader.found)
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     rest: &'a str,
     found: Vec<(String, String)>,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     /// Skips white space and consumes `sign`, if it is next.
     fn take(&mut self, sign: char) -> Option<()> {
         self.rest = self.rest.trim_start().strip_prefix(sign)?;

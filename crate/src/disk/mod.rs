@@ -1,12 +1,12 @@
 //! A format-independent description of a disk: extents, damage, metadata, and references to other files.
 
-pub mod damage;
 pub(crate) mod details;
 mod encryption_info;
 pub mod extent;
 pub(crate) mod file_name;
 pub mod info;
 mod json;
+pub mod losses;
 pub(crate) mod reference;
 
 pub(crate) use encryption_info::EncryptionInfo;

@@ -6,7 +6,7 @@ use crate::offsets::{ByteRange, HostOffset};
 use std::rc::Rc;
 
 /// A table that is loaded as a pass reaches it. If the requested entries ascend, each part is read once.
-pub(crate) struct Table {
+pub(crate) struct EntryTable {
     source: Rc<dyn Source>,
     start: HostOffset,
     entry_size: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Table {
     bytes: Vec<u8>,
 }
 
-impl Table {
+impl EntryTable {
     /// Creates a table of `entries` entries of `entry_size` bytes at `start`. It keeps about `memory` bytes of entries
     /// at a time. Nothing is read yet.
     pub(super) fn new(source: Rc<dyn Source>, start: HostOffset, entry_size: u64, entries: u64, memory: u64) -> Self {

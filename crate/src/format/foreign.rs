@@ -1,6 +1,6 @@
 //! Disk image formats that are recognised but not supported, by the signatures of their specifications.
 
-use super::{Format, Reader, Sample};
+use super::{Format, FormatReader, Sample};
 
 macro_rules! known {
     ($name:literal, $label:literal, $of_qemu:literal, $probe:expr $(, $advice:literal)?) => {
@@ -10,7 +10,7 @@ macro_rules! known {
             of_qemu: $of_qemu,
             probe: $probe,
             hint: None,
-            reader: Reader::Nothing { is_image: true, advice: [$($advice)?].first().copied() },
+            reader: FormatReader::Nothing { is_image: true, advice: [$($advice)?].first().copied() },
         }
     };
 }

@@ -137,18 +137,18 @@ pub struct Format {
     /// Advice for unrecognised files with a name of this format.
     pub hint: Option<NameHint>,
     /// The format's reader.
-    pub reader: Reader,
+    pub reader: FormatReader,
 }
 
 impl Format {
     /// Whether Decant can read the format.
     pub fn is_supported(&self) -> bool {
-        !matches!(self.reader, Reader::Nothing { .. })
+        !matches!(self.reader, FormatReader::Nothing { .. })
     }
 
     /// Whether the file is not a disk image, but often mistaken for one.
     pub fn is_no_image(&self) -> bool {
-        matches!(self.reader, Reader::Nothing { is_image: false, .. })
+        matches!(self.reader, FormatReader::Nothing { is_image: false, .. })
     }
 
     /// Creates the error for a file of this unsupported format: `not-recognised` if it is not a disk image,
@@ -156,8 +156,8 @@ impl Format {
     pub fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
         let (kind, code, advice) = match self.reader {
-            Reader::Nothing { is_image: false, advice } => (ErrorKind::NotRecognised, "not-an-image", advice),
-            Reader::Nothing { advice, .. } => (ErrorKind::Unsupported, "format-not-read", advice),
+            FormatReader::Nothing { is_image: false, advice } => (ErrorKind::NotRecognised, "not-an-image", advice),
+            FormatReader::Nothing { advice, .. } => (ErrorKind::Unsupported, "format-not-read", advice),
             _ => (ErrorKind::Unsupported, "format-not-read", None),
         };
         let message = match advice {
@@ -171,15 +171,15 @@ impl Format {
     /// reader does.
     pub(crate) async fn open(&self, source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
         match self.reader {
-            Reader::Open(open) => open(source, options).await,
-            Reader::Nothing { .. } => Err(self.refusal("The file is")),
+            FormatReader::Open(open) => open(source, options).await,
+            FormatReader::Nothing { .. } => Err(self.refusal("The file is")),
         }
     }
 }
 
 /// The reader of a format.
 #[derive(Clone, Copy)]
-pub enum Reader {
+pub enum FormatReader {
     /// Opens the format.
     Open(Open),
     /// Known, but not supported.

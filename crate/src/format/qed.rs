@@ -1,8 +1,8 @@
 //! QED, as specified in QEMU's `docs/interop/qed_spec`.
 
-use super::entry_table::{Table, equal_entries};
+use super::entry_table::{EntryTable, equal_entries};
 use super::listing::{BATCH, Listing};
-use super::{Disk, Format, Reader, WalkSetup};
+use super::{Disk, Format, FormatReader, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),
     hint: None,
-    reader: Reader::Open(|source, _| open(source).boxed_local()),
+    reader: FormatReader::Open(|source, _| open(source).boxed_local()),
 };
 
 damages! {
@@ -57,7 +57,7 @@ const ZERO: u64 = 1;
 
 structure! {
     /// The header (specification: "Header").
-    struct Header: Little {
+    struct QedHeader: Little {
         magic: [u8; 4] = 0,
         /// In bytes.
         cluster_size: u32 = 4,
@@ -75,7 +75,7 @@ structure! {
     }
 }
 
-impl Header {
+impl QedHeader {
     /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`,
     /// `unsupported`, `corrupt` or `limit`.
     fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
@@ -159,14 +159,14 @@ fn corrupt<T>(what: String, at: u64) -> Result<T> {
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: source.size().min(Header::LEN as u64) };
-    let header = Header::validated(&read_exact(&*source, start, "header").await?, source.size())?;
+    let start = ByteRange { start: HostOffset(0), len: source.size().min(QedHeader::LEN as u64) };
+    let header = QedHeader::validated(&read_exact(&*source, start, "header").await?, source.size())?;
     let references = backing_file(&header, &*source).await?.into_iter().collect();
     Ok(Rc::new(Qed { source, header, references }))
 }
 
 /// Reads the reference to the backing file, if any. Its name is between the header fields and the first cluster.
-async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Reference>> {
+async fn backing_file(header: &QedHeader, source: &dyn Source) -> Result<Option<Reference>> {
     if header.features & BACKING_FILE == 0 {
         return Ok(None);
     }
@@ -174,7 +174,7 @@ async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Ref
     let place = ByteRange { start, len: header.backing_filename_size.into() };
     if place.len > MAX_BACKING_NAME || place.end() > header.header_len() {
         let what = "the backing file's name lies outside the header";
-        return corrupt(what.to_owned(), Header::backing_filename_offset);
+        return corrupt(what.to_owned(), QedHeader::backing_filename_offset);
     }
     let name = read_exact(source, place, "backing file's name").await?;
     // QEMU reads the name up to the first NUL, and treats an empty name as none.
@@ -185,7 +185,7 @@ async fn backing_file(header: &Header, source: &dyn Source) -> Result<Option<Ref
 
 struct Qed {
     source: Rc<dyn Source>,
-    header: Header,
+    header: QedHeader,
     references: Vec<Reference>,
 }
 
@@ -215,8 +215,8 @@ impl Disk for Qed {
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         let memory = (setup.memory / 2).min(WINDOW);
         let l1_offset = HostOffset(self.header.l1_table_offset);
-        Box::new(Walk {
-            l1: Table::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
+        Box::new(QedWalk {
+            l1: EntryTable::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
             l2: None,
             memory,
             listing: Listing::new(&*self.source, &setup),
@@ -226,17 +226,17 @@ impl Disk for Qed {
 }
 
 /// A pass over the tables (specification: "Tables").
-struct Walk {
+struct QedWalk {
     disk: Rc<Qed>,
-    l1: Table,
+    l1: EntryTable,
     /// The current L2 table, with the index of its L1 entry.
-    l2: Option<(u64, Table)>,
+    l2: Option<(u64, EntryTable)>,
     /// Upper bound on the part of each table in memory, in bytes.
     memory: u64,
     listing: Listing,
 }
 
-impl Walk {
+impl QedWalk {
     /// Lists a batch of extents from `range.start` on: those of one L2 table, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.disk.header.l2_span();
@@ -271,7 +271,8 @@ impl Walk {
         let header = self.disk.header;
         let (cluster_size, start) = (header.cluster_len(), index * header.l2_span());
         if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
-            let table = Table::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
+            let table =
+                EntryTable::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
             self.l2 = Some((index, table));
         }
         let (_, table) = self.l2.as_mut().expect("it was just made");
@@ -318,7 +319,7 @@ impl Walk {
     }
 }
 
-impl ExtentWalk for Walk {
+impl ExtentWalk for QedWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
     }

@@ -1,6 +1,6 @@
-//! Raw: the file is the disk. Raw has no signature, so the caller, an overlay or a container must state it.
+//! RawDisk: the file is the disk. RawDisk has no signature, so the caller, an overlay or a container must state it.
 
-use super::{Disk, Format, NameHint, Reader, WalkSetup};
+use super::{Disk, Format, FormatReader, NameHint, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::info::Info;
 use crate::error::damage::damages;
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     of_qemu: true,
     probe: |_| false,
     hint: Some(NameHint { extensions: &[".raw", ".img"], code: STATE_FORMAT, text: STATE_RAW }),
-    reader: Reader::Open(|source, options| ready(open(source, options.missing)).boxed_local()),
+    reader: FormatReader::Open(|source, options| ready(open(source, options.missing)).boxed_local()),
 };
 
 damages! {
@@ -38,10 +38,10 @@ fn open(source: Rc<dyn Source>, missing: u64) -> Result<Rc<dyn Disk>> {
     let size = present.saturating_add(missing);
     // The disk may be up to a sector larger.
     checked_size_of("file", size.checked_add(SECTOR))?;
-    Ok(Rc::new(Raw { source, present, size }))
+    Ok(Rc::new(RawDisk { source, present, size }))
 }
 
-struct Raw {
+struct RawDisk {
     source: Rc<dyn Source>,
     /// The number of bytes in the file.
     present: u64,
@@ -49,7 +49,7 @@ struct Raw {
     size: u64,
 }
 
-impl Disk for Raw {
+impl Disk for RawDisk {
     fn virtual_size(&self) -> u64 {
         self.size.next_multiple_of(SECTOR)
     }
@@ -63,7 +63,7 @@ impl Disk for Raw {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(Whole { disk: self, file: setup.file, layer: setup.layer })
+        Box::new(RawWalk { disk: self, file: setup.file, layer: setup.layer })
     }
 }
 
@@ -72,20 +72,20 @@ const BATCH: usize = 1024;
 
 /// A pass over a raw disk: its stored ranges and the holes between them, the lost range after a truncated file, and
 /// zeros up to a whole sector.
-struct Whole {
-    disk: Rc<Raw>,
+struct RawWalk {
+    disk: Rc<RawDisk>,
     file: FileId,
     layer: u16,
 }
 
-impl ExtentWalk for Whole {
+impl ExtentWalk for RawWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         let mut push = |start: u64, end: u64, kind| {
             if start < end {
                 batch.push(Extent { start: GuestOffset(start), len: end - start, layer: self.layer, kind });
             }
         };
-        let Raw { ref source, present, size } = *self.disk;
+        let RawDisk { ref source, present, size } = *self.disk;
         // A partly missing sector is lost, as in all formats.
         let read = if present < size { present / SECTOR * SECTOR } else { size };
         let zero = ExtentKind::Zero { host: None };

@@ -13,7 +13,7 @@ const GAP: u64 = SECTOR;
 pub(super) const OVERHEAD: u64 = 128 + GAP;
 
 /// A part of a table.
-pub(crate) struct Slice {
+pub(crate) struct TableSlice {
     /// The range of the disk or extent that it describes.
     pub(super) range: GuestRange,
     /// Its host offset.
@@ -22,7 +22,7 @@ pub(crate) struct Slice {
     pub(super) entries: Vec<u8>,
 }
 
-impl Slice {
+impl TableSlice {
     /// Divides the part of `range` that the slice describes, which must begin at `range.start`. The tables have an
     /// entry of `entry_size` bytes for each `unit` bytes. Each entry is a part, but runs of zero entries are one, as
     /// are all entries after the end of the file.
@@ -31,7 +31,7 @@ impl Slice {
         unit: u64,
         entry_size: u64,
         range: GuestRange,
-    ) -> impl Iterator<Item = (GuestRange, Part)> {
+    ) -> impl Iterator<Item = (GuestRange, SlicePart)> {
         let end = self.range.end.min(range.end);
         // Zero entries are counted only within `range`, which may be a single unit under other layers.
         let asked = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
@@ -45,11 +45,11 @@ impl Slice {
             let entry = ((start - self.range.start) / unit * entry_size) as usize;
             let (units, part) = match entries.get(entry..).unwrap_or_default() {
                 rest if (rest.len() as u64) < entry_size => {
-                    (end.div_ceil(unit), Part::Missing(HostOffset(self.host.0.saturating_add(entry as u64))))
+                    (end.div_ceil(unit), SlicePart::Missing(HostOffset(self.host.0.saturating_add(entry as u64))))
                 }
                 rest => match empty_entries(rest, entry_size) {
-                    0 => (1, Part::Entry(entry)),
-                    empty => (empty, Part::Empty),
+                    0 => (1, SlicePart::Entry(entry)),
+                    empty => (empty, SlicePart::Empty),
                 },
             };
             let range = GuestRange { start: at, end: (start + units * unit).min(end) };
@@ -60,7 +60,7 @@ impl Slice {
 }
 
 /// A part of a slice.
-pub(crate) enum Part {
+pub(crate) enum SlicePart {
     /// Zero entries: without a unit in the file, in every format.
     Empty,
     /// An entry, by its offset in the slice. It may be zero, too.
@@ -86,12 +86,12 @@ pub(crate) struct WantedSlice {
 
 /// Slices that were read and not passed yet, in guest order.
 #[derive(Default)]
-pub(crate) struct Slices(VecDeque<Rc<Slice>>);
+pub(crate) struct TableSlices(VecDeque<Rc<TableSlice>>);
 
-impl Slices {
+impl TableSlices {
     /// Returns the slice that describes `at`, if it is in memory. `at` must never decrease: slices before it are
     /// dropped.
-    pub(crate) fn at(&mut self, at: u64) -> Option<Rc<Slice>> {
+    pub(crate) fn at(&mut self, at: u64) -> Option<Rc<TableSlice>> {
         while self.0.front().is_some_and(|slice| slice.range.end <= at) {
             self.0.pop_front();
         }
@@ -131,9 +131,9 @@ impl Slices {
         }
         let mut bytes = zeroed(reads.iter().map(|read| read.len).sum::<u64>() as usize)?;
         read_ranges(std::slice::from_ref(source), &reads, &mut bytes).await?;
-        self.0.try_reserve(wanted.len()).map_err(|_| Error::out_of_memory(wanted.len() * size_of::<Slice>()))?;
+        self.0.try_reserve(wanted.len()).map_err(|_| Error::out_of_memory(wanted.len() * size_of::<TableSlice>()))?;
         for (WantedSlice { range, host, len }, at) in wanted.into_iter().zip(places) {
-            self.0.push_back(Rc::new(Slice { range, host, entries: copied(&bytes[at..at + len as usize])? }));
+            self.0.push_back(Rc::new(TableSlice { range, host, entries: copied(&bytes[at..at + len as usize])? }));
         }
         Ok(())
     }

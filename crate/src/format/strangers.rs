@@ -1,7 +1,7 @@
 //! Files that are mistaken for disk images, or contain one in an unsupported way. Each is rejected by name.
 
 use super::foreign::at;
-use super::{Format, Reader, Sample};
+use super::{Format, FormatReader, Sample};
 
 macro_rules! stranger {
     ($name:literal, $label:literal, $probe:expr, $advice:literal) => {
@@ -11,7 +11,7 @@ macro_rules! stranger {
             of_qemu: false,
             probe: $probe,
             hint: None,
-            reader: Reader::Nothing { is_image: false, advice: Some($advice) },
+            reader: FormatReader::Nothing { is_image: false, advice: Some($advice) },
         }
     };
 }

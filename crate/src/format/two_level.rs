@@ -2,7 +2,7 @@
 //! range of the disk or extent. Loaded in parts, each once: a window of the directory, and slices of tables as a pass
 //! reaches them.
 
-use super::slices::{Slice, Slices, WantedSlice};
+use super::slices::{TableSlice, TableSlices, WantedSlice};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::io::source::Source;
@@ -79,13 +79,13 @@ pub(crate) struct TwoLevel<D> {
     source: Rc<dyn Source>,
     salvage: bool,
     limits: SliceLimits,
-    slices: Slices,
+    slices: TableSlices,
 }
 
 impl<D: Directory> TwoLevel<D> {
     /// Creates the tables of `directory` in `source`. A salvage reads truncated tables. Nothing is read yet.
     pub(crate) fn new(directory: D, shape: Shape, source: Rc<dyn Source>, limits: SliceLimits, salvage: bool) -> Self {
-        Self { directory, shape, source, salvage, limits, slices: Slices::default() }
+        Self { directory, shape, source, salvage, limits, slices: TableSlices::default() }
     }
 
     /// Returns the end of the run of directory entries without tables that starts with `index`: an offset of at most
@@ -101,7 +101,7 @@ impl<D: Directory> TwoLevel<D> {
 
     /// Returns the slice that describes `range.start`, whose table must exist. Later slices that `range` needs are read
     /// with it. Fails with `source` or `corrupt`, or with `internal` if memory runs out.
-    pub(crate) async fn slice(&mut self, range: GuestRange) -> Result<Rc<Slice>> {
+    pub(crate) async fn slice(&mut self, range: GuestRange) -> Result<Rc<TableSlice>> {
         if let Some(slice) = self.slices.at(range.start) {
             return Ok(slice);
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// A part of an assembled file: `len` bytes at `start`, stored at offset `at` of source number `source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct FilePiece {
     /// First byte in the assembled file.
     pub(crate) start: u64,
     /// Length in bytes.
@@ -21,7 +21,7 @@ pub(crate) struct Piece {
     pub(crate) at: u64,
 }
 
-impl Piece {
+impl FilePiece {
     fn end(&self) -> u64 {
         self.start + self.len
     }
@@ -31,7 +31,7 @@ impl Piece {
 pub(crate) struct Pieces {
     sources: Vec<Rc<dyn Source>>,
     /// Ascending, without overlap, within the size.
-    pieces: Vec<Piece>,
+    pieces: Vec<FilePiece>,
     size: u64,
     profile: Profile,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Assembles a file of `size` bytes from `pieces` of `sources`. The pieces must ascend, not overlap, and lie within
     /// their sources.
-    pub(crate) fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<Piece>, size: u64) -> Self {
+    pub(crate) fn new(sources: Vec<Rc<dyn Source>>, pieces: Vec<FilePiece>, size: u64) -> Self {
         let of_first = sources.first().map_or_else(Profile::default, |source| source.profile());
         // Workers address whole files only, so the bytes must be assembled here.
         let profile = Profile { opened_by_workers: false, made_here: true, expects: false, ..of_first };
@@ -50,14 +50,14 @@ impl Pieces {
     pub(crate) fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
         let (mut pieces, mut size) = (Vec::with_capacity(parts.len()), 0);
         for (number, part) in parts.iter().enumerate() {
-            pieces.push(Piece { start: size, len: part.size(), source: number as u32, at: 0 });
+            pieces.push(FilePiece { start: size, len: part.size(), source: number as u32, at: 0 });
             size += part.size();
         }
         Self::new(parts, pieces, size)
     }
 
     /// Returns the pieces that end after `offset`.
-    fn from(&self, offset: u64) -> &[Piece] {
+    fn from(&self, offset: u64) -> &[FilePiece] {
         &self.pieces[self.pieces.partition_point(|piece| piece.end() <= offset)..]
     }
 

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 /// The number of bytes that may still be read. Clones share it.
 #[derive(Clone)]
-pub(crate) struct ReadBudget(Rc<State>);
+pub(crate) struct ReadBudget(Rc<BudgetState>);
 
-struct State {
+struct BudgetState {
     left: Cell<u64>,
     is_spent: Cell<bool>,
 }
@@ -21,7 +21,7 @@ struct State {
 impl ReadBudget {
     /// Creates a budget of `bytes`.
     pub(crate) fn new(bytes: u64) -> Self {
-        Self(Rc::new(State { left: Cell::new(bytes), is_spent: Cell::new(false) }))
+        Self(Rc::new(BudgetState { left: Cell::new(bytes), is_spent: Cell::new(false) }))
     }
 
     /// Creates a budget that no file exceeds.

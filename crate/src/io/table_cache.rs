@@ -23,7 +23,7 @@ const OVERHEAD: usize = 96;
 #[derive(Default)]
 pub(crate) struct TableCache {
     /// Keyed by file and offset. Concurrent reads may leave overlapping pieces.
-    pieces: RefCell<BTreeMap<(usize, u64), Piece>>,
+    pieces: RefCell<BTreeMap<(usize, u64), CachedPiece>>,
     bytes: Cell<usize>,
     /// The files by their address. Kept, so that no other file gets that address.
     files: RefCell<BTreeMap<usize, Rc<dyn Source>>>,
@@ -32,7 +32,7 @@ pub(crate) struct TableCache {
     since_read: Cell<u64>,
 }
 
-struct Piece {
+struct CachedPiece {
     bytes: Vec<u8>,
     /// Clock value of its last use.
     used: u64,
@@ -80,7 +80,7 @@ impl TableCache {
         let Ok(bytes) = copied(bytes) else { return };
         let mut held = self.bytes.get() + bytes.len() + OVERHEAD;
         let mut pieces = self.pieces.borrow_mut();
-        let before = pieces.insert((file, offset), Piece { bytes, used: self.clock.get() });
+        let before = pieces.insert((file, offset), CachedPiece { bytes, used: self.clock.get() });
         held -= before.map_or(0, |before| before.bytes.len() + OVERHEAD);
         if held > CAPACITY {
             // Evict half at once, since sorting by age is slow.
@@ -157,20 +157,20 @@ mod tests {
     use futures_executor::block_on;
 
     /// A file with predictable content that records its reads.
-    struct Told {
+    struct RecordedSource {
         seed: u8,
         size: u64,
         reads: RefCell<Vec<(u64, usize)>>,
         expected: RefCell<Vec<(u64, usize)>>,
     }
 
-    impl Told {
+    impl RecordedSource {
         fn byte(&self, at: u64) -> u8 {
             (at as u8 ^ (at >> 8) as u8 ^ (at >> 16) as u8).wrapping_add(self.seed)
         }
     }
 
-    impl Source for Told {
+    impl Source for RecordedSource {
         fn size(&self) -> u64 {
             self.size
         }
@@ -188,12 +188,12 @@ mod tests {
         }
     }
 
-    fn told(seed: u8) -> Rc<Told> {
-        Rc::new(Told { seed, size: 1 << 40, reads: RefCell::default(), expected: RefCell::default() })
+    fn told(seed: u8) -> Rc<RecordedSource> {
+        Rc::new(RecordedSource { seed, size: 1 << 40, reads: RefCell::default(), expected: RefCell::default() })
     }
 
     /// Reads `len` bytes at `offset` and checks them. Returns the reads of the file that this took.
-    fn read(cached: &Rc<dyn Source>, told: &Told, offset: u64, len: usize) -> Vec<(u64, usize)> {
+    fn read(cached: &Rc<dyn Source>, told: &RecordedSource, offset: u64, len: usize) -> Vec<(u64, usize)> {
         let mut buf = vec![0; len];
         block_on(cached.read_at(HostOffset(offset), &mut buf)).unwrap();
         assert!(buf.iter().enumerate().all(|(at, &byte)| byte == told.byte(offset + at as u64)), "{offset}, {len}");

@@ -4,9 +4,9 @@ use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, formats};
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::crypt::Keys;
-use crate::disk::damage::{Losses, Lost};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
+use crate::disk::losses::{Losses, Lost};
 #[cfg(not(feature = "threads"))]
 use crate::error::Error;
 #[cfg(not(feature = "threads"))]

@@ -31,7 +31,7 @@ pub struct Examination {
 }
 
 /// The end of a pass.
-enum Ended {
+enum PassEnd {
     Whole,
     Damaged,
     /// The budget was spent.
@@ -64,14 +64,14 @@ impl Examination {
     async fn sample(&mut self, image: &Image, budget: &ReadBudget, count: &mut Count) -> Result<()> {
         let first = self.pass(image.known_extents(), budget, MOST / 2, count).await?;
         let (from, mut end) = (self.checked, image.virtual_size());
-        if !matches!(first, Ended::Short) {
+        if !matches!(first, PassEnd::Short) {
             return Ok(());
         }
         let window = (end - from).div_ceil(WINDOWS).max(LEAST_WINDOW);
         while end > from {
             let start = end.saturating_sub(window).max(from);
             let extents = image.known_extents().continue_with(GuestRange { start, end });
-            if !matches!(self.pass(extents, budget, 0, count).await?, Ended::Whole) {
+            if !matches!(self.pass(extents, budget, 0, count).await?, PassEnd::Whole) {
                 break;
             }
             end = start;
@@ -86,18 +86,18 @@ impl Examination {
         budget: &ReadBudget,
         reserve: u64,
         count: &mut Count,
-    ) -> Result<Ended> {
+    ) -> Result<PassEnd> {
         use ErrorKind::{Corrupt, Limit, Unsupported};
         let mut batch = Vec::new();
         while budget.left() > reserve {
             batch.clear();
             match extents.next(&mut batch).await {
                 Ok(true) => {}
-                Ok(false) => return Ok(Ended::Whole),
-                Err(_) if budget.is_spent() => return Ok(Ended::Short),
+                Ok(false) => return Ok(PassEnd::Whole),
+                Err(_) if budget.is_spent() => return Ok(PassEnd::Short),
                 Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => {
                     self.damage = Some(error);
-                    return Ok(Ended::Damaged);
+                    return Ok(PassEnd::Damaged);
                 }
                 Err(error) => return Err(error),
             }
@@ -112,6 +112,6 @@ impl Examination {
                 }
             }
         }
-        Ok(Ended::Short)
+        Ok(PassEnd::Short)
     }
 }

@@ -50,7 +50,7 @@ impl Manifest {
         if !self.is_checked {
             return Ok(vec![unchecked("The archive has a manifest, which was not checked")]);
         }
-        let names = Names::of(&self.members);
+        let names = MemberNames::of(&self.members);
         let (mut skipped, mut settled) = (Skipped::default(), BTreeSet::new());
         let mut unlisted = "no line of it is clearly that of this file";
         for manifest in self.members.iter().filter(|member| is_manifest(member)) {
@@ -136,13 +136,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The indices of members by name.
-struct Names<'a> {
+struct MemberNames<'a> {
     exact: HashMap<&'a str, Vec<usize>>,
     /// Without regard to case and Unicode form.
     folded: HashMap<String, Vec<usize>>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> MemberNames<'a> {
     fn of(members: &'a [Member]) -> Self {
         let mut names = Self { exact: HashMap::new(), folded: HashMap::new() };
         for (at, member) in members.iter().enumerate() {
@@ -165,7 +165,7 @@ type Digests = Vec<(Option<Hash>, String)>;
 
 /// Returns the digests that the manifest `name` lists, by the index of the file. Fails with `corrupt` if it lists a
 /// piece of a split file that is missing; other missing files, and names of several files, are ignored.
-fn listed(name: &str, text: &str, names: &Names<'_>) -> Result<BTreeMap<usize, Digests>> {
+fn listed(name: &str, text: &str, names: &MemberNames<'_>) -> Result<BTreeMap<usize, Digests>> {
     let folder = plain(name).rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let mut listed: BTreeMap<usize, Digests> = BTreeMap::new();
     for (hash, file, digest) in text.lines().filter_map(parse) {

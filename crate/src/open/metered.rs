@@ -12,15 +12,15 @@ const MOST_WITHOUT_DATA: u64 = 64 << 20;
 
 /// Input budget left, shared by a stream's decoders.
 #[derive(Clone)]
-pub struct Budget(Rc<Cell<Option<u64>>>);
+pub struct InputBudget(Rc<Cell<Option<u64>>>);
 
-impl Default for Budget {
+impl Default for InputBudget {
     fn default() -> Self {
         Self(Rc::new(Cell::new(Some(MOST_WITHOUT_DATA))))
     }
 }
 
-impl Budget {
+impl InputBudget {
     /// Removes the limit.
     pub fn lift(&self) {
         self.0.set(None);
@@ -38,14 +38,14 @@ impl Budget {
 /// The input of a container's decoder, limited by a budget.
 pub struct Metered {
     stream: Box<dyn ByteStream>,
-    budget: Budget,
+    budget: InputBudget,
     /// The name of the container.
     container: &'static str,
 }
 
 impl Metered {
     /// Limits `stream`, the content of a `container` file. A read beyond `budget` fails with `limit`.
-    pub fn new(stream: Box<dyn ByteStream>, budget: Budget, container: &'static str) -> Self {
+    pub fn new(stream: Box<dyn ByteStream>, budget: InputBudget, container: &'static str) -> Self {
         Self { stream, budget, container }
     }
 

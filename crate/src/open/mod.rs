@@ -27,9 +27,9 @@ use identify::{FileType, identify_start};
 use image::Image;
 use manifest::Manifest;
 use members::ensure_guess;
-use metered::{Budget, Metered};
+use metered::{InputBudget, Metered};
 use std::rc::Rc;
-use streamed_image::{Decoder, Guess, InContainers, Origin, StreamedImage};
+use streamed_image::{ContainerDecoder, Guess, InContainers, Origin, StreamedImage};
 use unpack::{InnerFile, Unpacked, ensure_room, place_in, unpack};
 
 /// The input of [`open`].
@@ -130,8 +130,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
 struct Descent {
     containers: Vec<ContainerInfo>,
     /// The decoders between the first stream and the current one, outermost first.
-    decoders: Vec<Decoder>,
-    budget: Budget,
+    decoders: Vec<ContainerDecoder>,
+    budget: InputBudget,
 }
 
 impl Descent {
@@ -139,7 +139,7 @@ impl Descent {
     /// containers are nested too deeply or the budget is spent, and as the decoder does.
     async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &Container) -> Result<Peeked> {
         ensure_room(&self.containers)?;
-        let decoder = Decoder::new(container.decode, self.containers.last());
+        let decoder = ContainerDecoder::new(container.decode, self.containers.last());
         let metered = Metered::new(stream, self.budget.clone(), container.name);
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
         self.decoders.push(decoder);

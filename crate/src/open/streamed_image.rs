@@ -21,13 +21,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Decodes the content of a container.
-pub struct Decoder {
+pub struct ContainerDecoder {
     decode: Decode,
     /// The container itself, if it was found in another one.
     place: Option<Place>,
 }
 
-impl Decoder {
+impl ContainerDecoder {
     /// Creates a decoder that calls `decode`, for a container that was found in `outer`.
     pub fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
         Self { decode, place: outer.map(ContainerInfo::place) }
@@ -76,7 +76,7 @@ pub enum Origin {
         /// The file, or the member of a container.
         source: Rc<dyn Source>,
         /// The decoders from the file to the disk, outermost first.
-        decoders: Vec<Decoder>,
+        decoders: Vec<ContainerDecoder>,
     },
     /// A caller's stream; `None` after the first conversion.
     Once(RefCell<Option<Box<dyn ByteStream>>>),

@@ -19,8 +19,8 @@ pub use scope::*;
 
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::crypt::Keys;
-use decant::disk::damage::Losses;
 use decant::disk::info::{Info, Notice};
+use decant::disk::losses::Losses;
 use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use decant::native::Inline;

@@ -2,7 +2,7 @@
 
 use super::{Answers, Case};
 use decant::Result;
-use decant::disk::damage::{Losses, Lost};
+use decant::disk::losses::{Losses, Lost};
 use decant::io::target::Abilities;
 
 /// Sizes of jobs: smaller than an output block, one block, and larger than most images of tests.

@@ -8,7 +8,7 @@ use crate::common::table::Reads::{self, *};
 use crate::common::table::{Row, check_changes};
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::disk::damage::Lost;
+use decant::disk::losses::Lost;
 use decant::format::qed::*;
 
 pub const FORMAT: Format = Format { name: "qed", samples, fields, damage, listings, extremes };

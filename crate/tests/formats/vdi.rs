@@ -8,9 +8,9 @@ use crate::common::vdi::Block::{Data, Free, Zero};
 use crate::common::vdi::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::disk::damage::Lost;
 use decant::disk::extent::ExtentKind;
-use decant::format::vdi::damage::{BLOCK_TRUNCATED, MAP_TRUNCATED};
+use decant::disk::losses::Lost;
+use decant::format::vdi::{BLOCK_TRUNCATED, MAP_TRUNCATED};
 
 pub const FORMAT: Format = Format { name: "vdi", samples, fields, damage, listings, extremes };
 

@@ -3,28 +3,28 @@
 
 mod archive;
 mod block;
-mod header;
+mod member_header;
 mod only_file;
 mod scan;
-mod sparse;
+mod sparse_map;
 
 use super::{Container, Contents, Member};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::pieces::{Piece, Pieces};
+use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
 use archive::Archive;
 use block::BLOCK;
 use futures_util::FutureExt;
-use scan::{Entry, Headers, Next, padding};
-use sparse::Map;
+use scan::{HeaderScan, NextItem, RegularFile, padding};
+use sparse_map::SparseMap;
 use std::rc::Rc;
 
 /// The registry entry.
 pub(super) const CONTAINER: Container = Container {
     name: "tar",
     label: "a tar archive",
-    probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(header::begins_archive),
+    probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
     decode: |stream| Ok(Box::new(only_file::OnlyFile::new(stream))),
 };
@@ -35,18 +35,18 @@ fn refused(message: String) -> Error {
 
 /// Lists the regular files of an archive, in archive order.
 async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
-    let mut archive = InFile { source, at: 0, salvage };
-    let (mut headers, mut members) = (Headers::default(), Vec::new());
+    let mut archive = SeekableArchive { source, at: 0, salvage };
+    let (mut headers, mut members) = (HeaderScan::default(), Vec::new());
     loop {
         match headers.next_file(&mut archive).await? {
-            Next::File(file) => members.push(member(&mut archive, file).await?),
-            Next::End { is_marked } => return Ok(Contents { members, is_ended: is_marked }),
+            NextItem::File(file) => members.push(member(&mut archive, file).await?),
+            NextItem::End { is_marked } => return Ok(Contents { members, is_ended: is_marked }),
         }
     }
 }
 
 /// Creates the member for an entry whose data is next, and skips the data.
-async fn member(archive: &mut InFile, Entry { name, len, map }: Entry) -> Result<Member> {
+async fn member(archive: &mut SeekableArchive, RegularFile { name, len, map }: RegularFile) -> Result<Member> {
     let (start, size) = (archive.at, archive.source.size());
     let missing = (start + len).saturating_sub(size);
     if missing > 0 && !archive.salvage {
@@ -65,12 +65,12 @@ async fn member(archive: &mut InFile, Entry { name, len, map }: Entry) -> Result
 
 /// Returns the pieces of a sparse file whose first `present` bytes of data are at `start`, and the size of the file as
 /// far as they go.
-fn pieces(map: &Map, start: u64, mut present: u64) -> (Vec<Piece>, u64) {
+fn pieces(map: &SparseMap, start: u64, mut present: u64) -> (Vec<FilePiece>, u64) {
     let (mut pieces, mut at) = (Vec::with_capacity(map.stretches.len()), start);
     for stretch in &map.stretches {
         let len = stretch.len.min(present);
         if len > 0 {
-            pieces.push(Piece { start: stretch.start, len, source: 0, at });
+            pieces.push(FilePiece { start: stretch.start, len, source: 0, at });
         }
         (at, present) = (at + len, present - len);
         if len < stretch.len {
@@ -81,13 +81,13 @@ fn pieces(map: &Map, start: u64, mut present: u64) -> (Vec<Piece>, u64) {
 }
 
 /// An archive with random access.
-struct InFile {
+struct SeekableArchive {
     source: Rc<dyn Source>,
     at: u64,
     salvage: bool,
 }
 
-impl Archive for InFile {
+impl Archive for SeekableArchive {
     fn position(&self) -> u64 {
         self.at
     }

@@ -2,8 +2,8 @@
 
 use super::archive::{Archive, read_exact};
 use super::refused;
-use super::scan::{Entry, Headers, Next, padding};
-use super::sparse::Map;
+use super::scan::{HeaderScan, NextItem, RegularFile, padding};
+use super::sparse_map::SparseMap;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
@@ -16,25 +16,25 @@ const PASSED: usize = 64 << 10;
 
 /// Streams the first regular file. Fails at the end if the archive has another one.
 pub(super) struct OnlyFile {
-    archive: InOrder,
-    headers: Headers,
+    archive: StreamedArchive,
+    headers: HeaderScan,
     /// The file's name, once its header was read.
     name: Option<String>,
-    state: State,
+    state: FileState,
     /// Whether the archive has an end mark. Known at the end.
     is_marked: bool,
 }
 
-enum State {
+enum FileState {
     /// Before the file.
     Start,
-    File(Open),
+    File(OpenFile),
     End,
 }
 
 /// The file while it is read.
-struct Open {
-    map: Map,
+struct OpenFile {
+    map: SparseMap,
     /// The position in the file, and the index of the first stretch that ends after it.
     at: u64,
     stretch: usize,
@@ -42,7 +42,7 @@ struct Open {
     padding: u64,
 }
 
-impl Open {
+impl OpenFile {
     /// Returns the end of the data or hole at the current position, and whether it is a hole. At the end of the file,
     /// the end is the position itself.
     fn same_up_to(&self) -> (u64, bool) {
@@ -64,22 +64,22 @@ impl Open {
 
 impl OnlyFile {
     pub(super) fn new(stream: Box<dyn ByteStream>) -> Self {
-        let archive = InOrder { stream, position: 0, ahead: Vec::new() };
-        Self { archive, headers: Headers::default(), name: None, state: State::Start, is_marked: false }
+        let archive = StreamedArchive { stream, position: 0, ahead: Vec::new() };
+        Self { archive, headers: HeaderScan::default(), name: None, state: FileState::Start, is_marked: false }
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let mut done = 0;
         while done < buf.len() {
             match &mut self.state {
-                State::Start => self.open().await?,
-                State::File(file) if file.at == file.map.size => {
+                FileState::Start => self.open().await?,
+                FileState::File(file) if file.at == file.map.size => {
                     let padding = file.padding;
                     self.archive.pass(padding).await?;
                     self.end().await?;
-                    self.state = State::End;
+                    self.state = FileState::End;
                 }
-                State::File(file) => {
+                FileState::File(file) => {
                     let (end, is_hole) = file.same_up_to();
                     let len = (end - file.at).min((buf.len() - done) as u64) as usize;
                     let part = &mut buf[done..done + len];
@@ -91,7 +91,7 @@ impl OnlyFile {
                     file.advance(len as u64);
                     done += len;
                 }
-                State::End => break,
+                FileState::End => break,
             }
         }
         Ok(done)
@@ -99,17 +99,17 @@ impl OnlyFile {
 
     /// Finds the first file.
     async fn open(&mut self) -> Result<()> {
-        let Next::File(Entry { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
+        let NextItem::File(RegularFile { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
             return Err(refused("The tar archive holds no file".to_owned()));
         };
         self.name = Some(name);
-        self.state = State::File(Open { map, at: 0, stretch: 0, padding: padding(len) });
+        self.state = FileState::File(OpenFile { map, at: 0, stretch: 0, padding: padding(len) });
         Ok(())
     }
 
     /// Reads the archive to its end. Fails with `unsupported` if it has another file.
     async fn end(&mut self) -> Result<()> {
-        let Next::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
+        let NextItem::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
             let message = "The tar archive holds more than one file, and is read in order only; extract the one that is \
                            the disk";
             return Err(refused(message.to_owned()).coded("several-files"));
@@ -134,7 +134,7 @@ impl ByteStream for OnlyFile {
     }
 
     fn pass_hole(&mut self, unit: u64) -> u64 {
-        let State::File(file) = &mut self.state else { return 0 };
+        let FileState::File(file) = &mut self.state else { return 0 };
         let (end, is_hole) = file.same_up_to();
         // Leave the last byte to be read.
         let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;
@@ -151,14 +151,14 @@ impl ByteStream for OnlyFile {
 }
 
 /// A streamed archive.
-struct InOrder {
+struct StreamedArchive {
     stream: Box<dyn ByteStream>,
     position: u64,
     /// Bytes peeked and not consumed yet.
     ahead: Vec<u8>,
 }
 
-impl Archive for InOrder {
+impl Archive for StreamedArchive {
     fn position(&self) -> u64 {
         self.position
     }

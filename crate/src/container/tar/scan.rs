@@ -2,8 +2,8 @@
 
 use super::archive::{Archive, read_exact};
 use super::block::BLOCK;
-use super::header::{Extensions, Header};
-use super::sparse::{self, Budget, Draft, Map, Place};
+use super::member_header::{ExtendedHeaders, MemberHeader};
+use super::sparse_map::{self, MapDraft, MapPlace, SparseMap, StretchBudget};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -12,17 +12,17 @@ use crate::io::source::zeroed;
 const MAX_HEADERS: usize = 4096;
 
 /// A regular file whose data is next.
-pub(crate) struct Entry {
+pub(crate) struct RegularFile {
     pub(super) name: String,
     /// Length of its data in the archive, in bytes.
     pub(super) len: u64,
     /// Maps the data to positions in the file.
-    pub(super) map: Map,
+    pub(super) map: SparseMap,
 }
 
 /// The next item of an archive.
-pub(crate) enum Next {
-    File(Entry),
+pub(crate) enum NextItem {
+    File(RegularFile),
     /// The end. With `is_marked`, an end mark was found, so no member is missing.
     End {
         is_marked: bool,
@@ -31,29 +31,29 @@ pub(crate) enum Next {
 
 /// A scan of an archive's headers.
 #[derive(Default)]
-pub(crate) struct Headers {
+pub(crate) struct HeaderScan {
     read: usize,
-    budget: Budget,
+    budget: StretchBudget,
 }
 
-impl Headers {
+impl HeaderScan {
     /// Finds the next regular file of `archive`, which must be positioned at a header. Skips other members. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub(crate) async fn next_file(&mut self, archive: &mut impl Archive) -> Result<Next> {
-        let mut extensions = Extensions::default();
+    pub(crate) async fn next_file(&mut self, archive: &mut impl Archive) -> Result<NextItem> {
+        let mut extensions = ExtendedHeaders::default();
         loop {
             let at = archive.position();
             let mut block = [0; BLOCK as usize];
             let found = archive.read(&mut block).await?;
             // An archive that ends between members or in its end mark lacks no readable data.
             if found < block.len() && is_zero(&block[..found]) && !extensions.is_given {
-                return Ok(Next::End { is_marked: false });
+                return Ok(NextItem::End { is_marked: false });
             }
             if found < block.len() {
                 return Err(archive.truncated());
             }
-            let Some(header) = Header::parse(&block, at, extensions.size)? else {
-                return Ok(Next::End { is_marked: true });
+            let Some(header) = MemberHeader::parse(&block, at, extensions.size)? else {
+                return Ok(NextItem::End { is_marked: true });
             };
             if self.read == MAX_HEADERS {
                 let message = format!("The tar archive has more than {MAX_HEADERS} headers");
@@ -67,7 +67,7 @@ impl Headers {
                 extensions.describe(&header, &data)?;
             } else if let Some((name, place)) = extensions.file(&header, &block)? {
                 if !is_apple_double(&name, &place, len, archive).await? {
-                    return self.entry(name, place, &header, &block, archive).await.map(Next::File);
+                    return self.entry(name, place, &header, &block, archive).await.map(NextItem::File);
                 }
                 if !archive.pass(len).await? && !archive.is_salvaged() {
                     return Err(archive.truncated());
@@ -83,36 +83,36 @@ impl Headers {
     async fn entry(
         &mut self,
         name: String,
-        place: Place,
-        header: &Header,
+        place: MapPlace,
+        header: &MemberHeader,
         block: &[u8],
         archive: &mut impl Archive,
-    ) -> Result<Entry> {
+    ) -> Result<RegularFile> {
         let (at, len) = (header.data.start, header.data.len);
         let map = match place {
-            Place::Nowhere => Map::dense(len),
-            Place::Header => sparse::of_header(block, at, len, archive, &mut self.budget).await?,
-            Place::Records(size, numbers) => {
-                let mut draft = Draft::new(size, at, &mut self.budget)?;
+            MapPlace::Nowhere => SparseMap::dense(len),
+            MapPlace::Header => sparse_map::of_header(block, at, len, archive, &mut self.budget).await?,
+            MapPlace::Records(size, numbers) => {
+                let mut draft = MapDraft::new(size, at, &mut self.budget)?;
                 for two in numbers.chunks_exact(2) {
                     draft.add(two[0], two[1])?;
                 }
                 draft.finish(len)?
             }
-            Place::Data(size) => {
-                let (map, len) = sparse::of_text(size, at, len, archive, &mut self.budget).await?;
-                return Ok(Entry { name, len, map });
+            MapPlace::Data(size) => {
+                let (map, len) = sparse_map::of_text(size, at, len, archive, &mut self.budget).await?;
+                return Ok(RegularFile { name, len, map });
             }
         };
-        Ok(Entry { name, len, map })
+        Ok(RegularFile { name, len, map })
     }
 }
 
 /// Whether the next file has the attributes of another one, as macOS packs them: AppleDouble, named `._NAME`.
-async fn is_apple_double(name: &str, place: &Place, len: u64, archive: &mut impl Archive) -> Result<bool> {
+async fn is_apple_double(name: &str, place: &MapPlace, len: u64, archive: &mut impl Archive) -> Result<bool> {
     const MAGIC: [u8; 4] = [0, 5, 0x16, 7];
     let base = name.rsplit('/').next().unwrap_or(name);
-    if !base.starts_with("._") || !matches!(place, Place::Nowhere) || len < MAGIC.len() as u64 {
+    if !base.starts_with("._") || !matches!(place, MapPlace::Nowhere) || len < MAGIC.len() as u64 {
         return Ok(false);
     }
     let mut first = [0; MAGIC.len()];

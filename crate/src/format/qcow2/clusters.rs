@@ -1,21 +1,20 @@
 //! Walks the cluster mapping (specification: "Cluster mapping").
 
-use super::Qcow2;
-use super::damage;
 use super::l1::{self, L1};
-use super::l2::{self, Cluster, Content, SUBCLUSTERS};
+use super::l2::{self, Cluster, ClusterContent, SUBCLUSTERS};
+use super::{CLUSTER_TRUNCATED, COMPRESSED_TRUNCATED, L2_TRUNCATED, Qcow2};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::format::WalkSetup;
 use crate::format::listing::{BATCH, Listing};
-use crate::format::slices::Part;
+use crate::format::slices::SlicePart;
 use crate::format::two_level::{Directory, Shape, TwoLevel};
 use crate::offsets::{GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-pub(super) struct Walk {
+pub(super) struct Qcow2Walk {
     disk: Rc<Qcow2>,
     tables: TwoLevel<L1>,
     /// For the image's own file, with the tables and compressed clusters.
@@ -25,7 +24,7 @@ pub(super) struct Walk {
     is_encrypted: bool,
 }
 
-impl Walk {
+impl Qcow2Walk {
     pub(super) fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
         // A data file is the only other part a qcow2 image may have.
         let data_file = setup.parts.iter().flatten().next();
@@ -70,12 +69,12 @@ impl Walk {
                 break;
             }
             match entry {
-                Part::Empty => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
-                Part::Entry(entry) => {
+                SlicePart::Empty => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
+                SlicePart::Entry(entry) => {
                     let place = HostOffset(slice.host.0 + entry as u64);
                     self.list_cluster(&slice.entries[entry..], place, part, batch)?;
                 }
-                Part::Missing(place) => self.listing.lose(batch, part, damage::L2_TRUNCATED, place)?,
+                SlicePart::Missing(place) => self.listing.lose(batch, part, L2_TRUNCATED, place)?,
             }
         }
         Ok(())
@@ -104,7 +103,7 @@ impl Walk {
                 Ok(())
             }
             Ok(Cluster::Compressed { host, .. }) if host.0 >= self.listing.file_size() => {
-                self.listing.lose(batch, part, damage::COMPRESSED_TRUNCATED, host)
+                self.listing.lose(batch, part, COMPRESSED_TRUNCATED, host)
             }
             Ok(Cluster::Compressed { host, host_len }) => {
                 let compression = self.disk.compression;
@@ -120,7 +119,7 @@ impl Walk {
     /// Appends `part`, which begins `skip` bytes after the start of a cluster at `host`.
     fn list_content(
         &self,
-        content: Content,
+        content: ClusterContent,
         host: Option<HostOffset>,
         skip: u64,
         part: GuestRange,
@@ -130,9 +129,9 @@ impl Walk {
         // QEMU shows no host offsets for encrypted images.
         let shown = host.filter(|_| !self.is_encrypted).map(|host| (self.data.file(), host));
         match (content, host) {
-            (Content::Data, Some(host)) => return self.data.data(batch, part, host, damage::CLUSTER_TRUNCATED),
-            (Content::Zero, _) => self.listing.push(batch, part, ExtentKind::Zero { host: shown }),
-            (Content::Data | Content::Unallocated, _) => {
+            (ClusterContent::Data, Some(host)) => return self.data.data(batch, part, host, CLUSTER_TRUNCATED),
+            (ClusterContent::Zero, _) => self.listing.push(batch, part, ExtentKind::Zero { host: shown }),
+            (ClusterContent::Data | ClusterContent::Unallocated, _) => {
                 self.listing.push(batch, part, ExtentKind::Unallocated { host: shown });
             }
         }
@@ -140,7 +139,7 @@ impl Walk {
     }
 }
 
-impl ExtentWalk for Walk {
+impl ExtentWalk for Qcow2Walk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
     }

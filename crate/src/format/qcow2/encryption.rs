@@ -1,7 +1,7 @@
 //! Encryption (specification: "Header", `crypt_method`, and "Full disk encryption header pointer").
 
-use super::extensions::Extensions;
-use super::header::Header;
+use super::extensions::HeaderExtensions;
+use super::qcow2_header::Qcow2Header;
 use crate::crypt::Encryption;
 use crate::crypt::luks::Luks;
 use crate::error::{Error, Result};
@@ -10,16 +10,21 @@ use crate::offsets::HostOffset;
 
 /// Reads the image's encryption; `None` if it is not encrypted. Fails with `unsupported` or `corrupt`, or as reading
 /// the LUKS header does.
-pub(super) async fn read(source: &dyn Source, header: &Header, extensions: &Extensions) -> Result<Option<Encryption>> {
+pub(super) async fn read(
+    source: &dyn Source,
+    header: &Qcow2Header,
+    extensions: &HeaderExtensions,
+) -> Result<Option<Encryption>> {
     if header.crypt_method == 0 {
         return Ok(None);
     }
     match (header.crypt_method, extensions.encryption_header) {
         (1, _) => Ok(Some(Encryption::Aes)),
         (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
-        (2, None) => {
-            Err(Error::corrupt("the image does not say where its LUKS header lies", HostOffset(Header::crypt_method)))
-        }
+        (2, None) => Err(Error::corrupt(
+            "the image does not say where its LUKS header lies",
+            HostOffset(Qcow2Header::crypt_method),
+        )),
         (other, _) => Err(Error::unsupported(format!("encryption method {other}"))),
     }
 }

@@ -1,7 +1,7 @@
 //! Header extensions (specification: "Header extensions"): a list of (type, length, data) after the header. Version 2
 //! images may have them, too.
 
-use super::header::Header;
+use super::qcow2_header::Qcow2Header;
 use crate::error::{Error, Result};
 use crate::offsets::{ByteRange, HostOffset, text_before_nul};
 use crate::structure::structure;
@@ -41,7 +41,7 @@ structure! {
 
 /// The extensions needed for reading.
 #[derive(Debug, Default)]
-pub(crate) struct Extensions {
+pub(crate) struct HeaderExtensions {
     /// Names of incompatible features: (bit, name).
     pub incompatible_names: Vec<(u8, String)>,
     /// The format of the backing file, as for `qemu-img -F`.
@@ -54,8 +54,8 @@ pub(crate) struct Extensions {
 
 /// Parses the extensions in the image's first cluster. Fails with `corrupt` if one exceeds the header, or the LUKS
 /// header's range is invalid.
-pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions> {
-    let mut found = Extensions::default();
+pub(super) fn parse(header: &Qcow2Header, first_cluster: &[u8]) -> Result<HeaderExtensions> {
+    let mut found = HeaderExtensions::default();
     let end = match header.backing_file_offset {
         0 => first_cluster.len(),
         name => first_cluster.len().min(usize::try_from(name).unwrap_or(usize::MAX)),
@@ -87,7 +87,7 @@ pub(super) fn parse(header: &Header, first_cluster: &[u8]) -> Result<Extensions>
     Ok(found)
 }
 
-fn encryption_header(header: &Header, content: &[u8], at: u64) -> Result<ByteRange> {
+fn encryption_header(header: &Qcow2Header, content: &[u8], at: u64) -> Result<ByteRange> {
     let corrupt = |what: &str| Err(Error::corrupt(what, HostOffset(at)));
     if content.len() < EncryptionHeaderPointer::LEN {
         return corrupt("the encryption header's extension is too short");

@@ -1,7 +1,7 @@
 //! Feature bits (specification: "Header", bytes 72 to 95).
 
-use super::extensions::Extensions;
-use super::header::{DATA_FILE, EXTENDED_L2, Header};
+use super::extensions::HeaderExtensions;
+use super::qcow2_header::{DATA_FILE, EXTENDED_L2, Qcow2Header};
 use crate::compress::Compression;
 use crate::error::shown::shown;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ const RAW_DATA_FILE: u64 = 1 << 1;
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | COMPRESSION_TYPE | EXTENDED_L2;
 
 /// Returns the names of the set feature bits that concern the image's state.
-pub(super) fn names(header: &Header) -> Vec<String> {
+pub(super) fn names(header: &Qcow2Header) -> Vec<String> {
     let set = |bits: u64, mask: u64, name: &str| (bits & mask != 0).then(|| name.to_owned());
     [
         set(header.incompatible_features, DIRTY, "dirty"),
@@ -31,36 +31,36 @@ pub(super) fn names(header: &Header) -> Vec<String> {
 }
 
 /// Whether the reference counts of a dirty image may be out of date.
-pub(super) fn has_lazy_refcounts(header: &Header) -> bool {
+pub(super) fn has_lazy_refcounts(header: &Qcow2Header) -> bool {
     header.compatible_features & LAZY_REFCOUNTS != 0
 }
 
 /// Whether the image is marked as corrupt.
-pub(super) fn is_marked_corrupt(header: &Header) -> bool {
+pub(super) fn is_marked_corrupt(header: &Qcow2Header) -> bool {
     header.incompatible_features & CORRUPT != 0
 }
 
 /// Whether the data file alone is a valid raw disk.
-pub(super) fn is_data_file_raw(header: &Header) -> bool {
+pub(super) fn is_data_file_raw(header: &Qcow2Header) -> bool {
     header.autoclear_features & RAW_DATA_FILE != 0
 }
 
 /// Returns the compression method of clusters. Fails with `unsupported` if it is unknown, and with `corrupt` if it
 /// contradicts the feature bits.
-pub(super) fn compression(header: &Header) -> Result<Compression> {
+pub(super) fn compression(header: &Qcow2Header) -> Result<Compression> {
     match (header.incompatible_features & COMPRESSION_TYPE != 0, header.compression_type) {
         (false, 0) => Ok(Compression::Deflate),
         (true, 1) => Ok(Compression::Zstd),
         (true, 2..) => Err(Error::unsupported(format!("compression type {}", header.compression_type))),
         (true, 0) | (false, 1..) => Err(Error::corrupt(
             format!("compression type {} contradicts the feature bits", header.compression_type),
-            HostOffset(Header::compression_type),
+            HostOffset(Qcow2Header::compression_type),
         )),
     }
 }
 
 /// Fails with `unsupported` if the image has an unknown incompatible feature. The message names it.
-pub(super) fn refuse_unknown(header: &Header, extensions: &Extensions) -> Result<()> {
+pub(super) fn refuse_unknown(header: &Qcow2Header, extensions: &HeaderExtensions) -> Result<()> {
     let unknown = header.incompatible_features & !KNOWN;
     if unknown == 0 {
         return Ok(());

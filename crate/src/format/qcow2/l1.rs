@@ -1,12 +1,11 @@
 //! The L1 table of a disk, and its L2 tables.
 
-use super::Qcow2;
-use super::damage;
-use super::header::ENTRY_SIZE;
 use super::l2;
+use super::qcow2_header::ENTRY_SIZE;
+use super::{L1_TRUNCATED, L2_TRUNCATED, Qcow2};
 use crate::error::Result;
 use crate::error::damage::Damage;
-use crate::format::entry_table::Table;
+use crate::format::entry_table::EntryTable;
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::offsets::{HostOffset, be64};
 use std::rc::Rc;
@@ -19,7 +18,7 @@ const MIN_SLICES: u64 = 512;
 /// The L1 table.
 pub(super) struct L1 {
     disk: Rc<Qcow2>,
-    table: Table,
+    table: EntryTable,
 }
 
 /// Creates the tables of `disk`. They use about `memory` bytes.
@@ -40,12 +39,12 @@ pub(super) fn tables(disk: Rc<Qcow2>, memory: u64, salvage: bool) -> TwoLevel<L1
     let limits =
         SliceLimits { entries: slice_len / header.l2_entry_size(), slices: (slices_memory / slice_len).max(1) };
     let source = disk.source.clone();
-    let table = Table::new(source.clone(), disk.mapping.l1_offset, ENTRY_SIZE, l1_entries, l1_memory);
+    let table = EntryTable::new(source.clone(), disk.mapping.l1_offset, ENTRY_SIZE, l1_entries, l1_memory);
     TwoLevel::new(L1 { disk, table }, shape, source, limits, salvage)
 }
 
 impl Directory for L1 {
-    const TABLE_TRUNCATED: Damage = damage::L2_TRUNCATED;
+    const TABLE_TRUNCATED: Damage = L2_TRUNCATED;
 
     async fn load(&mut self, index: u64) -> Result<()> {
         self.table.load(index).await
@@ -62,7 +61,7 @@ impl Directory for L1 {
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         let entry = self.table.entries(index, index + 1);
         if entry.is_empty() {
-            return Err(damage::L1_TRUNCATED);
+            return Err(L1_TRUNCATED);
         }
         l2::l2_table(&self.disk.header, be64(entry, 0))
     }

@@ -1,7 +1,10 @@
 //! Parses L1 and L2 entries (specification: "Cluster mapping").
 
-use super::damage;
-use super::header::Header;
+use super::qcow2_header::Qcow2Header;
+use super::{
+    CLUSTER_UNALIGNED, DATA_FILE_COMPRESSED, DATA_FILE_OFFSET, L2_UNALIGNED, SUBCLUSTER_CONFLICT, SUBCLUSTER_NOWHERE,
+    ZERO_IN_VERSION_2,
+};
 use crate::error::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, be64};
 
@@ -18,10 +21,10 @@ const ZERO: u64 = 1;
 pub(super) const SUBCLUSTERS: u64 = 32;
 
 /// Returns the host offset of an L1 entry's L2 table; `None` if there is no table.
-pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>, Damage> {
+pub(super) fn l2_table(header: &Qcow2Header, entry: u64) -> Result<Option<HostOffset>, Damage> {
     let offset = entry & OFFSET;
     if !header.is_aligned(offset) {
-        return Err(damage::L2_UNALIGNED);
+        return Err(L2_UNALIGNED);
     }
     Ok((offset != 0).then_some(HostOffset(offset)))
 }
@@ -30,7 +33,7 @@ pub(super) fn l2_table(header: &Header, entry: u64) -> Result<Option<HostOffset>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cluster {
     /// A cluster with uniform content.
-    Whole(Content, Option<HostOffset>),
+    Whole(ClusterContent, Option<HostOffset>),
     /// A cluster with a content per subcluster: one bit each for "allocated" and "zero".
     Split { host: Option<HostOffset>, allocated: u32, zero: u32 },
     /// A compressed cluster, at most `host_len` bytes at `host`.
@@ -39,25 +42,25 @@ pub(super) enum Cluster {
 
 /// The content of a cluster or subcluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ClusterContent {
     Unallocated,
     Zero,
     Data,
 }
 
 /// Parses the L2 entry at the start of `bytes`. `guest` is the guest offset of its cluster.
-pub(super) fn cluster(header: &Header, bytes: &[u8], guest: u64) -> Result<Cluster, Damage> {
+pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: u64) -> Result<Cluster, Damage> {
     let entry = be64(bytes, 0);
     if entry & COMPRESSED != 0 {
-        return if header.has_data_file() { Err(damage::DATA_FILE_COMPRESSED) } else { Ok(compressed(header, entry)) };
+        return if header.has_data_file() { Err(DATA_FILE_COMPRESSED) } else { Ok(compressed(header, entry)) };
     }
     let offset = entry & OFFSET;
     if !header.is_aligned(offset) {
-        return Err(damage::CLUSTER_UNALIGNED);
+        return Err(CLUSTER_UNALIGNED);
     }
     let host = (offset != 0 || (header.has_data_file() && entry & COPIED != 0)).then_some(HostOffset(offset));
     if header.has_data_file() && host.is_some_and(|host| host.0 != guest) {
-        return Err(damage::DATA_FILE_OFFSET);
+        return Err(DATA_FILE_OFFSET);
     }
     if header.has_extended_l2() {
         let bitmap = be64(bytes, 8);
@@ -66,28 +69,33 @@ pub(super) fn cluster(header: &Header, bytes: &[u8], guest: u64) -> Result<Clust
     }
     if entry & ZERO != 0 {
         return if header.version < 3 {
-            Err(damage::ZERO_IN_VERSION_2)
+            Err(ZERO_IN_VERSION_2)
         } else {
-            Ok(Cluster::Whole(Content::Zero, host))
+            Ok(Cluster::Whole(ClusterContent::Zero, host))
         };
     }
-    Ok(Cluster::Whole(if host.is_some() { Content::Data } else { Content::Unallocated }, host))
+    Ok(Cluster::Whole(if host.is_some() { ClusterContent::Data } else { ClusterContent::Unallocated }, host))
 }
 
 /// Returns the content of subcluster `index`.
-pub(super) fn subcluster(index: u64, host: Option<HostOffset>, allocated: u32, zero: u32) -> Result<Content, Damage> {
+pub(super) fn subcluster(
+    index: u64,
+    host: Option<HostOffset>,
+    allocated: u32,
+    zero: u32,
+) -> Result<ClusterContent, Damage> {
     match (allocated >> index & 1 == 1, zero >> index & 1 == 1) {
-        (true, true) => Err(damage::SUBCLUSTER_CONFLICT),
-        (true, false) if host.is_none() => Err(damage::SUBCLUSTER_NOWHERE),
-        (true, false) => Ok(Content::Data),
-        (false, true) => Ok(Content::Zero),
-        (false, false) => Ok(Content::Unallocated),
+        (true, true) => Err(SUBCLUSTER_CONFLICT),
+        (true, false) if host.is_none() => Err(SUBCLUSTER_NOWHERE),
+        (true, false) => Ok(ClusterContent::Data),
+        (false, true) => Ok(ClusterContent::Zero),
+        (false, false) => Ok(ClusterContent::Unallocated),
     }
 }
 
 /// Parses a compressed cluster's descriptor (specification: "Compressed Clusters Descriptor"): the low bits are the
 /// offset, the bits above it the number of sectors besides the first.
-fn compressed(header: &Header, entry: u64) -> Cluster {
+fn compressed(header: &Qcow2Header, entry: u64) -> Cluster {
     let sector_bits = header.cluster_bits - 8;
     let offset_bits = 62 - sector_bits;
     let host = HostOffset(entry & ((1 << offset_bits) - 1));

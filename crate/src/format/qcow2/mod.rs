@@ -1,17 +1,16 @@
 //! qcow2 versions 2 and 3, as specified in QEMU's `docs/interop/qcow2`.
 
 mod clusters;
-pub mod damage;
 mod encryption;
 mod extensions;
+mod external_files;
 mod features;
-mod header;
 mod l1;
 mod l2;
-mod names;
+mod qcow2_header;
 mod snapshots;
 
-use super::{Disk, Format, LayerOptions, Reader, WalkSetup};
+use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
 use crate::compress::Compression;
 use crate::crypt::Encryption;
 use crate::disk::EncryptionInfo;
@@ -19,13 +18,14 @@ use crate::disk::details::{Details, Value};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
+use crate::error::damage::damages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use extensions::Extensions;
+use extensions::HeaderExtensions;
 use futures_util::FutureExt;
-use header::{Header, Mapping};
-use snapshots::Entry;
+use qcow2_header::{Mapping, Qcow2Header};
+use snapshots::SnapshotEntry;
 use std::rc::Rc;
 
 /// The registry entry.
@@ -33,13 +33,38 @@ pub(super) const FORMAT: Format = Format {
     name: "qcow2",
     label: "qcow2",
     of_qemu: true,
-    probe: |sample| sample.head.starts_with(&header::MAGIC),
+    probe: |sample| sample.head.starts_with(&qcow2_header::MAGIC),
     hint: None,
-    reader: Reader::Open(|source, options| open(source, options).boxed_local()),
+    reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
 };
 
+damages! {
+    /// The file ends before or inside the L1 table.
+    L1_TRUNCATED = "qcow2-l1-truncated", "the file ends before the end of the L1 table", lacks "the L1 table";
+    /// An L2 table's offset is not aligned to a cluster.
+    L2_UNALIGNED = "qcow2-l2-unaligned", "an L2 table is not aligned to a cluster";
+    /// The file ends before or inside an L2 table.
+    L2_TRUNCATED = "qcow2-l2-truncated", "the file ends before the end of an L2 table", lacks "an L2 table";
+    /// A data cluster's offset is not aligned to a cluster.
+    CLUSTER_UNALIGNED = "qcow2-cluster-unaligned", "a data cluster is not aligned to a cluster";
+    /// The file ends before or inside a data cluster.
+    CLUSTER_TRUNCATED = "qcow2-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";
+    /// The file ends before a compressed cluster.
+    COMPRESSED_TRUNCATED = "qcow2-compressed-truncated", "the file ends before a compressed cluster", lacks "a compressed cluster";
+    /// A zero cluster in version 2, which does not support them.
+    ZERO_IN_VERSION_2 = "qcow2-zero-in-version-2", "a version 2 image has a zero cluster";
+    /// A subcluster that is both allocated and zero.
+    SUBCLUSTER_CONFLICT = "qcow2-subcluster-conflict", "a subcluster is both allocated and zero";
+    /// An allocated subcluster of a cluster without a host offset.
+    SUBCLUSTER_NOWHERE = "qcow2-subcluster-nowhere", "an allocated subcluster has no place in the file";
+    /// An offset in a data file differs from the guest offset.
+    DATA_FILE_OFFSET = "qcow2-data-file-offset", "an offset in the data file is not the guest offset";
+    /// A compressed cluster in an image with a data file.
+    DATA_FILE_COMPRESSED = "qcow2-data-file-compressed", "an image with a data file has a compressed cluster";
+}
+
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let header = Header::validated(&read_start(&*source, header::MAX_FIXED).await?, source.size())?;
+    let header = Qcow2Header::validated(&read_start(&*source, qcow2_header::MAX_FIXED).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
         // Data outside the present part of the header may be valid in the missing part.
@@ -62,14 +87,14 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     Ok(Rc::new(Qcow2 { source, header, mapping, compression, encryption, references, snapshots }))
 }
 
-type HeaderCluster = (Compression, Extensions, Vec<Reference>);
+type HeaderCluster = (Compression, HeaderExtensions, Vec<Reference>);
 
 /// Parses the first cluster after the fixed header.
-fn read_header_cluster(header: &Header, first_cluster: &[u8]) -> Result<HeaderCluster> {
+fn read_header_cluster(header: &Qcow2Header, first_cluster: &[u8]) -> Result<HeaderCluster> {
     let extensions = extensions::parse(header, first_cluster)?;
     let compression = features::compression(header)?;
     features::refuse_unknown(header, &extensions)?;
-    let references = names::references(header, &extensions, first_cluster)?;
+    let references = external_files::references(header, &extensions, first_cluster)?;
     Ok((compression, extensions, references))
 }
 
@@ -80,13 +105,13 @@ async fn read_start(source: &dyn Source, len: u64) -> Result<Vec<u8>> {
 
 struct Qcow2 {
     source: Rc<dyn Source>,
-    header: Header,
+    header: Qcow2Header,
     /// The mapping to read: the active disk's or a snapshot's.
     mapping: Mapping,
     compression: Compression,
     encryption: Option<Encryption>,
     references: Vec<Reference>,
-    snapshots: Vec<Entry>,
+    snapshots: Vec<SnapshotEntry>,
 }
 
 impl Qcow2 {
@@ -158,6 +183,6 @@ impl Disk for Qcow2 {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(clusters::Walk::new(self, setup))
+        Box::new(clusters::Qcow2Walk::new(self, setup))
     }
 }

@@ -1,6 +1,6 @@
 //! The snapshot table (specification: "Snapshots").
 
-use super::header::{Header, Mapping};
+use super::qcow2_header::{Mapping, Qcow2Header};
 use crate::disk::info::Snapshot;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,7 +20,7 @@ const WINDOW: u64 = 64 << 10;
 
 structure! {
     /// The fixed part of a snapshot table entry.
-    struct Fixed: Big {
+    struct SnapshotHeader: Big {
         l1_table_offset: u64 = 0,
         l1_size: u32 = 8,
         id_str_size: u16 = 12,
@@ -35,7 +35,7 @@ structure! {
 
 /// A snapshot table entry.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct SnapshotEntry {
     pub(super) snapshot: Snapshot,
     /// The entry's host offset.
     at: HostOffset,
@@ -45,22 +45,25 @@ pub(super) struct Entry {
     virtual_size: Option<u64>,
 }
 
-impl Entry {
+impl SnapshotEntry {
     /// Returns the validated mapping of the snapshot. The virtual size defaults to that of the active disk. Fails as
     /// [`Mapping::check`] does.
-    pub(super) fn mapping(&self, header: &Header) -> Result<Mapping> {
+    pub(super) fn mapping(&self, header: &Qcow2Header) -> Result<Mapping> {
         let mapping = Mapping {
             virtual_size: self.virtual_size.unwrap_or(header.size) / 512 * 512,
             l1_offset: self.l1_offset,
             l1_entries: self.l1_entries,
         };
-        mapping.check(header, [Fixed::l1_size, Fixed::l1_table_offset].map(|field| HostOffset(self.at.0 + field)))?;
+        mapping.check(
+            header,
+            [SnapshotHeader::l1_size, SnapshotHeader::l1_table_offset].map(|field| HostOffset(self.at.0 + field)),
+        )?;
         Ok(mapping)
     }
 }
 
 /// Finds the snapshot with the ID `wanted`, or else with that name. Fails with `usage` if there is none.
-pub(super) fn find<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry> {
+pub(super) fn find<'a>(entries: &'a [SnapshotEntry], wanted: &str) -> Result<&'a SnapshotEntry> {
     let by_id = entries.iter().find(|entry| entry.snapshot.id == wanted);
     by_id.or_else(|| entries.iter().find(|entry| entry.snapshot.name == wanted)).ok_or_else(|| {
         let known = listed(entries);
@@ -73,10 +76,10 @@ const LISTED: usize = 10;
 const LISTED_LENGTH: usize = 500;
 
 /// Returns a clause that lists the snapshots, for a message.
-fn listed(entries: &[Entry]) -> String {
+fn listed(entries: &[SnapshotEntry]) -> String {
     let mut names = Vec::new();
     let mut length = 0;
-    for Entry { snapshot, .. } in entries.iter().take(LISTED) {
+    for SnapshotEntry { snapshot, .. } in entries.iter().take(LISTED) {
         let name = format!("{} '{}'", shown(&snapshot.id), shown(&snapshot.name));
         length += name.chars().count();
         if length > LISTED_LENGTH {
@@ -92,7 +95,7 @@ fn listed(entries: &[Entry]) -> String {
 }
 
 /// Reads the snapshot table. Fails with `limit`, `corrupt` or `source`, or with `internal` if memory runs out.
-pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Entry>> {
+pub(super) async fn read(source: &dyn Source, header: &Qcow2Header) -> Result<Vec<SnapshotEntry>> {
     if header.nb_snapshots == 0 {
         return Ok(Vec::new());
     }
@@ -105,17 +108,17 @@ pub(super) async fn read(source: &dyn Source, header: &Header) -> Result<Vec<Ent
     if !header.is_aligned(header.snapshots_offset) {
         return Err(Error::corrupt(
             "the snapshot table is not aligned to a cluster",
-            HostOffset(Header::snapshots_offset),
+            HostOffset(Qcow2Header::snapshots_offset),
         ));
     }
-    let mut table = Table {
+    let mut table = SnapshotTable {
         source,
         start: header.snapshots_offset,
         at: header.snapshots_offset,
         window: Vec::new(),
         window_start: 0,
     };
-    let mut snapshots: Vec<Entry> = Vec::new();
+    let mut snapshots: Vec<SnapshotEntry> = Vec::new();
     for _ in 0..header.nb_snapshots {
         snapshots.try_reserve(1).map_err(|_| Error::out_of_memory(size_of_val(&snapshots[..])))?;
         snapshots.push(table.entry().await?);
@@ -129,7 +132,7 @@ fn extra_field(extra: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Reads the table entry by entry through a window, since the length of an entry is known only from its start.
-struct Table<'a> {
+struct SnapshotTable<'a> {
     source: &'a dyn Source,
     start: u64,
     at: u64,
@@ -137,13 +140,13 @@ struct Table<'a> {
     window_start: u64,
 }
 
-impl Table<'_> {
+impl SnapshotTable<'_> {
     /// Reads the next entry. Fails as [`read`] does.
-    async fn entry(&mut self) -> Result<Entry> {
+    async fn entry(&mut self) -> Result<SnapshotEntry> {
         let at = HostOffset(self.at);
-        let fixed = Fixed::parse(&self.take(Fixed::LEN as u64).await?);
+        let fixed = SnapshotHeader::parse(&self.take(SnapshotHeader::LEN as u64).await?);
         if fixed.extra_data_size > MAX_EXTRA_DATA {
-            let place = HostOffset(at.0 + Fixed::extra_data_size);
+            let place = HostOffset(at.0 + SnapshotHeader::extra_data_size);
             return Err(Error::corrupt("a snapshot has too much extra data", place));
         }
         let extra = self.take(u64::from(fixed.extra_data_size)).await?;
@@ -162,7 +165,7 @@ impl Table<'_> {
             virtual_size: virtual_size.map(|size| size as f64),
         };
         let l1_offset = HostOffset(fixed.l1_table_offset);
-        Ok(Entry { snapshot, at, l1_offset, l1_entries: fixed.l1_size, virtual_size })
+        Ok(SnapshotEntry { snapshot, at, l1_offset, l1_entries: fixed.l1_size, virtual_size })
     }
 
     /// Reads the next `len` bytes as UTF-8. Invalid sequences are replaced.

@@ -1,12 +1,11 @@
 //! Walks the block map, which has a 32-bit entry for each block of the disk.
 
-use super::Vdi;
-use super::damage;
-use super::header::ENTRY_SIZE;
+use super::vdi_header::ENTRY_SIZE;
+use super::{BLOCK_TRUNCATED, MAP_TRUNCATED, Vdi};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::format::WalkSetup;
-use crate::format::entry_table::{Table, equal_entries};
+use crate::format::entry_table::{EntryTable, equal_entries};
 use crate::format::listing::{BATCH, Listing};
 use crate::offsets::{GuestRange, HostOffset, le32};
 use futures_util::FutureExt;
@@ -20,20 +19,20 @@ const FREE: u32 = 0xffff_ffff;
 /// The block reads as zeros, regardless of the parent.
 const ZERO: u32 = 0xffff_fffe;
 
-pub(super) struct Walk {
+pub(super) struct VdiWalk {
     disk: Rc<Vdi>,
-    map: Table,
+    map: EntryTable,
     listing: Listing,
     /// The extent kind of a free block.
     free: ExtentKind,
 }
 
-impl Walk {
+impl VdiWalk {
     pub(super) fn new(disk: Rc<Vdi>, setup: &WalkSetup) -> Self {
         let header = &disk.header;
         let memory = setup.memory.min(MAP_WINDOW);
         Self {
-            map: Table::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),
+            map: EntryTable::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),
             listing: Listing::new(&*disk.source, setup),
             free: if header.parent.is_some() {
                 ExtentKind::Unallocated { host: None }
@@ -64,11 +63,11 @@ impl Walk {
                 }
                 Some(number) => {
                     let host = HostOffset(self.place(number).saturating_add(at % block_size));
-                    self.listing.data(batch, part(1), host, damage::BLOCK_TRUNCATED)?;
+                    self.listing.data(batch, part(1), host, BLOCK_TRUNCATED)?;
                     1
                 }
                 None => {
-                    self.listing.lose(batch, part(end - index), damage::MAP_TRUNCATED, self.map.place(index))?;
+                    self.listing.lose(batch, part(end - index), MAP_TRUNCATED, self.map.place(index))?;
                     end - index
                 }
             };
@@ -87,7 +86,7 @@ impl Walk {
     }
 }
 
-impl ExtentWalk for Walk {
+impl ExtentWalk for VdiWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
     }

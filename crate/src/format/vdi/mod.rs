@@ -1,33 +1,42 @@
 //! VDI versions 0 and 1.1, according to VirtualBox's `VDICore.h` and `VDI.cpp`.
 
 mod blocks;
-pub mod damage;
-mod header;
+mod vdi_header;
 
-use super::{Disk, Format, Reader, WalkSetup};
+use super::{Disk, Format, FormatReader, WalkSetup};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::Result;
+use crate::error::damage::damages;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
-use header::Header;
 use std::rc::Rc;
+use vdi_header::VdiHeader;
 
 /// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "vdi",
     label: "VDI (VirtualBox disk)",
     of_qemu: true,
-    probe: |sample| sample.head.get(header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&header::SIGNATURE)),
+    probe: |sample| {
+        sample.head.get(vdi_header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&vdi_header::SIGNATURE))
+    },
     hint: None,
-    reader: Reader::Open(|source, _| open(source).boxed_local()),
+    reader: FormatReader::Open(|source, _| open(source).boxed_local()),
 };
 
+damages! {
+    /// The file ends before or inside the block map.
+    MAP_TRUNCATED = "vdi-map-truncated", "the file ends before the end of the block map", lacks "an entry of the block map";
+    /// The file ends before or inside a block.
+    BLOCK_TRUNCATED = "vdi-block-truncated", "the file ends before the end of a block", lacks "a block";
+}
+
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: header::MAX_FIXED.min(source.size()) };
-    let header = Header::parse(&read_exact(&*source, start, "header").await?, source.size())?;
+    let start = ByteRange { start: HostOffset(0), len: vdi_header::MAX_FIXED.min(source.size()) };
+    let header = VdiHeader::parse(&read_exact(&*source, start, "header").await?, source.size())?;
     let references = header.parent.iter().map(parent).collect();
     Ok(Rc::new(Vdi { source, header, references }))
 }
@@ -39,7 +48,7 @@ fn parent(identity: &Identity) -> Reference {
 
 struct Vdi {
     source: Rc<dyn Source>,
-    header: Header,
+    header: VdiHeader,
     references: Vec<Reference>,
 }
 
@@ -65,6 +74,6 @@ impl Disk for Vdi {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(blocks::Walk::new(self, &setup))
+        Box::new(blocks::VdiWalk::new(self, &setup))
     }
 }

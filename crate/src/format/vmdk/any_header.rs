@@ -1,6 +1,7 @@
 //! Reads the header of any kind of sparse extent.
 
-use super::sparse::{Sparse, head};
+use super::kdmv::KdmvHeader;
+use super::sparse_header::{SparseHeader, head};
 use super::{cowd, kdmv, sesparse};
 use crate::error::{Error, Result};
 use crate::io::source::Source;
@@ -8,10 +9,10 @@ use crate::offsets::HostOffset;
 
 /// Reads and validates the header of a sparse extent of any kind. Fails with `corrupt` if the file is not one, and as
 /// the kinds do. A salvage tolerates a missing footer if grains have markers.
-pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<Sparse> {
+pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<SparseHeader> {
     let head = head(source).await?;
     let sparse = if head.starts_with(&kdmv::MAGIC) {
-        kdmv::Header::open(source, salvage).await?.sparse()?
+        KdmvHeader::open(source, salvage).await?.sparse()?
     } else if head.starts_with(&cowd::MAGIC) {
         cowd::parse(&head)?
     } else if head.starts_with(&sesparse::MAGIC) {

@@ -1,7 +1,7 @@
 //! The header of "COWD" sparse extents, the redo logs of ESX (Virtual Disk Format 5.0, "ESX Server Sparse Extents").
 
 use super::entries::Layout;
-use super::sparse::{Sparse, position, size};
+use super::sparse_header::{SparseHeader, position, size};
 use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, SECTOR};
 use crate::structure::structure;
@@ -12,7 +12,7 @@ const TABLE_ENTRIES: u64 = 4096;
 
 structure! {
     /// `COWDisk_Header`. Sizes and offsets are in sectors.
-    struct Header: Little {
+    struct CowdHeader: Little {
         magic_number: [u8; 4] = 0,
         version: u32 = 4,
         num_sectors: u32 = 12,
@@ -23,21 +23,21 @@ structure! {
 }
 
 /// Parses the header at the start of `head`. Fails with `unsupported`, `corrupt` or `limit`.
-pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
+pub(super) fn parse(head: &[u8]) -> Result<SparseHeader> {
     if (head.len() as u64) < SECTOR {
         return Err(Error::truncated("the end of the header", HostOffset(SECTOR), head.len() as u64));
     }
-    let header = Header::parse(head);
+    let header = CowdHeader::parse(head);
     if header.version != 1 {
         return Err(Error::unknown_version(header.version, "COWD extents"));
     }
-    let sparse = Sparse {
+    let sparse = SparseHeader {
         layout: Layout::Cowd,
         version: header.version,
         capacity: size(header.num_sectors.into())?,
         grain: u64::from(header.grain_size) * SECTOR,
         table_entries: TABLE_ENTRIES,
-        directory: position(header.gd_offset.into(), "the grain directory", Header::gd_offset)?,
+        directory: position(header.gd_offset.into(), "the grain directory", CowdHeader::gd_offset)?,
         redundant: None,
         markers: None,
         compressed: None,
@@ -46,7 +46,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Sparse> {
     .check()?;
     if u64::from(header.num_gd_entries) < sparse.shape().directory_entries() {
         let what = "its grain directory is too small for its disk";
-        return Err(Error::corrupt(what, HostOffset(Header::num_gd_entries)));
+        return Err(Error::corrupt(what, HostOffset(CowdHeader::num_gd_entries)));
     }
     Ok(sparse)
 }

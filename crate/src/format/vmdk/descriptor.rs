@@ -1,6 +1,6 @@
 //! The descriptor: a text that lists the extents of a disk (Virtual Disk Format 5.0, "The Descriptor File").
 
-use super::sparse::size;
+use super::sparse_header::size;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,7 +40,7 @@ pub(crate) struct Descriptor {
     /// The file of the first extent of 0 sectors.
     empty: Option<String>,
     /// The extents, in guest order.
-    pub(super) extents: Vec<Line>,
+    pub(super) extents: Vec<ExtentLine>,
 }
 
 /// The UUIDs of a disk and of the state of its content.
@@ -52,7 +52,7 @@ pub(super) struct Uuid {
 
 /// The line of an extent.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ExtentLine {
     pub(super) access: Access,
     /// Its length and guest offset, in bytes.
     pub(super) len: u64,
@@ -187,7 +187,7 @@ impl Descriptor {
             "NOACCESS" => Access::None,
             _ => return self.read_value(line),
         };
-        let mut extent = Line::parse(access, behind)?;
+        let mut extent = ExtentLine::parse(access, behind)?;
         if extent.len == 0 {
             if let Store::Flat { file, .. } | Store::Sparse { file } = extent.store {
                 self.empty.get_or_insert(file);
@@ -246,7 +246,7 @@ impl Descriptor {
     }
 }
 
-impl Line {
+impl ExtentLine {
     /// Parses a line after its access: SECTORS TYPE ["FILE" [OFFSET ...]].
     fn parse(access: Access, line: &str) -> std::result::Result<Self, Problem> {
         let (sectors, line) = split_word(line);

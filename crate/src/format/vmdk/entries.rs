@@ -1,6 +1,6 @@
 //! Grain directory and grain table entries of each kind of sparse extent.
 
-use super::damage;
+use super::{DIRECTORY_ENTRY, TABLE_ENTRY};
 use crate::error::damage::Damage;
 use crate::offsets::{HostOffset, SECTOR, le32, le64};
 
@@ -62,7 +62,7 @@ impl Layout {
         match self {
             _ if entry == 0 => Ok(None),
             Layout::Kdmv | Layout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { tables, .. } => sesparse_table(tables, entry).map(Some).ok_or(damage::DIRECTORY_ENTRY),
+            Layout::SeSparse { tables, .. } => sesparse_table(tables, entry).map(Some).ok_or(DIRECTORY_ENTRY),
         }
     }
 
@@ -72,9 +72,9 @@ impl Layout {
             _ if entry == 0 => Ok(Grain::Absent),
             // Even without the flag for zero grains, since sector 1 contains a header or descriptor, never a grain.
             Layout::Kdmv if entry == 1 => Ok(Grain::Zero),
-            Layout::Cowd if entry < COWD_HEADER_SECTORS => Err(damage::TABLE_ENTRY),
+            Layout::Cowd if entry < COWD_HEADER_SECTORS => Err(TABLE_ENTRY),
             Layout::Kdmv | Layout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { grains, .. } => sesparse_grain(grains, entry).ok_or(damage::TABLE_ENTRY),
+            Layout::SeSparse { grains, .. } => sesparse_grain(grains, entry).ok_or(TABLE_ENTRY),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The extents of a disk, according to the descriptor and their files.
 
 use super::any_header::read_header;
-use super::descriptor::{Access, Descriptor, Line, Store};
-use super::kdmv;
-use super::sparse::{ExtentFile, Sparse};
+use super::descriptor::{Access, Descriptor, ExtentLine, Store};
+use super::kdmv::KdmvHeader;
+use super::sparse_header::{ExtentFile, SparseHeader};
 use crate::disk::details::{Details, Value};
 use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
@@ -13,11 +13,11 @@ use crate::offsets::HostOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-pub(super) struct Extent {
+pub(super) struct VmdkExtent {
     /// Its guest offset and length, in bytes.
     pub start: u64,
     pub len: u64,
-    pub(super) content: Content,
+    pub(super) content: ExtentContent,
     /// Its type in the descriptor; empty if the descriptor is embedded.
     type_name: String,
     /// Its file name, if it has a file.
@@ -25,7 +25,7 @@ pub(super) struct Extent {
 }
 
 /// The content of an extent. `file` is an index into the references of the disk.
-pub(super) enum Content {
+pub(super) enum ExtentContent {
     Zero,
     NoAccess,
     /// Plain bytes of a file, from `offset` (bytes) on.
@@ -36,30 +36,30 @@ pub(super) enum Content {
     /// Grains of a file. The header is set once the file was handed over and its header read.
     Sparse {
         file: usize,
-        header: OnceCell<Sparse>,
+        header: OnceCell<SparseHeader>,
     },
     /// Grains of the image's own file.
-    Embedded(Sparse),
+    Embedded(SparseHeader),
 }
 
-impl Extent {
+impl VmdkExtent {
     /// The guest offset after the extent.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len
     }
 
     /// Creates the single extent of an image with an embedded descriptor.
-    pub(super) fn embedded(sparse: Sparse) -> Self {
+    pub(super) fn embedded(sparse: SparseHeader) -> Self {
         let len = sparse.capacity;
-        Self { start: 0, len, content: Content::Embedded(sparse), type_name: String::new(), file: None }
+        Self { start: 0, len, content: ExtentContent::Embedded(sparse), type_name: String::new(), file: None }
     }
 
     /// The header, if the extent is sparse and its header was read.
-    pub(super) fn sparse(&self) -> Option<&Sparse> {
+    pub(super) fn sparse(&self) -> Option<&SparseHeader> {
         match &self.content {
-            Content::Sparse { header, .. } => header.get(),
-            Content::Embedded(sparse) => Some(sparse),
-            Content::Zero | Content::NoAccess | Content::Flat { .. } => None,
+            ExtentContent::Sparse { header, .. } => header.get(),
+            ExtentContent::Embedded(sparse) => Some(sparse),
+            ExtentContent::Zero | ExtentContent::NoAccess | ExtentContent::Flat { .. } => None,
         }
     }
 
@@ -77,14 +77,14 @@ impl Extent {
 
     /// Sets the header of a sparse extent. Unless `salvage`, fails with `corrupt` if its size is smaller than the
     /// descriptor's, or larger by a grain or more.
-    fn attach(&self, sparse: Sparse, salvage: bool) -> Result<()> {
-        let Content::Sparse { header, .. } = &self.content else { return Ok(()) };
+    fn attach(&self, sparse: SparseHeader, salvage: bool) -> Result<()> {
+        let ExtentContent::Sparse { header, .. } = &self.content else { return Ok(()) };
         // Some writers round a size up to a multiple of the grain size.
         let fits = (self.len..self.len + sparse.grain).contains(&sparse.capacity);
         if !fits && !salvage {
             let (has, wanted) = (sparse.capacity, self.len);
             let what = format!("the extent has {has} bytes of the disk, but its descriptor says {wanted}");
-            return Err(Error::corrupt(what, HostOffset(kdmv::Header::capacity)));
+            return Err(Error::corrupt(what, HostOffset(KdmvHeader::capacity)));
         }
         let _ = header.set(sparse);
         Ok(())
@@ -92,7 +92,7 @@ impl Extent {
 }
 
 /// Takes the extents out of `descriptor`. Returns them with references to their files, each file once.
-pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>) {
+pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Reference>) {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut place = |name: &String| {
@@ -102,29 +102,29 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<Extent>, Vec<Reference>)
         })
     };
     let extents = std::mem::take(&mut descriptor.extents).into_iter().map(|line| {
-        let Line { access, len, start, type_name, store } = line;
+        let ExtentLine { access, len, start, type_name, store } = line;
         let (content, file) = match (access, store) {
-            (_, Store::Zero) => (Content::Zero, None),
-            (Access::None, Store::Flat { file, .. } | Store::Sparse { file }) => (Content::NoAccess, Some(file)),
+            (_, Store::Zero) => (ExtentContent::Zero, None),
+            (Access::None, Store::Flat { file, .. } | Store::Sparse { file }) => (ExtentContent::NoAccess, Some(file)),
             (Access::Readable, Store::Flat { file, offset }) => {
-                (Content::Flat { file: place(&file), offset }, Some(file))
+                (ExtentContent::Flat { file: place(&file), offset }, Some(file))
             }
             (Access::Readable, Store::Sparse { file }) => {
-                (Content::Sparse { file: place(&file), header: OnceCell::new() }, Some(file))
+                (ExtentContent::Sparse { file: place(&file), header: OnceCell::new() }, Some(file))
             }
         };
-        Extent { start, len, content, type_name, file }
+        VmdkExtent { start, len, content, type_name, file }
     });
     let extents = extents.collect();
     (extents, references)
 }
 
 /// Reads the headers of the sparse extents whose files were handed over, each file once. Fails as reading a header
-/// does, and as [`Extent::attach`] does.
-pub(super) async fn attach(extents: &[Extent], files: &[Option<PartFile>], salvage: bool) -> Result<()> {
-    let mut opened: HashMap<usize, Sparse> = HashMap::new();
+/// does, and as [`VmdkExtent::attach`] does.
+pub(super) async fn attach(extents: &[VmdkExtent], files: &[Option<PartFile>], salvage: bool) -> Result<()> {
+    let mut opened: HashMap<usize, SparseHeader> = HashMap::new();
     for extent in extents {
-        let Content::Sparse { file, .. } = &extent.content else { continue };
+        let ExtentContent::Sparse { file, .. } = &extent.content else { continue };
         let Some(Some(part)) = files.get(*file) else { continue };
         let within = |error| ExtentFile::from(part).error(error);
         let sparse = match opened.get(file) {

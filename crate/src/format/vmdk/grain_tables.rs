@@ -1,10 +1,10 @@
 //! The grain directory of an extent, the redundant directory if there is one, and the grain tables.
 
-use super::damage;
-use super::sparse::{ExtentFile, Sparse};
+use super::sparse_header::{ExtentFile, SparseHeader};
+use super::{DIRECTORY_TRUNCATED, TABLE_TRUNCATED};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
-use crate::format::entry_table::Table;
+use crate::format::entry_table::EntryTable;
 use crate::format::slices::OVERHEAD;
 use crate::format::two_level::{Directory, SliceLimits, TwoLevel};
 use crate::offsets::HostOffset;
@@ -16,21 +16,21 @@ const SLICE: u64 = 64 << 10;
 
 /// The grain directory.
 pub(super) struct GrainDirectory {
-    pub(super) sparse: Sparse,
+    pub(super) sparse: SparseHeader,
     file: ExtentFile,
-    directory: Table,
-    redundant: Option<Table>,
+    directory: EntryTable,
+    redundant: Option<EntryTable>,
 }
 
 /// Creates the tables of the extent `sparse` in `file`. They use about `memory` bytes.
-pub(super) fn tables(sparse: Sparse, file: ExtentFile, memory: u64, salvage: bool) -> TwoLevel<GrainDirectory> {
+pub(super) fn tables(sparse: SparseHeader, file: ExtentFile, memory: u64, salvage: bool) -> TwoLevel<GrainDirectory> {
     let shape = sparse.shape();
     let slices_memory = (memory - memory / 4).max(shape.entry_size);
     let entries = (slices_memory.min(SLICE) / shape.entry_size).min(shape.table_entries);
     let limits = SliceLimits { entries, slices: (slices_memory / (entries * shape.entry_size + OVERHEAD)).max(1) };
     let table = |start| {
         let memory = (memory / 8).min(DIRECTORY_WINDOW);
-        Table::new(file.source.clone(), start, shape.entry_size, shape.directory_entries(), memory)
+        EntryTable::new(file.source.clone(), start, shape.entry_size, shape.directory_entries(), memory)
     };
     let (directory, redundant) = (table(sparse.directory), sparse.redundant.map(table));
     let source = file.source.clone();
@@ -38,7 +38,7 @@ pub(super) fn tables(sparse: Sparse, file: ExtentFile, memory: u64, salvage: boo
 }
 
 impl Directory for GrainDirectory {
-    const TABLE_TRUNCATED: Damage = damage::TABLE_TRUNCATED;
+    const TABLE_TRUNCATED: Damage = TABLE_TRUNCATED;
 
     async fn load(&mut self, index: u64) -> Result<()> {
         let file = &self.file;
@@ -60,7 +60,7 @@ impl Directory for GrainDirectory {
 
     /// If the file has no complete table, returns the redundant directory's if that is complete.
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        let entry = |directory: &Table| {
+        let entry = |directory: &EntryTable| {
             let bytes = directory.entries(index, index + 1);
             (!bytes.is_empty()).then(|| self.sparse.table(self.sparse.entry(bytes)))
         };
@@ -70,7 +70,7 @@ impl Directory for GrainDirectory {
             (Some(Ok(Some(table))), _) if is_whole(table) => Ok(Some(table)),
             (_, Some(Ok(Some(table)))) if is_whole(table) => Ok(Some(table)),
             (Some(first), _) | (None, Some(first)) => first,
-            (None, None) => Err(damage::DIRECTORY_TRUNCATED),
+            (None, None) => Err(DIRECTORY_TRUNCATED),
         }
     }
 

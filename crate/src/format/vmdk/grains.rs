@@ -1,18 +1,19 @@
 //! Walks the extents of a disk, and the grains of sparse extents.
 
-use super::Vmdk;
-use super::damage;
 use super::entries::Grain;
-use super::extents::Content;
+use super::extents::ExtentContent;
 use super::grain_tables::{self, GrainDirectory};
-use super::sparse::{ExtentFile, Sparse};
-use super::stream_optimized::{FoundGrain, MarkedGrain, Stream};
+use super::sparse_header::{ExtentFile, SparseHeader};
+use super::stream_optimized::{FoundGrain, MarkedGrain, MarkerScan};
+use super::{
+    DIRECTORY_TRUNCATED, EXTENT_SHORT, EXTENT_TRUNCATED, FOOTER_LOST, GRAIN_TRUNCATED, NO_ACCESS, TABLE_TRUNCATED, Vmdk,
+};
 use crate::compress::{Compression, MOST_COMPRESSED};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::format::listing::{BATCH, Listing};
-use crate::format::slices::{Part, Slice};
+use crate::format::slices::{SlicePart, TableSlice};
 use crate::format::two_level::{Directory, TwoLevel};
 use crate::format::{PartFile, WalkSetup};
 use crate::offsets::{GuestRange, HostOffset, SECTOR};
@@ -20,7 +21,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-pub(super) struct Walk {
+pub(super) struct VmdkWalk {
     disk: Rc<Vmdk>,
     setup: WalkSetup,
     /// The index and grains of the current sparse extent.
@@ -31,10 +32,10 @@ pub(super) struct Walk {
 enum Grains {
     Tables(Box<TwoLevel<GrainDirectory>>),
     /// By markers, since the footer is missing.
-    Stream(Box<Stream>),
+    Markers(Box<MarkerScan>),
 }
 
-impl Walk {
+impl VmdkWalk {
     pub(super) fn new(disk: Rc<Vmdk>, setup: WalkSetup) -> Self {
         Self { disk, setup, grains: None }
     }
@@ -48,26 +49,30 @@ impl Walk {
         let part = GuestRange { start: range.start - base, end: range.end.min(extent.end()) - base };
         let own = Listing::new(&*disk.source, &self.setup);
         match &extent.content {
-            Content::Zero => Output { batch, listing: own, base }.push(part, ExtentKind::Zero { host: None }),
-            Content::NoAccess => Output { batch, listing: own, base }.lose(part, damage::NO_ACCESS, HostOffset(0))?,
-            Content::Flat { file, offset } => match self.file(*file) {
+            ExtentContent::Zero => {
+                ExtentBatch { batch, listing: own, base }.push(part, ExtentKind::Zero { host: None })
+            }
+            ExtentContent::NoAccess => {
+                ExtentBatch { batch, listing: own, base }.lose(part, NO_ACCESS, HostOffset(0))?
+            }
+            ExtentContent::Flat { file, offset } => match self.file(*file) {
                 Some(file) => {
                     let listing = Listing::of_part(&file, &self.setup);
                     let host = HostOffset(offset + part.start);
-                    Output { batch, listing, base }.data(part, host, damage::EXTENT_TRUNCATED)?;
+                    ExtentBatch { batch, listing, base }.data(part, host, EXTENT_TRUNCATED)?;
                 }
-                None => Output { batch, listing: own, base }.push_unknown(part),
+                None => ExtentBatch { batch, listing: own, base }.push_unknown(part),
             },
-            Content::Sparse { file, header } => match (self.file(*file), header.get()) {
+            ExtentContent::Sparse { file, header } => match (self.file(*file), header.get()) {
                 (Some(file), Some(sparse)) => {
-                    let mut output = Output { batch, listing: Listing::of_part(&file, &self.setup), base };
+                    let mut output = ExtentBatch { batch, listing: Listing::of_part(&file, &self.setup), base };
                     self.list_sparse(number, sparse, ExtentFile::from(&file), part, &mut output).await?;
                 }
-                _ => Output { batch, listing: own, base }.push_unknown(part),
+                _ => ExtentBatch { batch, listing: own, base }.push_unknown(part),
             },
-            Content::Embedded(sparse) => {
+            ExtentContent::Embedded(sparse) => {
                 let file = ExtentFile { name: None, source: disk.source.clone() };
-                self.list_sparse(number, sparse, file, part, &mut Output { batch, listing: own, base }).await?;
+                self.list_sparse(number, sparse, file, part, &mut ExtentBatch { batch, listing: own, base }).await?;
             }
         }
         Ok(())
@@ -82,20 +87,20 @@ impl Walk {
     async fn list_sparse(
         &mut self,
         number: usize,
-        sparse: &Sparse,
+        sparse: &SparseHeader,
         file: ExtentFile,
         part: GuestRange,
-        output: &mut Output<'_>,
+        output: &mut ExtentBatch<'_>,
     ) -> Result<()> {
         if part.start >= sparse.capacity {
-            return output.lose(part, damage::EXTENT_SHORT, HostOffset(0));
+            return output.lose(part, EXTENT_SHORT, HostOffset(0));
         }
         let part = GuestRange { end: part.end.min(sparse.capacity), ..part };
         if self.grains.as_ref().is_none_or(|(held, _)| *held != number) {
             // Free the previous extent's grains first.
             self.grains = None;
             let grains = match sparse.markers {
-                Some(first) => Grains::Stream(Box::new(Stream::new(sparse, file, first))),
+                Some(first) => Grains::Markers(Box::new(MarkerScan::new(sparse, file, first))),
                 None => {
                     let WalkSetup { memory, salvage, .. } = self.setup;
                     Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), file, memory, salvage)))
@@ -105,27 +110,27 @@ impl Walk {
         }
         match self.grains.as_mut().map(|(_, grains)| grains) {
             Some(Grains::Tables(tables)) => list_tables(tables, part, output).await,
-            Some(Grains::Stream(stream)) => list_stream(stream, sparse, part, output).await,
+            Some(Grains::Markers(scan)) => list_markers(scan, sparse, part, output).await,
             None => unreachable!("they were just made"),
         }
     }
 }
 
-impl ExtentWalk for Walk {
+impl ExtentWalk for VmdkWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
     }
 }
 
 /// The batch being listed. Ranges are relative to an extent of the disk.
-struct Output<'a> {
+struct ExtentBatch<'a> {
     batch: &'a mut Vec<Extent>,
     listing: Listing,
     /// The guest offset of that extent.
     base: u64,
 }
 
-impl Output<'_> {
+impl ExtentBatch<'_> {
     fn on_disk(&self, part: GuestRange) -> GuestRange {
         GuestRange { start: self.base + part.start, end: self.base + part.end }
     }
@@ -153,19 +158,24 @@ impl Output<'_> {
 
 /// Lists a batch from `range.start` on, from a stream without a footer. Everything after the last grain is lost: the
 /// tables that would show whether it is absent come after it.
-async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+async fn list_markers(
+    scan: &mut MarkerScan,
+    sparse: &SparseHeader,
+    range: GuestRange,
+    output: &mut ExtentBatch<'_>,
+) -> Result<()> {
     let full = output.batch.len() + BATCH;
     let mut at = range.start;
     while at < range.end && output.batch.len() < full {
-        let Some(FoundGrain { grain, hole_is_sure }) = stream.grain_behind(at).await? else {
-            return output.lose(GuestRange { start: at, ..range }, damage::FOOTER_LOST, HostOffset(0));
+        let Some(FoundGrain { grain, hole_is_sure }) = scan.grain_after(at).await? else {
+            return output.lose(GuestRange { start: at, ..range }, FOOTER_LOST, HostOffset(0));
         };
         let MarkedGrain { start, host, host_len } = grain;
         let absent = GuestRange { start: at, end: start.min(range.end) };
         if !absent.is_empty() {
             match hole_is_sure {
                 true => output.push(absent, ExtentKind::Unallocated { host: None }),
-                false => output.lose(absent, damage::FOOTER_LOST, HostOffset(0))?,
+                false => output.lose(absent, FOOTER_LOST, HostOffset(0))?,
             }
             at = absent.end;
         }
@@ -180,7 +190,11 @@ async fn list_stream(stream: &mut Stream, sparse: &Sparse, range: GuestRange, ou
 }
 
 /// Lists a batch from `range.start` on: the grains of one table slice, or directory entries without tables.
-async fn list_tables(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+async fn list_tables(
+    tables: &mut TwoLevel<GrainDirectory>,
+    range: GuestRange,
+    output: &mut ExtentBatch<'_>,
+) -> Result<()> {
     let span = tables.shape.span();
     let index = range.start / span;
     tables.directory.load(index).await?;
@@ -192,19 +206,21 @@ async fn list_tables(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, o
             Ok(())
         }
         Ok(Some(table)) if table.0 >= output.listing.file_size() => {
-            output.lose(to_end_of_table, damage::TABLE_TRUNCATED, table)
+            output.lose(to_end_of_table, TABLE_TRUNCATED, table)
         }
         Ok(Some(_)) => list_slice(tables, range, output).await,
         // The end of the directory means that everything after it is lost.
-        Err(damage) if damage == damage::DIRECTORY_TRUNCATED => {
-            output.lose(range, damage, tables.directory.place(index))
-        }
+        Err(damage) if damage == DIRECTORY_TRUNCATED => output.lose(range, damage, tables.directory.place(index)),
         Err(damage) => output.lose(to_end_of_table, damage, tables.directory.place(index)),
     }
 }
 
 /// Lists a batch from `range.start` on, from the table slice there.
-async fn list_slice(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, output: &mut Output<'_>) -> Result<()> {
+async fn list_slice(
+    tables: &mut TwoLevel<GrainDirectory>,
+    range: GuestRange,
+    output: &mut ExtentBatch<'_>,
+) -> Result<()> {
     let slice = tables.slice(range).await?;
     let full = output.batch.len() + BATCH;
     for (part, entry) in slice.parts(tables.shape.unit, tables.shape.entry_size, range) {
@@ -212,25 +228,31 @@ async fn list_slice(tables: &mut TwoLevel<GrainDirectory>, range: GuestRange, ou
             break;
         }
         match entry {
-            Part::Empty => output.push(part, ExtentKind::Unallocated { host: None }),
-            Part::Entry(entry) => list_grain(&tables.directory.sparse, &slice, entry, part, output)?,
-            Part::Missing(place) => output.lose(part, damage::TABLE_TRUNCATED, place)?,
+            SlicePart::Empty => output.push(part, ExtentKind::Unallocated { host: None }),
+            SlicePart::Entry(entry) => list_grain(&tables.directory.sparse, &slice, entry, part, output)?,
+            SlicePart::Missing(place) => output.lose(part, TABLE_TRUNCATED, place)?,
         }
     }
     Ok(())
 }
 
 /// Appends `part` of the grain whose entry is at offset `entry` of the slice.
-fn list_grain(sparse: &Sparse, slice: &Slice, entry: usize, part: GuestRange, output: &mut Output<'_>) -> Result<()> {
+fn list_grain(
+    sparse: &SparseHeader,
+    slice: &TableSlice,
+    entry: usize,
+    part: GuestRange,
+    output: &mut ExtentBatch<'_>,
+) -> Result<()> {
     match sparse.grain(sparse.entry(&slice.entries[entry..])) {
         Ok(Grain::Absent) => output.push(part, ExtentKind::Unallocated { host: None }),
         Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
         Ok(Grain::At(host)) if sparse.compressed.is_none() => {
             let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
-            output.data(part, host, damage::GRAIN_TRUNCATED)?;
+            output.data(part, host, GRAIN_TRUNCATED)?;
         }
         Ok(Grain::At(host)) if host.0 >= output.listing.file_size() => {
-            output.lose(part, damage::GRAIN_TRUNCATED, host)?;
+            output.lose(part, GRAIN_TRUNCATED, host)?;
         }
         Ok(Grain::At(host)) => {
             let most = MOST_COMPRESSED * sparse.grain;
@@ -245,7 +267,7 @@ fn list_grain(sparse: &Sparse, slice: &Slice, entry: usize, part: GuestRange, ou
 
 /// Returns the extent kind at offset `at` of the extent: the rest of a compressed grain, which has at most `host_len`
 /// bytes at `host`.
-fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_len: u64, at: u64) -> ExtentKind {
+fn compressed_grain(listing: &Listing, sparse: &SparseHeader, host: HostOffset, host_len: u64, at: u64) -> ExtentKind {
     let skip = at % sparse.grain;
     ExtentKind::Compressed {
         file: listing.file(),
@@ -259,7 +281,7 @@ fn compressed_grain(listing: &Listing, sparse: &Sparse, host: HostOffset, host_l
 
 /// Returns the host offset of the slice's next grain, which limits the length of grain `entry`. Returns `None` if it is
 /// not after that grain: if grains are out of guest order, more is read than needed.
-fn next_grain(sparse: &Sparse, slice: &Slice, entry: usize) -> Option<u64> {
+fn next_grain(sparse: &SparseHeader, slice: &TableSlice, entry: usize) -> Option<u64> {
     let mut entries =
         slice.entries[entry..].chunks_exact(sparse.shape().entry_size as usize).map(|bytes| sparse.entry(bytes));
     let own = entries.next()?;

@@ -2,7 +2,7 @@
 //! Compressed Sparse Extents").
 
 use super::entries::Layout;
-use super::sparse::{Compressed, Sparse, head, position, size};
+use super::sparse_header::{GrainCompression, SparseHeader, head, position, size};
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
@@ -28,7 +28,7 @@ const WINDOW: u64 = 64 << 10;
 
 structure! {
     /// `SparseExtentHeader`, not validated yet. Sizes and offsets are in sectors.
-    pub(super) struct Header: Little {
+    pub(super) struct KdmvHeader: Little {
         magic_number: [u8; 4] = 0,
         version: u32 = 4,
         flags: u32 = 8,
@@ -65,7 +65,7 @@ structure! {
     }
 }
 
-impl Header {
+impl KdmvHeader {
     /// Reads the header, or the footer if it has the directory's position. A salvage tolerates a missing footer if
     /// grains have markers.
     pub async fn open(source: &dyn Source, salvage: bool) -> Result<Self> {
@@ -129,7 +129,7 @@ impl Header {
 
     /// Converts the header to that of a sparse extent. Fails with `corrupt`, `limit` or `unsupported` if a field is out
     /// of range.
-    pub fn sparse(&self) -> Result<Sparse> {
+    pub fn sparse(&self) -> Result<SparseHeader> {
         let is_footer_lost = self.gd_offset == IN_FOOTER;
         let directory = if is_footer_lost { self.over_head } else { self.gd_offset };
         let directory = position(directory, "the grain directory", Self::gd_offset)?;
@@ -138,7 +138,7 @@ impl Header {
             _ if self.flags & HAS_REDUNDANT == 0 => None,
             sectors => Some(position(sectors, "the redundant grain directory", Self::rgd_offset)?),
         };
-        Ok(Sparse {
+        Ok(SparseHeader {
             layout: Layout::Kdmv,
             version: self.version,
             capacity: size(self.capacity)?,
@@ -152,14 +152,14 @@ impl Header {
         })
     }
 
-    fn compressed(&self) -> Result<Option<Compressed>> {
+    fn compressed(&self) -> Result<Option<GrainCompression>> {
         match (self.compress_algorithm, self.flags & IS_COMPRESSED != 0) {
             (0, false) => Ok(None),
             (0, true) => {
                 let what = "its grains are compressed, but it does not say how";
                 Err(Error::corrupt(what, HostOffset(Self::compress_algorithm)))
             }
-            (DEFLATE, _) => Ok(Some(Compressed { has_markers: self.flags & HAS_MARKERS != 0 })),
+            (DEFLATE, _) => Ok(Some(GrainCompression { has_markers: self.flags & HAS_MARKERS != 0 })),
             (other, _) => Err(Error::unsupported(format!("compression method {other} of VMDK"))),
         }
     }

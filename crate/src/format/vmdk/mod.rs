@@ -5,7 +5,6 @@
 
 mod any_header;
 mod cowd;
-pub mod damage;
 mod descriptor;
 mod entries;
 mod extents;
@@ -13,24 +12,25 @@ mod grain_tables;
 mod grains;
 mod kdmv;
 mod sesparse;
-mod sparse;
+mod sparse_header;
 mod stream_optimized;
 
-use super::{Disk, Format, LayerOptions, NameHint, PartFile, Reader, WalkSetup};
+use super::{Disk, Format, FormatReader, LayerOptions, NameHint, PartFile, WalkSetup};
 use crate::compress::MOST_COMPRESSED;
 use crate::disk::details::{Details, Value};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, Role};
+use crate::error::damage::damages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
-use extents::Extent;
+use extents::VmdkExtent;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use kdmv::Header;
-use sparse::Sparse;
+use kdmv::KdmvHeader;
+use sparse_header::SparseHeader;
 use std::rc::Rc;
 
 /// The registry entry.
@@ -47,8 +47,29 @@ pub(super) const FORMAT: Format = Format {
         code: "maybe-extent",
         text: "if it is an extent of a VMDK, open the descriptor that names it and hand over this file with it",
     }),
-    reader: Reader::Open(|source, options| open(source, options).boxed_local()),
+    reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
 };
+
+damages! {
+    /// The file ends before or inside the grain directory.
+    DIRECTORY_TRUNCATED = "vmdk-directory-truncated", "the file ends before the end of the grain directory", lacks "the grain directory";
+    /// A grain directory entry is invalid (SESparse).
+    DIRECTORY_ENTRY = "vmdk-directory-entry", "an entry of the grain directory is invalid";
+    /// The footer is missing, and no marker describes the grain.
+    FOOTER_LOST = "vmdk-footer-lost", "the footer, which says where the grains lie, is lost";
+    /// The file ends before or inside a grain table.
+    TABLE_TRUNCATED = "vmdk-table-truncated", "the file ends before the end of a grain table", lacks "a grain table";
+    /// A grain table entry is invalid (COWD, SESparse).
+    TABLE_ENTRY = "vmdk-table-entry", "an entry of a grain table is invalid";
+    /// The file ends before or inside a grain.
+    GRAIN_TRUNCATED = "vmdk-grain-truncated", "the file ends before the end of a grain", lacks "a grain";
+    /// The file of a flat extent is shorter than the descriptor states.
+    EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "a part of the extent";
+    /// An extent's header states a smaller size than the descriptor.
+    EXTENT_SHORT = "vmdk-extent-short", "an extent is shorter than the descriptor says";
+    /// The descriptor states NOACCESS for an extent.
+    NO_ACCESS = "vmdk-no-access", "the descriptor allows no access to an extent";
+}
 
 /// Whether `head` is the start of an extent of a kind that never contains a descriptor.
 fn is_bare_extent(head: &[u8]) -> bool {
@@ -56,12 +77,12 @@ fn is_bare_extent(head: &[u8]) -> bool {
 }
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let head = sparse::head(&*source).await?;
+    let head = sparse_header::head(&*source).await?;
     if is_bare_extent(&head) {
         return Err(bare_extent());
     }
     let vmdk = if head.starts_with(&kdmv::MAGIC) {
-        let header = Header::open(&*source, options.salvage).await?;
+        let header = KdmvHeader::open(&*source, options.salvage).await?;
         if header.descriptor_offset == 0 {
             return Err(bare_extent());
         }
@@ -87,8 +108,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
 }
 
 /// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
-async fn embedded_descriptor(source: &dyn Source, header: &Header, salvage: bool) -> Result<Descriptor> {
-    let start = sparse::position(header.descriptor_offset, "the descriptor", Header::descriptor_offset)?;
+async fn embedded_descriptor(source: &dyn Source, header: &KdmvHeader, salvage: bool) -> Result<Descriptor> {
+    let start = sparse_header::position(header.descriptor_offset, "the descriptor", KdmvHeader::descriptor_offset)?;
     let len = descriptor_len(header.descriptor_size.saturating_mul(SECTOR))?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
     // Extents of a split disk reserve space for a descriptor but leave it empty.
@@ -125,7 +146,7 @@ struct Vmdk {
     /// The descriptor. Its extents were moved to `extents`.
     descriptor: Descriptor,
     /// In guest order, without gaps.
-    extents: Vec<Extent>,
+    extents: Vec<VmdkExtent>,
     /// The files of the extents, each once, followed by the parent.
     references: Vec<Reference>,
     /// Notices that a user should read before converting the disk.
@@ -140,13 +161,13 @@ impl Vmdk {
     fn embedded(
         source: Rc<dyn Source>,
         mut descriptor: Descriptor,
-        sparse: Sparse,
+        sparse: SparseHeader,
         options: LayerOptions,
     ) -> Result<Self> {
         let lines = std::mem::take(&mut descriptor.extents);
         if lines.len() > 1 {
             let what = "its descriptor names several extents, but stands in the file of one";
-            return Err(Error::corrupt(what, HostOffset(Header::descriptor_offset)));
+            return Err(Error::corrupt(what, HostOffset(KdmvHeader::descriptor_offset)));
         }
         let mut notices = descriptor.notices();
         let said = lines.first().map_or(sparse.capacity, |line| line.len);
@@ -161,7 +182,7 @@ impl Vmdk {
             source,
             references: parent(&descriptor).into_iter().collect(),
             descriptor,
-            extents: vec![Extent::embedded(sparse)],
+            extents: vec![VmdkExtent::embedded(sparse)],
             notices,
             salvage: options.salvage,
         })
@@ -183,8 +204,8 @@ impl Vmdk {
     }
 
     /// The headers of the sparse extents whose headers were read.
-    fn sparse_extents(&self) -> impl Iterator<Item = &Sparse> {
-        self.extents.iter().filter_map(Extent::sparse)
+    fn sparse_extents(&self) -> impl Iterator<Item = &SparseHeader> {
+        self.extents.iter().filter_map(VmdkExtent::sparse)
     }
 
     fn is_compressed(&self) -> bool {
@@ -243,7 +264,7 @@ impl Disk for Vmdk {
     }
 
     fn virtual_size(&self) -> u64 {
-        self.extents.last().map_or(0, Extent::end)
+        self.extents.last().map_or(0, VmdkExtent::end)
     }
 
     fn info(&self) -> Info {
@@ -284,6 +305,6 @@ impl Disk for Vmdk {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(grains::Walk::new(self, setup))
+        Box::new(grains::VmdkWalk::new(self, setup))
     }
 }

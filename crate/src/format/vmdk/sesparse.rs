@@ -1,7 +1,7 @@
 //! The headers of SESparse extents. QEMU's `block/vmdk.c` is the only description of the format.
 
 use super::entries::{Layout, SESPARSE_ENTRY, SESPARSE_GRAIN, SESPARSE_TABLE};
-use super::sparse::{Sparse, position, size};
+use super::sparse_header::{SparseHeader, position, size};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
@@ -38,7 +38,7 @@ structure! {
 
 /// Reads the constant header at the start of `head`, and the volatile header. Fails with `unsupported`, `corrupt`,
 /// `limit` or `source`.
-pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
+pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<SparseHeader> {
     if (head.len() as u64) < SECTOR {
         return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
     }
@@ -57,7 +57,7 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<Sparse> {
     let (tables, grains) = (header.grain_tables_offset, header.grains_offset);
     position(tables, "the first grain table", ConstHeader::grain_tables_offset)?;
     position(grains, "the first grain", ConstHeader::grains_offset)?;
-    let sparse = Sparse {
+    let sparse = SparseHeader {
         layout: Layout::SeSparse { tables, grains },
         // The lower half.
         version: VERSION as u32,

@@ -9,7 +9,7 @@
 //! lists; if that table is missing, such a grain is not detected.
 
 use super::kdmv::Marker;
-use super::sparse::{ExtentFile, Sparse};
+use super::sparse_header::{ExtentFile, SparseHeader};
 use crate::compress::{DecompressError, Decompressor, GrainMarker, MOST_COMPRESSED};
 use crate::error::Result;
 use crate::io::source::{read_exact, zeroed};
@@ -70,9 +70,9 @@ impl NextTable {
 }
 
 /// A pass over the markers, in ascending order.
-pub(super) struct Stream {
+pub(super) struct MarkerScan {
     file: ExtentFile,
-    sparse: Sparse,
+    sparse: SparseHeader,
     /// The host offset of the next marker; `None` after the last readable one.
     next: Option<u64>,
     /// The current grain, and its end in the extent in bytes (0 if there is none).
@@ -87,9 +87,9 @@ pub(super) struct Stream {
     decompressor: Decompressor,
 }
 
-impl Stream {
+impl MarkerScan {
     /// Starts a pass over the markers of the extent `sparse` in `file`, at host offset `first`.
-    pub(super) fn new(sparse: &Sparse, file: ExtentFile, first: HostOffset) -> Self {
+    pub(super) fn new(sparse: &SparseHeader, file: ExtentFile, first: HostOffset) -> Self {
         Self {
             file,
             sparse: sparse.clone(),
@@ -106,7 +106,7 @@ impl Stream {
 
     /// Returns the first grain that ends after `at`, an offset in the extent; `None` if no marker describes one. `at`
     /// must never decrease. Fails with `source`, or with `internal` if memory runs out.
-    pub(super) async fn grain_behind(&mut self, at: u64) -> Result<Option<FoundGrain>> {
+    pub(super) async fn grain_after(&mut self, at: u64) -> Result<Option<FoundGrain>> {
         while self.end <= at {
             if !self.advance().await? {
                 return Ok(None);
@@ -142,7 +142,7 @@ impl Stream {
             return Ok(false);
         }
         if let Some(before) = before.filter(|_| has_hole) {
-            hole_is_sure = hole_is_sure && self.is_as_long_as_told(before).await?;
+            hole_is_sure = hole_is_sure && self.is_as_long_as_stated(before).await?;
         }
         self.current = Some(FoundGrain { grain, hole_is_sure });
         self.end = grain.start + self.sparse.grain;
@@ -233,7 +233,7 @@ impl Stream {
     }
 
     /// Whether the compressed data of `grain` ends in the sector that its marker states.
-    async fn is_as_long_as_told(&mut self, grain: MarkedGrain) -> Result<bool> {
+    async fn is_as_long_as_stated(&mut self, grain: MarkedGrain) -> Result<bool> {
         let len = grain.host_len.min(self.file.source.size() - grain.host.0);
         let input = self.read(grain.host.0, len).await?;
         let mut output = zeroed(self.sparse.grain as usize)?;

@@ -2,9 +2,9 @@
 
 mod candidates;
 mod companions;
+mod merged_walk;
 mod options;
 mod parents;
-mod walk;
 
 pub use options::{Companion, OpenOptions};
 
@@ -285,7 +285,7 @@ impl Chain {
             salvage: self.salvage,
         });
         match layer.place.clone() {
-            Some(place) => Box::new(walk::Inside { walk, place }),
+            Some(place) => Box::new(merged_walk::PlacedWalk { walk, place }),
             None => walk,
         }
     }
@@ -294,7 +294,7 @@ impl Chain {
     pub fn extents(&self) -> Extents {
         let walk: Box<dyn ExtentWalk> = match self.layers.len() {
             1 => self.walk_layer(0),
-            _ => Box::new(walk::Merged::new(self)),
+            _ => Box::new(merged_walk::MergedWalk::new(self)),
         };
         Extents::new(walk, self.virtual_size())
     }

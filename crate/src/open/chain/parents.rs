@@ -17,12 +17,12 @@ use std::rc::Rc;
 /// Identities of the companions. Each companion is unpacked and opened once, however many layers search for a parent.
 pub(super) struct ParentSearch {
     /// The companions so far, or the reasons why they cannot be opened.
-    known: BTreeMap<FileId, Result<Known>>,
+    known: BTreeMap<FileId, Result<SearchedFile>>,
     tables: Rc<TableCache>,
 }
 
 /// A companion that was searched.
-struct Known {
+struct SearchedFile {
     /// `None` if it could not be unpacked, and is not the parent.
     file: Option<InnerFile>,
     /// Empty if it is not an image with identities.
@@ -55,7 +55,7 @@ impl ParentSearch {
         let mut failure = None;
         for id in companions.free() {
             match self.known(id, files).await? {
-                Ok(Known { identities, .. }) if wanted.is_of_disk(identities) => {
+                Ok(SearchedFile { identities, .. }) if wanted.is_of_disk(identities) => {
                     found.push((id, wanted.is_met_by(identities)));
                 }
                 Ok(_) => {}
@@ -78,7 +78,7 @@ impl ParentSearch {
     }
 
     /// The file `id`, or the reason why its image cannot be opened.
-    async fn known(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<Known>> {
+    async fn known(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<SearchedFile>> {
         Ok(match self.known.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(search(files[usize::from(id.0)].clone(), &self.tables).await?),
@@ -86,21 +86,21 @@ impl ParentSearch {
     }
 }
 
-async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<Known>> {
+async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<SearchedFile>> {
     use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Unsupported};
     match open(file, tables).await {
         Ok(known) => Ok(Ok(known)),
         Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
         // For example an extent of a VMDK, which is not a parent.
         Err(error) if matches!(error.kind, MissingFile | NotRecognised) => {
-            Ok(Ok(Known { file: None, identities: Vec::new() }))
+            Ok(Ok(SearchedFile { file: None, identities: Vec::new() }))
         }
         Err(error) => Err(error),
     }
 }
 
 /// Opens `file`, or the image inside it.
-async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Known> {
+async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<SearchedFile> {
     let inner = unpack(file, false, tables).await?.inner;
     let identities = match inner.file_type {
         FileType::Image(format) => {
@@ -109,5 +109,5 @@ async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Known> {
         }
         _ => Vec::new(),
     };
-    Ok(Known { file: Some(inner), identities })
+    Ok(SearchedFile { file: Some(inner), identities })
 }

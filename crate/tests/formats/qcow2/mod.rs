@@ -8,9 +8,9 @@ use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
 use decant::compress::damage::COMPRESSED_INVALID;
-use decant::disk::damage::Lost;
+use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
-use decant::format::qcow2::damage::*;
+use decant::format::qcow2::*;
 
 pub const FORMAT: Format = Format { name: "qcow2", samples, fields: fields::check, damage, listings, extremes };
 

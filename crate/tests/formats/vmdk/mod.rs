@@ -9,9 +9,9 @@ use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
 use decant::compress::damage::{GRAIN_INVALID, GRAIN_MISPLACED};
-use decant::disk::damage::Lost;
+use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
-use decant::format::vmdk::damage::*;
+use decant::format::vmdk::*;
 use std::iter;
 
 pub const FORMAT: Format = Format { name: "vmdk", samples, fields: fields::check, damage, listings, extremes };

@@ -69,7 +69,7 @@ structure! {
 
 /// The header fields needed for reading. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
+pub(super) struct VdiHeader {
     pub(super) major_version: u32,
     pub(super) map_offset: HostOffset,
     pub(super) data_offset: u64,
@@ -85,8 +85,8 @@ pub(super) struct Header {
     pub(super) parent: Option<Identity>,
 }
 
-/// The type and flags, and the offsets of the fields that [`Header::check`] names, in either version.
-struct Checked {
+/// The type and flags, and the offsets of the fields that [`VdiHeader::check`] names, in either version.
+struct CheckedFields {
     u32_type: u32,
     f_flags: u32,
     type_at: u64,
@@ -94,7 +94,7 @@ struct Checked {
     block_size_at: u64,
 }
 
-impl Header {
+impl VdiHeader {
     /// Parses `bytes`, the first bytes of a file of `file_size` bytes. Fails with `not-recognised`, `unsupported`,
     /// `corrupt` or `limit`.
     pub(super) fn parse(bytes: &[u8], file_size: u64) -> Result<Self> {
@@ -135,7 +135,7 @@ impl Header {
             identity: identity(&fields.uuid_create, &fields.uuid_modify),
             parent: uuid(&fields.uuid_linkage).map(|id| Identity { id, state: None }),
         };
-        header.check(&Checked {
+        header.check(&CheckedFields {
             u32_type: fields.u32_type,
             f_flags: fields.f_flags,
             type_at: Header0::u32_type,
@@ -173,7 +173,7 @@ impl Header {
             let what = format!("a block has {extra} bytes of extra data, no power of two");
             return corrupt(what, Header1::cb_block_extra);
         }
-        header.check(&Checked {
+        header.check(&CheckedFields {
             u32_type: fields.u32_type,
             f_flags: fields.f_flags,
             type_at: Header1::u32_type,
@@ -184,7 +184,7 @@ impl Header {
     }
 
     /// Validates the fields common to both versions.
-    fn check(&self, checked: &Checked) -> Result<()> {
+    fn check(&self, checked: &CheckedFields) -> Result<()> {
         let (kind, flags) = (checked.u32_type, checked.f_flags);
         if !TYPES.contains(&kind) {
             return Err(Error::unsupported(format!("type {kind} of VDI")));

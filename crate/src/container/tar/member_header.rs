@@ -1,7 +1,7 @@
 //! Tar member headers, and the extended headers before them.
 
 use super::block::{BLOCK, CHECKSUM, MAGIC, PREFIX, SIZE, TYPE, decimal, number, text};
-use super::sparse::{Place, Records};
+use super::sparse_map::{MapPlace, SparseRecords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
 
@@ -18,14 +18,14 @@ const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 /// Maximum length of an extended header's data, in bytes.
 const LONGEST_EXTENSION: u64 = 1 << 20;
 /// The header of a member, or an extended header.
-pub(super) struct Header {
+pub(super) struct MemberHeader {
     pub(super) kind: u8,
     pub(super) name: String,
     /// The data after the header.
     pub(super) data: ByteRange,
 }
 
-impl Header {
+impl MemberHeader {
     /// Parses the block `bytes` at offset `at`; returns `None` for the end mark. `stated` is the member's size from an
     /// earlier extended header, if any. Fails with `corrupt` if the checksum or size is invalid. Does not check the
     /// data's range against the end of the file.
@@ -97,18 +97,18 @@ fn own_name(header: &[u8]) -> String {
 
 /// The content of the extended headers before a member.
 #[derive(Default)]
-pub(super) struct Extensions {
+pub(super) struct ExtendedHeaders {
     /// An extended header for the next member was read, so the archive may not end here.
     pub(super) is_given: bool,
     name: Option<String>,
     pub(super) size: Option<u64>,
-    sparse: Records,
+    sparse: SparseRecords,
 }
 
-impl Extensions {
+impl ExtendedHeaders {
     /// Applies the extended header `header` with content `data`. Fails with `corrupt` if it is invalid, and with
     /// `unsupported` if it sets a size, name or map for all members.
-    pub(super) fn describe(&mut self, header: &Header, data: &[u8]) -> Result<()> {
+    pub(super) fn describe(&mut self, header: &MemberHeader, data: &[u8]) -> Result<()> {
         self.is_given |= header.kind != GLOBAL;
         match header.kind {
             PAX => self.read_pax(data, false, header.data.start),
@@ -124,7 +124,7 @@ impl Extensions {
 
     /// Returns the member's name and the place of its sparse map; `None` if it is not a regular file. `header` is the
     /// member's header, parsed from `block`. Resets the extensions.
-    pub(super) fn file(&mut self, header: &Header, block: &[u8]) -> Result<Option<(String, Place)>> {
+    pub(super) fn file(&mut self, header: &MemberHeader, block: &[u8]) -> Result<Option<(String, MapPlace)>> {
         let Self { name, mut sparse, .. } = std::mem::take(self);
         let name = sparse.name.take().or(name).unwrap_or_else(|| header.name.clone());
         // Old programs mark folders only by the name.

@@ -1,9 +1,27 @@
-//! Collects the lost ranges of a conversion from its jobs.
+//! The ranges of a disk that a salvage lost to damage, and their collection from the jobs of a conversion.
 
-use super::Lost;
 use crate::error::damage::Damage;
 use crate::offsets::GuestRange;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+/// A range of the disk that could not be read and was replaced by zeros. In bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// First byte.
+    pub start: u64,
+    /// Length.
+    pub len: u64,
+    /// The reason.
+    pub damage: Damage,
+}
+
+impl Lost {
+    /// The guest offset after the last byte.
+    pub fn end(&self) -> u64 {
+        self.start + self.len
+    }
+}
 
 /// Sorts non-overlapping ranges and merges neighbours with the same damage.
 fn merge(ranges: &mut Vec<Lost>) {

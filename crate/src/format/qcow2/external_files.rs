@@ -1,7 +1,7 @@
 //! References to the backing file (specification: "Backing file name") and the data file ("External data file name").
 
-use super::extensions::Extensions;
-use super::header::Header;
+use super::extensions::HeaderExtensions;
+use super::qcow2_header::Qcow2Header;
 use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
 use crate::error::{Error, Result};
@@ -11,7 +11,11 @@ use crate::offsets::{HostOffset, text_before_nul};
 const MAX_BACKING_NAME: usize = 1023;
 
 /// Returns the references to the data file and the backing file. Fails with `unsupported` or `corrupt`.
-pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster: &[u8]) -> Result<Vec<Reference>> {
+pub(super) fn references(
+    header: &Qcow2Header,
+    extensions: &HeaderExtensions,
+    first_cluster: &[u8],
+) -> Result<Vec<Reference>> {
     let mut references = Vec::new();
     match (header.has_data_file(), &extensions.data_file) {
         (false, _) => {}
@@ -28,7 +32,7 @@ pub(super) fn references(header: &Header, extensions: &Extensions, first_cluster
 }
 
 /// Reads the backing file's name from the first cluster; `None` if there is none.
-fn backing_name(header: &Header, first_cluster: &[u8]) -> Result<Option<String>> {
+fn backing_name(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Option<String>> {
     let len = header.backing_file_size as usize;
     if header.backing_file_offset == 0 {
         return Ok(None);
@@ -41,7 +45,7 @@ fn backing_name(header: &Header, first_cluster: &[u8]) -> Result<Option<String>>
         .ok_or_else(|| {
             Error::corrupt(
                 "the backing file's name lies outside the first cluster",
-                HostOffset(Header::backing_file_offset),
+                HostOffset(Qcow2Header::backing_file_offset),
             )
         })?;
     // QEMU reads the name up to the first NUL, and treats an empty name as none.

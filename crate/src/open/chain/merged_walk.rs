@@ -22,11 +22,11 @@ struct LayerWalk {
 }
 
 /// The pass over all layers, the top one first.
-pub(super) struct Merged {
+pub(super) struct MergedWalk {
     layers: Vec<LayerWalk>,
 }
 
-impl Merged {
+impl MergedWalk {
     pub fn new(chain: &Chain) -> Self {
         let walk = |(number, layer): (usize, &super::Layer)| LayerWalk {
             place: place_of(number, &layer.name),
@@ -94,12 +94,12 @@ impl LayerWalk {
 }
 
 /// The pass over a layer in a container. Adds its place to errors.
-pub(super) struct Inside {
+pub(super) struct PlacedWalk {
     pub walk: Box<dyn ExtentWalk>,
     pub place: Place,
 }
 
-impl ExtentWalk for Inside {
+impl ExtentWalk for PlacedWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         async move { self.walk.list(range, batch).await.map_err(|error| error.within(self.place.clone())) }
             .boxed_local()
@@ -113,7 +113,7 @@ fn push(batch: &mut Vec<Extent>, extent: Extent) {
     }
 }
 
-impl ExtentWalk for Merged {
+impl ExtentWalk for MergedWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
     }

@@ -41,14 +41,14 @@ impl ExtentFile {
 
 /// The compression of grains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Compressed {
+pub(super) struct GrainCompression {
     /// Whether each grain has a marker before it.
     pub has_markers: bool,
 }
 
 /// The header of a sparse extent. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Sparse {
+pub(crate) struct SparseHeader {
     pub layout: Layout,
     pub version: u32,
     pub capacity: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Sparse {
     /// The offset of the first marker, if the footer is missing: grains are then found by markers, not by the
     /// directory.
     pub markers: Option<HostOffset>,
-    pub compressed: Option<Compressed>,
+    pub compressed: Option<GrainCompression>,
     /// Whether the file was not closed properly.
     pub is_dirty: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) fn size(sectors: u64) -> Result<u64> {
     checked_size_of("disk", sectors.checked_mul(SECTOR))
 }
 
-impl Sparse {
+impl SparseHeader {
     /// Validates the header. Fails with `corrupt` or `limit` if a size is out of range.
     pub fn check(self) -> Result<Self> {
         let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), HostOffset(0)));

@@ -8,9 +8,9 @@ pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
 /// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
 pub(super) const MAX_FIXED: u64 = 112;
 /// Length of a version 2 header, in bytes.
-const V2_LENGTH: u64 = Header::incompatible_features;
+const V2_LENGTH: u64 = Qcow2Header::incompatible_features;
 /// Minimum length of a version 3 header, in bytes.
-const V3_LENGTH: u64 = Header::compression_type;
+const V3_LENGTH: u64 = Qcow2Header::compression_type;
 /// Maximum size of the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It limits the virtual size.
 const MAX_L1_BYTES: u64 = 32 << 20;
 /// Size of an L1 entry, and of an L2 entry without subclusters, in bytes.
@@ -25,7 +25,7 @@ const MIN_EXTENDED_L2_BITS: u32 = 14;
 
 structure! {
     /// The header fields needed for reading. Sizes and offsets are in bytes.
-    pub(super) struct Header: Big {
+    pub(super) struct Qcow2Header: Big {
         magic: [u8; 4] = 0,
         version: u32 = 4,
         backing_file_offset: u64 = 8,
@@ -47,7 +47,7 @@ structure! {
     }
 }
 
-impl Header {
+impl Qcow2Header {
     /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fields that the header is too
     /// short for have their defaults. Fails with `not-recognised`, `unsupported` or `corrupt`.
     pub(super) fn validated(bytes: &[u8], file_size: u64) -> Result<Self> {
@@ -166,7 +166,7 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Fails with `limit` or `corrupt` unless the mapping is valid. `places` are the offsets of the fields with the
     /// number of L1 entries and the L1 offset, for messages.
-    pub(super) fn check(&self, header: &Header, places: [HostOffset; 2]) -> Result<()> {
+    pub(super) fn check(&self, header: &Qcow2Header, places: [HostOffset; 2]) -> Result<()> {
         checked_virtual_size(self.virtual_size)?;
         let entries = self.l1_entries;
         if u64::from(entries) * ENTRY_SIZE > MAX_L1_BYTES {
@@ -184,7 +184,7 @@ impl Mapping {
     }
 
     /// The number of L1 entries that the virtual size needs.
-    pub(super) fn l1_entries_needed(&self, header: &Header) -> u64 {
+    pub(super) fn l1_entries_needed(&self, header: &Qcow2Header) -> u64 {
         self.virtual_size.div_ceil(header.l2_span())
     }
 }

@@ -20,14 +20,14 @@ pub(super) struct Stretch {
 
 /// Maps the data of a file, which the archive stores without the holes.
 #[derive(Debug)]
-pub(crate) struct Map {
+pub(crate) struct SparseMap {
     /// Ascending, with holes between.
     pub(super) stretches: Vec<Stretch>,
     /// The file size, in bytes.
     pub(super) size: u64,
 }
 
-impl Map {
+impl SparseMap {
     /// The map of a file without holes.
     pub(super) fn dense(len: u64) -> Self {
         let stretches = if len > 0 { vec![Stretch { start: 0, len }] } else { Vec::new() };
@@ -40,31 +40,31 @@ impl Map {
 }
 
 /// The number of stretches that the archive's maps may still have.
-pub(super) struct Budget(usize);
+pub(super) struct StretchBudget(usize);
 
-impl Default for Budget {
+impl Default for StretchBudget {
     fn default() -> Self {
         Self(MOST_STRETCHES)
     }
 }
 
 /// A map under construction.
-pub(super) struct Draft<'a> {
-    map: Map,
+pub(super) struct MapDraft<'a> {
+    map: SparseMap,
     /// The end of the last stretch, and the data length of all stretches.
     end: u64,
     packed: u64,
-    budget: &'a mut Budget,
+    budget: &'a mut StretchBudget,
     /// The member's offset, for messages.
     at: HostOffset,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> MapDraft<'a> {
     /// Starts the map of a member at `at`, a file of `size` bytes. Fails with `limit` if `size` exceeds 2^53-1.
-    pub(super) fn new(size: u64, at: HostOffset, budget: &'a mut Budget) -> Result<Self> {
+    pub(super) fn new(size: u64, at: HostOffset, budget: &'a mut StretchBudget) -> Result<Self> {
         let message = || "The tar archive has a sparse member of more than 2^53-1 bytes".to_owned();
         let size = checked_size(Some(size), message)?;
-        Ok(Self { map: Map { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
+        Ok(Self { map: SparseMap { stretches: Vec::new(), size }, end: 0, packed: 0, budget, at })
     }
 
     /// Adds `len` bytes of data at `start`. Fails with `corrupt` unless they follow the previous data and are within
@@ -90,7 +90,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the map. Fails with `corrupt` unless its data is `packed` bytes long, as the member's.
-    pub(super) fn finish(self, packed: u64) -> Result<Map> {
+    pub(super) fn finish(self, packed: u64) -> Result<SparseMap> {
         if self.packed == packed { Ok(self.map) } else { Err(self.invalid()) }
     }
 
@@ -117,11 +117,11 @@ pub(super) async fn of_header(
     at: HostOffset,
     packed: u64,
     archive: &mut impl Archive,
-    budget: &mut Budget,
-) -> Result<Map> {
+    budget: &mut StretchBudget,
+) -> Result<SparseMap> {
     let invalid = || Error::corrupt("the map of a sparse tar member is invalid", at);
     let size = number(&block[REAL_SIZE..REAL_SIZE + 12]).ok_or_else(invalid)?;
-    let mut draft = Draft::new(size, at, budget)?;
+    let mut draft = MapDraft::new(size, at, budget)?;
     let mut entries = block[IN_HEADER..][..IN_HEADER_COUNT * ENTRY].to_vec();
     let mut is_extended = block[IS_EXTENDED] != 0;
     loop {
@@ -147,10 +147,10 @@ pub(super) async fn of_text(
     at: HostOffset,
     len: u64,
     archive: &mut impl Archive,
-    budget: &mut Budget,
-) -> Result<(Map, u64)> {
-    let mut draft = Draft::new(size, at, budget)?;
-    let mut text = Text { block: [0; BLOCK as usize], next: BLOCK as usize, left: len };
+    budget: &mut StretchBudget,
+) -> Result<(SparseMap, u64)> {
+    let mut draft = MapDraft::new(size, at, budget)?;
+    let mut text = MapText { block: [0; BLOCK as usize], next: BLOCK as usize, left: len };
     let count = text.number(archive).await?.ok_or_else(|| draft.invalid())?;
     for _ in 0..count {
         let (start, len) = (text.number(archive).await?, text.number(archive).await?);
@@ -161,14 +161,14 @@ pub(super) async fn of_text(
 }
 
 /// Reads numbers, one per line, from whole blocks.
-struct Text {
+struct MapText {
     block: [u8; BLOCK as usize],
     next: usize,
     /// Bytes of the member after the block.
     left: u64,
 }
 
-impl Text {
+impl MapText {
     /// Reads the next number; `None` if there is none, or it is invalid.
     async fn number(&mut self, archive: &mut impl Archive) -> Result<Option<u64>> {
         let mut value: Option<u64> = None;
@@ -197,7 +197,7 @@ impl Text {
 
 /// The pax records of a sparse member.
 #[derive(Default)]
-pub(super) struct Records {
+pub(super) struct SparseRecords {
     /// Whether there are any GNU records.
     is_sparse: bool,
     version: (u64, u64),
@@ -211,7 +211,7 @@ pub(super) struct Records {
 }
 
 /// The place of a member's map.
-pub(crate) enum Place {
+pub(crate) enum MapPlace {
     /// None: the member is not sparse.
     Nowhere,
     /// In the header and the blocks after it.
@@ -222,7 +222,7 @@ pub(crate) enum Place {
     Data(u64),
 }
 
-impl Records {
+impl SparseRecords {
     /// Reads the record `key` with `value`. Returns false if it is invalid. Fails with `limit` if the map is too long.
     pub(super) fn read(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let number = decimal(value);
@@ -270,7 +270,7 @@ impl Records {
     /// Returns the place of the map of the member `name`. `block` is its header, at `start`, and `len` the length of
     /// its data. Fails with `unsupported` if it is sparse in an unsupported form, and with `corrupt` if its records are
     /// invalid.
-    pub(super) fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<Place> {
+    pub(super) fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<MapPlace> {
         let unreadable = || {
             let what = format!(
                 "a sparse member of a tar archive in another form than those of GNU and pax, '{}' (pack it again without holes)",
@@ -285,16 +285,16 @@ impl Records {
         }
         if is_old_gnu {
             let is_gnu = block[MAGIC..].starts_with(b"ustar  \0") && !self.is_sparse;
-            return if is_gnu { Ok(Place::Header) } else { unreadable() };
+            return if is_gnu { Ok(MapPlace::Header) } else { unreadable() };
         }
         if !self.is_sparse {
-            return Ok(Place::Nowhere);
+            return Ok(MapPlace::Nowhere);
         }
         let size = self.size.ok_or_else(invalid)?;
         match self.version {
-            (0, 0 | 1) if self.numbers.len().is_multiple_of(2) => Ok(Place::Records(size, self.numbers)),
+            (0, 0 | 1) if self.numbers.len().is_multiple_of(2) => Ok(MapPlace::Records(size, self.numbers)),
             (0, 0 | 1) => Err(invalid()),
-            (1, 0) if self.numbers.is_empty() => Ok(Place::Data(size)),
+            (1, 0) if self.numbers.is_empty() => Ok(MapPlace::Data(size)),
             _ => unreadable(),
         }
     }
