@@ -6,6 +6,7 @@ use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
 use decant::compress::damage::GRAIN_CUT;
+use decant::error::fields::Field;
 use decant::format::vmdk::*;
 use decant::io::target::Abilities;
 
@@ -129,6 +130,32 @@ fn a_footer_of_another_extent() {
     // What may differ: a version, the state.
     let same = changed(image, &[(footer + 4, &le32(3)), (footer + 72, &[1])]);
     assert!(Case::new(same).bytes().unwrap() == disk(64, 8, &grains));
+}
+
+/// Errors of a footer name the offsets of its fields in the file.
+#[test]
+fn errors_of_a_footer_name_its_fields() {
+    let kdmv = Kdmv { packing: Packing::Marked, footer: true, ..Kdmv::default() };
+    let image = kdmv.build(&few_grains());
+    let footer = image.len() - 2 * SECTOR;
+    // (what, offset in the header, value, whether the header has it too, offset in the footer that the error names)
+    let fields: [(&str, usize, &[u8], bool, usize); 5] = [
+        ("directory", 56, &le64(u64::MAX - 1), false, 56),
+        ("redundant directory", 48, &le64(u64::MAX - 1), false, 48),
+        ("line ends", 73, b"\n \n\n", false, 73),
+        ("compression", 77, &[0, 0], true, 77),
+        ("grains", 20, &le64(3), true, 0),
+    ];
+    for (what, at, value, is_in_both, named) in fields {
+        let mut changes = vec![(footer + at, value)];
+        if what == "redundant directory" {
+            changes.push((footer + 8, &[7]));
+        }
+        changes.extend(is_in_both.then_some((at, value)));
+        let error = Case::new(changed(image.clone(), &changes)).bytes().unwrap_err();
+        let expected = Some(&Field::Number((footer + named) as u64));
+        assert!(error.kind == Corrupt && error.fields.get("offset") == expected, "{what}: {error}");
+    }
 }
 
 /// A stream of 64 grains of 4 sectors, with holes.

@@ -12,7 +12,8 @@ use crate::offsets::HostOffset;
 pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<SparseHeader> {
     let head = head(source).await?;
     let sparse = if head.starts_with(&kdmv::MAGIC) {
-        KdmvHeader::open(source, salvage).await?.sparse()?
+        let (header, place) = KdmvHeader::open(source, salvage).await?;
+        header.sparse(place)?
     } else if head.starts_with(&cowd::MAGIC) {
         cowd::parse(&head)?
     } else if head.starts_with(&sesparse::MAGIC) {

@@ -32,12 +32,14 @@ pub(super) fn parse(head: &[u8]) -> Result<SparseHeader> {
         return Err(Error::unknown_version(header.version, "COWD extents"));
     }
     let sparse = SparseHeader {
+        place: HostOffset(0),
+        capacity_place: HostOffset(CowdHeader::num_sectors),
         layout: Layout::Cowd,
         version: header.version,
         capacity: size(header.num_sectors.into())?,
         grain: u64::from(header.grain_size) * SECTOR,
         table_entries: TABLE_ENTRIES,
-        directory: position(header.gd_offset.into(), "the grain directory", CowdHeader::gd_offset)?,
+        directory: position(header.gd_offset.into(), "the grain directory", HostOffset(CowdHeader::gd_offset))?,
         redundant: None,
         markers: None,
         compressed: None,

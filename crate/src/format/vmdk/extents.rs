@@ -2,14 +2,12 @@
 
 use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, ExtentLine, Store};
-use super::kdmv::KdmvHeader;
 use super::sparse_header::{ExtentFile, SparseHeader};
 use crate::disk::details::{Details, Value};
 use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
 use crate::error::{Error, Result};
 use crate::format::PartFile;
-use crate::offsets::HostOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
@@ -84,7 +82,7 @@ impl VmdkExtent {
         if !fits && !salvage {
             let (has, wanted) = (sparse.capacity, self.len);
             let what = format!("the extent has {has} bytes of the disk, but its descriptor says {wanted}");
-            return Err(Error::corrupt(what, HostOffset(KdmvHeader::capacity)));
+            return Err(Error::corrupt(what, sparse.capacity_place));
         }
         let _ = header.set(sparse);
         Ok(())

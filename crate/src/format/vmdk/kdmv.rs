@@ -66,26 +66,29 @@ structure! {
 }
 
 impl KdmvHeader {
-    /// Reads the header, or the footer if it has the directory's position. A salvage tolerates a missing footer if
-    /// grains have markers.
-    pub async fn open(source: &dyn Source, salvage: bool) -> Result<Self> {
+    /// Reads the header, or the footer if it has the directory's position. Returns it with its host offset. A salvage
+    /// tolerates a missing footer if grains have markers.
+    pub(super) async fn open(source: &dyn Source, salvage: bool) -> Result<(Self, HostOffset)> {
         let start = head(source).await?;
         if (start.len() as u64) < SECTOR {
             return Err(Error::truncated("the end of the header", HostOffset(SECTOR), source.size()));
         }
-        let first = Self::checked(&start, HostOffset(0))?;
+        let at_start = HostOffset(0);
+        let first = Self::checked(&start, at_start)?;
         if first.gd_offset != IN_FOOTER {
-            return Ok(first);
+            return Ok((first, at_start));
         }
         match first.with_footer(source).await {
-            Err(error) if salvage && error.kind == ErrorKind::Corrupt && first.has_marked_grains() => Ok(first),
+            Err(error) if salvage && error.kind == ErrorKind::Corrupt && first.has_marked_grains() => {
+                Ok((first, at_start))
+            }
             found => found,
         }
     }
 
     /// Reads the footer and adds the descriptor's position, which only the header has. Fails with `corrupt` if there is
     /// no footer, or it describes another extent.
-    async fn with_footer(&self, source: &dyn Source) -> Result<Self> {
+    async fn with_footer(&self, source: &dyn Source) -> Result<(Self, HostOffset)> {
         let (footer, place) = find_footer(source).await?;
         let footer = Self::checked(&footer, place)?;
         if footer.gd_offset == IN_FOOTER {
@@ -95,7 +98,8 @@ impl KdmvHeader {
             let what = "the footer describes another extent than the header: their sizes or flags differ";
             return Err(Error::corrupt(what, place));
         }
-        Ok(Self { descriptor_offset: self.descriptor_offset, descriptor_size: self.descriptor_size, ..footer })
+        let Self { descriptor_offset, descriptor_size, .. } = *self;
+        Ok((Self { descriptor_offset, descriptor_size, ..footer }, place))
     }
 
     /// The fields that a header and its footer must have in common.
@@ -119,7 +123,7 @@ impl KdmvHeader {
     }
 
     /// Whether the file contains only a descriptor.
-    pub fn is_descriptor(&self) -> bool {
+    pub(super) fn is_descriptor(&self) -> bool {
         self.capacity == 0 && self.descriptor_offset != 0
     }
 
@@ -127,18 +131,22 @@ impl KdmvHeader {
         self.flags & HAS_MARKERS != 0 && self.compress_algorithm == DEFLATE && self.capacity > 0
     }
 
-    /// Converts the header to that of a sparse extent. Fails with `corrupt`, `limit` or `unsupported` if a field is out
-    /// of range.
-    pub fn sparse(&self) -> Result<SparseHeader> {
+    /// Converts the header or footer, which is at `place`, to the header of a sparse extent. Fails with `corrupt`,
+    /// `limit` or `unsupported` if a field is out of range.
+    pub(super) fn sparse(&self, place: HostOffset) -> Result<SparseHeader> {
+        let at = |field: u64| HostOffset(place.0 + field);
         let is_footer_lost = self.gd_offset == IN_FOOTER;
-        let directory = if is_footer_lost { self.over_head } else { self.gd_offset };
-        let directory = position(directory, "the grain directory", Self::gd_offset)?;
+        let (directory, field) =
+            if is_footer_lost { (self.over_head, Self::over_head) } else { (self.gd_offset, Self::gd_offset) };
+        let directory = position(directory, "the grain directory", at(field))?;
         let redundant = match self.rgd_offset {
             0 | IN_FOOTER => None,
             _ if self.flags & HAS_REDUNDANT == 0 => None,
-            sectors => Some(position(sectors, "the redundant grain directory", Self::rgd_offset)?),
+            sectors => Some(position(sectors, "the redundant grain directory", at(Self::rgd_offset))?),
         };
         Ok(SparseHeader {
+            place,
+            capacity_place: at(Self::capacity),
             layout: Layout::Kdmv,
             version: self.version,
             capacity: size(self.capacity)?,
@@ -147,17 +155,18 @@ impl KdmvHeader {
             directory,
             markers: is_footer_lost.then_some(directory),
             redundant,
-            compressed: self.compressed()?,
+            compressed: self.compressed(at(Self::compress_algorithm))?,
             is_dirty: self.unclean_shutdown != 0,
         })
     }
 
-    fn compressed(&self) -> Result<Option<GrainCompression>> {
+    /// Returns the compression of grains. `place` is the host offset of `compress_algorithm`.
+    fn compressed(&self, place: HostOffset) -> Result<Option<GrainCompression>> {
         match (self.compress_algorithm, self.flags & IS_COMPRESSED != 0) {
             (0, false) => Ok(None),
             (0, true) => {
                 let what = "its grains are compressed, but it does not say how";
-                Err(Error::corrupt(what, HostOffset(Self::compress_algorithm)))
+                Err(Error::corrupt(what, place))
             }
             (DEFLATE, _) => Ok(Some(GrainCompression { has_markers: self.flags & HAS_MARKERS != 0 })),
             (other, _) => Err(Error::unsupported(format!("compression method {other} of VMDK"))),

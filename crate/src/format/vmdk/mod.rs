@@ -82,11 +82,11 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         return Err(bare_extent());
     }
     let vmdk = if head.starts_with(&kdmv::MAGIC) {
-        let header = KdmvHeader::open(&*source, options.salvage).await?;
+        let (header, place) = KdmvHeader::open(&*source, options.salvage).await?;
         if header.descriptor_offset == 0 {
             return Err(bare_extent());
         }
-        let sparse = if header.is_descriptor() { None } else { Some(header.sparse()?.check()?) };
+        let sparse = if header.is_descriptor() { None } else { Some(header.sparse(place)?.check()?) };
         let descriptor = embedded_descriptor(&*source, &header, options.salvage).await?;
         match sparse {
             Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
@@ -109,7 +109,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
 
 /// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
 async fn embedded_descriptor(source: &dyn Source, header: &KdmvHeader, salvage: bool) -> Result<Descriptor> {
-    let start = sparse_header::position(header.descriptor_offset, "the descriptor", KdmvHeader::descriptor_offset)?;
+    let field = HostOffset(KdmvHeader::descriptor_offset);
+    let start = sparse_header::position(header.descriptor_offset, "the descriptor", field)?;
     let len = descriptor_len(header.descriptor_size.saturating_mul(SECTOR))?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
     // Extents of a split disk reserve space for a descriptor but leave it empty.
@@ -135,7 +136,7 @@ fn descriptor_len(len: u64) -> Result<u64> {
 /// Creates the `missing-file` error for an extent without its descriptor, which alone records the extent's position on
 /// the disk and the parent.
 fn bare_extent() -> Error {
-    let message = "The file is an extent of a VMDK, which is no disk without its descriptor; \
+    let message = "The file is an extent of a VMDK, which is not a disk without its descriptor; \
                    open the descriptor, a small .vmdk file that names it, and hand over this file with it";
     Error::new(ErrorKind::MissingFile, message).coded("descriptor-missing")
 }

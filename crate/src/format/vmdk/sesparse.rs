@@ -52,19 +52,21 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<SparseHeade
         return Err(Error::unsupported(what));
     }
     let volatile = header.volatile_header_offset;
-    let volatile = position(volatile, "the volatile header", ConstHeader::volatile_header_offset)?;
+    let volatile = position(volatile, "the volatile header", HostOffset(ConstHeader::volatile_header_offset))?;
     refuse_journal(source, volatile).await?;
     let (tables, grains) = (header.grain_tables_offset, header.grains_offset);
-    position(tables, "the first grain table", ConstHeader::grain_tables_offset)?;
-    position(grains, "the first grain", ConstHeader::grains_offset)?;
+    position(tables, "the first grain table", HostOffset(ConstHeader::grain_tables_offset))?;
+    position(grains, "the first grain", HostOffset(ConstHeader::grains_offset))?;
     let sparse = SparseHeader {
+        place: HostOffset(0),
+        capacity_place: HostOffset(ConstHeader::capacity),
         layout: Layout::SeSparse { tables, grains },
         // The lower half.
         version: VERSION as u32,
         capacity: size(header.capacity)?,
         grain: SESPARSE_GRAIN * SECTOR,
         table_entries: SESPARSE_TABLE * SECTOR / SESPARSE_ENTRY,
-        directory: position(header.grain_dir_offset, "the grain directory", ConstHeader::grain_dir_offset)?,
+        directory: position(header.grain_dir_offset, "the grain directory", HostOffset(ConstHeader::grain_dir_offset))?,
         redundant: None,
         markers: None,
         compressed: None,

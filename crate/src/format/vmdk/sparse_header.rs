@@ -49,6 +49,10 @@ pub(super) struct GrainCompression {
 /// The header of a sparse extent. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseHeader {
+    /// The host offset of the header; of the footer if that was read instead.
+    pub place: HostOffset,
+    /// The host offset of the field with the capacity.
+    pub capacity_place: HostOffset,
     pub layout: Layout,
     pub version: u32,
     pub capacity: u64,
@@ -67,10 +71,10 @@ pub(crate) struct SparseHeader {
 
 /// Converts `sectors` to a host offset in bytes. Fails with `corrupt` above 2^63-1. `what` is the structure there, and
 /// `field` the offset of the header's field, for messages.
-pub(crate) fn position(sectors: u64, what: &str, field: u64) -> Result<HostOffset> {
+pub(crate) fn position(sectors: u64, what: &str, field: HostOffset) -> Result<HostOffset> {
     match sectors.checked_mul(SECTOR).filter(|&position| position <= i64::MAX as u64) {
         Some(position) => Ok(HostOffset(position)),
-        None => Err(Error::corrupt(format!("{what} has an impossible position"), HostOffset(field))),
+        None => Err(Error::corrupt(format!("{what} has an impossible position"), field)),
     }
 }
 
@@ -82,7 +86,7 @@ pub(crate) fn size(sectors: u64) -> Result<u64> {
 impl SparseHeader {
     /// Validates the header. Fails with `corrupt` or `limit` if a size is out of range.
     pub fn check(self) -> Result<Self> {
-        let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), HostOffset(0)));
+        let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), self.place));
         if !self.grain.is_power_of_two() || !(SECTOR..=MAX_GRAIN).contains(&self.grain) {
             return refuse("its grain size in bytes", self.grain);
         }
