@@ -11,7 +11,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: async (input: Input) => {
     const { name } = input as File;
-    if (!name.endsWith('.qcow2')) throw new DecantError('not-recognised', 'The file is in no disk image format');
+    if (!name.endsWith('.qcow2')) throw new DecantError('not-recognised', 'The file is not in a disk image format');
     return imageOf({ format: 'qcow2' });
   },
 }));

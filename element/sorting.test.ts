@@ -14,7 +14,7 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: async (input: Input) => {
     const kind = kinds[(input as File).name]!;
-    if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is in no disk image format');
+    if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is not in a disk image format');
     if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
     const { refersTo = [], parent, id } = kind;
     const files = refersTo.map(

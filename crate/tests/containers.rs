@@ -134,7 +134,7 @@ fn messages_say_what_is_wrong_with_which_file() {
     let patched = |patches: Patch| changed(image.clone(), patches);
     let entry = |value: u64| value.to_be_bytes();
     let iso = changed(vec![0; HEAD as usize], &[(32_769, b"CD001")]);
-    let held = "In what the gzip file holds: ";
+    let held = "In the content of the gzip file: ";
     // (what, file, how the message begins, a part of it)
     let cases: &[(&str, Vec<u8>, &str, &str)] = &[
         ("a short image in tar", tar(&[("a.qcow2", &image[..100])]), "In 'a.qcow2': ", "truncated"),

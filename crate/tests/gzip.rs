@@ -68,7 +68,7 @@ fn real_files_by_every_route() {
             let name = format!("{command} {args:?} {size}");
             if size == 0 {
                 let error = bytes(file).unwrap_err();
-                let message = "In what the gzip file holds: The file is empty";
+                let message = "In the content of the gzip file: The file is empty";
                 assert_eq!((error.kind, &error.message()[..]), (ErrorKind::NotRecognised, message), "{name}");
                 continue;
             }
@@ -128,10 +128,10 @@ fn headers_and_members() {
         ("empty members", [member(0, &[], b""), plain.clone(), member(0, &[], b"")].concat(), None),
         ("zeros behind", [&plain[..], &[0; 10_000]].concat(), None),
         ("zeros behind two", [&both[..], &[0; 1]].concat(), None),
-        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("no trailer")),
+        ("a member behind zeros", [&plain[..], &[0; 512], &plain].concat(), Some("not a trailer")),
         ("text behind", [&plain[..], b"text"].concat(), None),
         ("text behind zeros", [&plain[..], b"\0\0text"].concat(), None),
-        ("much text behind", [&plain[..], &[b'x'; 70_000]].concat(), Some("no trailer")),
+        ("much text behind", [&plain[..], &[b'x'; 70_000]].concat(), Some("not a trailer")),
         ("half a signature behind", [&plain[..], &[0x1f]].concat(), Some("truncated")),
         ("another signature behind", [&plain[..], &[0x1f; 20]].concat(), Some("does not begin with its signature")),
         ("another method behind", [&plain[..], &[0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0]].concat(), Some("method 7")),

@@ -65,13 +65,13 @@ fn formats_are_recognised_by_content() {
         ("a.bz2", at(0, b"BZh91AY&SY"), Unsupported, "bzip2"),
         ("a.zip", at(0, b"PK\x03\x04"), Unsupported, "zip"),
         // An archive has a checksum too: text in an image that only looks like one decides nothing.
-        ("a.ova", at(257, b"ustar"), NotRecognised, "no disk image format"),
+        ("a.ova", at(257, b"ustar"), NotRecognised, "not in a disk image format"),
         ("a.img", at(0, b"LUKS\xba\xbe"), Unsupported, "LUKS"),
         ("a.img", at(0, b"Bochs Virtual HD Image"), Unsupported, "Bochs"),
         ("a.img", at(0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop"), Unsupported, "loop"),
         ("a.dmg", at((40 << 10) - 512, b"koly"), Unsupported, "DMG"),
         // A name decides nothing: a qcow2 by name only, and a VMDK that is called raw.
-        ("a.qcow2", at(0, b"%PDF-1.7"), NotRecognised, "no disk image format"),
+        ("a.qcow2", at(0, b"%PDF-1.7"), NotRecognised, "not in a disk image format"),
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),
         ("a.raw", at(0, b"%PDF-1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),

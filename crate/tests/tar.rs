@@ -164,7 +164,7 @@ fn which_member_is_the_image() {
             Err(&["truncated"]),
         ),
         ("nothing", vec![member("./", b'5', b"")], Err(&["holds no file"])),
-        ("no image", vec![file("a", b"text"), file("b", &raw)], Err(&["2 files", "none of which"])),
+        ("no image", vec![file("a", b"text"), file("b", &raw)], Err(&["2 files", "but none is"])),
         ("two images", vec![file("a", &qcow2), file("b\u{202e}", &qcow2)], Err(&["2 disk images", "'a', 'b\\u202e'"])),
         ("many", vec![file("disk.raw", &raw); 7], Err(&["7 disk images", "and others"])),
         ("an empty one", vec![file("disk.raw", b"")], Err(&["The file is empty"])),

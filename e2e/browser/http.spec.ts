@@ -67,7 +67,7 @@ test('a file of the same origin, by its address alone', async ({ page, servers }
     }
   });
   // The server of these tests knows no ranges: it was fetched as a whole, and is no disk.
-  expect(told).toMatch(/^The file is in no disk image format/);
+  expect(told).toMatch(/^The file is not in a disk image format/);
 });
 
 for (const [what, headers, verified] of [

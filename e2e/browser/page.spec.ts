@@ -95,7 +95,7 @@ test('a file that is no image, and one that may be raw', async ({ page }, testIn
   writeFileSync(pdf, '%PDF-1.7 and so on');
   writeFileSync(raw, Buffer.alloc(100_000, 7));
   await choose(page, pdf);
-  await expect(page.locator('.bad')).toContainText('no disk image format');
+  await expect(page.locator('.bad')).toContainText('not in a disk image format');
   await expect(page.getByRole('button', { name: 'Read it as a raw disk' })).toHaveCount(0);
   await audit(page);
   await page.getByRole('button', { name: 'Choose another file' }).click();

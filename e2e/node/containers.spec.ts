@@ -8,7 +8,7 @@ import { DISK_SIZE, diskUsage, flush, hashFile, images, qemuImg } from '../suppo
 import { expect, FULL, test } from '../support/node.js';
 
 const MIB = 2 ** 20;
-const GUESSED = 'in no format that is recognised; it is read as raw';
+const GUESSED = 'not in a recognised format; it is read as raw';
 
 /** Runs a script with `decant` in `folder`. */
 function shell(folder: string, script: string) {
@@ -35,7 +35,7 @@ for (const [name, pack, details] of [
 ] as const) {
   test(`${name} becomes a raw disk, as sparse as any`, ({ folder }) => {
     const file = packed(folder, name, pack());
-    const stderr = expect.stringMatching(`^decant: note: What the (gzip|tar) file holds is ${GUESSED}\n$`);
+    const stderr = expect.stringMatching(`^decant: note: The content of the (gzip|tar) file is ${GUESSED}\n$`);
     expect(decant('convert', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr });
     expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
     decant('convert', images.zlib(), join(folder, 'other'));

@@ -51,7 +51,7 @@ async function using<T>(row: Row, use: (image: decant.Image) => Promise<T>): Pro
 /** Whether a raw backing file may be read without a stated format, which is reported. */
 const mayGuess = ({ name }: Row): boolean => name.includes('states_backing_format: false');
 const GUESS =
-  /^decant: note: '[^\n]*' is in no format that is recognised and none is stated for it; it is read as raw\n/gm;
+  /^decant: note: '[^\n]*' is not in a recognised format, and no format is stated for it; it is read as raw\n/gm;
 
 /** The package, and what the command makes of its answers. */
 const inProcess: Way = {

@@ -188,7 +188,7 @@ impl Gzip {
         if self.input.pass_zeros().await? {
             let rest = self.input.rest().await?;
             if may_be_member(rest) || rest.len() > LONGEST_TRAILER {
-                let message = "something that is no trailer stands behind the compressed data";
+                let message = "the bytes after the compressed data are not a trailer";
                 return Err(damaged(message, start));
             }
             self.trailer = rest.len() as u64;

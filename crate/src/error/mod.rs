@@ -292,7 +292,7 @@ mod tests {
             (vec![], "The image", true),
             (vec![file()], "In 'a\\u000a': The image", true),
             (vec![Member("b".to_owned())], "In 'b': The image", false),
-            (vec![Content("gzip".to_owned())], "In what the gzip file holds: The image", false),
+            (vec![Content("gzip".to_owned())], "In the content of the gzip file: The image", false),
             (vec![Member("b".to_owned()), file()], "In 'a\\u000a': In 'b': The image", false),
             (vec![file(), Member("b".to_owned())], "In 'b': In 'a\\u000a': The image", false),
         ];

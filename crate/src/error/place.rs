@@ -31,7 +31,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(name) | Self::Member(name) => write!(f, "'{}'", shown(name)),
-            Self::Content(container) => write!(f, "what the {} file holds", shown(container)),
+            Self::Content(container) => write!(f, "the content of the {} file", shown(container)),
         }
     }
 }

@@ -93,12 +93,12 @@ impl QedHeader {
     fn check(&self) -> Result<()> {
         let cluster_size = self.cluster_size;
         if !cluster_size.is_power_of_two() || !(1 << 12..=1 << 26).contains(&cluster_size) {
-            let what = format!("the cluster size is {cluster_size}, no power of two from 2^12 to 2^26");
+            let what = format!("the cluster size is {cluster_size}, not a power of two from 2^12 to 2^26");
             return corrupt(what, Self::cluster_size);
         }
         let clusters = self.table_size;
         if !clusters.is_power_of_two() || clusters > 16 {
-            let what = format!("a table has {clusters} clusters, no power of two from 1 to 16");
+            let what = format!("a table has {clusters} clusters, not a power of two from 1 to 16");
             return corrupt(what, Self::table_size);
         }
         let unknown = self.features & !(BACKING_FILE | NEED_CHECK | BACKING_IS_RAW);
@@ -108,7 +108,7 @@ impl QedHeader {
         }
         let size = self.image_size;
         if !size.is_multiple_of(SECTOR) {
-            let what = format!("the virtual size of {size} bytes is no multiple of {SECTOR}");
+            let what = format!("the virtual size of {size} bytes is not a multiple of {SECTOR}");
             return corrupt(what, Self::image_size);
         }
         checked_virtual_size(size)?;

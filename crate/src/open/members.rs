@@ -65,7 +65,7 @@ pub async fn image_in(container: &str, contents: Contents, size: u64, tables: &R
         [] if files.is_empty() => Err(refused(format!("The {container} archive holds no file"), "no-image")),
         [] => Err(refused(
             format!(
-                "The {container} archive holds {} files, none of which is in a disk image format that Decant recognises; \
+                "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; \
                  extract the one that is the disk",
                 files.len()
             ),

@@ -116,7 +116,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     let mut descent = Descent::default();
     let (disk, guess) = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
     if descent.containers.is_empty() {
-        let message = "The stream is in no disk image format that Decant recognises; if it is a raw disk, state the \
+        let message = "The stream is not in a disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded(raw::STATE_FORMAT).field("format", raw::NAME));

@@ -45,7 +45,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     }
     for layer in info.layers.iter().filter(|layer| layer.guessed) {
         let message = format!(
-            "'{}' is in no format that is recognised and none is stated for it; it is read as raw",
+            "'{}' is not in a recognised format, and no format is stated for it; it is read as raw",
             shown(&layer.name)
         );
         notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
@@ -55,7 +55,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         && !is_raw_disk(container.member.as_deref())
     {
         let message =
-            format!("What the {} file holds is in no format that is recognised; it is read as raw", container.name);
+            format!("The content of the {} file is not in a recognised format; it is read as raw", container.name);
         notices.push(Notice::new("guessed-raw", message).field("container", container.name));
     }
     let mut add = |code, message: &str| notices.push(Notice::new(code, message));
@@ -85,7 +85,7 @@ fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
     if !is_drive && scheme.is_some_and(|scheme| !scheme.is_empty() && !scheme.contains('/')) {
         add(
             "protocol",
-            format!("'{shown}' is no plain path: it names a protocol or a driver, which is never followed"),
+            format!("'{shown}' is not a plain path: it names a protocol or a driver, which is never followed"),
         );
     } else if is_drive || name.starts_with(['/', '\\']) {
         add("absolute-path", format!("'{shown}' is an absolute path, which is never followed"));

@@ -43,7 +43,7 @@ fn fields() {
     let name = |at: u32, len: u32| [le32(at), le32(len)].concat();
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(3, b"!")], Fails(NotRecognised, "no disk image format")),
+        ("magic", &[(3, b"!")], Fails(NotRecognised, "not in a disk image format")),
         ("clusters of 0 bytes", &[(4, &le32(0))], Fails(Corrupt, "cluster size is 0")),
         ("clusters of 2048 bytes", &[(4, &le32(2048))], Fails(Corrupt, "cluster size is 2048")),
         ("clusters of 5000 bytes", &[(4, &le32(5000))], Fails(Corrupt, "cluster size is 5000")),
@@ -66,7 +66,7 @@ fn fields() {
         ("L1 past the end", &[(40, &le64(1 << 40))], Fails(Corrupt, "truncated")),
         ("L1 near 2^64", &[(40, &le64(u64::MAX - 4095))], Fails(Corrupt, "truncated")),
         ("a disk of no size", &[(48, &le64(0)), (40, &le64(7))], Bytes(vec![])),
-        ("a disk of 513 bytes", &[(48, &le64(513))], Fails(Corrupt, "no multiple of 512")),
+        ("a disk of 513 bytes", &[(48, &le64(513))], Fails(Corrupt, "not a multiple of 512")),
         ("a disk of one sector", &[(48, &le64(512))], Bytes(vec![0xaa; 512])),
         ("a disk too large for its tables", &[(48, &le64(HUGE + 512))], Fails(Corrupt, "more than the L1 table")),
         ("a disk of 2^53 bytes", &[(48, &le64(1 << 53))], Fails(Limit, "2^53-1")),

@@ -170,7 +170,7 @@ impl VdiHeader {
         }
         let extra = header.block_extra;
         if extra != 0 && !extra.is_power_of_two() {
-            let what = format!("a block has {extra} bytes of extra data, no power of two");
+            let what = format!("a block has {extra} bytes of extra data, not a power of two");
             return corrupt(what, Header1::cb_block_extra);
         }
         header.check(&CheckedFields {
@@ -197,7 +197,7 @@ impl VdiHeader {
             return corrupt(what.to_owned(), checked.type_at);
         }
         if !self.block_size.is_power_of_two() || self.block_size < SECTOR {
-            let what = format!("the block size is {}, no power of two from {SECTOR} on", self.block_size);
+            let what = format!("the block size is {}, not a power of two from {SECTOR} on", self.block_size);
             return corrupt(what, checked.block_size_at);
         }
         let (size, room) = (checked_virtual_size(self.virtual_size)?, self.blocks * self.block_size);

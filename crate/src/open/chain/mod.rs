@@ -359,7 +359,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
         return Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
     }
     let not_recognised = |what: &str| {
-        let message = format!("The file is in no disk image format that Decant recognises; {what}");
+        let message = format!("The file is not in a disk image format that Decant recognises; {what}");
         Error::new(ErrorKind::NotRecognised, message)
     };
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {

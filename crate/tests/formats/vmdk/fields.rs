@@ -16,7 +16,7 @@ fn header_and_tables() {
     let no_markers = le32(0x1_0005);
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        ("magic", &[(0, b"KDMW")], Fails(NotRecognised, "no disk image format")),
+        ("magic", &[(0, b"KDMW")], Fails(NotRecognised, "not in a disk image format")),
         ("version 0", &[(4, &le32(0))], Fails(Unsupported, "version 0")),
         ("version 2", &[(4, &le32(2))], Same),
         ("version 4", &[(4, &le32(4))], Fails(Unsupported, "version 4")),
@@ -119,6 +119,7 @@ fn sesparse() {
         ("grain", &[(24, &le64(16))], Fails(Unsupported, "grains of 16")),
         ("flags", &[(40, &le64(1))], Fails(Unsupported, "flags 0x1")),
         ("capacity", &[(16, &le64(1 << 60))], Fails(Limit, "2^53")),
+        ("a smaller capacity", &[(16, &le64(40))], Fails(Corrupt, "says 32768 (at byte 16 of the file)")),
         ("volatile header", &[(SE_VOLATILE, &le64(1))], Fails(Corrupt, "volatile header")),
         ("its position", &[(80, &le64(u64::MAX))], Fails(Corrupt, "impossible position")),
         ("journal", &[(SE_VOLATILE + 24, &le64(1))], Fails(Unsupported, "journal")),
