@@ -89,6 +89,14 @@ macro_rules! structure {
                 Self { $($field: FieldType::read(&bytes[$at..], ByteOrder::$order),)* }
             }
 
+            /// Parses as much of the structure as `bytes` have. The rest is zero.
+            pub fn parse_start(bytes: &[u8]) -> Self {
+                let mut whole = [0; Self::LEN];
+                let len = bytes.len().min(Self::LEN);
+                whole[..len].copy_from_slice(&bytes[..len]);
+                Self::parse(&whole)
+            }
+
             /// Returns the bytes of the structure. Bytes between the fields are zero.
             pub fn to_bytes(self) -> [u8; Self::LEN] {
                 use $crate::structure::{ByteOrder, FieldType};
@@ -125,6 +133,8 @@ mod tests {
         assert_eq!((little.first, little.text, little.last), (0x0201, [3, 4, 5], 0x0c0b_0a09));
         assert_eq!((Little::first, Little::text, Little::last, Little::LEN), (0, 2, 8, 12));
         assert_eq!(little.to_bytes(), [1, 2, 3, 4, 5, 0, 0, 0, 9, 10, 11, 12]);
+        let start = Little::parse_start(&bytes[..9]);
+        assert_eq!((start.first, start.text, start.last), (0x0201, [3, 4, 5], 9));
         let big = Big::parse(&bytes);
         assert_eq!((big.first, big.last, Big::LEN), (2, 0x0506_0708_090a_0b0c, 12));
         assert_eq!(big.to_bytes(), [0, 2, 0, 0, 5, 6, 7, 8, 9, 10, 11, 12]);

@@ -7,7 +7,8 @@ use crate::compress::is_zero;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
-use crate::offsets::{HostOffset, le16, le32};
+use crate::offsets::{HostOffset, le16};
+use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -23,6 +24,27 @@ pub(super) const CONTAINER: Container = Container {
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 const DEFLATE: u8 = 8;
 
+structure! {
+    /// The fixed start of a member (RFC 1952, section 2.3).
+    struct GzipHeader: Little {
+        id: [u8; 2] = 0,
+        cm: u8 = 2,
+        flg: u8 = 3,
+        mtime: u32 = 4,
+        xfl: u8 = 8,
+        os: u8 = 9,
+    }
+}
+
+structure! {
+    /// The end of a member (RFC 1952, section 2.3).
+    struct GzipTrailer: Little {
+        crc32: u32 = 0,
+        /// The size of the data, modulo 2^32.
+        isize: u32 = 4,
+    }
+}
+
 /// Header flags (RFC 1952, section 2.3.1).
 const HEADER_CRC: u8 = 1 << 1;
 const EXTRA: u8 = 1 << 2;
@@ -35,8 +57,6 @@ const LONGEST_TEXT: usize = 64 << 10;
 /// Maximum length of a symbol, in bytes: a literal, or a length and a distance with their extra bits, takes at most 48
 /// bits.
 const LONGEST_SYMBOL: usize = 6;
-/// Length of a member's CRC-32 and size, in bytes.
-const TRAILER: usize = 8;
 /// Maximum number of bytes after the members that are accepted as metadata, as OpenWrt appends it. Less than [`INPUT`].
 const LONGEST_TRAILER: usize = 64 << 10;
 
@@ -112,14 +132,14 @@ impl Gzip {
         let input = &mut self.input;
         let start = input.position();
         let mut checksum = Checksum::default();
-        let fixed = checksum.add(input.take(10).await?);
-        let (magic, method, flags) = (&fixed[..2], fixed[2], fixed[3]);
-        if magic != MAGIC {
+        let header = GzipHeader::parse(checksum.add(input.take(GzipHeader::LEN).await?));
+        if header.id != MAGIC {
             return Err(damaged("a member of gzip does not begin with its signature", start));
         }
-        if method != DEFLATE {
-            return Err(Error::unsupported(format!("compression method {method} of gzip")));
+        if header.cm != DEFLATE {
+            return Err(Error::unsupported(format!("compression method {} of gzip", header.cm)));
         }
+        let flags = header.flg;
         if flags & RESERVED != 0 {
             return Err(damaged("a header of gzip has reserved flags", start));
         }
@@ -167,12 +187,11 @@ impl Gzip {
     /// Checks the member's data against the CRC-32 and size after it.
     async fn check(&mut self) -> Result<()> {
         let start = self.input.position();
-        let trailer = self.input.take(TRAILER).await?;
-        if le32(trailer, 0) != self.checksum.crc {
+        let trailer = GzipTrailer::parse(self.input.take(GzipTrailer::LEN).await?);
+        if trailer.crc32 != self.checksum.crc {
             return Err(damaged("the data of a gzip member does not have the checksum that it states", start));
         }
-        // The format records the size modulo 2^32.
-        if le32(trailer, 4) != self.checksum.len as u32 {
+        if trailer.isize != self.checksum.len as u32 {
             return Err(damaged("the data of a gzip member does not have the size that it states", start));
         }
         self.state = GzipState::AfterMember;

@@ -1,14 +1,27 @@
-//! Header blocks: field offsets, and parsers for numbers and strings.
+//! Header blocks: their fields, and parsers for numbers and strings.
+
+use crate::structure::structure;
 
 /// Block size, in bytes.
 pub(crate) const BLOCK: u64 = 512;
 
-/// Offsets of header fields, in bytes.
-pub(super) const SIZE: usize = 124;
-pub(super) const CHECKSUM: usize = 148;
-pub(crate) const TYPE: usize = 156;
-pub(crate) const MAGIC: usize = 257;
-pub(super) const PREFIX: usize = 345;
+structure! {
+    /// The fields of a POSIX header that are read. Numbers are text.
+    pub(super) struct UstarHeader: Big {
+        name: [u8; 100] = 0,
+        size: [u8; 12] = 124,
+        chksum: [u8; 8] = 148,
+        typeflag: u8 = 156,
+        /// `magic` and `version`.
+        magic: [u8; 8] = 257,
+        prefix: [u8; 155] = 345,
+    }
+}
+
+/// The start of every magic number.
+pub(super) const MAGIC: &[u8] = b"ustar";
+/// The magic number of GNU headers.
+pub(super) const GNU_MAGIC: &[u8; 8] = b"ustar  \0";
 
 /// The type of a sparse member in the old GNU format.
 pub(super) const SPARSE: u8 = b'S';

@@ -1,6 +1,6 @@
 //! Tar member headers, and the extended headers before them.
 
-use super::block::{BLOCK, CHECKSUM, MAGIC, PREFIX, SIZE, TYPE, decimal, number, text};
+use super::block::{BLOCK, MAGIC, UstarHeader, decimal, number, text};
 use super::sparse_map::{MapPlace, SparseRecords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
@@ -17,10 +17,12 @@ const DESCRIBING: &[u8] = &[PAX, GLOBAL, LONG_NAME, LONG_LINK];
 
 /// Maximum length of an extended header's data, in bytes.
 const LONGEST_EXTENSION: u64 = 1 << 20;
+
 /// The header of a member, or an extended header.
 pub(super) struct MemberHeader {
-    pub(super) kind: u8,
-    pub(super) name: String,
+    pub(super) fields: UstarHeader,
+    /// The name in the header, with its prefix.
+    name: String,
     /// The data after the header.
     pub(super) data: ByteRange,
 }
@@ -34,25 +36,26 @@ impl MemberHeader {
         if bytes.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
-        check(bytes, start)?;
-        let kind = bytes[TYPE];
+        let fields = UstarHeader::parse(bytes);
+        check(bytes, &fields, start)?;
+        let kind = fields.typeflag;
         let stated = stated.filter(|_| !DESCRIBING.contains(&kind));
         let size = match stated {
             _ if WITHOUT_DATA.contains(&kind) => Some(0),
             Some(size) => Some(size),
-            None => number(&bytes[SIZE..SIZE + 12]),
+            None => number(&fields.size),
         };
         // Includes the padding of the last block.
         let end = |size: u64| at.checked_add(BLOCK)?.checked_add(size)?.checked_next_multiple_of(BLOCK);
         let size = size.filter(|&size| end(size).is_some());
         let size = size.ok_or_else(|| Error::corrupt("the size of a tar member is not possible", start))?;
-        Ok(Some(Self { kind, name: own_name(bytes), data: ByteRange { start: HostOffset(at + BLOCK), len: size } }))
+        Ok(Some(Self { name: own_name(&fields), fields, data: ByteRange { start: HostOffset(at + BLOCK), len: size } }))
     }
 
     /// Whether this is an extended header: its data describes the next member, or all members. Fails with `limit` if
     /// the data is too long.
     pub(super) fn describes(&self) -> Result<bool> {
-        if !DESCRIBING.contains(&self.kind) {
+        if !DESCRIBING.contains(&self.fields.typeflag) {
             return Ok(false);
         }
         if self.data.len > LONGEST_EXTENSION {
@@ -66,20 +69,21 @@ impl MemberHeader {
 
 /// Whether `block` is a POSIX or GNU header: with the magic and a valid checksum.
 pub(super) fn begins_archive(block: &[u8]) -> bool {
-    block[MAGIC..].starts_with(b"ustar") && check(block, HostOffset(0)).is_ok()
+    let fields = UstarHeader::parse(block);
+    fields.magic.starts_with(MAGIC) && check(block, &fields, HostOffset(0)).is_ok()
 }
 
-/// Verifies the checksum of a header: the byte sum, with the checksum field read as spaces.
-fn check(header: &[u8], start: HostOffset) -> Result<()> {
-    let field = CHECKSUM..CHECKSUM + 8;
-    let bytes = header.iter().enumerate().map(|(at, &byte)| if field.contains(&at) { b' ' } else { byte });
+/// Verifies the checksum of the header `block` with `fields`: the byte sum, with the checksum field read as spaces.
+fn check(block: &[u8], fields: &UstarHeader, start: HostOffset) -> Result<()> {
+    let field = UstarHeader::chksum as usize..UstarHeader::chksum as usize + fields.chksum.len();
+    let bytes = block.iter().enumerate().map(|(at, &byte)| if field.contains(&at) { b' ' } else { byte });
     let (mut unsigned, mut signed) = (0u64, 0i64);
     for byte in bytes {
         unsigned += u64::from(byte);
         // Some old programs sum signed bytes.
         signed += i64::from(byte as i8);
     }
-    let stated = number(&header[field]);
+    let stated = number(&fields.chksum);
     if stated.is_some_and(|stated| stated == unsigned || i64::try_from(stated) == Ok(signed)) {
         Ok(())
     } else {
@@ -88,10 +92,10 @@ fn check(header: &[u8], start: HostOffset) -> Result<()> {
 }
 
 /// Returns the name in the header, with its prefix.
-fn own_name(header: &[u8]) -> String {
-    let name = text(&header[..100]);
+fn own_name(fields: &UstarHeader) -> String {
+    let name = text(&fields.name);
     // GNU headers use the prefix field for other purposes.
-    let prefix = if header[MAGIC + 5] == 0 { text(&header[PREFIX..PREFIX + 155]) } else { String::new() };
+    let prefix = if fields.magic[MAGIC.len()] == 0 { text(&fields.prefix) } else { String::new() };
     if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
 }
 
@@ -109,8 +113,9 @@ impl ExtendedHeaders {
     /// Applies the extended header `header` with content `data`. Fails with `corrupt` if it is invalid, and with
     /// `unsupported` if it sets a size, name or map for all members.
     pub(super) fn describe(&mut self, header: &MemberHeader, data: &[u8]) -> Result<()> {
-        self.is_given |= header.kind != GLOBAL;
-        match header.kind {
+        let kind = header.fields.typeflag;
+        self.is_given |= kind != GLOBAL;
+        match kind {
             PAX => self.read_pax(data, false, header.data.start),
             GLOBAL => self.read_pax(data, true, header.data.start),
             LONG_NAME => {
@@ -123,15 +128,15 @@ impl ExtendedHeaders {
     }
 
     /// Returns the member's name and the place of its sparse map; `None` if it is not a regular file. `header` is the
-    /// member's header, parsed from `block`. Resets the extensions.
-    pub(super) fn file(&mut self, header: &MemberHeader, block: &[u8]) -> Result<Option<(String, MapPlace)>> {
+    /// member's header. Resets the extensions.
+    pub(super) fn file(&mut self, header: &MemberHeader) -> Result<Option<(String, MapPlace)>> {
         let Self { name, mut sparse, .. } = std::mem::take(self);
         let name = sparse.name.take().or(name).unwrap_or_else(|| header.name.clone());
         // Old programs mark folders only by the name.
-        if !FILES.contains(&header.kind) || name.ends_with('/') {
+        if !FILES.contains(&header.fields.typeflag) || name.ends_with('/') {
             return Ok(None);
         }
-        let place = sparse.place(&name, block, header.data.len, header.data.start)?;
+        let place = sparse.place(&name, &header.fields, header.data.len, header.data.start)?;
         Ok(Some((name, place)))
     }
 

@@ -65,7 +65,7 @@ impl HeaderScan {
                 let mut data = zeroed(len as usize)?;
                 read_exact(archive, &mut data).await?;
                 extensions.describe(&header, &data)?;
-            } else if let Some((name, place)) = extensions.file(&header, &block)? {
+            } else if let Some((name, place)) = extensions.file(&header)? {
                 if !is_apple_double(&name, &place, len, archive).await? {
                     return self.entry(name, place, &header, &block, archive).await.map(NextItem::File);
                 }

@@ -3,10 +3,11 @@
 //! Files").
 
 use super::archive::{Archive, read_exact};
-use super::block::{BLOCK, MAGIC, SPARSE, TYPE, decimal, number, text};
+use super::block::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result, checked_size};
 use crate::offsets::HostOffset;
+use crate::structure::structure;
 
 /// Maximum number of stretches of all members of an archive. Each takes 16 bytes of memory.
 const MOST_STRETCHES: usize = 1 << 19;
@@ -99,16 +100,30 @@ impl<'a> MapDraft<'a> {
     }
 }
 
-/// Fields of an old GNU header: offsets in bytes, and the number of entries.
-const IN_HEADER: usize = 386;
-const IN_HEADER_COUNT: usize = 4;
-const IS_EXTENDED: usize = 482;
-const REAL_SIZE: usize = 483;
-/// Fields of an extension block after the header.
-const IN_BLOCK_COUNT: usize = 21;
-const BLOCK_IS_EXTENDED: usize = 504;
-/// Length of an entry in bytes: two numbers of 12 bytes.
-const ENTRY: usize = 24;
+structure! {
+    /// The fields that an old GNU header has in place of the prefix.
+    struct OldGnuHeader: Big {
+        sp: [u8; 4 * SparseEntry::LEN] = 386,
+        isextended: u8 = 482,
+        realsize: [u8; 12] = 483,
+    }
+}
+
+structure! {
+    /// A block after an old GNU header, with more entries.
+    struct SparseBlock: Big {
+        sp: [u8; 21 * SparseEntry::LEN] = 0,
+        isextended: u8 = 504,
+    }
+}
+
+structure! {
+    /// An entry of the map.
+    struct SparseEntry: Big {
+        offset: [u8; 12] = 0,
+        numbytes: [u8; 12] = 12,
+    }
+}
 
 /// Reads the map of an old GNU member with header `block`, at `at`, from the header and the extension blocks, which are
 /// consumed. `packed` is the length of its data.
@@ -120,14 +135,14 @@ pub(super) async fn of_header(
     budget: &mut StretchBudget,
 ) -> Result<SparseMap> {
     let invalid = || Error::corrupt("the map of a sparse tar member is invalid", at);
-    let size = number(&block[REAL_SIZE..REAL_SIZE + 12]).ok_or_else(invalid)?;
+    let header = OldGnuHeader::parse(block);
+    let size = number(&header.realsize).ok_or_else(invalid)?;
     let mut draft = MapDraft::new(size, at, budget)?;
-    let mut entries = block[IN_HEADER..][..IN_HEADER_COUNT * ENTRY].to_vec();
-    let mut is_extended = block[IS_EXTENDED] != 0;
+    let (mut entries, mut is_extended) = (header.sp.to_vec(), header.isextended != 0);
     loop {
-        for entry in entries.chunks_exact(ENTRY).take_while(|entry| entry[12] != 0) {
-            let (start, len) = (number(&entry[..12]), number(&entry[12..]));
-            let (start, len) = start.zip(len).ok_or_else(invalid)?;
+        let parsed = entries.chunks_exact(SparseEntry::LEN).map(SparseEntry::parse);
+        for entry in parsed.take_while(|entry| entry.numbytes[0] != 0) {
+            let (start, len) = number(&entry.offset).zip(number(&entry.numbytes)).ok_or_else(invalid)?;
             draft.add(start, len)?;
         }
         if !is_extended {
@@ -135,8 +150,8 @@ pub(super) async fn of_header(
         }
         let mut next = [0; BLOCK as usize];
         read_exact(archive, &mut next).await?;
-        entries = next[..IN_BLOCK_COUNT * ENTRY].to_vec();
-        is_extended = next[BLOCK_IS_EXTENDED] != 0;
+        let next = SparseBlock::parse(&next);
+        (entries, is_extended) = (next.sp.to_vec(), next.isextended != 0);
     }
 }
 
@@ -267,10 +282,10 @@ impl SparseRecords {
         Ok(())
     }
 
-    /// Returns the place of the map of the member `name`. `block` is its header, at `start`, and `len` the length of
+    /// Returns the place of the map of the member `name`. `fields` are those of its header, `start` and `len` the range of
     /// its data. Fails with `unsupported` if it is sparse in an unsupported form, and with `corrupt` if its records are
     /// invalid.
-    pub(super) fn place(self, name: &str, block: &[u8], len: u64, start: HostOffset) -> Result<MapPlace> {
+    pub(super) fn place(self, name: &str, fields: &UstarHeader, len: u64, start: HostOffset) -> Result<MapPlace> {
         let unreadable = || {
             let what = format!(
                 "a sparse member of a tar archive in another form than those of GNU and pax, '{}' (pack it again without holes)",
@@ -279,12 +294,12 @@ impl SparseRecords {
             Err(Error::unsupported(what).coded("tar-sparse-unreadable").field("file", name))
         };
         let invalid = || Error::corrupt("a pax header of the tar archive is invalid", start);
-        let is_old_gnu = block[TYPE] == SPARSE;
+        let is_old_gnu = fields.typeflag == SPARSE;
         if self.star.1 || self.star.0.is_some_and(|size| size != len) {
             return unreadable();
         }
         if is_old_gnu {
-            let is_gnu = block[MAGIC..].starts_with(b"ustar  \0") && !self.is_sparse;
+            let is_gnu = fields.magic == *GNU_MAGIC && !self.is_sparse;
             return if is_gnu { Ok(MapPlace::Header) } else { unreadable() };
         }
         if !self.is_sparse {

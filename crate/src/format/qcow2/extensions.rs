@@ -16,8 +16,6 @@ const BACKING_FORMAT: u32 = 0xe279_2aca;
 const DATA_FILE: u32 = 0x4441_5441;
 /// Extension type: range of the LUKS header.
 const ENCRYPTION_HEADER: u32 = 0x0537_be77;
-/// Length of a feature name table entry, in bytes: type, bit, 46 bytes of name.
-const FEATURE_NAME_ENTRY: usize = 48;
 
 /// The type of incompatible features in the feature name table.
 const INCOMPATIBLE: u8 = 0;
@@ -36,6 +34,15 @@ structure! {
     struct EncryptionHeaderPointer: Big {
         offset: u64 = 0,
         length: u64 = 8,
+    }
+}
+
+structure! {
+    /// An entry of the feature name table.
+    struct FeatureName: Big {
+        feature_type: u8 = 0,
+        bit: u8 = 1,
+        name: [u8; 46] = 2,
     }
 }
 
@@ -104,8 +111,9 @@ fn encryption_header(header: &Qcow2Header, content: &[u8], at: u64) -> Result<By
 
 fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
     table
-        .chunks_exact(FEATURE_NAME_ENTRY)
-        .filter(|entry| entry[0] == INCOMPATIBLE)
-        .map(|entry| (entry[1], text_before_nul(&entry[2..])))
+        .chunks_exact(FeatureName::LEN)
+        .map(FeatureName::parse)
+        .filter(|entry| entry.feature_type == INCOMPATIBLE)
+        .map(|entry| (entry.bit, text_before_nul(&entry.name)))
         .collect()
 }

@@ -61,10 +61,7 @@ impl Qcow2Header {
             return Err(Error::other_format("The file is not a qcow2 image", "qcow2"));
         }
         need(Self::version + 4)?;
-        let mut fixed = [0; Self::LEN];
-        let present = bytes.len().min(Self::LEN);
-        fixed[..present].copy_from_slice(&bytes[..present]);
-        let mut header = Self::parse(&fixed);
+        let mut header = Self::parse_start(bytes);
         header.size = header.size / 512 * 512;
         if !(2..=3).contains(&header.version) {
             return Err(Error::unknown_version(header.version, "qcow"));

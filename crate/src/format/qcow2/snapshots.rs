@@ -5,7 +5,7 @@ use crate::disk::info::Snapshot;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, copied, read_exact};
-use crate::offsets::{ByteRange, HostOffset, be64};
+use crate::offsets::{ByteRange, HostOffset};
 use crate::structure::structure;
 
 /// QEMU's limits.
@@ -30,6 +30,15 @@ structure! {
         vm_clock_nsec: u64 = 24,
         vm_state_size: u32 = 32,
         extra_data_size: u32 = 36,
+    }
+}
+
+structure! {
+    /// The extra data of a snapshot table entry. Older versions have less of it.
+    struct SnapshotExtraData: Big {
+        vm_state_size_large: u64 = 0,
+        disk_size: u64 = 8,
+        icount: u64 = 16,
     }
 }
 
@@ -126,11 +135,6 @@ pub(super) async fn read(source: &dyn Source, header: &Qcow2Header) -> Result<Ve
     Ok(snapshots)
 }
 
-/// Returns the field at `at` of a snapshot's extra data; `None` if the data ends before.
-fn extra_field(extra: &[u8], at: usize) -> Option<u64> {
-    (extra.len() >= at + 8).then(|| be64(extra, at))
-}
-
 /// Reads the table entry by entry through a window, since the length of an entry is known only from its start.
 struct SnapshotTable<'a> {
     source: &'a dyn Source,
@@ -149,19 +153,23 @@ impl SnapshotTable<'_> {
             let place = HostOffset(at.0 + SnapshotHeader::extra_data_size);
             return Err(Error::corrupt("a snapshot has too much extra data", place));
         }
-        let extra = self.take(u64::from(fixed.extra_data_size)).await?;
+        let extra = SnapshotExtraData::parse_start(&self.take(fixed.extra_data_size.into()).await?);
+        let if_present =
+            |at: u64, value: u64| (u64::from(fixed.extra_data_size) >= at + size_of::<u64>() as u64).then_some(value);
+        let vm_state_size = if_present(SnapshotExtraData::vm_state_size_large, extra.vm_state_size_large);
+        let virtual_size = if_present(SnapshotExtraData::disk_size, extra.disk_size);
+        let icount = if_present(SnapshotExtraData::icount, extra.icount);
         let id = self.text(fixed.id_str_size).await?;
         let name = self.text(fixed.name_size).await?;
         self.at = self.at.next_multiple_of(ALIGN);
-        let virtual_size = extra_field(&extra, 8);
         let snapshot = Snapshot {
             id,
             name,
             date_seconds: fixed.date_sec,
             date_nanoseconds: fixed.date_nsec,
             vm_clock_nanoseconds: fixed.vm_clock_nsec as f64,
-            vm_state_size: extra_field(&extra, 0).unwrap_or_else(|| u64::from(fixed.vm_state_size)) as f64,
-            icount: extra_field(&extra, 16).filter(|&count| count != u64::MAX).map(|count| count as f64),
+            vm_state_size: vm_state_size.unwrap_or(fixed.vm_state_size.into()) as f64,
+            icount: icount.filter(|&count| count != u64::MAX).map(|count| count as f64),
             virtual_size: virtual_size.map(|size| size as f64),
         };
         let l1_offset = HostOffset(fixed.l1_table_offset);
