@@ -1,7 +1,7 @@
 // Files, block devices and named pipes in Node as images.
 
-import { type BigIntStats, close, constants, fstat, open, read } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
+import { type BigIntStats, close, constants, fstat, open, read, stat } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
@@ -12,6 +12,9 @@ import { deviceSize } from './block-device.js';
 import { fromPipe } from './node-stream.js';
 
 const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and its content as standard input)';
+
+/** Not that of `fs.promises`: in Node 20, without permission to read, it also rejects a promise that nobody sees. */
+const statOf = promisify(stat);
 
 /** An open file, as `fs.promises.open` returns it. */
 export interface Handle {
@@ -24,7 +27,7 @@ export const isHandle = (value: unknown): value is Handle =>
 /** Opens a file or a block device; a named pipe as a stream. */
 export async function openPath(path: string): Promise<OpenedSource> {
   // Files are opened without blocking; a pipe without a writer would look empty then. Opening reports a missing file.
-  const isPipe = (await stat(path).catch(() => undefined))?.isFIFO();
+  const isPipe = (await statOf(path).catch(() => undefined))?.isFIFO();
   if (isPipe) return { ...openStream(fromPipe(path)), name: path };
   return openFile(path, path);
 }
@@ -32,7 +35,7 @@ export async function openPath(path: string): Promise<OpenedSource> {
 /** Opens the file of a handle again: the caller may close it, and its number may be reused for another file. */
 export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
   const path = `/dev/fd/${fd}`;
-  const there = await stat(path).catch(() => undefined);
+  const there = await statOf(path).catch(() => undefined);
   if (!there || fd < 0) {
     throw new DecantError('usage', 'This file handle cannot be opened again; pass the path of its file', {
       code: 'handle-unusable',
