@@ -123,7 +123,7 @@ test('in Node: a cancel leaves nothing', { tag: '@long' }, async () => {
   expect(readdirSync(dirname(output))).toEqual([]);
 });
 
-test('in Node: errors arrive as plain data, with kind and message', { tag: '@long' }, async () => {
+test('in Node: errors arrive as plain data, with kind, code, fields and message', { tag: '@long' }, async () => {
   const app = await electron();
   const output = emptyOutput(app);
   const noImage = join(dirname(output), 'no-image.qcow2');
@@ -143,7 +143,10 @@ test('in Node: errors arrive as plain data, with kind and message', { tag: '@lon
   const kinds = ['not-recognised', 'source', undefined, 'password', undefined, 'usage', 'usage', undefined, undefined];
   expect(replies.map(({ error }) => error?.kind)).toEqual([...kinds, 'corrupt']);
   for (const { error } of replies) {
-    if (error) expect(error).toEqual({ name: 'DecantError', kind: error.kind, message: expect.stringMatching(/\w/) });
+    if (!error) continue;
+    const { kind } = error;
+    const [code, message] = [expect.stringMatching(/^[a-z-]+$/), expect.stringMatching(/\w/)];
+    expect(error).toEqual({ name: 'DecantError', kind, code, fields: expect.any(Object), message });
   }
   expect(readdirSync(dirname(output))).toEqual(['no-image.qcow2']);
 });

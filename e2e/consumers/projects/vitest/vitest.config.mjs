@@ -1,0 +1,2 @@
+// Without a configuration of its own, Vitest uses that of a folder above.
+export default {};
