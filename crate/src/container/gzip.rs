@@ -72,7 +72,6 @@ struct Gzip {
     window: Vec<u8>,
     filled: usize,
     given: usize,
-    /// The checksum of the member's data so far.
     checksum: Checksum,
     state: GzipState,
     /// Bytes after the last member that belong to no member.
@@ -81,13 +80,9 @@ struct Gzip {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GzipState {
-    /// Before the first member.
     Start,
-    /// In a member's data.
     Data,
-    /// After a member's data.
     Trailer,
-    /// After a member.
     AfterMember,
     End,
 }
@@ -258,7 +253,6 @@ impl Checksum {
     }
 }
 
-/// Buffered compressed input.
 struct CompressedInput {
     stream: Box<dyn ByteStream>,
     /// Holds input from `next` to `end`, followed by [`LOOKAHEAD`] zeros if the stream has ended.

@@ -18,13 +18,12 @@ pub struct Container {
     /// Its name, for programs.
     pub name: &'static str,
     /// Its name for people, with an article.
-    pub label: &'static str,
+    pub(crate) label: &'static str,
     /// Whether a file is such a container, by its first bytes.
-    pub probe: fn(&Sample<'_>) -> bool,
+    pub(crate) probe: fn(&Sample<'_>) -> bool,
     /// Lists the files in a container with random access, if the container supports that.
-    pub list: Option<List>,
-    /// Decodes a stream.
-    pub decode: Decode,
+    pub(crate) list: Option<List>,
+    pub(crate) decode: Decode,
 }
 
 /// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).
@@ -35,8 +34,7 @@ pub(crate) type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Resul
 /// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
 pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
-/// The contents of a container.
-pub struct Contents {
+pub(crate) struct Contents {
     /// Its files, in archive order.
     pub(crate) members: Vec<Member>,
     /// Whether the container has an end mark. Without one, it may have been truncated after a member.

@@ -21,7 +21,6 @@ pub(super) struct Iterations<'a> {
 }
 
 impl Iterations<'_> {
-    /// Counts one iteration.
     async fn step(&mut self) -> Result<()> {
         self.done += 1;
         if self.done.is_multiple_of(YIELD_INTERVAL) {

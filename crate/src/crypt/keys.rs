@@ -30,14 +30,8 @@ impl Keys {
         postcard::from_bytes(bytes).map_err(|_| internal())
     }
 
-    /// The number of keys.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether there are no keys.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

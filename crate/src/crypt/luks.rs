@@ -38,7 +38,6 @@ structure! {
 }
 
 structure! {
-    /// A key slot.
     struct KeySlot: Big {
         active: u32 = 0,
         iterations: u32 = 4,
@@ -106,7 +105,7 @@ impl CipherSpec {
 
 /// A validated header.
 #[derive(Clone, Debug)]
-pub struct Luks {
+pub(crate) struct Luks {
     /// The cipher's name: "aes".
     pub(crate) cipher_name: String,
     /// The cipher mode with its initialisation vectors: "xts-plain64".
@@ -117,11 +116,8 @@ pub struct Luks {
     pub(crate) payload_offset: u64,
     /// Length of the master key, in bytes.
     pub(crate) key_bytes: usize,
-    /// The digest of the master key.
     pub(crate) digest: [u8; 20],
-    /// The salt of the digest.
     pub(crate) digest_salt: [u8; 32],
-    /// Iterations of the digest.
     pub(crate) digest_iterations: u32,
     /// The UUID as text.
     pub(crate) uuid: String,
@@ -140,14 +136,10 @@ pub(crate) struct ModeNames<'a> {
     pub(crate) hash: Option<&'a str>,
 }
 
-/// A key slot.
 #[derive(Clone, Debug)]
-pub struct Slot {
-    /// Whether it holds a key.
+pub(crate) struct Slot {
     pub(crate) active: bool,
-    /// Iterations of its key derivation.
     pub(crate) iterations: u32,
-    /// The salt of its key derivation.
     pub(crate) salt: [u8; 32],
     /// Offset of its key material from the start of the header, in bytes.
     pub(crate) key_offset: u64,

@@ -16,12 +16,11 @@ use luks::Luks;
 
 /// The encryption of an image.
 #[derive(Clone, Debug)]
-pub enum Encryption {
+pub(crate) enum Encryption {
     /// The legacy method of qcow2: AES-128-CBC. The password is the key, and sectors are numbered by guest offset.
     Aes,
     /// LUKS1. Sectors are numbered by host offset.
     Luks {
-        /// The header.
         header: Box<Luks>,
         /// The range of the header and its key material in the image's file.
         place: ByteRange,

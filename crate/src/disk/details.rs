@@ -16,13 +16,10 @@ impl Serialize for Details {
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A boolean.
     Bool(bool),
-    /// A number.
     Number(u64),
     /// A string from the image, neither escaped nor shortened.
     Text(String),
-    /// A list of values.
     List(Vec<Value>),
     /// Nested names and values.
     Map(Details),

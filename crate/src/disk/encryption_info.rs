@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub struct EncryptionInfo {
     /// "luks" or "aes".
-    pub format: &'static str,
+    pub(crate) format: &'static str,
     /// The LUKS header, if the format is "luks".
     pub luks: Option<LuksInfo>,
 }
@@ -28,32 +28,28 @@ pub struct LuksInfo {
     pub iv_hash: Option<String>,
     /// The hash of the key derivation, such as "sha256".
     pub hash: String,
-    /// The UUID as text.
-    pub uuid: String,
+    pub(crate) uuid: String,
     /// The payload's offset in a plain LUKS file.
-    pub payload_offset: u64,
+    pub(crate) payload_offset: u64,
     /// Iterations of the master key digest.
-    pub master_key_iterations: u32,
+    pub(crate) master_key_iterations: u32,
     /// The eight key slots.
-    pub slots: Vec<SlotInfo>,
+    pub(crate) slots: Vec<SlotInfo>,
 }
 
 /// A LUKS key slot.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SlotInfo {
+pub(crate) struct SlotInfo {
     /// Whether the slot holds a key.
     active: bool,
-    /// Iterations of its key derivation.
     iterations: u32,
-    /// Offset of its key material.
     key_offset: u64,
     /// Stripes that the master key is split into.
     stripes: u32,
 }
 
 impl EncryptionInfo {
-    /// Describes `encryption`.
     pub(crate) fn of(encryption: &Encryption) -> Self {
         match encryption {
             Encryption::Aes => Self { format: "aes", luks: None },

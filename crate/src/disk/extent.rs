@@ -15,7 +15,7 @@ pub struct Extent {
     /// Length in bytes, never 0.
     pub len: u64,
     /// The layer that the extent is from: 0 is the image, 1 its backing file, and so on.
-    pub layer: u16,
+    pub(crate) layer: u16,
     /// The source of its bytes.
     pub kind: ExtentKind,
 }
@@ -76,7 +76,6 @@ impl Extent {
         self.start.0 + self.len
     }
 
-    /// The extent's guest range.
     pub(crate) fn range(&self) -> GuestRange {
         GuestRange { start: self.start.0, end: self.end() }
     }
@@ -131,7 +130,7 @@ impl Extent {
 }
 
 /// Lists the extents of a disk, range by range.
-pub trait ExtentWalk {
+pub(crate) trait ExtentWalk {
     /// Appends extents from `range.start` on to `batch`, in guest order and without gaps: at least one, a bounded
     /// number, none past `range.end`. `range` must be within the disk and not empty, and the ranges of one walk must
     /// ascend.

@@ -31,7 +31,6 @@ const NAMES: [&str; 7] = ["filename", "url", "uri", "path", "image", "export", "
 /// Options that give a node other bytes than the file or image below it.
 const CHANGES: [&str; 5] = ["offset", "size", "backing", "data-file", "snapshot"];
 
-/// A parsed name.
 pub(super) struct Meaning {
     /// Possible paths of the file, likeliest first.
     pub(super) candidates: Vec<String>,

@@ -33,7 +33,7 @@ pub struct Info {
     /// The other files that the image refers to.
     pub references: Vec<Reference>,
     /// The identities by which a child may refer to this image as its parent.
-    pub identities: Vec<Identity>,
+    pub(crate) identities: Vec<Identity>,
     /// Its encryption, if any.
     pub encryption: Option<EncryptionInfo>,
     /// Format-specific fields, with the keys of `qemu-img info`.
@@ -80,7 +80,7 @@ pub struct LayerInfo {
     /// Its virtual size, in bytes.
     pub virtual_size: u64,
     /// Its encryption, if any: "luks" or "aes".
-    pub encryption: Option<&'static str>,
+    pub(crate) encryption: Option<&'static str>,
 }
 
 /// A requirement for reading an image that is not met yet.
@@ -119,20 +119,20 @@ pub struct Notice {
 
 impl Notice {
     /// Creates a notice without fields.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, fields: Fields::default(), message: message.into() }
     }
 
     /// Sets the field `name` to `value`.
     #[must_use]
-    pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
+    pub(crate) fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
         self.fields.set(name, value.into());
         self
     }
 
     /// States that the notice is about the file `name`, which is not the image.
     #[must_use]
-    pub fn of_file(self, name: &str) -> Self {
+    pub(crate) fn of_file(self, name: &str) -> Self {
         let message = format!("'{}': {}", shown(name), self.message);
         Self { message, ..self }.field("file", name)
     }
@@ -147,15 +147,15 @@ pub struct Snapshot {
     /// Its name.
     pub name: String,
     /// Creation time, in seconds since 1970.
-    pub date_seconds: u32,
+    pub(crate) date_seconds: u32,
     /// Fraction of a second of the creation time, in nanoseconds.
-    pub date_nanoseconds: u32,
+    pub(crate) date_nanoseconds: u32,
     /// The guest's running time, in nanoseconds. A float, since JavaScript displays it.
-    pub vm_clock_nanoseconds: f64,
+    pub(crate) vm_clock_nanoseconds: f64,
     /// The size of the saved machine state, in bytes. A float, since JavaScript displays it.
-    pub vm_state_size: f64,
+    pub(crate) vm_state_size: f64,
     /// The guest's instruction count, if recorded. A float, since JavaScript displays it.
-    pub icount: Option<f64>,
+    pub(crate) icount: Option<f64>,
     /// The virtual size at that time, in bytes, if recorded. A float, since JavaScript displays it.
     pub virtual_size: Option<f64>,
 }

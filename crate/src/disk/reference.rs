@@ -9,19 +9,19 @@ use std::fmt;
 #[derive(Clone, Debug, Serialize)]
 pub struct Reference {
     /// The role of the file.
-    pub role: Role,
+    pub(crate) role: Role,
     /// The name as recorded in the image: often a path on another machine; if the file has no name, its identity.
-    pub name: String,
+    pub(crate) name: String,
     /// The last component of the path: the file's name without folders.
     #[serde(rename = "fileName")]
     pub file_name: String,
     /// Possible paths of the file, likeliest first.
     #[serde(skip)]
-    pub candidates: Vec<String>,
+    pub(crate) candidates: Vec<String>,
     /// The format that the image states for the file.
     pub format: Option<String>,
     /// The identity that a parent must have, if the image records it. Parents without a name are found by it.
-    pub identity: Option<Identity>,
+    pub(crate) identity: Option<Identity>,
 }
 
 impl Reference {
@@ -81,7 +81,7 @@ impl fmt::Display for Role {
 
 /// The identity of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// The disk's identifier, as text.
     pub(crate) id: String,
     /// The identifier of the state of its content, as text, if the format records one.

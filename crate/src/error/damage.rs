@@ -21,12 +21,10 @@ pub(crate) struct DamageKind {
 }
 
 impl Damage {
-    /// Creates a damage of `kind`.
     pub(crate) const fn new(kind: &'static DamageKind) -> Self {
         Self(kind)
     }
 
-    /// The code for programs.
     pub(crate) fn code(self) -> &'static str {
         self.0.code
     }

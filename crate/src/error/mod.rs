@@ -157,32 +157,32 @@ impl Error {
 
     /// Sets the code.
     #[must_use]
-    pub fn coded(mut self, code: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn coded(mut self, code: impl Into<Cow<'static, str>>) -> Self {
         self.code = code.into();
         self
     }
 
     /// Sets the field `name` to `value`.
     #[must_use]
-    pub fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
+    pub(crate) fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
         self.fields.set(name, value.into());
         self
     }
 
     /// Creates a `corrupt` error: the image violates its format at `offset`.
-    pub fn corrupt(what: impl fmt::Display, offset: HostOffset) -> Self {
+    pub(crate) fn corrupt(what: impl fmt::Display, offset: HostOffset) -> Self {
         let message = format!("The image is corrupt: {what} (at byte {} of the file)", offset.0);
         Self::new(ErrorKind::Corrupt, message).field("offset", offset.0)
     }
 
     /// Creates a `corrupt` error: the image places `what` at `offset`, past the largest possible file.
-    pub fn impossible_position(what: &str, offset: HostOffset) -> Self {
+    pub(crate) fn impossible_position(what: &str, offset: HostOffset) -> Self {
         Self::corrupt(format!("the {what} has an impossible position"), offset)
     }
 
     /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, past the end of the file of `size`
     /// bytes.
-    pub fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
+    pub(crate) fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
         let message =
             format!("The image is truncated: the file ends at byte {size}, but {what} lies at byte {}", offset.0);
         let error = Self::new(ErrorKind::Corrupt, message).coded("truncated").advised(COPY_AGAIN);
@@ -219,24 +219,24 @@ impl Error {
     }
 
     /// Creates an `unsupported` error: the image uses `what`, a known feature that is not supported.
-    pub fn unsupported(what: impl fmt::Display) -> Self {
+    pub(crate) fn unsupported(what: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
     }
 
     /// Creates a `not-recognised` error with code `other-format`: the file is not in the stated `format`.
-    pub fn other_format(message: &str, format: &str) -> Self {
+    pub(crate) fn other_format(message: &str, format: &str) -> Self {
         Self::new(ErrorKind::NotRecognised, message).coded("other-format").field("format", format)
     }
 
     /// Creates an `unsupported` error with code `unknown-version`: the image has another `version` of `format`.
-    pub fn unknown_version(version: impl fmt::Display, format: &'static str) -> Self {
+    pub(crate) fn unknown_version(version: impl fmt::Display, format: &'static str) -> Self {
         let error = Self::unsupported(format!("version {version} of {format}"));
         error.coded("unknown-version").field("format", format).field("version", &*version.to_string())
     }
 
     /// Creates an `unsupported` error with code `unknown-feature`: the image has set `bit` of its features; `what`
     /// names it.
-    pub fn unknown_feature(what: impl fmt::Display, bit: u32) -> Self {
+    pub(crate) fn unknown_feature(what: impl fmt::Display, bit: u32) -> Self {
         Self::unsupported(what).coded("unknown-feature").field("bit", u64::from(bit))
     }
 
@@ -246,7 +246,7 @@ impl Error {
     }
 
     /// Creates an `internal` error with code `out-of-memory`: a buffer of `bytes` bytes could not be allocated.
-    pub fn out_of_memory(bytes: usize) -> Self {
+    pub(crate) fn out_of_memory(bytes: usize) -> Self {
         Self::new(
             ErrorKind::Internal,
             format!("There was not enough memory for a buffer of {bytes} bytes; close other tabs or use fewer workers"),

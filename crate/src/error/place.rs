@@ -16,8 +16,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The companion `name`.
-    pub fn file(name: &str) -> Self {
+    pub(crate) fn file(name: &str) -> Self {
         Self::File(name.to_owned())
     }
 

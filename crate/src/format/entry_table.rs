@@ -48,7 +48,6 @@ impl EntryTable {
         Ok(())
     }
 
-    /// The host offset of entry `index`.
     pub(crate) fn place(&self, index: u64) -> HostOffset {
         HostOffset(self.start.0.saturating_add(index * self.entry_size))
     }

@@ -26,33 +26,31 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Lists data in the layer's own file, `source`.
-    pub fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
+    pub(crate) fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
         let WalkSetup { file, layer, salvage, .. } = *setup;
         Self { file, name: None, size: source.size(), layer, salvage, encrypted: None }
     }
 
     /// Lists data in `part`, a file with a part of the layer.
-    pub fn of_part(part: &PartFile, setup: &WalkSetup) -> Self {
+    pub(crate) fn of_part(part: &PartFile, setup: &WalkSetup) -> Self {
         Self { file: part.id, name: Some(part.name.clone()), ..Self::new(&*part.source, setup) }
     }
 
-    /// Marks data as encrypted.
-    pub fn with_encryption(self, encrypted: Option<Encrypted>) -> Self {
+    pub(crate) fn with_encryption(self, encrypted: Option<Encrypted>) -> Self {
         Self { encrypted, ..self }
     }
 
-    /// The file with the data.
-    pub fn file(&self) -> FileId {
+    pub(crate) fn file(&self) -> FileId {
         self.file
     }
 
     /// The file's size, in bytes.
-    pub fn file_size(&self) -> u64 {
+    pub(crate) fn file_size(&self) -> u64 {
         self.size
     }
 
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
-    pub fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
+    pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
         let next = Extent { start: GuestOffset(part.start), len: part.end - part.start, layer: self.layer, kind };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
             batch.push(next);
@@ -61,7 +59,13 @@ impl Listing {
 
     /// Appends `part`, with its data at `host`. Bytes after the end of the file, which QEMU reads as zeros, are damage
     /// of kind `truncated`: lost in a salvage, an error otherwise.
-    pub fn data(&self, batch: &mut Vec<Extent>, part: GuestRange, host: HostOffset, truncated: Damage) -> Result<()> {
+    pub(crate) fn data(
+        &self,
+        batch: &mut Vec<Extent>,
+        part: GuestRange,
+        host: HostOffset,
+        truncated: Damage,
+    ) -> Result<()> {
         let len = part.end - part.start;
         let present = self.size.saturating_sub(host.0).min(len);
         let data = ExtentKind::Data { file: self.file, host, encrypted: self.encrypted };
@@ -78,7 +82,13 @@ impl Listing {
 
     /// Appends `part` as lost to `damage` at offset `place` of the file. Unless the layer is salvaged, fails with
     /// `corrupt` instead.
-    pub fn lose(&self, batch: &mut Vec<Extent>, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
+    pub(crate) fn lose(
+        &self,
+        batch: &mut Vec<Extent>,
+        part: GuestRange,
+        damage: Damage,
+        place: HostOffset,
+    ) -> Result<()> {
         if self.salvage {
             self.push(batch, part, ExtentKind::Lost(damage));
             return Ok(());

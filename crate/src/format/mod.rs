@@ -25,20 +25,20 @@ use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// The bytes of a file that identify its format.
-pub struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     /// The first bytes, up to [`HEAD`].
-    pub head: &'a [u8],
+    pub(crate) head: &'a [u8],
     /// The last [`TAIL`] bytes, which are the footer of some formats. Empty until the head alone has been probed.
-    pub tail: &'a [u8],
+    pub(crate) tail: &'a [u8],
 }
 
 /// Length of the head, in bytes: covers the primary volume descriptor of ISO 9660 (sector 16 of 2,048 bytes).
 pub const HEAD: u64 = 36 << 10;
 /// Length of the tail, in bytes: a VHD footer.
-pub const TAIL: u64 = 512;
+pub(crate) const TAIL: u64 = 512;
 
 /// An open image: one layer of a chain.
-pub trait Disk {
+pub(crate) trait Disk {
     /// The format's name, as for `qemu-img -f`.
     fn format(&self) -> &'static str;
 
@@ -70,7 +70,6 @@ pub trait Disk {
         ready(Ok(())).boxed_local()
     }
 
-    /// The encryption of the data, if any.
     fn encryption(&self) -> Option<&Encryption> {
         None
     }
@@ -81,79 +80,76 @@ pub trait Disk {
 
 /// A file with a part of a layer, besides the image's own file.
 #[derive(Clone)]
-pub struct PartFile {
-    /// The file's number.
-    pub id: FileId,
+pub(crate) struct PartFile {
+    pub(crate) id: FileId,
     /// Its name, for messages.
-    pub name: Rc<str>,
+    pub(crate) name: Rc<str>,
     /// Its bytes, for reading headers and tables.
-    pub source: Rc<dyn Source>,
+    pub(crate) source: Rc<dyn Source>,
 }
 
 /// The parameters of a pass over one layer.
 #[derive(Clone)]
-pub struct WalkSetup {
-    /// The layer's own file.
-    pub file: FileId,
+pub(crate) struct WalkSetup {
+    pub(crate) file: FileId,
     /// The files with parts of the layer, in the order of [`Disk::references`].
-    pub parts: Rc<[Option<PartFile>]>,
+    pub(crate) parts: Rc<[Option<PartFile>]>,
     /// The number of the layer's cipher; `None` if it is not encrypted.
-    pub cipher: Option<u16>,
+    pub(crate) cipher: Option<u16>,
     /// The layer's position in the chain; 0 is the image.
-    pub layer: u16,
+    pub(crate) layer: u16,
     /// Approximate limit on the memory for tables, in bytes.
-    pub memory: u64,
+    pub(crate) memory: u64,
     /// Whether damage is listed as lost extents. Otherwise it is an error.
-    pub salvage: bool,
+    pub(crate) salvage: bool,
 }
 
 /// Options for opening one layer of a chain.
 #[derive(Clone, Debug, Default)]
-pub struct LayerOptions {
+pub(crate) struct LayerOptions {
     /// The ID or name of the internal snapshot to read instead of the active disk.
-    pub snapshot: Option<String>,
+    pub(crate) snapshot: Option<String>,
     /// Whether to tolerate damage that leaves parts readable.
-    pub salvage: bool,
+    pub(crate) salvage: bool,
     /// Whether this is a backing layer, whose snapshot table is not read.
-    pub is_backing: bool,
+    pub(crate) is_backing: bool,
     /// In a salvage: the number of bytes missing at the end of the file from the size that its container states.
     /// Ignored by formats that record the positions of their data.
-    pub missing: u64,
+    pub(crate) missing: u64,
 }
 
 /// Opens a source as an image of a format.
-pub type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
+pub(crate) type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'static, Result<Rc<dyn Disk>>>;
 
 /// A format that is recognised by content, and possibly supported.
 pub struct Format {
     /// The name, as for `qemu-img -f`.
     pub name: &'static str,
     /// The name for people.
-    pub label: &'static str,
+    pub(crate) label: &'static str,
     /// Whether QEMU knows this format, so that a backing file of unstated format may have it.
-    pub of_qemu: bool,
+    pub(crate) of_qemu: bool,
     /// Whether a file has this format, by its content.
-    pub probe: fn(&Sample<'_>) -> bool,
+    pub(crate) probe: fn(&Sample<'_>) -> bool,
     /// Advice for unrecognised files with a name of this format.
-    pub hint: Option<NameHint>,
-    /// The format's reader.
-    pub reader: FormatReader,
+    pub(crate) hint: Option<NameHint>,
+    pub(crate) reader: FormatReader,
 }
 
 impl Format {
     /// Whether Decant can read the format.
-    pub fn is_supported(&self) -> bool {
+    pub(crate) fn is_supported(&self) -> bool {
         !matches!(self.reader, FormatReader::Nothing { .. })
     }
 
     /// Whether the file is not a disk image, but often mistaken for one.
-    pub fn is_no_image(&self) -> bool {
+    pub(crate) fn is_no_image(&self) -> bool {
         matches!(self.reader, FormatReader::Nothing { is_image: false, .. })
     }
 
     /// Creates the error for a file of this unsupported format: `not-recognised` if it is not a disk image,
     /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
-    pub fn refusal(&self, subject: &str) -> Error {
+    pub(crate) fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
         let (kind, code, advice) = match self.reader {
             FormatReader::Nothing { is_image: false, advice } => (ErrorKind::NotRecognised, "not-an-image", advice),
@@ -179,8 +175,7 @@ impl Format {
 
 /// The reader of a format.
 #[derive(Clone, Copy)]
-pub enum FormatReader {
-    /// Opens the format.
+pub(crate) enum FormatReader {
     Open(Open),
     /// Known, but not supported.
     Nothing {
@@ -192,17 +187,16 @@ pub enum FormatReader {
 }
 
 /// Advice for a file that is not recognised by content.
-pub struct NameHint {
+pub(crate) struct NameHint {
     /// The file name endings that it applies to, in lower case.
-    pub extensions: &'static [&'static str],
-    /// The code of the error.
-    pub code: &'static str,
+    pub(crate) extensions: &'static [&'static str],
+    pub(crate) code: &'static str,
     /// The advice, as the second half of a sentence.
-    pub text: &'static str,
+    pub(crate) text: &'static str,
 }
 
 /// Finds the first format with a hint for files named `name`. Returns the format and the hint.
-pub fn hint(name: &str) -> Option<(&'static Format, &'static NameHint)> {
+pub(crate) fn hint(name: &str) -> Option<(&'static Format, &'static NameHint)> {
     let name = name.to_ascii_lowercase();
     formats().find_map(|format| {
         let hint = format.hint.as_ref()?;
@@ -212,7 +206,7 @@ pub fn hint(name: &str) -> Option<(&'static Format, &'static NameHint)> {
 }
 
 /// All formats, in probe order.
-pub const FORMATS: &[&[Format]] = &[
+pub(crate) const FORMATS: &[&[Format]] = &[
     &[qcow2::FORMAT],
     &[vdi::FORMAT],
     &[vmdk::FORMAT],
@@ -233,7 +227,7 @@ pub fn readable() -> impl Iterator<Item = &'static Format> {
 }
 
 /// Returns the supported format called `name`. Fails with `usage` if there is none.
-pub fn by_name(name: &str) -> Result<&'static Format> {
+pub(crate) fn by_name(name: &str) -> Result<&'static Format> {
     readable().find(|format| format.name == name).ok_or_else(|| {
         let names: Vec<_> = readable().map(|format| format.name).collect();
         let message = format!("There is no input format '{}'; choose one of {}", shown(name), names.join(", "));
@@ -243,7 +237,7 @@ pub fn by_name(name: &str) -> Result<&'static Format> {
 
 /// Returns the supported format `name` that an image states for its backing file. A QEMU protocol stands for raw. Fails
 /// with `unsupported` if the format is not supported.
-pub fn stated(name: &str) -> Result<&'static Format> {
+pub(crate) fn stated(name: &str) -> Result<&'static Format> {
     let name = if file_name::is_protocol(name) { raw::NAME } else { name };
     readable()
         .find(|format| format.name == name)

@@ -12,7 +12,7 @@ use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// The name, as for `qemu-img -f`.
-pub const NAME: &str = "raw";
+pub(crate) const NAME: &str = "raw";
 /// The code of the error for a file that may be a raw disk, which has the field `format`.
 pub(crate) const STATE_FORMAT: &str = "state-format";
 /// The advice for such a file.

@@ -12,11 +12,9 @@ const GAP: u64 = SECTOR;
 /// Approximate memory of a slice besides its entries, in bytes, including the gap before it.
 pub(super) const OVERHEAD: u64 = 128 + GAP;
 
-/// A part of a table.
 pub(crate) struct TableSlice {
     /// The range of the disk or extent that it describes.
     pub(super) range: GuestRange,
-    /// Its host offset.
     pub(super) host: HostOffset,
     /// Its entries, fewer if the file ends early.
     pub(super) entries: Vec<u8>,
@@ -59,7 +57,6 @@ impl TableSlice {
     }
 }
 
-/// A part of a slice.
 pub(crate) enum SlicePart {
     /// Zero entries: without a unit in the file, in every format.
     Empty,

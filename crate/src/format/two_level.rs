@@ -51,7 +51,6 @@ pub(crate) trait Directory {
     /// The index after the last entry of the window.
     fn window_end(&self) -> u64;
 
-    /// The host offset of entry `index`.
     fn place(&self, index: u64) -> HostOffset;
 
     /// Returns the host offset of the table of entry `index`, which must be in the window; `None` if there is no table.
@@ -68,7 +67,6 @@ pub(crate) trait Directory {
 pub(crate) struct SliceLimits {
     /// Number of entries of a slice.
     pub(super) entries: u64,
-    /// Number of slices.
     pub(super) slices: u64,
 }
 

@@ -13,9 +13,7 @@ use std::rc::Rc;
 pub(crate) struct FilePiece {
     /// First byte in the assembled file.
     pub(crate) start: u64,
-    /// Length in bytes.
     pub(crate) len: u64,
-    /// Index of its source.
     pub(crate) source: u32,
     /// Offset in that source, in bytes.
     pub(crate) at: u64,
@@ -46,7 +44,6 @@ impl Pieces {
         Self { sources, pieces, size, profile }
     }
 
-    /// Concatenates `parts`.
     pub(crate) fn joined(parts: Vec<Rc<dyn Source>>) -> Self {
         let (mut pieces, mut size) = (Vec::with_capacity(parts.len()), 0);
         for (number, part) in parts.iter().enumerate() {

@@ -19,7 +19,6 @@ struct BudgetState {
 }
 
 impl ReadBudget {
-    /// Creates a budget of `bytes`.
     pub(crate) fn new(bytes: u64) -> Self {
         Self(Rc::new(BudgetState { left: Cell::new(bytes), is_spent: Cell::new(false) }))
     }
@@ -29,7 +28,6 @@ impl ReadBudget {
         Self::new(u64::MAX)
     }
 
-    /// Bytes left.
     pub(crate) fn left(&self) -> u64 {
         self.0.left.get()
     }

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub struct FileId(pub u16);
 
 impl FileId {
-    /// The image itself.
     pub(crate) const IMAGE: Self = Self(0);
 }
 
@@ -24,7 +23,6 @@ pub type Files = Rc<[Rc<dyn Source>]>;
 /// A byte range of one of [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRange {
-    /// Its file.
     pub(crate) file: FileId,
     /// First byte.
     pub(crate) start: HostOffset,

@@ -132,7 +132,6 @@ impl Peeked {
         Ok(Self { head, taken: 0, stream, is_whole: found < len, member })
     }
 
-    /// The bytes read ahead.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }

@@ -97,10 +97,8 @@ impl TableCache {
     }
 }
 
-/// A file read through a cache.
 struct Cached {
     cache: Rc<TableCache>,
-    /// Its address.
     file: usize,
     source: Rc<dyn Source>,
 }

@@ -21,7 +21,7 @@ const LEAST_WINDOW: u64 = 1 << 20;
 #[derive(Default)]
 pub struct Examination {
     /// Notices on the safety of the image.
-    pub notices: Vec<Notice>,
+    pub(crate) notices: Vec<Notice>,
     /// The first damage found; the image cannot be converted whole.
     pub damage: Option<Error>,
     /// In a salvage: the number of unreadable bytes of the disk.
@@ -30,7 +30,6 @@ pub struct Examination {
     pub checked: u64,
 }
 
-/// The end of a pass.
 enum PassEnd {
     Whole,
     Damaged,

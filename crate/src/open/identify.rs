@@ -11,7 +11,6 @@ use crate::offsets::{ByteRange, HostOffset};
 pub(crate) enum FileType {
     /// An image in a supported format.
     Image(&'static Format),
-    /// A container.
     Container(&'static Container),
     /// A file in a known format that is not supported.
     Unsupported(&'static Format),

@@ -139,7 +139,7 @@ impl Image {
     }
 
     /// Upper bound, in bytes, on one indivisible encoded unit of any layer; 0 if there is none.
-    pub fn largest_unit(&self) -> u64 {
+    pub(crate) fn largest_unit(&self) -> u64 {
         self.chain.layers.iter().map(|layer| layer.disk.largest_unit()).max().unwrap_or(0)
     }
 

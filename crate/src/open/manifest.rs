@@ -20,7 +20,7 @@ const LONGEST: u64 = 1 << 20;
 const READ: usize = 512 << 10;
 
 /// An archive with a manifest.
-pub struct Manifest {
+pub(crate) struct Manifest {
     members: Rc<[Member]>,
     is_checked: bool,
     /// The names of the members that the image uses; a split file has the name of the whole.
@@ -30,7 +30,7 @@ pub struct Manifest {
 impl Manifest {
     /// Finds the manifest of the archive with `members`, one of which is the `image`. `check` states whether files are
     /// compared with it; by default they are if the archive is a local file that workers can open, and not salvaged.
-    pub fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
+    pub(crate) fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(member))?;
         let is_local = manifest.source.profile().opened_by_workers;
         let is_checked = check.unwrap_or(is_local && !salvage);
@@ -38,7 +38,7 @@ impl Manifest {
     }
 
     /// Adds the `companions` that the image uses.
-    pub fn with(self, companions: impl Iterator<Item = String>) -> Self {
+    pub(crate) fn with(self, companions: impl Iterator<Item = String>) -> Self {
         let used = self.used.into_iter().chain(companions).collect();
         Self { used, ..self }
     }
@@ -46,7 +46,7 @@ impl Manifest {
     /// Compares all listed files with their digests. Returns notices if comparisons were skipped, or files of the image
     /// are not listed. Fails with `corrupt` if a digest differs or a piece is missing, and
     /// with `source` or `internal`.
-    pub async fn check(&self) -> Result<Vec<Notice>> {
+    pub(crate) async fn check(&self) -> Result<Vec<Notice>> {
         if !self.is_checked {
             return Ok(vec![unchecked("The archive has a manifest, which was not checked")]);
         }

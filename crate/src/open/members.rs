@@ -19,29 +19,28 @@ const LISTED: usize = 3;
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
 
 /// Whether `name` is that of a file that is never a disk, whatever its content.
-pub fn is_never_a_disk(name: &str) -> bool {
+pub(crate) fn is_never_a_disk(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     BESIDE_A_DISK.iter().any(|end| name.ends_with(end))
 }
 
 /// A container with its image identified.
-pub struct Found {
-    /// The image.
-    pub image: Member,
+pub(crate) struct Found {
+    pub(crate) image: Member,
     /// The image's type; `None` if it is the only file, which is not read here.
-    pub file_type: Option<FileType>,
+    pub(crate) file_type: Option<FileType>,
     /// The other files; split files are joined.
-    pub beside: Vec<Member>,
+    pub(crate) beside: Vec<Member>,
     /// All files, as stored in the container.
-    pub members: Rc<[Member]>,
+    pub(crate) members: Rc<[Member]>,
     /// See [`Contents::is_ended`].
-    pub is_ended: bool,
+    pub(crate) is_ended: bool,
 }
 
 /// Finds the disk image in a `container` of `size` bytes: the only file, or the only recognised one that no other
 /// refers to. Heads and headers are read through `tables`. Fails with `unsupported` if there are none or several, with
 /// `corrupt` if the container ends before the image, and as opening an image does.
-pub async fn image_in(container: &str, contents: Contents, size: u64, tables: &Rc<TableCache>) -> Result<Found> {
+pub(crate) async fn image_in(container: &str, contents: Contents, size: u64, tables: &Rc<TableCache>) -> Result<Found> {
     let Contents { members, is_ended } = contents;
     let files = split::joined(&members)?;
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
@@ -77,7 +76,7 @@ pub async fn image_in(container: &str, contents: Contents, size: u64, tables: &R
 
 /// Fails with `unsupported` if the innermost member of `containers`, which no format recognises, is named like a file
 /// that is never a disk.
-pub fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
+pub(crate) fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
     let Some(ContainerInfo { name, member: Some(member) }) = containers.last() else { return Ok(()) };
     if is_never_a_disk(member) {
         return Err(no_disk(name, member));
@@ -92,7 +91,7 @@ fn no_disk(container: &str, name: &str) -> Error {
 }
 
 /// The error for unrecognised content of `containers` that would be read as raw but may be truncated.
-pub fn unmarked(containers: &[ContainerInfo]) -> Error {
+pub(crate) fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
         "The image is truncated, or may be: the {name} archive has no end mark, and nothing else tells whether the disk in it \

@@ -12,7 +12,7 @@ const MOST_WITHOUT_DATA: u64 = 64 << 20;
 
 /// Input budget left, shared by a stream's decoders.
 #[derive(Clone)]
-pub struct InputBudget(Rc<Cell<Option<u64>>>);
+pub(crate) struct InputBudget(Rc<Cell<Option<u64>>>);
 
 impl Default for InputBudget {
     fn default() -> Self {
@@ -21,8 +21,7 @@ impl Default for InputBudget {
 }
 
 impl InputBudget {
-    /// Removes the limit.
-    pub fn lift(&self) {
+    pub(crate) fn lift(&self) {
         self.0.set(None);
     }
 
@@ -36,16 +35,15 @@ impl InputBudget {
 }
 
 /// The input of a container's decoder, limited by a budget.
-pub struct Metered {
+pub(crate) struct Metered {
     stream: Box<dyn ByteStream>,
     budget: InputBudget,
-    /// The name of the container.
     container: &'static str,
 }
 
 impl Metered {
     /// Limits `stream`, the content of a `container` file. A read beyond `budget` fails with `limit`.
-    pub fn new(stream: Box<dyn ByteStream>, budget: InputBudget, container: &'static str) -> Self {
+    pub(crate) fn new(stream: Box<dyn ByteStream>, budget: InputBudget, container: &'static str) -> Self {
         Self { stream, budget, container }
     }
 

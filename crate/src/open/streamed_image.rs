@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Decodes the content of a container.
-pub struct ContainerDecoder {
+pub(crate) struct ContainerDecoder {
     decode: Decode,
     /// The container itself, if it was found in another one.
     place: Option<Place>,
@@ -29,13 +29,13 @@ pub struct ContainerDecoder {
 
 impl ContainerDecoder {
     /// Creates a decoder that calls `decode`, for a container that was found in `outer`.
-    pub fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
+    pub(crate) fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
         Self { decode, place: outer.map(ContainerInfo::place) }
     }
 
     /// Decodes `stream`. Errors of this container name where it was found; errors of `stream` pass through. Fails as
     /// `Decode` does.
-    pub fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
+    pub(crate) fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
         Ok(Box::new(Decoded { stream: (self.decode)(stream)?, place: self.place.clone() }))
     }
 }
@@ -70,7 +70,7 @@ impl ByteStream for Decoded {
 }
 
 /// The origin of a disk's bytes.
-pub enum Origin {
+pub(crate) enum Origin {
     /// A file, decoded anew by each conversion.
     File {
         /// The file, or the member of a container.
@@ -84,23 +84,23 @@ pub enum Origin {
 
 impl Origin {
     /// Creates the origin for `stream`, which yields the bytes of the disk.
-    pub fn once(stream: Box<dyn ByteStream>) -> Self {
+    pub(crate) fn once(stream: Box<dyn ByteStream>) -> Self {
         Self::Once(RefCell::new(Some(stream)))
     }
 }
 
 /// The grounds for reading unrecognised content of a container as a raw disk.
 #[derive(Clone)]
-pub struct Guess {
+pub(crate) struct Guess {
     /// The containers around it, outermost first.
-    pub containers: Vec<ContainerInfo>,
+    pub(crate) containers: Vec<ContainerInfo>,
     /// Whether its start looks like a disk; otherwise its size has to.
-    pub has_sign: bool,
+    pub(crate) has_sign: bool,
 }
 
 impl Guess {
     /// Fails with `not-recognised` if content of `size` bytes is not a disk.
-    pub fn check_size(&self, size: u64) -> Result<()> {
+    pub(crate) fn check_size(&self, size: u64) -> Result<()> {
         let is_disk = self.has_sign || guess::is_whole_sectors(size);
         if is_disk { Ok(()) } else { Err(guess::no_disk().within(place_in(&self.containers))) }
     }
@@ -108,11 +108,11 @@ impl Guess {
 
 /// The containers around a disk, and the grounds for its format.
 #[derive(Default)]
-pub struct InContainers {
+pub(crate) struct InContainers {
     /// The containers, outermost first.
-    pub containers: Vec<ContainerInfo>,
+    pub(crate) containers: Vec<ContainerInfo>,
     /// `None` if the format is stated.
-    pub guess: Option<Guess>,
+    pub(crate) guess: Option<Guess>,
 }
 
 /// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
@@ -170,7 +170,7 @@ impl StreamedImage {
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.
-    pub fn guess(&self) -> Option<&Guess> {
+    pub(crate) fn guess(&self) -> Option<&Guess> {
         self.guess.as_ref()
     }
 

@@ -12,33 +12,32 @@ use std::rc::Rc;
 
 /// A file inside all containers that allow random access.
 #[derive(Clone)]
-pub struct InnerFile {
+pub(crate) struct InnerFile {
     /// Its bytes: the file, or a member of a container.
-    pub source: Rc<dyn Source>,
+    pub(crate) source: Rc<dyn Source>,
     /// Its type. A container is one that is decoded in order.
-    pub file_type: FileType,
+    pub(crate) file_type: FileType,
     /// The containers around it, outermost first.
-    pub containers: Vec<ContainerInfo>,
+    pub(crate) containers: Vec<ContainerInfo>,
     /// See [`Member::missing`].
-    pub missing: u64,
+    pub(crate) missing: u64,
 }
 
 /// A file without its containers.
-pub struct Unpacked {
-    /// The file inside them.
-    pub inner: InnerFile,
+pub(crate) struct Unpacked {
+    pub(crate) inner: InnerFile,
     /// See [`crate::container::Contents::is_ended`], of the innermost container; true without a container.
-    pub is_ended: bool,
+    pub(crate) is_ended: bool,
     /// The other files of the innermost container; split files are joined.
-    pub beside: Vec<Member>,
+    pub(crate) beside: Vec<Member>,
     /// All files of the innermost container.
-    pub members: Rc<[Member]>,
+    pub(crate) members: Rc<[Member]>,
 }
 
 /// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
 /// last member. Fails with `source`, with `limit` if containers are nested too deeply, and as
 /// [`crate::container::List`] and [`members::image_in`] do.
-pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<TableCache>) -> Result<Unpacked> {
+pub(crate) async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<TableCache>) -> Result<Unpacked> {
     let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
@@ -59,7 +58,6 @@ pub async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<Table
     Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, beside, members })
 }
 
-/// Finds the image in `source`, a `container`.
 async fn image_in(
     container: &str,
     list: List,
@@ -72,7 +70,7 @@ async fn image_in(
 }
 
 /// Fails with `limit` if no further container may be opened.
-pub fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
+pub(crate) fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
     if containers.len() == MAX_NESTED {
         let message = format!("The image is packed in more than {MAX_NESTED} containers; unpack it first");
         return Err(Error::new(ErrorKind::Limit, message));
@@ -81,6 +79,6 @@ pub fn ensure_room(containers: &[ContainerInfo]) -> Result<()> {
 }
 
 /// The file in `containers`, for errors; `None` without a container.
-pub fn place_in(containers: &[ContainerInfo]) -> Option<Place> {
+pub(crate) fn place_in(containers: &[ContainerInfo]) -> Option<Place> {
     containers.last().map(ContainerInfo::place)
 }

@@ -51,7 +51,6 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// Parses a decimal number.
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()

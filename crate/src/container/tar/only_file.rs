@@ -26,7 +26,6 @@ pub(super) struct OnlyFile {
 }
 
 enum FileState {
-    /// Before the file.
     Start,
     File(OpenFile),
     End,
@@ -150,7 +149,6 @@ impl ByteStream for OnlyFile {
     }
 }
 
-/// A streamed archive.
 struct StreamedArchive {
     stream: Box<dyn ByteStream>,
     position: u64,

@@ -20,7 +20,6 @@ pub(crate) struct RegularFile {
     pub(super) map: SparseMap,
 }
 
-/// The next item of an archive.
 pub(crate) enum NextItem {
     File(RegularFile),
     /// The end. With `is_marked`, an end mark was found, so no member is missing.

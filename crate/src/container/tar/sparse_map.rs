@@ -24,7 +24,6 @@ pub(super) struct Stretch {
 pub(crate) struct SparseMap {
     /// Ascending, with holes between.
     pub(super) stretches: Vec<Stretch>,
-    /// The file size, in bytes.
     pub(super) size: u64,
 }
 
@@ -49,7 +48,6 @@ impl Default for StretchBudget {
     }
 }
 
-/// A map under construction.
 pub(super) struct MapDraft<'a> {
     map: SparseMap,
     /// The end of the last stretch, and the data length of all stretches.
@@ -118,7 +116,6 @@ structure! {
 }
 
 structure! {
-    /// An entry of the map.
     struct SparseEntry: Big {
         offset: [u8; 12] = 0,
         numbytes: [u8; 12] = 12,
@@ -225,7 +222,6 @@ pub(super) struct SparseRecords {
     star: (Option<u64>, bool),
 }
 
-/// The place of a member's map.
 pub(crate) enum MapPlace {
     /// None: the member is not sparse.
     Nowhere,

@@ -50,13 +50,13 @@ structure! {
 #[derive(Debug, Default)]
 pub(crate) struct HeaderExtensions {
     /// Names of incompatible features: (bit, name).
-    pub incompatible_names: Vec<(u8, String)>,
+    pub(crate) incompatible_names: Vec<(u8, String)>,
     /// The format of the backing file, as for `qemu-img -F`.
-    pub backing_format: Option<String>,
+    pub(crate) backing_format: Option<String>,
     /// The name of the data file.
-    pub data_file: Option<String>,
+    pub(crate) data_file: Option<String>,
     /// The range of the LUKS header.
-    pub encryption_header: Option<ByteRange>,
+    pub(crate) encryption_header: Option<ByteRange>,
 }
 
 /// Parses the extensions in the image's first cluster. Fails with `corrupt` if one exceeds the header, or the LUKS

@@ -35,7 +35,6 @@ pub(super) fn has_lazy_refcounts(header: &Qcow2Header) -> bool {
     header.compatible_features & LAZY_REFCOUNTS != 0
 }
 
-/// Whether the image is marked as corrupt.
 pub(super) fn is_marked_corrupt(header: &Qcow2Header) -> bool {
     header.incompatible_features & CORRUPT != 0
 }

@@ -15,7 +15,6 @@ const L1_WINDOW: u64 = 256 << 10;
 /// Minimum memory for slices, in bytes.
 const MIN_SLICES: u64 = 512;
 
-/// The L1 table.
 pub(super) struct L1 {
     disk: Rc<Qcow2>,
     table: EntryTable,

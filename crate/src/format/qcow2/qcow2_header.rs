@@ -125,7 +125,6 @@ impl Qcow2Header {
         self.incompatible_features & DATA_FILE != 0
     }
 
-    /// Cluster size, in bytes.
     pub(crate) fn cluster_size(&self) -> u64 {
         1 << self.cluster_bits
     }

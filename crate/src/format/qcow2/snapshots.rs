@@ -46,7 +46,6 @@ structure! {
 #[derive(Clone, Debug)]
 pub(super) struct SnapshotEntry {
     pub(super) snapshot: Snapshot,
-    /// The entry's host offset.
     at: HostOffset,
     l1_offset: HostOffset,
     l1_entries: u32,

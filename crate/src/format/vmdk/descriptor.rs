@@ -14,14 +14,12 @@ const MAX_EXTENTS: usize = 4096;
 /// The parent's content ID of a disk without a parent.
 const NO_PARENT: u32 = u32::MAX;
 const KNOWN_VERSIONS: std::ops::RangeInclusive<u32> = 1..=3;
-/// The encrypting I/O filter.
 const ENCRYPTING: &str = "vmwarevmcrypt";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Default)]
 pub(crate) struct Descriptor {
     pub(super) version: Option<u32>,
-    /// The content ID.
     pub(super) cid: Option<u32>,
     pub(super) parent_cid: Option<u32>,
     pub(super) create_type: Option<String>,
@@ -57,7 +55,6 @@ pub(super) struct ExtentLine {
     /// Its length and guest offset, in bytes.
     pub(super) len: u64,
     pub(super) start: u64,
-    /// Its type, as written.
     pub(super) type_name: String,
     pub(super) store: Store,
 }
@@ -295,7 +292,6 @@ pub(super) fn device(what: &str) -> Problem {
     Problem::Refused(Error::unsupported(format!("a physical disk of the machine it was made on ({})", shown(what))))
 }
 
-/// A problem with a line.
 pub(super) enum Problem {
     /// The line cannot be understood.
     Unclear,

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 pub(super) struct VmdkExtent {
     /// Its guest offset and length, in bytes.
-    pub start: u64,
-    pub len: u64,
+    pub(crate) start: u64,
+    pub(crate) len: u64,
     pub(super) content: ExtentContent,
     /// Its type in the descriptor; empty if the descriptor is embedded.
     type_name: String,
@@ -41,7 +41,6 @@ pub(super) enum ExtentContent {
 }
 
 impl VmdkExtent {
-    /// The guest offset after the extent.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len
     }

@@ -14,7 +14,6 @@ const DIRECTORY_WINDOW: u64 = 128 << 10;
 /// Upper bound on a slice, in bytes.
 const SLICE: u64 = 64 << 10;
 
-/// The grain directory.
 pub(super) struct GrainDirectory {
     pub(super) sparse: SparseHeader,
     file: ExtentFile,

@@ -39,7 +39,6 @@ structure! {
         descriptor_offset: u64 = 28,
         descriptor_size: u64 = 36,
         num_gtes_per_gt: u32 = 44,
-        /// The redundant grain directory.
         rgd_offset: u64 = 48,
         /// The grain directory.
         gd_offset: u64 = 56,

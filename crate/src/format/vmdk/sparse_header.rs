@@ -22,8 +22,8 @@ const MAX_TABLE_ENTRIES: u64 = 1 << 16;
 #[derive(Clone)]
 pub(crate) struct ExtentFile {
     /// Its name, for messages; `None` for the image itself.
-    pub name: Option<Rc<str>>,
-    pub source: Rc<dyn Source>,
+    pub(crate) name: Option<Rc<str>>,
+    pub(crate) source: Rc<dyn Source>,
 }
 
 impl From<&PartFile> for ExtentFile {
@@ -34,7 +34,7 @@ impl From<&PartFile> for ExtentFile {
 
 impl ExtentFile {
     /// Adds the file's name to the message of `error`.
-    pub fn error(&self, error: Error) -> Error {
+    pub(crate) fn error(&self, error: Error) -> Error {
         error.within(self.name.as_deref().map(Place::file))
     }
 }
@@ -43,30 +43,29 @@ impl ExtentFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GrainCompression {
     /// Whether each grain has a marker before it.
-    pub has_markers: bool,
+    pub(crate) has_markers: bool,
 }
 
 /// The header of a sparse extent. Sizes and offsets are in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseHeader {
     /// The host offset of the header; of the footer if that was read instead.
-    pub place: HostOffset,
-    /// The host offset of the field with the capacity.
-    pub capacity_place: HostOffset,
-    pub layout: Layout,
-    pub version: u32,
-    pub capacity: u64,
-    pub grain: u64,
-    pub table_entries: u64,
-    pub directory: HostOffset,
+    pub(crate) place: HostOffset,
+    pub(crate) capacity_place: HostOffset,
+    pub(crate) layout: Layout,
+    pub(crate) version: u32,
+    pub(crate) capacity: u64,
+    pub(crate) grain: u64,
+    pub(crate) table_entries: u64,
+    pub(crate) directory: HostOffset,
     /// The redundant directory, which has separate tables.
-    pub redundant: Option<HostOffset>,
+    pub(crate) redundant: Option<HostOffset>,
     /// The offset of the first marker, if the footer is missing: grains are then found by markers, not by the
     /// directory.
-    pub markers: Option<HostOffset>,
-    pub compressed: Option<GrainCompression>,
+    pub(crate) markers: Option<HostOffset>,
+    pub(crate) compressed: Option<GrainCompression>,
     /// Whether the file was not closed properly.
-    pub is_dirty: bool,
+    pub(crate) is_dirty: bool,
 }
 
 /// Converts `sectors` to a host offset in bytes. Fails with `corrupt` above 2^63-1. `what` is the structure there, and
@@ -85,7 +84,7 @@ pub(crate) fn size(sectors: u64) -> Result<u64> {
 
 impl SparseHeader {
     /// Validates the header. Fails with `corrupt` or `limit` if a size is out of range.
-    pub fn check(self) -> Result<Self> {
+    pub(crate) fn check(self) -> Result<Self> {
         let refuse = |what: &str, value: u64| Err(Error::corrupt(format!("{what} is {value}"), self.place));
         if !self.grain.is_power_of_two() || !(SECTOR..=MAX_GRAIN).contains(&self.grain) {
             return refuse("its grain size in bytes", self.grain);
@@ -104,7 +103,7 @@ impl SparseHeader {
     }
 
     /// Returns the frame of the compressed grain at offset `start` of the extent.
-    pub fn frame(&self, start: u64) -> GrainFrame {
+    pub(crate) fn frame(&self, start: u64) -> GrainFrame {
         let has_markers = self.compressed.is_some_and(|how| how.has_markers);
         GrainFrame {
             sector: has_markers.then_some(start / SECTOR),
@@ -113,8 +112,7 @@ impl SparseHeader {
         }
     }
 
-    /// The layout of the grain tables.
-    pub fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         Shape {
             size: self.capacity,
             unit: self.grain,
@@ -124,17 +122,17 @@ impl SparseHeader {
     }
 
     /// See [`Layout::entry`].
-    pub fn entry(&self, bytes: &[u8]) -> u64 {
+    pub(crate) fn entry(&self, bytes: &[u8]) -> u64 {
         self.layout.entry(bytes)
     }
 
     /// See [`Layout::table`].
-    pub fn table(&self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
+    pub(crate) fn table(&self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         self.layout.table(entry)
     }
 
     /// See [`Layout::grain`].
-    pub fn grain(&self, entry: u64) -> std::result::Result<Grain, Damage> {
+    pub(crate) fn grain(&self, entry: u64) -> std::result::Result<Grain, Damage> {
         self.layout.grain(entry)
     }
 }

@@ -51,7 +51,6 @@ struct NextTable {
     searched_to: u64,
     /// Its entries, in sectors; empty if no table was found.
     entries: Vec<u32>,
-    /// The entries in ascending order.
     sorted: Vec<u32>,
 }
 

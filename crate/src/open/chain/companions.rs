@@ -133,7 +133,6 @@ impl<'a> Companions<'a> {
         found
     }
 
-    /// Whether there are no companions.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
     }

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 /// Number of extents that ends a batch.
 const BATCH: usize = 1024;
 
-/// The pass over one layer.
 struct LayerWalk {
     place: Option<Place>,
     walk: Box<dyn ExtentWalk>,
@@ -27,7 +26,7 @@ pub(super) struct MergedWalk {
 }
 
 impl MergedWalk {
-    pub fn new(chain: &Chain) -> Self {
+    pub(crate) fn new(chain: &Chain) -> Self {
         let walk = |(number, layer): (usize, &super::Layer)| LayerWalk {
             place: place_of(number, &layer.name),
             walk: chain.walk_layer(number),
@@ -95,8 +94,8 @@ impl LayerWalk {
 
 /// The pass over a layer in a container. Adds its place to errors.
 pub(super) struct PlacedWalk {
-    pub walk: Box<dyn ExtentWalk>,
-    pub place: Place,
+    pub(crate) walk: Box<dyn ExtentWalk>,
+    pub(crate) place: Place,
 }
 
 impl ExtentWalk for PlacedWalk {

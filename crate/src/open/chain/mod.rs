@@ -37,22 +37,21 @@ const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 /// The image's own file, as known before the image is opened.
 #[derive(Clone)]
 pub(crate) struct Top {
-    /// The image format.
-    pub format: &'static Format,
+    pub(crate) format: &'static Format,
     /// The containers around the file, outermost first.
-    pub containers: Vec<ContainerInfo>,
+    pub(crate) containers: Vec<ContainerInfo>,
     /// See [`LayerOptions::missing`].
-    pub missing: u64,
+    pub(crate) missing: u64,
     /// The other files of its container, which may include companions.
-    pub beside: Vec<Member>,
+    pub(crate) beside: Vec<Member>,
     /// The cache of headers and tables, through which the file was identified.
-    pub tables: Rc<TableCache>,
+    pub(crate) tables: Rc<TableCache>,
 }
 
 impl Top {
     /// Describes the file `source`. Its format is the one that `options` state, or that its content has. Fails as
     /// [`crate::Image::open`] does.
-    pub async fn of_file(source: &Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
+    pub(crate) async fn of_file(source: &Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
         let tables = Rc::<TableCache>::default();
         let format = match &options.format {
             Some(name) => format::by_name(name)?,
@@ -65,21 +64,18 @@ impl Top {
     }
 }
 
-/// One layer of a chain.
-pub struct Layer {
-    /// The file of this layer.
-    pub file: FileId,
+pub(crate) struct Layer {
+    pub(crate) file: FileId,
     /// The file's name, for messages.
-    pub name: String,
-    /// The opened image.
-    pub disk: Rc<dyn Disk>,
+    pub(crate) name: String,
+    pub(crate) disk: Rc<dyn Disk>,
     /// Whether it is read as raw because its format is neither stated nor recognised.
     guessed: bool,
     /// The files with parts of this layer, in the order of its references; `None` for a reference to the layer below
     /// and for a missing file.
     parts: Rc<[Option<PartFile>]>,
     /// The number of its cipher, counted from the top layer; `None` if it is not encrypted.
-    pub cipher: Option<u16>,
+    pub(crate) cipher: Option<u16>,
     /// Its place, if it was found in a container.
     place: Option<Place>,
 }
@@ -93,7 +89,7 @@ struct OpenedLayer {
 
 impl Layer {
     /// Its own file and the files with parts of it, each with its name.
-    pub fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
         let parts = self.parts.iter().flatten().map(|part| (part.id, &part.name[..]));
         std::iter::once((self.file, &self.name[..])).chain(parts)
     }
@@ -102,18 +98,17 @@ impl Layer {
 /// An image and the available layers below it.
 pub(crate) struct Chain {
     /// The layers, top layer (the image) first.
-    pub layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// The files that were not handed over.
-    pub missing: Vec<Need>,
+    pub(crate) missing: Vec<Need>,
     /// The names of companions without a reference.
-    pub unused: Vec<String>,
+    pub(crate) unused: Vec<String>,
     /// The containers around the image, outermost first.
-    pub containers: Vec<ContainerInfo>,
+    pub(crate) containers: Vec<ContainerInfo>,
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
     /// Maximum memory of a pass for tables, in bytes.
-    pub table_memory: u64,
-    /// A cache of headers and tables.
+    pub(crate) table_memory: u64,
     tables: Rc<TableCache>,
 }
 
@@ -121,7 +116,7 @@ impl Chain {
     /// Opens `files`: the image, described by `top`, then the companions of `options`, then the files beside the image.
     /// If a layer's companion is a container, its entry in `files` becomes the member. Fails as [`crate::Image::open`]
     /// does.
-    pub async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
+    pub(crate) async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing, beside, tables } = top;
         let beside = in_container(&containers, beside);
         let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::new(&tables));
@@ -262,18 +257,16 @@ impl Chain {
         Ok(below)
     }
 
-    /// Number of encrypted layers.
-    pub fn ciphers(&self) -> usize {
+    pub(crate) fn ciphers(&self) -> usize {
         self.layers.iter().filter(|layer| layer.cipher.is_some()).count()
     }
 
-    /// The virtual size of the disk, in bytes.
-    pub fn virtual_size(&self) -> u64 {
+    pub(crate) fn virtual_size(&self) -> u64 {
         self.layers[0].disk.virtual_size()
     }
 
     /// Begins a pass over layer `number` alone.
-    pub fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
+    pub(crate) fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
         let layer = &self.layers[number];
         let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
         let walk = layer.disk.clone().walk(WalkSetup {
@@ -291,7 +284,7 @@ impl Chain {
     }
 
     /// Begins a pass over all layers, merged. No file may be missing.
-    pub fn extents(&self) -> Extents {
+    pub(crate) fn extents(&self) -> Extents {
         let walk: Box<dyn ExtentWalk> = match self.layers.len() {
             1 => self.walk_layer(0),
             _ => Box::new(merged_walk::MergedWalk::new(self)),
@@ -300,7 +293,7 @@ impl Chain {
     }
 
     /// Describes the layers for `Info`.
-    pub fn info(&self) -> Vec<LayerInfo> {
+    pub(crate) fn info(&self) -> Vec<LayerInfo> {
         let layer = |layer: &Layer| LayerInfo {
             name: layer.name.clone(),
             format: layer.disk.format(),

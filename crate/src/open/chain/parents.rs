@@ -21,7 +21,6 @@ pub(super) struct ParentSearch {
     tables: Rc<TableCache>,
 }
 
-/// A companion that was searched.
 struct SearchedFile {
     /// `None` if it could not be unpacked, and is not the parent.
     file: Option<InnerFile>,
@@ -31,12 +30,12 @@ struct SearchedFile {
 
 impl ParentSearch {
     /// Creates a search that reads headers through `tables`.
-    pub fn new(tables: &Rc<TableCache>) -> Self {
+    pub(crate) fn new(tables: &Rc<TableCache>) -> Self {
         Self { known: BTreeMap::new(), tables: tables.clone() }
     }
 
     /// Returns the file `id` without its containers, if a search unpacked it.
-    pub fn unpacked(&self, id: FileId) -> Option<&InnerFile> {
+    pub(crate) fn unpacked(&self, id: FileId) -> Option<&InnerFile> {
         self.known.get(&id)?.as_ref().ok()?.file.as_ref()
     }
 
@@ -44,7 +43,7 @@ impl ParentSearch {
     ///
     /// Fails with `usage` if several files match; with `source` or `internal` if a file cannot be read. If no file
     /// matches and one cannot be opened, fails with the error of the first such file: it may be the parent.
-    pub async fn find(
+    pub(crate) async fn find(
         &mut self,
         reference: &Reference,
         files: &[Rc<dyn Source>],
