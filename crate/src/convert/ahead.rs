@@ -41,7 +41,7 @@ pub(super) fn planned_ahead(
         }
         for (announcement, ranges) in announcements.iter().zip(&told) {
             if let Some(announcement) = announcement {
-                announcement.tell(ranges);
+                announcement.announce(ranges);
             }
         }
         match planned.pop_front() {

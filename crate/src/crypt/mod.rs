@@ -2,14 +2,14 @@
 
 mod derive;
 mod keys;
+mod layer_key;
 pub mod luks;
 mod sectors;
-mod unlock;
 
 pub(crate) use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
+pub(crate) use layer_key::unlock;
 pub use sectors::Ciphers;
-pub(crate) use unlock::unlock;
 
 use crate::offsets::ByteRange;
 use luks::Luks;

@@ -7,11 +7,11 @@ use std::fmt;
 /// The file that an error occurred in, if it is not the one that was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
-    /// A companion called so.
+    /// A companion, by its name.
     File(String),
-    /// The member of a container called so.
+    /// A member of a container, by its name.
     Member(String),
-    /// The content of a container of this kind, whose member has no name.
+    /// The content of a container, by the name of the container: its member has no name.
     Content(String),
 }
 

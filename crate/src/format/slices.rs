@@ -124,7 +124,7 @@ impl TableSlices {
         if let Some(announcement) = &announcement {
             // A network source may merge them.
             let ranges: Vec<_> = reads.iter().map(|read| ByteRange { start: read.start, len: read.len }).collect();
-            announcement.tell(&ranges);
+            announcement.announce(&ranges);
         }
         let mut bytes = zeroed(reads.iter().map(|read| read.len).sum::<u64>() as usize)?;
         read_ranges(std::slice::from_ref(source), &reads, &mut bytes).await?;

@@ -122,7 +122,7 @@ impl Announcement {
     }
 
     /// Announces `ranges`, if there are any: see [`Source::expect`].
-    pub(crate) fn tell(&self, ranges: &[ByteRange]) {
+    pub(crate) fn announce(&self, ranges: &[ByteRange]) {
         if !ranges.is_empty() {
             self.source.expect(self.reader, ranges);
         }

@@ -186,22 +186,22 @@ mod tests {
         }
     }
 
-    fn told(seed: u8) -> Rc<RecordedSource> {
+    fn recorded(seed: u8) -> Rc<RecordedSource> {
         Rc::new(RecordedSource { seed, size: 1 << 40, reads: RefCell::default(), expected: RefCell::default() })
     }
 
     /// Reads `len` bytes at `offset` and checks them. Returns the reads of the file that this took.
-    fn read(cached: &Rc<dyn Source>, told: &RecordedSource, offset: u64, len: usize) -> Vec<(u64, usize)> {
+    fn read(cached: &Rc<dyn Source>, recorded: &RecordedSource, offset: u64, len: usize) -> Vec<(u64, usize)> {
         let mut buf = vec![0; len];
         block_on(cached.read_at(HostOffset(offset), &mut buf)).unwrap();
-        assert!(buf.iter().enumerate().all(|(at, &byte)| byte == told.byte(offset + at as u64)), "{offset}, {len}");
-        told.reads.take()
+        assert!(buf.iter().enumerate().all(|(at, &byte)| byte == recorded.byte(offset + at as u64)), "{offset}, {len}");
+        recorded.reads.take()
     }
 
     #[test]
     fn each_byte_is_read_once() {
         let cache = Rc::new(TableCache::default());
-        let (one, other) = (told(0), told(9));
+        let (one, other) = (recorded(0), recorded(9));
         let (a, b) = (cache.over(one.clone()), cache.over(other.clone()));
         // (offset, length, expected reads)
         type Reads = &'static [(u64, usize)];
@@ -229,7 +229,7 @@ mod tests {
     fn what_is_kept_is_bounded() {
         const LEN: usize = 64 << 10;
         let cache = Rc::new(TableCache::default());
-        let one = told(0);
+        let one = recorded(0);
         let source = cache.over(one.clone());
         for number in 0..1000 {
             read(&source, &one, number * LEN as u64, LEN);
@@ -250,7 +250,7 @@ mod tests {
     fn others_get_to_run() {
         const LEN: usize = 64 << 10;
         let cache = Rc::new(TableCache::default());
-        let one = told(0);
+        let one = recorded(0);
         let source = cache.over(one.clone());
         let mut reads: Vec<_> = (0..100).flat_map(|_| read(&source, &one, 0, LEN)).collect();
         assert_eq!(reads.remove(0), (0, LEN));
@@ -259,10 +259,10 @@ mod tests {
 
     /// Hints match the reads, regardless of how much came from the cache before.
     #[test]
-    fn what_is_expected_is_read_as_it_was_told() {
+    fn hints_match_the_reads() {
         const LEN: usize = 64 << 10;
         let cache = Rc::new(TableCache::default());
-        let one = told(0);
+        let one = recorded(0);
         let source = cache.over(one.clone());
         for round in 0..100 {
             let start = round * LEN as u64 / 2;

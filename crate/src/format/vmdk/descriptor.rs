@@ -178,13 +178,13 @@ impl Descriptor {
 
     /// Parses a line that is neither empty nor a comment.
     fn read_line(&mut self, line: &str) -> std::result::Result<(), Problem> {
-        let (word, behind) = split_word(line);
+        let (word, rest) = split_word(line);
         let access = match &*word.to_ascii_uppercase() {
             "RW" | "RDONLY" => Access::Readable,
             "NOACCESS" => Access::None,
             _ => return self.read_value(line),
         };
-        let mut extent = ExtentLine::parse(access, behind)?;
+        let mut extent = ExtentLine::parse(access, rest)?;
         if extent.len == 0 {
             if let Store::Flat { file, .. } | Store::Sparse { file } = extent.store {
                 self.empty.get_or_insert(file);
@@ -253,8 +253,8 @@ impl ExtentLine {
         let store = match &*type_name.to_ascii_uppercase() {
             "ZERO" => Store::Zero,
             "FLAT" | "VMFS" => {
-                let (file, behind) = quoted(line)?;
-                let offset = split_word(behind).0;
+                let (file, rest) = quoted(line)?;
+                let offset = split_word(rest).0;
                 let offset = if offset.is_empty() { Some(0) } else { offset.parse().ok() };
                 let offset = offset.and_then(|offset: u64| offset.checked_mul(SECTOR)).filter(|&at| at <= MAX_SIZE);
                 Store::Flat { file, offset: offset.ok_or(Problem::Unclear)? }
@@ -324,8 +324,8 @@ fn split_word(line: &str) -> (&str, &str) {
 /// Returns the name between the first and the last quote, and the rest of the line. Names may contain quotes.
 fn quoted(line: &str) -> std::result::Result<(String, &str), Problem> {
     let (_, line) = line.split_once('"').ok_or(Problem::Unclear)?;
-    let (name, behind) = line.rsplit_once('"').ok_or(Problem::Unclear)?;
-    if name.is_empty() { Err(Problem::Unclear) } else { Ok((name.to_owned(), behind)) }
+    let (name, rest) = line.rsplit_once('"').ok_or(Problem::Unclear)?;
+    if name.is_empty() { Err(Problem::Unclear) } else { Ok((name.to_owned(), rest)) }
 }
 
 /// Returns the encoding that the descriptor `bytes` states.

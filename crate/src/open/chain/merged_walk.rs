@@ -46,9 +46,9 @@ impl MergedWalk {
                 break;
             }
             let extent = self.layers[layer].first(range).await?;
-            let behind = GuestRange { start: extent.end(), ..range };
-            if !behind.is_empty() {
-                open.push((layer, behind));
+            let rest = GuestRange { start: extent.end(), ..range };
+            if !rest.is_empty() {
+                open.push((layer, rest));
             }
             let end_below = self.layers.get(layer + 1).map_or(0, |below| below.virtual_size);
             let is_recorded = !matches!(extent.kind, ExtentKind::Unallocated { .. });
@@ -84,9 +84,9 @@ impl LayerWalk {
         let extent = self.listed.pop_front().expect("a walk lists at least one extent");
         // Extents that end before the range were dropped above, so a second part exists.
         let (before, within) = extent.split(range.start - extent.start.0);
-        let (first, behind) = within.unwrap_or(before).split(range.end - range.start);
-        if let Some(behind) = behind {
-            self.listed.push_front(behind);
+        let (first, rest) = within.unwrap_or(before).split(range.end - range.start);
+        if let Some(rest) = rest {
+            self.listed.push_front(rest);
         }
         Ok(first)
     }
