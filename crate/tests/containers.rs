@@ -114,8 +114,8 @@ fn what_comes_in_order_is_not_salvaged() {
     ];
     for (file, as_stream, container) in cases {
         let message = format!(
-            "A disk that comes in order out of a {container} file cannot be salvaged, since nothing behind the damage can \
-             be read; unpack what is left of it first"
+            "A disk in a {container} file, which is decoded in order, cannot be salvaged, since nothing after the damage can \
+             be read; unpack the readable part first"
         );
         let error = salvaged(&file, as_stream).unwrap_err();
         assert_eq!((error.kind, error.message()), (ErrorKind::Unsupported, message));

@@ -157,7 +157,7 @@ impl Luks {
         let bytes =
             read_exact(source, ByteRange { start: place.start, len: LuksHeader::LEN as u64 }, "LUKS header").await?;
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::corrupt("there is no LUKS header where the image says", place.start));
+            return Err(Error::corrupt("there is no LUKS header at the position that the image states", place.start));
         }
         let header = LuksHeader::parse(&bytes);
         if header.version != 1 {
@@ -266,7 +266,7 @@ impl Luks {
 
 /// Splits `name` at the first `separator`.
 fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
-    name.split_once(separator).map_or((name, None), |(before, behind)| (before, Some(behind)))
+    name.split_once(separator).map_or((name, None), |(before, rest)| (before, Some(rest)))
 }
 
 impl From<KeySlot> for Slot {

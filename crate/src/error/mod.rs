@@ -91,11 +91,11 @@ impl ErrorKind {
 ///
 /// Boxed, so that results, which are passed everywhere, and the code that moves them stay small.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(Box<Failure>);
+pub struct Error(Box<ErrorContent>);
 
 /// The content of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ErrorContent {
     /// The category, for programs.
     pub kind: ErrorKind,
     /// The exact cause, for programs: a code of `docs/errors.md`, or the name of the kind.
@@ -112,7 +112,7 @@ pub struct Failure {
     advice: Option<&'static str>,
 }
 
-impl Failure {
+impl ErrorContent {
     /// One sentence for people, without a full stop, of at most [`shown::LONGEST_MESSAGE`] characters.
     pub fn message(&self) -> String {
         let mut message = String::new();
@@ -131,13 +131,13 @@ impl Failure {
 }
 
 impl Error {
-    /// Creates an error of `kind` with the kind's name as its code. `what` is wrong: see [`Failure::message`].
+    /// Creates an error of `kind` with the kind's name as its code. `what` is wrong: see [`ErrorContent::message`].
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Self::of(kind, what.into())
     }
 
     fn of(kind: ErrorKind, what: String) -> Self {
-        Self(Box::new(Failure {
+        Self(Box::new(ErrorContent {
             kind,
             code: Cow::Borrowed(kind.name()),
             fields: Fields::default(),
@@ -184,7 +184,7 @@ impl Error {
     /// bytes.
     pub(crate) fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
         let message =
-            format!("The image is truncated: the file ends at byte {size}, but {what} lies at byte {}", offset.0);
+            format!("The image is truncated: the file ends at byte {size}, but {what} is at byte {}", offset.0);
         let error = Self::new(ErrorKind::Corrupt, message).coded("truncated").advised(COPY_AGAIN);
         error.field("offset", offset.0).field("size", size)
     }
@@ -257,15 +257,15 @@ impl Error {
 }
 
 impl Deref for Error {
-    type Target = Failure;
+    type Target = ErrorContent;
 
-    fn deref(&self) -> &Failure {
+    fn deref(&self) -> &ErrorContent {
         &self.0
     }
 }
 
 impl DerefMut for Error {
-    fn deref_mut(&mut self) -> &mut Failure {
+    fn deref_mut(&mut self) -> &mut ErrorContent {
         &mut self.0
     }
 }

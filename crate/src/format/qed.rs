@@ -29,11 +29,11 @@ damages! {
     /// The file ends before or inside the L1 table.
     L1_TRUNCATED = "qed-l1-truncated", "the file ends before the end of the L1 table", lacks "an entry of the L1 table";
     /// An L2 table's offset is in the header or not aligned to a cluster.
-    L2_MISPLACED = "qed-l2-misplaced", "an L2 table lies in the header or between clusters";
+    L2_MISPLACED = "qed-l2-misplaced", "an L2 table is in the header or not aligned to a cluster";
     /// The file ends before or inside an L2 table.
     L2_TRUNCATED = "qed-l2-truncated", "the file ends before the end of an L2 table", lacks "an entry of an L2 table";
     /// A data cluster's offset is in the header or not aligned to a cluster.
-    CLUSTER_MISPLACED = "qed-cluster-misplaced", "a data cluster lies in the header or between clusters";
+    CLUSTER_MISPLACED = "qed-cluster-misplaced", "a data cluster is in the header or not aligned to a cluster";
     /// The file ends before or inside a data cluster.
     CLUSTER_TRUNCATED = "qed-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";
 }
@@ -117,7 +117,7 @@ impl QedHeader {
             return corrupt(what, Self::image_size);
         }
         if size > 0 && !self.is_place(self.l1_table_offset) {
-            let what = "the L1 table lies in the header or between clusters";
+            let what = "the L1 table is in the header or not aligned to a cluster";
             return corrupt(what.to_owned(), Self::l1_table_offset);
         }
         Ok(())
@@ -173,7 +173,7 @@ async fn backing_file(header: &QedHeader, source: &dyn Source) -> Result<Option<
     let start = HostOffset(header.backing_filename_offset.into());
     let place = ByteRange { start, len: header.backing_filename_size.into() };
     if place.len > MAX_BACKING_NAME || place.end() > header.header_len() {
-        let what = "the backing file's name lies outside the header";
+        let what = "the backing file's name is outside the header";
         return corrupt(what.to_owned(), QedHeader::backing_filename_offset);
     }
     let name = read_exact(source, place, "backing file's name").await?;

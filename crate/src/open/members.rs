@@ -94,7 +94,7 @@ fn no_disk(container: &str, name: &str) -> Error {
 pub(crate) fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
-        "The image is truncated, or may be: the {name} archive has no end mark, and nothing else tells whether the disk in it \
+        "The image is truncated, or may be: the {name} archive has no end mark, and nothing else shows whether the disk in it \
          is whole"
     );
     let error = Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").advised(COPY_AGAIN);

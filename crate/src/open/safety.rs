@@ -21,7 +21,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let mut notices = Vec::new();
     let extents = info.references.iter().filter(|reference| reference.role == Role::Extent).count();
     if extents > 1 {
-        let message = format!("Parts of the disk lie in {extents} other files");
+        let message = format!("Parts of the disk are in {extents} other files");
         notices.push(Notice::new("extents", message).field("count", extents as u64));
     }
     for reference in &info.references {
@@ -32,11 +32,11 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         match reference.role {
             Role::BackingFile | Role::Parent => add(
                 "backing-file",
-                format!("The image refers to another file, '{name}', for what it does not hold itself"),
+                format!("The image refers to another file, '{name}', for data that it does not have itself"),
             ),
-            Role::DataFile => add("data-file", format!("The data lies in another file, '{name}'")),
+            Role::DataFile => add("data-file", format!("The data is in another file, '{name}'")),
             Role::Extent if extents > 1 => {}
-            Role::Extent => add("extent", format!("A part of the disk lies in another file, '{name}'")),
+            Role::Extent => add("extent", format!("A part of the disk is in another file, '{name}'")),
         }
         name_notice(&reference.name, &mut add);
         if reference.role == Role::BackingFile && reference.format.is_none() {

@@ -141,8 +141,8 @@ impl StreamedImage {
         }
         if let Some(container) = containers.last().filter(|_| options.salvage) {
             let message = format!(
-                "A disk that comes in order out of a {} file cannot be salvaged, since nothing behind the damage can be \
-                 read; unpack what is left of it first",
+                "A disk in a {} file, which is decoded in order, cannot be salvaged, since nothing after the damage can be \
+                 read; unpack the readable part first",
                 container.name
             );
             return Err(not_read_in_order(message, Some(container.name)));

@@ -75,7 +75,7 @@ fn fields_of_version_1() {
         ("the type as a flag", &[(80, &le32(0x300))], Same),
         ("an unknown flag", &[(80, &le32(2))], Fails(Unsupported, "unknown flags of VDI (0x2)")),
         ("a comment without end", &[(84, &[0xff; 256])], Same),
-        ("the map in the header", &[(340, &le32(455))], Fails(Corrupt, "block map lies in the header")),
+        ("the map in the header", &[(340, &le32(455))], Fails(Corrupt, "block map is in the header")),
         ("the map right behind the header", &[(340, &le32(456)), (456, &[0xff; 32])], Bytes(vec![0; 8192])),
         ("the map in the blocks", &[(340, &le32(1000))], Fails(Corrupt, "before the end of the block map")),
         ("the map near 2^32", &[(340, &le32(u32::MAX)), (344, &le32(u32::MAX))], Fails(Corrupt, "before the end")),
@@ -108,7 +108,7 @@ fn fields_of_version_1() {
         ("a zero block", &[(map, &le32(ZERO))], with([Zero, Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
         ("another block", &[(map, &le32(0))], with([Data(4), Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
         ("the first block that is not there", &[(map, &le32(4))], Fails(Corrupt, "truncated")),
-        ("the largest block number", &[(map, &le32(0xffff_fffd))], Fails(Corrupt, "but a block lies at byte")),
+        ("the largest block number", &[(map, &le32(0xffff_fffd))], Fails(Corrupt, "but a block is at byte")),
         ("more than the blocks", &[(end, &[1; 100])], Same),
     ];
     check_changes(&base, &disk, rows);

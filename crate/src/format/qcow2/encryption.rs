@@ -22,7 +22,7 @@ pub(super) async fn read(
         (1, _) => Ok(Some(Encryption::Aes)),
         (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
         (2, None) => Err(Error::corrupt(
-            "the image does not say where its LUKS header lies",
+            "the image does not have the position of its LUKS header",
             HostOffset(Qcow2Header::crypt_method),
         )),
         (other, _) => Err(Error::unsupported(format!("encryption method {other}"))),

@@ -44,7 +44,7 @@ fn backing_name(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Option<Str
         .and_then(|end| first_cluster.get(start..end))
         .ok_or_else(|| {
             Error::corrupt(
-                "the backing file's name lies outside the first cluster",
+                "the backing file's name is outside the first cluster",
                 HostOffset(Qcow2Header::backing_file_offset),
             )
         })?;

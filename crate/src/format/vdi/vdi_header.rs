@@ -162,7 +162,7 @@ impl VdiHeader {
             return corrupt(format!("the header has {size} bytes, less than {V1_HEADER_SIZE}"), Header1::cb_header);
         }
         if header.map_offset.0 < MAX_FIXED {
-            return corrupt("the block map lies in the header".to_owned(), Header1::off_blocks);
+            return corrupt("the block map is in the header".to_owned(), Header1::off_blocks);
         }
         if header.data_offset < header.map_offset.0 + header.blocks * ENTRY_SIZE {
             let what = "the blocks begin before the end of the block map";

@@ -91,7 +91,7 @@ impl KdmvHeader {
         let (footer, place) = find_footer(source).await?;
         let footer = Self::checked(&footer, place)?;
         if footer.gd_offset == IN_FOOTER {
-            return Err(Error::corrupt("the footer does not say where the grain directory lies", place));
+            return Err(Error::corrupt("the footer does not have the position of the grain directory", place));
         }
         if footer.shape() != self.shape() {
             let what = "the footer describes another extent than the header: their sizes or flags differ";
@@ -206,6 +206,7 @@ async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
 }
 
 fn no_footer() -> Error {
-    let message = "The image is truncated: its footer, which says where the grains lie, is not at its end";
+    let message =
+        "The image is truncated: its footer, which has the position of the grain directory, is not at its end";
     Error::new(ErrorKind::Corrupt, message).advised(COPY_AGAIN)
 }

@@ -56,7 +56,7 @@ damages! {
     /// A grain directory entry is invalid (SESparse).
     DIRECTORY_ENTRY = "vmdk-directory-entry", "an entry of the grain directory is invalid";
     /// The footer is missing, and no marker describes the grain.
-    FOOTER_LOST = "vmdk-footer-lost", "the footer, which says where the grains lie, is lost";
+    FOOTER_LOST = "vmdk-footer-lost", "the footer, which has the position of the grain directory, is lost";
     /// The file ends before or inside a grain table.
     TABLE_TRUNCATED = "vmdk-table-truncated", "the file ends before the end of a grain table", lacks "a grain table";
     /// A grain table entry is invalid (COWD, SESparse).
@@ -167,7 +167,7 @@ impl Vmdk {
     ) -> Result<Self> {
         let lines = std::mem::take(&mut descriptor.extents);
         if lines.len() > 1 {
-            let what = "its descriptor names several extents, but stands in the file of one";
+            let what = "its descriptor names several extents, but is in the file of one";
             return Err(Error::corrupt(what, HostOffset(KdmvHeader::descriptor_offset)));
         }
         let mut notices = descriptor.notices();

@@ -336,7 +336,7 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     let why = if same_disk {
         format!("it has been changed since '{}' was made over it", shown(child))
     } else {
-        format!("it is not the {role} of '{}': what identifies the two disks is not the same", shown(child))
+        format!("it is not the {role} of '{}': the identifiers of the two disks differ", shown(child))
     };
     Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}")).coded("wrong-parent")
 }

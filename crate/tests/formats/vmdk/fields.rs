@@ -48,8 +48,8 @@ fn header_and_tables() {
         ("directory at 2^64-2", &[(56, &le64(u64::MAX - 1))], Fails(Corrupt, "impossible position")),
         ("footer that is not there", &[(56, &le64(u64::MAX))], Fails(Corrupt, "footer")),
         ("table behind the end", &[(DIRECTORY, &le32(1 << 20))], Fails(Corrupt, "a grain table")),
-        ("grain behind the end", &[(TABLE + 4, &le32(1 << 20))], Fails(Corrupt, "a grain lies")),
-        ("grain that ends behind the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "a grain lies")),
+        ("grain behind the end", &[(TABLE + 4, &le32(1 << 20))], Fails(Corrupt, "a grain is at")),
+        ("grain that ends behind the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "a grain is at")),
     ];
     check_changes(&Case { name: Some("a.vmdk".to_owned()), ..Case::new(plain()) }, &whole(), rows);
 }
@@ -128,7 +128,7 @@ fn sesparse() {
         ("a table behind the end", &[(SE_DIRECTORY, &le64(0x1000_0000 << 32 | 9))], Fails(Corrupt, "table")),
         ("an entry of no kind", &[(entry, &le64(1))], Fails(Corrupt, "grain table is invalid")),
         ("an entry of another kind", &[(entry, &le64(4 << 60))], Fails(Corrupt, "grain table is invalid")),
-        ("a grain behind the end", &[(entry, &le64(3 << 60 | 9 << 48))], Fails(Corrupt, "a grain lies")),
+        ("a grain behind the end", &[(entry, &le64(3 << 60 | 9 << 48))], Fails(Corrupt, "a grain is at")),
         ("a grain beyond all", &[(entry, &le64(3 << 60 | 0xffff_ffff_ffff))], Fails(Corrupt, "invalid")),
     ];
     check_extent(&vmdk::sesparse(64, &few_grains()), over_sesparse, rows);
