@@ -8,10 +8,16 @@ import type { UploadJournal } from './upload-types.js';
 /** The line with the object's expected ETag: the digest of all parts, and their number. */
 const END = /^end ([0-9a-f]{32}-\d{1,5})$/;
 
+/** In place of a digest: the server has checked the part otherwise, or not at all. */
+const CHECKED = '-';
+const UNCHECKED = '?';
+
 /** A part's ETag, and its MD5 digest if that is the ETag. */
 export interface StoredPart {
   etag: string;
   digest: Uint8Array | undefined;
+  /** Whether nothing shows that the stored bytes are those that were sent. */
+  isUnchecked?: true;
 }
 
 export interface S3Upload {
@@ -80,8 +86,9 @@ export class S3Journal {
     await this.#add(JSON.stringify({ identity, size, id }));
   }
 
-  async add(number: number, { etag, digest }: StoredPart, written: number): Promise<void> {
-    if (await this.#add(`${number} ${written} ${digest ? bytesToHex(digest) : '-'} ${etag}`)) this.#hasAny = true;
+  async add(number: number, { etag, digest, isUnchecked }: StoredPart, written: number): Promise<void> {
+    const proof = digest ? bytesToHex(digest) : isUnchecked ? UNCHECKED : CHECKED;
+    if (await this.#add(`${number} ${written} ${proof} ${etag}`)) this.#hasAny = true;
   }
 
   /** Adds the expected ETag of the object. */
@@ -149,8 +156,12 @@ function uploadOf(line: string): S3Upload | undefined {
 }
 
 function partOf(line: string): { number: number; part: StoredPart; written: number } | undefined {
-  const [, number, written, digest, etag] = /^(\d{1,5}) (\d{1,16}) (-|[0-9a-f]{32}) (\S+)$/.exec(line) ?? [];
+  const [, number, written, proof, etag] = /^(\d{1,5}) (\d{1,16}) ([-?]|[0-9a-f]{32}) (\S+)$/.exec(line) ?? [];
   if (etag === undefined) return undefined;
-  const part = { etag, digest: digest === '-' ? undefined : hexToBytes(digest!) };
+  const part: StoredPart = {
+    etag,
+    digest: proof === CHECKED || proof === UNCHECKED ? undefined : hexToBytes(proof!),
+    ...(proof === UNCHECKED ? { isUnchecked: true } : {}),
+  };
   return { number: Number(number), part, written: Number(written) };
 }

@@ -1,19 +1,16 @@
 // S3's multipart upload: parts in any order, then a list of them.
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
-import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import type { ResumedUpload, UploadProtocol } from './ascending-target.js';
-import { matchesChecksum } from './checksums.js';
 import { bareEtag } from './confirmation.js';
 import { InFlight } from './in-flight.js';
-import { isNode } from './is-node.js';
-import { Md5, toBase64 } from './md5.js';
-import { lacksHeader, OTHER_SENDER } from './missing-header.js';
+import { Md5 } from './md5.js';
+import { OTHER_SENDER } from './missing-header.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { Completion, etagOf, isEtagOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
+import { PartSender, uncheckedParts } from './s3-part.js';
 import { growingSize, partSize, requireRoom } from './s3-parts.js';
 import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
@@ -37,17 +34,11 @@ const CONTENT = { 'Content-Type': 'application/octet-stream' };
 const CREATE: S3Request = { action: 'create' };
 const HEAD: S3Request = { action: 'head' };
 
-/** Codes for a body that does not match its digest. */
-const DIGEST_ERRORS = ['BadDigest', 'InvalidDigest'];
-/** Attempts for a part that is stored with other bytes. */
-const MAX_DIFFERING = 3;
-const WRONG = 'the server stored other bytes than were sent';
-const HIDDEN = '; if it encrypts with its own keys, its CORS rules must expose x-amz-server-side-encryption';
-
 export class S3 implements UploadProtocol {
   #upload: { id: string } | undefined;
   #flight!: InFlight;
   readonly #parts: StoredPart[] = [];
+  readonly #sender: PartSender;
   readonly digest = new Md5();
   #completion: Completion | undefined;
   readonly completing = new CompletionTracker();
@@ -70,7 +61,9 @@ export class S3 implements UploadProtocol {
     private readonly sign: (request: S3Request) => Promise<string>,
     private readonly journal: S3Journal | undefined,
     private readonly partSizeOf = partSize,
-  ) {}
+  ) {
+    this.#sender = new PartSender(requests);
+  }
 
   get resumes(): boolean {
     return this.journal !== undefined;
@@ -115,6 +108,7 @@ export class S3 implements UploadProtocol {
       unconfirmed = await this.#complete();
       this.#hasCompleted = true;
     }
+    unconfirmed ??= uncheckedParts(this.#parts);
     await this.#forget();
     return unconfirmed;
   }
@@ -235,56 +229,10 @@ export class S3 implements UploadProtocol {
   async #send(part: UploadPart, digest: Uint8Array): Promise<void> {
     const request: S3Request = { action: 'part', ...this.#uploadId, partNumber: part.number + 1 };
     const call = async (headers = {}) => ({ ...(await this.#call(request)), headers, body: part.body });
-    for (let attempt = 1; attempt <= MAX_DIFFERING; attempt += 1) {
-      const answer = await (attempt === 1 ? this.requests.send(call, [200]) : this.#sendChecked(call, digest));
-      const stored = answer && (await this.#checkStored(answer, part, digest, attempt > 1));
-      if (!stored) continue;
-      this.#parts[part.number] = stored;
-      // Never the last part: a resumed conversion sends the end of the output.
-      if (!part.isLast && this.#isJournaled) await this.journal?.add(part.number, stored, part.written);
-      return;
-    }
-    throw this.requests.failed(isNode() ? WRONG : WRONG + HIDDEN, { code: 'part-differs' });
-  }
-
-  /** Sends a part with its digest for the server to check. Resolves to `undefined` if it does not match. */
-  async #sendChecked(
-    call: (headers: Record<string, string>) => Promise<UploadCall>,
-    digest: Uint8Array,
-  ): Promise<UploadResponse | undefined> {
-    const checked = () => call({ 'Content-MD5': toBase64(digest) });
-    const attempt = async () => {
-      try {
-        return await this.requests.once(checked, [200]);
-      } catch (thrown) {
-        if (thrown instanceof RequestRefused && DIGEST_ERRORS.includes(thrown.serverCode ?? '')) return undefined;
-        // CORS rules may not allow this header.
-        if (thrown instanceof NoAnswer && typeof document !== 'undefined') return undefined;
-        throw thrown;
-      }
-    };
-    return this.requests.retrying(attempt);
-  }
-
-  /**
-   * Checks the response to a part. Resolves to `undefined` if the server stored other bytes. `isChecked` means that the server
-   * compared the digest itself: then a different ETag is not a digest.
-   */
-  async #checkStored(
-    { status, headers }: UploadResponse,
-    { body }: UploadPart,
-    digest: Uint8Array,
-    isChecked: boolean,
-  ): Promise<StoredPart | undefined> {
-    const etag = headers.get('ETag');
-    if (etag === null)
-      throw this.requests.failed(`the server does not identify a stored part: ${lacksHeader(status, 'ETag')}`);
-    const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1];
-    // With KMS or customer keys, ETags are not digests.
-    const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms');
-    if (!isEncrypted && hex?.toLowerCase() === bytesToHex(digest)) return { etag, digest };
-    const isRight = (await matchesChecksum(headers, body)) ?? (isChecked || isEncrypted || hex === undefined);
-    return isRight ? { etag, digest: undefined } : undefined;
+    const stored = await this.#sender.send(call, part.body, digest);
+    this.#parts[part.number] = stored;
+    // Never the last part: a resumed conversion sends the end of the output.
+    if (!part.isLast && this.#isJournaled) await this.journal?.add(part.number, stored, part.written);
   }
 
   get #uploadId(): { uploadId: string } {
