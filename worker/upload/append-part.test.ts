@@ -137,6 +137,37 @@ test('a server that stores nothing is retried with growing waits, until patience
   expect(requests.network.retries).toBe(4);
 });
 
+test('an offset that moves back and forth is retried with growing waits, until patience ends', async () => {
+  const ends = [25, 21];
+  const steps = Array.from(
+    { length: 20 },
+    (_, at): Step => [at % 2 === 1 ? 'append' : 'end', ends[at % 4 === 1 ? 0 : 1]!],
+  );
+  const { failed, asked, requests } = await append([['append', 25], ['append', 21], ...steps]);
+  expect(failed).toBe('Could not upload: the server stored none of the bytes that were sent');
+  expect(asked.filter((what) => what !== 'end')).toHaveLength(6);
+  expect(requests.network.retries).toBe(4);
+});
+
+test('a server that stores a byte of each request is retried with growing waits, until patience ends', async () => {
+  const part = { ...PART, size: 1000, body: new Uint8Array(1000) };
+  const steps = Array.from({ length: 20 }, (_, at): Step => [at % 2 === 0 ? 'append' : 'end', 21 + (at >> 1)]);
+  const { failed, asked } = await append(steps, part);
+  expect(failed).toBe('Could not upload: the server stored hardly any of the bytes that were sent');
+  expect(asked.filter((what) => what !== 'end')).toHaveLength(5);
+});
+
+test('an offset that moves back once costs a wait', async () => {
+  const { failed, requests } = await append([
+    ['append', 25],
+    ['append', 21],
+    ['end', 21],
+    ['append', 30],
+  ]);
+  expect(failed).toBe('nothing failed');
+  expect(requests.network.retries).toBe(1);
+});
+
 test('an empty last part is sent once', async () => {
   const part = { ...PART, size: 0, body: new Uint8Array(), isLast: true };
   expect(await append([['append', 20]], part)).toMatchObject({ failed: 'nothing failed', asked: ['append 20: '] });

@@ -12,6 +12,9 @@ export interface OffsetProtocol {
   end(): Promise<number>;
 }
 
+/** An append that adds less than this share of the part is not progress: otherwise, requests without a pause might never end. */
+const MIN_SHARE = 64;
+
 /** Sends `part`, from the server's offset on after a failure. */
 export async function appendPart(
   requests: UploadRequests,
@@ -20,17 +23,24 @@ export async function appendPart(
 ): Promise<void> {
   const last = part.offset + part.size;
   let at = part.offset;
+  /** The highest offset that the server has stated. */
+  let furthest = at;
   let isSure = true;
   await requests.retrying(async () => {
     if (!isSure) {
       at = checked(await end(), part);
+      furthest = Math.max(furthest, at);
       if (at === last) return;
     }
     isSure = false;
     do {
-      const before = at;
       at = checked(await append(at, after(part.body, at - part.offset)), part);
-      if (at === before && at < last) throw new TransientFailure('the server stored none of the bytes that were sent');
+      const added = at - furthest;
+      furthest = Math.max(furthest, at);
+      if (at < last && (added <= 0 || added * MIN_SHARE < part.size)) {
+        const share = added > 0 ? 'hardly any' : 'none';
+        throw new TransientFailure(`the server stored ${share} of the bytes that were sent`);
+      }
     } while (at < last);
   });
 }
