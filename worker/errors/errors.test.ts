@@ -18,6 +18,12 @@ const unprintable = {
   },
 };
 
+const throwing = Object.defineProperty(new Error('a'), 'message', {
+  get() {
+    throw new Error('no');
+  },
+});
+
 describe('DecantError', () => {
   test('its message is escaped and cut', () => {
     expect(new DecantError('usage', 'a\nb').message).toBe('a\\u000ab');
@@ -46,6 +52,7 @@ describe('DecantError', () => {
     ['text', 'DecantError', false],
     ['null', null, false],
     ['nothing', undefined, false],
+    ['an error whose message throws', Object.assign(throwing, { name: 'DecantError', kind: 'usage' }), false],
   ] as const) {
     test(`is ${is ? '' : 'not '}recognised in ${what}`, () => expect(DecantError.is(value)).toBe(is));
   }
@@ -61,6 +68,8 @@ for (const [what, thrown, reason] of [
   ['a symbol', Symbol('a'), 'Symbol(a)'],
   ['a value that cannot be a string', unprintable, 'no reason was given'],
   ['an object without a prototype', Object.create(null), 'no reason was given'],
+  ['an error whose message is no text', Object.assign(new Error('a'), { message: 7 }), '7'],
+  ['an error whose message throws', throwing, 'no reason was given'],
 ] as const) {
   test(`the reason of ${what}`, () => expect(reasonOf(thrown)).toBe(reason));
 }

@@ -93,8 +93,12 @@ export class DecantError extends Error {
    */
   static is(value: unknown): value is Failure & { readonly cause?: unknown } {
     if (!isObject(value)) return false;
-    const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
-    return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+    try {
+      const { name, kind, message } = value as Partial<Record<keyof Failure, unknown>>;
+      return name === 'DecantError' && typeof kind === 'string' && typeof message === 'string';
+    } catch {
+      return false;
+    }
   }
 
   /** Returns the error as plain data, to post to another window or process: a structured clone has no `kind`. */
@@ -126,14 +130,30 @@ export interface PlainError {
   message: string;
 }
 
+const NO_REASON = 'no reason was given';
+
 /** The message of any thrown value, even of one that cannot be converted to a string. */
 export function reasonOf(thrown: unknown): string {
-  if (thrown === undefined) return 'no reason was given';
-  if (thrown instanceof Error) return thrown.message;
+  if (thrown === undefined) return NO_REASON;
   try {
-    return String(thrown);
+    return String(thrown instanceof Error ? thrown.message : thrown);
   } catch {
-    return 'no reason was given';
+    return NO_REASON;
+  }
+}
+
+/** Returns `thrown`, or an error without a reason in its place if its properties cannot be read: getters and proxies may throw. */
+export function readableError(thrown: unknown): unknown {
+  if (!isObject(thrown)) return thrown;
+  try {
+    if (thrown instanceof Error) void thrown.cause;
+    if ('kind' in thrown) void thrown.kind;
+    if ('code' in thrown) void thrown.code;
+    if ('fields' in thrown) void Object.values(thrown.fields ?? {});
+    if ('message' in thrown) String(thrown.message);
+    return thrown;
+  } catch {
+    return new Error(NO_REASON);
   }
 }
 
@@ -149,8 +169,9 @@ export function toPlain(thrown: unknown, kind: ErrorKind = 'internal'): PlainErr
 const isPlain = (thrown: unknown): thrown is Partial<PlainError> & Pick<PlainError, 'kind' | 'message'> =>
   isObject(thrown) && 'kind' in thrown && 'message' in thrown;
 
-/** Converts `thrown` to a `DecantError`. A foreign error gets `kind`, and a message that begins with "Could not {doing}". */
-export function toDecantError(thrown: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
+/** Converts `given` to a `DecantError`. A foreign error gets `kind`, and a message that begins with "Could not {doing}". */
+export function toDecantError(given: unknown, kind: ErrorKind = 'internal', doing?: string): DecantError {
+  const thrown = readableError(given);
   if (thrown instanceof DecantError) return thrown;
   const plain = toPlain(thrown, kind);
   // A cause would repeat the error.
@@ -183,8 +204,9 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
   TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
 };
 
-/** Converts an error of a custom target to an error of kind `target`. */
-export function customTargetError(thrown: unknown): DecantError {
+/** Converts an error of a custom target to an error of kind `target`. Never throws. */
+export function customTargetError(given: unknown): DecantError {
+  const thrown = readableError(given);
   if (DecantError.is(thrown) && thrown.kind === 'target') {
     // `decant/upload` has a copy of this class.
     if (thrown instanceof DecantError) return thrown;

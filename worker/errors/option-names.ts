@@ -1,15 +1,29 @@
 // The names of the options of a call. A misspelt one would silently do nothing.
 
-import { DecantError } from './errors.js';
+import { DecantError, reasonOf } from './errors.js';
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
 /** The names of the options `T`. TypeScript checks that `names` is complete and has no others. */
 export const namesOf = <T extends object>(names: Record<KeysOf<T>, true>): readonly string[] => Object.keys(names);
 
-/** Throws `usage` if `options` of `call` has an option that is not in `names`. */
+/** Returns the result of `read`, which reads `what` of a caller. Throws `usage` if that fails, as in a getter. */
+export function orUsageError<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw new DecantError('usage', `Could not read ${what}: ${reasonOf(thrown)}`, { cause: thrown });
+  }
+}
+
+/** Throws `usage` if `options` of `call` has an option that is not in `names`, or one that cannot be read. */
 export function checkNames(call: string, options: object, names: readonly string[]): void {
-  for (const [option, value] of Object.entries(options)) {
+  const given = orUsageError(`the options of ${call}`, () => {
+    // Also those that are inherited.
+    for (const name of names) void (options as Record<string, unknown>)[name];
+    return Object.entries(options);
+  });
+  for (const [option, value] of given) {
     if (value === undefined || names.includes(option)) continue;
     const nearest = nearestOf(option, names);
     const advice = nearest === undefined ? `it takes ${names.join(', ')}` : `did you mean '${nearest}'?`;

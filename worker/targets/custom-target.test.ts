@@ -165,6 +165,67 @@ describe('a target fails a conversion', () => {
     });
   }
 
+  const silent = Object.defineProperty(new Error('a'), 'message', {
+    get() {
+      throw new Error('b');
+    },
+  });
+  const hostile = new Proxy(new Error('a'), {
+    get() {
+      throw new Error('b');
+    },
+  });
+  for (const [what, thrown] of [
+    ['an error without a readable message', silent],
+    ['a proxy that throws', hostile],
+  ] as const) {
+    test.each(['open', 'write', 'hole', 'close', 'abort'])(`${what}, in %s`, async (method) => {
+      const target = noting({ hole: async () => {}, concurrency: 1 });
+      const isAbort = method === 'abort';
+      Object.assign(target, {
+        [method]: () => Promise.reject(thrown),
+        ...(isAbort && { write: () => Promise.reject(cause) }),
+      });
+      const message = isAbort ? cause.message : 'no reason was given';
+      expect(await convert(target)).toMatchObject({
+        kind: 'target',
+        message: `Could not write the output: ${message}`,
+      });
+    });
+  }
+
+  test('a result of close that cannot be read is a failure, and the closed target is not aborted', async () => {
+    const end = {
+      get unconfirmed() {
+        throw cause;
+      },
+    };
+    const target = noting({ close: async () => end });
+    expect(await convert(target)).toMatchObject({ kind: 'target', cause });
+    expect(namesOf(target)).not.toContain('abort');
+  });
+
+  test.each(['write', 'close', 'abort'])('a getter of %s', (name) => {
+    const target = Object.defineProperty(noting(), name, {
+      get() {
+        throw cause;
+      },
+    });
+    expect(() => customTarget(target)).toThrow(expect.objectContaining({ kind: 'target', cause }));
+    expect(() => abandonOutput(target, cancelled())).not.toThrow();
+  });
+
+  test.each([
+    ['open', null],
+    ['open', 5],
+    ['hole', null],
+    ['hole', 5],
+  ])('%s that is %s is refused before anything is called', async (name, value) => {
+    const target = noting({ [name]: value });
+    expect(await convert(target)).toMatchObject({ kind: 'usage', message: `'${name}' of a target must be a function` });
+    expect(namesOf(target)).toEqual(['abort']);
+  });
+
   test('the thrown error is the cause', async () => {
     const error = await convert(noting({ write: () => Promise.reject(cause) }));
     expect(error?.cause).toBe(cause);

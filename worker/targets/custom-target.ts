@@ -23,26 +23,31 @@ const AHEAD = 2;
 const BLOCK = 4096;
 
 const METHODS = ['write', 'close', 'abort'] as const;
+const OPTIONAL_METHODS = ['open', 'hole'] as const;
 
 /** The current writer of each target. */
 const writers = new WeakMap<Target, CustomTarget>();
 
 /** Whether `value` has the shape of a custom target. */
 export const isTarget = (value: unknown): value is Target =>
-  isObject(value) && METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+  isObject(value) &&
+  orTargetError(() => METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'));
 
 /** The target for `output` if it is a stream or a custom target, otherwise undefined. */
 export function customTarget(output: unknown): CustomTarget | undefined {
-  if (isStream(output)) return new CustomTarget(streamTarget(output));
+  if (orTargetError(() => isStream(output)))
+    return new CustomTarget(streamTarget(output as WritableStream<Uint8Array>));
   return isTarget(output) ? new CustomTarget(output) : undefined;
 }
 
 /** Aborts `output` if a conversion does not start: a reader may be waiting for it. */
 export function abandonOutput(output: unknown, reason: DecantError): void {
-  if (isStream(output) && output.locked) return;
-  const discarded = customTarget(output)?.discard(reason, false);
   // The caller gets `reason`, not a failure of the abort.
-  discarded?.catch(() => {});
+  const abandon = async () => {
+    if (isStream(output) && output.locked) return;
+    await customTarget(output)?.discard(reason, false);
+  };
+  abandon().catch(() => {});
 }
 
 /** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
@@ -94,6 +99,7 @@ export class CustomTarget implements OutputTarget {
     this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
     this.#checkConcurrency();
     checkAbortTimeout(target.abortTimeout);
+    checkOptionalMethods(target);
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
@@ -115,14 +121,10 @@ export class CustomTarget implements OutputTarget {
   async commit(size: number, signal: AbortSignal): Promise<void> {
     requireSize(this.#size, size);
     if (signal.aborted) throw cancelled();
-    const closing = (async () => this.target.close())();
+    const closing = this.#close();
     // Tracked even after a cancel: a closed target must not be aborted.
     const closed = closing.then(
-      (end) => {
-        this.#unconfirmed = isObject(end) ? doubtIn(end.unconfirmed) : undefined;
-        this.#end();
-        return true;
-      },
+      () => true,
       () => false,
     );
     try {
@@ -132,6 +134,13 @@ export class CustomTarget implements OutputTarget {
       if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
     }
     this.#port?.close();
+  }
+
+  async #close(): Promise<void> {
+    const end = await this.target.close();
+    // Before its result is read, which may fail.
+    this.#end();
+    this.#unconfirmed = isObject(end) ? doubtIn(end.unconfirmed) : undefined;
   }
 
   /** Fails with the target's `DecantError`, which says what could not be removed. Other failures of `abort` are ignored. */
@@ -155,8 +164,13 @@ export class CustomTarget implements OutputTarget {
   /** How long to wait for `abort`, in milliseconds. */
   #abortTimeout(keep: boolean): number {
     const usual = keep ? PATIENCE_TO_KEEP : PATIENCE;
-    const { abortTimeout = 0 } = this.target;
-    return Math.max(usual, Math.min(MAX_ABORT_TIMEOUT, abortTimeout) * 1000) || usual;
+    try {
+      const { abortTimeout = 0 } = this.target;
+      return Math.max(usual, Math.min(MAX_ABORT_TIMEOUT, abortTimeout) * 1000) || usual;
+    } catch {
+      // Its getter fails: `prepare` reports it.
+      return usual;
+    }
   }
 
   #end(): void {
@@ -216,6 +230,15 @@ export class CustomTarget implements OutputTarget {
     this.#underWay -= 1;
     this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);
     this.#write();
+  }
+}
+
+/** Throws `usage` for a method that is not a function. */
+function checkOptionalMethods(target: Target): void {
+  for (const name of OPTIONAL_METHODS) {
+    const method: unknown = target[name];
+    if (method === undefined || typeof method === 'function') continue;
+    throw new DecantError('usage', `'${name}' of a target must be a function`);
   }
 }
 
