@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { OpenOptions } from '../public/given.js';
 import { checkCall, checkObject, checkOpening, settle, settleMemory } from './options.js';
 import type { Platform } from './platform.js';
 
@@ -6,6 +7,27 @@ const MIB = 1 << 20;
 const platform = (changes: Partial<Platform> = {}) =>
   ({ cores: 4, noThreads: undefined, memoryPerWorker: 16 * MIB, ...changes }) as Platform;
 const usage = (message: string) => expect.objectContaining({ kind: 'usage', message });
+
+class Options {
+  get signal(): never {
+    throw new Error('a');
+  }
+}
+
+test('an option that cannot be read is refused', () => {
+  const own = {
+    get format(): never {
+      throw new Error('a');
+    },
+  };
+  for (const options of [own, new Options()]) {
+    expect(() => checkOpening(options)).toThrow(usage('Could not read the options of open: a'));
+  }
+});
+
+test.for([5, 'base.qcow2', null])('companions %o are refused', (companions) => {
+  expect(() => checkOpening({ companions } as unknown as OpenOptions)).toThrow(usage("'companions' must be an array"));
+});
 
 describe('workers', () => {
   test.each([

@@ -110,6 +110,9 @@ export function checkOpening(options: OpenOptions): void {
     throw new DecantError('usage', "'fetch' must be a function");
   }
   checkLimit(options.limit);
+  if (options.companions !== undefined && !Array.isArray(options.companions)) {
+    throw new DecantError('usage', "'companions' must be an array");
+  }
   const password: unknown = options.password;
   const isBytes = password instanceof Uint8Array;
   if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {

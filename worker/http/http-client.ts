@@ -1,7 +1,7 @@
 // Requests for one file: headers, redirects, time-outs, allowed addresses.
 
 import { isObject } from '../calls/values.js';
-import { DecantError, type Fields, orCancelled, reasonOf } from '../errors/errors.js';
+import { DecantError, type Fields, orCancelled, readableError, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { failureOf, HttpFailure, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
@@ -226,7 +226,8 @@ export class HttpClient {
       const ask = await this.#fetchFunction();
       // A custom `fetch` may ignore the signal.
       response = await orCancelled(init.signal, ask(url, init));
-    } catch (cause) {
+    } catch (thrown) {
+      const cause = readableError(thrown);
       throw namedFailureIn(cause) ?? new FetchRejected(cause);
     }
     // `instanceof` would refuse a response of another realm or library.

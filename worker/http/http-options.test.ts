@@ -36,6 +36,16 @@ test.for([
   expect(check).toThrow(expect.objectContaining({ kind: 'usage', message }));
 });
 
+test('an option that cannot be read is refused', () => {
+  const options = {
+    get headers(): never {
+      throw new Error('a');
+    },
+  };
+  const message = 'Could not read the options: a';
+  expect(() => checkHttpOptions(options)).toThrow(expect.objectContaining({ kind: 'usage', message }));
+});
+
 test.for([null, undefined, 'X-Token: secret', 5])('a headers function that returns %s is refused', async (given) => {
   const made = headersFor(addressOf('https://host/'), (() => given) as unknown as () => Record<string, string>);
   await expect(made).rejects.toMatchObject({ kind: 'usage', message: HEADERS });

@@ -1,7 +1,7 @@
 // Checks `HttpOptions` before any request: a later failure would look like one of the network.
 
 import { DecantError } from '../errors/errors.js';
-import { namesOf } from '../errors/option-names.js';
+import { namesOf, orUsageError } from '../errors/option-names.js';
 import type { HttpOptions } from './http-types.js';
 import { RequestLimit } from './request-limit.js';
 import { milliseconds } from './time-outs.js';
@@ -25,13 +25,16 @@ const usage = (message: string) => new DecantError('usage', message);
 /** Fails with `usage` if an option has the wrong type. */
 export function checkHttpOptions(options: HttpOptions): void {
   if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
-  const { headers, credentials, fetch, timeout, patience } = options;
+  const { headers, credentials, fetch, timeout, patience, limit } = orUsageError('the options', () => {
+    const { headers, credentials, fetch, timeout, patience, limit } = options;
+    return { headers, credentials, fetch, timeout, patience, limit };
+  });
   if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
   if (credentials !== undefined && !CREDENTIALS.includes(credentials)) {
     throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
   }
   if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
-  checkLimit(options.limit);
+  checkLimit(limit);
   if (timeout !== undefined) milliseconds('timeout', timeout);
   if (patience !== undefined) milliseconds('patience', patience);
 }

@@ -1,6 +1,6 @@
 // Request headers: the caller's, and the user and password of an address.
 
-import { DecantError, reasonOf } from '../errors/errors.js';
+import { DecantError, readableError, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { NoAnswer } from './http-failures.js';
 import { checkHeaders } from './http-options.js';
@@ -42,7 +42,8 @@ async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
 export async function fromCaller<T>(make: () => T | Promise<T>): Promise<T> {
   try {
     return await make();
-  } catch (thrown) {
+  } catch (given) {
+    const thrown = readableError(given);
     if (!(thrown instanceof TypeError)) throw thrown;
     throw new NoAnswer(reasonOf(thrown), undefined, { cause: thrown });
   }

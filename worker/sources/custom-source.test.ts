@@ -82,6 +82,32 @@ test.for(['size', 'name', 'unnoticed', 'state', 'network'] as const)('a %s that 
   if (name === 'state') await expect(opened.verify()).rejects.toMatchObject(failure);
 });
 
+test.for(['read', 'expect', 'verify'])('a %s that cannot be read', async (name) => {
+  const source = Object.defineProperty({ size: 1, read: async () => new Uint8Array(1) }, name, {
+    get() {
+      throw new Error('a');
+    },
+  });
+  const open = () => isCustomSource(source) && openCustomSource(source);
+  expect(open).toThrow(expect.objectContaining({ kind: 'source', message: 'Could not read the image: a' }));
+});
+
+test.for(['read', 'verify'] as const)('a %s that fails with an unreadable error', async (name) => {
+  const thrown = Object.defineProperty(new Error('a'), 'message', {
+    get() {
+      throw new Error('b');
+    },
+  });
+  const source = { size: 1, read: async () => new Uint8Array(1), [name]: () => Promise.reject(thrown) };
+  const { confirm } = openCustomSource(source);
+  const { signal } = new AbortController();
+  const work = name === 'read' ? readCustomSource(source, 0, 1, signal) : confirm?.(signal);
+  await expect(work).rejects.toMatchObject({
+    kind: 'source',
+    message: 'Could not read the image: no reason was given',
+  });
+});
+
 test('a changed or missing state is an error', async () => {
   const source: { size: number; state: string | undefined; read: Source['read'] } = { size: 1, state: 'a', read };
   const opened = openCustomSource(source);

@@ -1,7 +1,14 @@
 // Custom sources: objects that are called on the calling side.
 
 import { isObject } from '../calls/values.js';
-import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import {
+  cancelled,
+  DecantError,
+  type DecantErrorOptions,
+  orCancelled,
+  readableError,
+  reasonOf,
+} from '../errors/errors.js';
 import { callListener, ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
 import type { Network, Source } from '../public/types.js';
@@ -10,15 +17,15 @@ import { openSequential, SequentialFile } from './whole-file.js';
 
 /** Whether `value` has the shape of a custom source. */
 export const isCustomSource = (value: unknown): value is Source =>
-  isObject(value) && 'read' in value && typeof value.read === 'function';
+  isObject(value) && orSourceError(() => 'read' in value && typeof value.read === 'function');
 
 /** Whether reads are announced to `source`. */
-export const expects = (source: Source): boolean => typeof source.expect === 'function';
+export const expects = (source: Source): boolean => orSourceError(() => typeof source.expect === 'function');
 
 /** Opens `source`. Throws `usage` for an invalid property. */
 export function openCustomSource(source: Source): OpenedSource {
   if (source instanceof SequentialFile) return openSequential(source);
-  const { size, name, unnoticed, state } = propertiesOf(source);
+  const { size, name, unnoticed, state, verifies } = propertiesOf(source);
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw new DecantError(
       'usage',
@@ -48,17 +55,19 @@ export function openCustomSource(source: Source): OpenedSource {
       if (orSourceError(() => source.state) !== state)
         throw failed('the file was changed while it was read; open it again', { code: 'source-changed' });
     },
-    ...(typeof source.verify === 'function' ? { confirm: (signal) => confirm(source, signal) } : {}),
+    ...(verifies ? { confirm: (signal) => confirm(source, signal) } : {}),
     close: async () => {},
   };
 }
 
 const propertiesOf = (
   source: Source,
-): { size: unknown; name: unknown; unnoticed: unknown; state: string | undefined } =>
+): { size: unknown; name: unknown; unnoticed: unknown; state: string | undefined; verifies: boolean } =>
   orSourceError(() => {
     const { size, name, unnoticed, state } = source;
-    return { size, name, unnoticed, state };
+    // A failure is reported now, not at the first read.
+    void source.expect;
+    return { size, name, unnoticed, state, verifies: typeof source.verify === 'function' };
   });
 
 /** The traffic of `source` so far, if it is on a network. Throws `source` if that cannot be read. */
@@ -82,8 +91,10 @@ async function confirm(source: Source, signal: AbortSignal): Promise<void> {
   }
 }
 
-const failedBy = (thrown: unknown): DecantError =>
-  thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
+function failedBy(given: unknown): DecantError {
+  const thrown = readableError(given);
+  return thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
+}
 
 const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, options);

@@ -1,7 +1,14 @@
 // Custom streams as images: read on the calling side, once and in order.
 
 import { isObject } from '../calls/values.js';
-import { cancelled, DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import {
+  cancelled,
+  DecantError,
+  type DecantErrorOptions,
+  orCancelled,
+  readableError,
+  reasonOf,
+} from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
 import { errorOptionsOf } from '../http/http-failures.js';
 import type { Network } from '../public/types.js';
@@ -80,8 +87,9 @@ export class StreamReader {
     let result: ReadableStreamReadResult<unknown>;
     try {
       result = await orCancelled(signal, this.#reader.read());
-    } catch (thrown) {
+    } catch (given) {
       if (signal.aborted) throw cancelled();
+      const thrown = readableError(given);
       throw thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
     }
     if (result.done) return undefined;

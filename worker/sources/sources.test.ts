@@ -47,6 +47,21 @@ test('companions by their own or their given names', async () => {
   expect(sources.all.map(({ name }) => name)).toEqual(['top', 'middle', 'other', undefined]);
 });
 
+const unreadable = {
+  get name(): string {
+    throw new Error('a');
+  },
+  source: own('other'),
+};
+
+test.for([
+  [{ name: 5, source: own('other') }, "The 'name' of one of the 'companions' must be a string"],
+  [{ name: null, source: own('other') }, "The 'name' of one of the 'companions' must be a string"],
+  [unreadable, "Could not read 'companions': a"],
+] as const)('a companion whose name is wrong is refused', async ([companion, message]) => {
+  await expect(open(own('top'), companion as Companion)).rejects.toMatchObject({ kind: 'usage', message });
+});
+
 test('headers are sent only to the origin of the image', async () => {
   const asked: [Input, unknown][] = [];
   const openAddress = async (input: Input, options: HttpOptions) => {

@@ -3,6 +3,7 @@
 import { anyOf } from '../calls/signals.js';
 import { isObject } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
+import { orUsageError } from '../errors/option-names.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
@@ -131,8 +132,13 @@ export class Sources {
 const isNamed = (companion: Companion): companion is { name: string; source: Input } =>
   isObject(companion) && !(companion instanceof Blob) && !isCustomSource(companion) && 'source' in companion;
 
-const namedCompanion = (companion: Companion): { name: string | undefined; source: Input } =>
-  isNamed(companion) ? companion : { name: undefined, source: companion };
+/** Throws `usage` for a name that is not a string. */
+function namedCompanion(companion: Companion): { name: string | undefined; source: Input } {
+  if (!isNamed(companion)) return { name: undefined, source: companion };
+  const { name, source } = orUsageError("'companions'", () => ({ name: companion.name, source: companion.source }));
+  if (name === undefined || typeof name === 'string') return { name, source };
+  throw new DecantError('usage', "The 'name' of one of the 'companions' must be a string");
+}
 
 /** Opens `inputs`, several at once. If one fails, cancels and closes the others. */
 async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions): Promise<OpenedSource[]> {

@@ -192,7 +192,23 @@ test.each(['ftp://cloud.test/disk', 'disk.img', ''])('%s is not a URL', (address
   }
 });
 
+const unreadable = (name: string): PropertyDescriptorMap => ({
+  [name]: {
+    get() {
+      throw new Error('a');
+    },
+  },
+});
+const UNREADABLE = Object.defineProperties({}, { ...unreadable('headers'), ...unreadable('region') });
+
 test.each<[string, () => unknown, string]>([
+  ['options that cannot be read', () => putTarget(ORIGIN, UNREADABLE), 'Could not read the options: a'],
+  [
+    'a sign that cannot be read',
+    () => s3Target(Object.defineProperties({}, unreadable('sign')) as never),
+    'Could not read the options of s3Target: a',
+  ],
+  ['keys that cannot be read', () => s3Target({ url: ORIGIN, keys: UNREADABLE } as never), "Could not read 'keys': a"],
   ['no options', () => s3Target(undefined as never), "'options' must be an object"],
   ['a sign that is none', () => s3Target({ sign: 'https://secret/' } as never), "'sign' must be a function"],
   ['no keys', () => s3Target({ url: ORIGIN } as never), "'accessKeyId' of the keys must be a non-empty string"],

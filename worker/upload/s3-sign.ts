@@ -3,6 +3,7 @@
 
 import { AwsV4Signer } from 'aws4fetch';
 import { DecantError } from '../errors/errors.js';
+import { orUsageError } from '../errors/option-names.js';
 import { addressIn, decoded } from '../http/address.js';
 import { methodAndQuery } from './s3-requests.js';
 import type { S3Keys, S3Request } from './s3-types.js';
@@ -11,8 +12,11 @@ const REGION = 'us-east-1';
 
 /** Fails with `usage` unless `keys` match their type. */
 export function checkKeys(keys: S3Keys | undefined): void {
-  const { accessKeyId, secretAccessKey, sessionToken = 'none', region = REGION } = keys ?? ({} as Partial<S3Keys>);
-  for (const [name, value] of Object.entries({ accessKeyId, secretAccessKey, sessionToken, region })) {
+  const given = orUsageError("'keys'", () => {
+    const { accessKeyId, secretAccessKey, sessionToken = 'none', region = REGION } = keys ?? ({} as Partial<S3Keys>);
+    return { accessKeyId, secretAccessKey, sessionToken, region };
+  });
+  for (const [name, value] of Object.entries(given)) {
     if (typeof value === 'string' && value !== '') continue;
     throw new DecantError('usage', `'${name}' of the keys must be a non-empty string`);
   }

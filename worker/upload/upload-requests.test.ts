@@ -49,6 +49,12 @@ test.each([
   expect(requests.network.sent).toBe(0);
 });
 
+test.each([null, undefined, 'text', {}])('a fetch that resolves to %o is final', async (given) => {
+  const { requests, calls } = over([() => given as never]);
+  expect(await sending(requests)).toBe(`Could not upload to '${PLACE}': the custom 'fetch' must resolve to a Response`);
+  expect(calls).toHaveLength(1);
+});
+
 test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followed', async (status) => {
   const { requests, calls } = over([() => new Response(null, { status, headers: { Location: '/login?secret' } })]);
   expect(await sending(requests)).toBe(

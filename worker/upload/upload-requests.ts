@@ -1,6 +1,7 @@
 // Requests of one upload: retries, time-outs, and clean-up after a cancel.
 
-import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import { isObject } from '../calls/values.js';
+import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
 import { errorOptionsOf, NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
@@ -45,6 +46,7 @@ const MIN_SPACE_INTERVAL = 30_000;
 const REMOVED = [200, 202, 204, 404, 410, 499];
 const MISSING = [404, 410];
 const FOUND = [200, 204];
+const NO_RESPONSE = "the custom 'fetch' must resolve to a Response";
 
 export interface UploadCall {
   method: string;
@@ -367,6 +369,7 @@ export class UploadRequests {
       signal.throwIfAborted();
       // A custom `fetch` may ignore the signal.
       const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
+      if (!isObject(response) || !('status' in response)) throw new DecantError('usage', NO_RESPONSE);
       // Bounds a body that arrives slowly. S3 may send spaces for longer while it completes an object.
       const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
       const timeout = call.completing ? Math.max(MIN_SPACE_INTERVAL, this.#timeout) : this.#timeout;
@@ -375,7 +378,8 @@ export class UploadRequests {
         timer = setTimeout(ring, Math.min(timeout, Math.max(0, last - performance.now())));
       });
       return { response, text };
-    } catch (thrown) {
+    } catch (given) {
+      const thrown = readableError(given);
       // Releases the connection.
       end();
       if (thrown instanceof EndlessResponse) throw thrown;
