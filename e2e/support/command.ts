@@ -26,7 +26,8 @@ function checked(ended: Ended): Ended {
   return ended;
 }
 
-const environment = { ...process.env, TZ: 'UTC' };
+/** Without the program that a shell has started: under `nohup`, the command would ignore SIGHUP. */
+const environment = { ...process.env, TZ: 'UTC', _: '' };
 
 /** Runs a program to its end; `options` may give it another environment or folder. */
 export function run(command: string, args: string[], options: SpawnSyncOptions = {}): Ended {

@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 test.for(SIGNALS)('%s aborts', (signal) => {
-  const interrupt = interrupted();
+  const interrupt = interrupted(false);
   expect(interrupt.aborted).toBe(false);
   process.emit(signal);
   expect(interrupt.aborted).toBe(true);
@@ -24,7 +24,7 @@ test.for(SIGNALS)('%s aborts', (signal) => {
 });
 
 test('one Ctrl-C that arrives twice counts once', () => {
-  interrupted();
+  interrupted(false);
   process.emit('SIGINT');
   vi.advanceTimersByTime(199);
   process.emit('SIGINT');
@@ -32,7 +32,7 @@ test('one Ctrl-C that arrives twice counts once', () => {
 });
 
 test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself', (signal) => {
-  interrupted();
+  interrupted(false);
   process.emit('SIGINT');
   vi.advanceTimersByTime(200);
   process.emit(signal);
@@ -45,9 +45,20 @@ test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself
 });
 
 test('a terminal that closes lets the command clean up', () => {
-  interrupted();
+  interrupted(false);
   process.emit('SIGINT');
   vi.advanceTimersByTime(1000);
   process.emit('SIGHUP');
+  expect(kill).not.toHaveBeenCalled();
+});
+
+test('a hang-up that was ignored at the start is still ignored', () => {
+  const interrupt = interrupted(true);
+  process.emit('SIGHUP');
+  expect(interrupt.aborted).toBe(false);
+  // Neither does it count as the first of two.
+  vi.advanceTimersByTime(1000);
+  process.emit('SIGINT');
+  expect(interrupt.aborted).toBe(true);
   expect(kill).not.toHaveBeenCalled();
 });

@@ -31,6 +31,18 @@ test('a file is read whole', async () => {
   expect(await read('/dev/null')).toHaveLength(0);
 });
 
+test('at most 1 MiB is read', async () => {
+  const path = file(Buffer.alloc(1 << 20));
+  expect(await read(path)).toHaveLength(1 << 20);
+  file(Buffer.alloc((1 << 20) + 1));
+  for (const large of [path, '/dev/zero']) {
+    const message = `'${large}' is too large for the password: more than 1048576 bytes`;
+    await expect(read(large)).rejects.toMatchObject({ kind: 'usage', message });
+  }
+  const message = `'${path}' is too large for the headers: more than 1048576 bytes`;
+  await expect(readHeaders(path, never)).rejects.toMatchObject({ kind: 'usage', message });
+});
+
 for (const [what, path, reason] of [
   ['is missing', () => join(folder, 'missing'), 'there is no such file or folder'],
   ['is a folder', () => folder, 'it is a folder'],
