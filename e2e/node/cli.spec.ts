@@ -3,6 +3,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   linkSync,
   readdirSync,
   readFileSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { asRoot, cli, decant, listening, program, start, startFed, sudo } from '../support/command.js';
+import { asRoot, cli, decant, listening, program, start, startFed, startProgram, sudo } from '../support/command.js';
 import { DISK_SIZE, diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 import { serveFile } from '../support/remote.js';
@@ -215,6 +216,23 @@ test('Ctrl-C ends the wait for a password', async () => {
   child.kill('SIGINT');
   expect(await ended).toBe(130);
 });
+
+for (const [what, script] of [
+  ['nohup', 'nohup "$@" <&0 & echo $! > "$0"; wait $!'],
+  ['a script that ignores SIGHUP', 'trap "" HUP; "$@" <&0 & echo $! > "$0"; wait $!'],
+] as const) {
+  test(`under ${what}, the command survives its terminal`, async ({ folder }) => {
+    const noted = join(folder, 'pid');
+    const args = [process.execPath, cli, 'info', '--password-file', '-', images.luks()];
+    const { child, ended } = startProgram('bash', ['-c', script, noted, ...args], {}, 'pipe');
+    await expect.poll(() => existsSync(noted) && readFileSync(noted, 'utf8')).toMatch(/\n/);
+    const pid = Number(readFileSync(noted, 'utf8'));
+    await listening({ pid });
+    process.kill(pid, 'SIGHUP');
+    child.stdin!.end(PASSWORD);
+    expect(await ended).toMatchObject({ status: 0, stderr: '' });
+  });
+}
 
 test('a program may be given as an option, and hand over files in memory', () => {
   const program = `

@@ -87,7 +87,7 @@ export function startFed(...args: string[]): Started {
 }
 
 /** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
-export async function listening({ pid }: ChildProcess): Promise<void> {
+export async function listening({ pid }: Pick<ChildProcess, 'pid'>): Promise<void> {
   const listens = () => {
     const caught = /SigCgt:\s+([0-9a-f]+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
     return (BigInt(`0x${caught}`) & 1n) === 1n;
