@@ -388,6 +388,23 @@ test('a full disk is an error that leaves nothing', ({ folder }) => {
   }
 });
 
+test('a full disk keeps the progress of a conversion that can be resumed', ({ folder }) => {
+  asRoot('mount', '-t', 'tmpfs', '-o', `size=${DISK_SIZE >> 2},mode=777`, 'tmpfs', folder);
+  try {
+    const output = join(folder, 'out.raw');
+    const kept = 'progress was saved; run again with resume to continue (--resume)';
+    const stderr = `decant: Could not write '${output}': the disk is full; ${kept}\n`;
+    expect(decant('convert', '--resume', images.plain(), output)).toEqual({ status: 1, stdout: '', stderr });
+    expect(readdirSync(folder)).toHaveLength(2);
+    asRoot('mount', '-o', `remount,size=${DISK_SIZE * 2}`, folder);
+    expect(decant('convert', '--resume', images.plain(), output)).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(hashFile(output)).toBe(hashFile(images.raw()));
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  } finally {
+    asRoot('umount', folder);
+  }
+});
+
 test('a block device is written in place, holes as zeros', ({ folder }) => {
   const backing = join(folder, 'backing');
   execFileSync('sh', ['-c', `tr '\\0' '\\377' < /dev/zero | head -c ${DISK_SIZE} > '${backing}'`]);

@@ -41,6 +41,8 @@ export class Journal {
     private readonly file: FileHandle,
     /** The partial file. */
     fd: number,
+    /** The partial file opened again for flushes; undefined if the system cannot do that. */
+    private readonly reopened: FileHandle | undefined,
     private readonly path: Buffer,
     resumePoint?: ResumePoint,
   ) {
@@ -49,7 +51,8 @@ export class Journal {
       await file.appendFile(line);
       await file.sync();
     };
-    this.#writer = new JournalWriter({ flushData: () => promisify(fsync)(fd), append }, resumePoint);
+    const flushData = () => promisify(fsync)(reopened?.fd ?? fd);
+    this.#writer = new JournalWriter({ flushData, append }, resumePoint);
   }
 
   /** Creates the journal of the file `partial`, which is open as `fd` and written up to `resumePoint`. */
@@ -65,7 +68,17 @@ export class Journal {
       await unlink(path).catch(() => {});
       throw thrown;
     }
-    return new Journal(file, fd, path, resumePoint);
+    // Only Linux opens the same file again this way.
+    const reopened = await open(`/proc/self/fd/${fd}`, O_RDONLY).catch(() => undefined);
+    return new Journal(file, fd, reopened, path, resumePoint);
+  }
+
+  /**
+   * Whether a flush still reports all earlier failures of the system to write data, after others have flushed the file: it
+   * reports them once to each opening of a file.
+   */
+  get flushesApart(): boolean {
+    return this.reopened !== undefined;
   }
 
   /** Why the data could not be flushed, if the system reported that. */
@@ -86,13 +99,18 @@ export class Journal {
   /** Closes the journal. With `save`, saves the latest resume point first. */
   async keep(save: boolean): Promise<void> {
     await (save ? this.#writer.keep() : this.#writer.end());
-    await this.file.close();
+    await this.#close();
   }
 
   /** Closes and removes the journal. */
   async remove(): Promise<void> {
     await this.#writer.end();
-    await this.file.close();
+    await this.#close();
     await unlink(this.path);
+  }
+
+  async #close(): Promise<void> {
+    await this.reopened?.close();
+    await this.file.close();
   }
 }

@@ -104,7 +104,7 @@ export async function resumables(place: ResolvedPath, now: bigint): Promise<Buff
 }
 
 /** Whether only this system has mounted the folder: then all processes of earlier boots are dead. */
-const isLocal = (folder: Buffer): Promise<boolean> =>
+export const isLocal = (folder: Buffer): Promise<boolean> =>
   statfs(folder).then(
     ({ type }) => LOCAL.has(type),
     () => false,

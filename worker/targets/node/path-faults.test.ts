@@ -248,7 +248,28 @@ describe('with resume', () => {
   test('after a failure to write nothing more is noted', async ({ folder }) => {
     const { target } = await beginTo(join(folder, 'out.raw'), { identity: 'it' });
     target.settled({ guest: 4096, written: 4096 });
-    await target.discard(new DecantError('target', 'the disk is full'), true);
+    await target.discard(new DecantError('target', 'the disk reports an error'), true);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  const FULL = new DecantError('target', 'the disk is full', { code: 'disk-full' });
+
+  test('on a full disk, the successful writes are kept', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    const { target } = await beginTo(output, { identity: 'it' });
+    target.settled({ guest: 4096, written: 4096 });
+    await expect(target.discard(FULL, true)).rejects.toMatchObject({ fields: { kept: true } });
+    const again = await beginTo(output, { identity: 'it' });
+    expect(again.target.resumePoint).toEqual({ guest: 4096, written: 4096 });
+    await again.commit();
+    expect(readdirSync(folder)).toEqual(['out.raw']);
+  });
+
+  test('on a full disk that cannot be flushed, nothing is kept', async ({ folder }) => {
+    const { target } = await beginTo(join(folder, 'out.raw'), { identity: 'it' });
+    target.settled({ guest: 4096, written: 4096 });
+    refuse('fsync', 'ENOSPC');
+    await target.discard(FULL, true);
     expect(readdirSync(folder)).toEqual([]);
   });
 

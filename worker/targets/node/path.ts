@@ -13,7 +13,7 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { below, overlap } from './device.js';
 import { Journal } from './journal.js';
-import { partialName, sweepFolder } from './partial.js';
+import { isLocal, partialName, sweepFolder } from './partial.js';
 import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
 import { keptFor, releaseForResume, takeOver } from './resumable.js';
 
@@ -104,12 +104,11 @@ export class PathTarget implements OutputTarget {
     this.#journal?.settled(resumePoint);
   }
 
-  async discard({ kind }: DecantError, keep: boolean): Promise<void> {
+  async discard(reason: DecantError, keep: boolean): Promise<void> {
     const journal = this.#journal;
     this.#journal = undefined;
     if (journal && keep) {
-      // The system reports a failed write only once: after it, a flush proves nothing.
-      await journal.keep(kind !== 'target');
+      await journal.keep(reason.kind !== 'target' || (await this.#isOnlyFull(reason, journal)));
       if (journal.hasAny && (await releaseForResume(this.#place!, this.#temporary!, this.#made!))) {
         await this.#close();
         throw keptError();
@@ -127,6 +126,14 @@ export class PathTarget implements OutputTarget {
       .catch((cause) => {
         throw new DecantError('target', notRemoved(temporary, cause), { cause });
       });
+  }
+
+  /**
+   * Whether a flush still proves that all successful writes are on the disk. After a failed write, it does not: the system
+   * may have reported the loss of earlier data with it. But a full local disk fails only the write that found no room.
+   */
+  async #isOnlyFull({ code }: DecantError, journal: Journal): Promise<boolean> {
+    return code === 'disk-full' && journal.flushesApart && (await isLocal(this.#place!.folder));
   }
 
   async kept(identity: string): Promise<Kept> {
