@@ -62,6 +62,15 @@ test('a conversion that cannot claim a file leaves it for later', async ({ folde
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });
 
+test('a useless file makes room before anything is written', async ({ folder }) => {
+  const place = { folder: Buffer.from(folder), name: Buffer.from('out.raw') };
+  const left = pathIn(place.folder, partialName(place, 'resumable', 'nobody'));
+  for (const file of [left, journalOf(left)]) writeFileSync(file, 'it\n', { mode: 0o600 });
+  disk.isFull = true;
+  await expect(beginTo(join(folder, 'out.raw'), { identity: 'it' })).rejects.toEqual(FULL);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test('an upload', async ({ folder }) => {
   vi.stubEnv('XDG_STATE_HOME', folder);
   const journal = uploadJournal('https://bucket.example/disk');

@@ -23,12 +23,23 @@ export function isOwnedByUser({ uid, nlink, mode }: BigIntStats): boolean {
 
 /** Reads the resume point of the conversion `identity` in the journal of `partial`; undefined if there is none. */
 export async function readJournal(partial: Buffer, identity: string): Promise<ResumePoint | undefined> {
+  const lines = await linesOf(partial);
+  return lines?.head === identity ? lines.resumePoint : undefined;
+}
+
+/** Whether `partial` has a journal without a resume point: no conversion can resume it. */
+export async function isUseless(partial: Buffer): Promise<boolean> {
+  const lines = await linesOf(partial);
+  return lines !== undefined && lines.resumePoint === undefined;
+}
+
+/** Reads the journal of `partial`; undefined if it is not valid. */
+async function linesOf(partial: Buffer): Promise<ReturnType<typeof readLines>> {
   const file = await open(journalOf(partial), O_RDONLY | O_NOFOLLOW);
   try {
     const stats = await file.stat({ bigint: true });
     if (!isOwnedByUser(stats) || stats.size > MOST) return undefined;
-    const lines = readLines(await file.readFile('utf8'));
-    return lines?.head === identity ? lines.resumePoint : undefined;
+    return readLines(await file.readFile('utf8'));
   } finally {
     await file.close();
   }

@@ -15,7 +15,7 @@ import { below, overlap } from './device.js';
 import { Journal } from './journal.js';
 import { isLocal, partialName, sweepFolder } from './partial.js';
 import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
-import { keptFor, releaseForResume, takeOver } from './resumable.js';
+import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** The mode of a new file, before the umask. */
@@ -193,10 +193,12 @@ export class PathTarget implements OutputTarget {
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
-    if (identity !== undefined) temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
-    else if (existing) await keepOwnerAndMode(this.#fd, existing);
     const kept = [existing, ...(await this.#sourceFiles())];
     // A failed sweep, in a folder that cannot be listed for instance, does not prevent a conversion.
+    if (identity !== undefined) {
+      await removeUseless(place, this.#made.mtimeNs, kept).catch(() => {});
+      temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
+    } else if (existing) await keepOwnerAndMode(this.#fd, existing);
     await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
     const file = openFile(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.

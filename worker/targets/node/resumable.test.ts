@@ -19,7 +19,7 @@ import { test } from '../../../e2e/support/units/folder.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
 import { pathIn, type ResolvedPath } from './resolved-path.js';
-import { keptFor, releaseForResume, takeOver } from './resumable.js';
+import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
 
 const IDENTITY = 'identity';
 const NOTED = { guest: 8192, written: 4096 };
@@ -41,6 +41,53 @@ function leave(
   writeFileSync(journal, `${identity}\n${guest} ${written}\n`, { mode: 0o600 });
   return { partial: path.toString(), journal };
 }
+
+describe('removeUseless', () => {
+  const names = (folder: string) => readdirSync(folder).filter((name) => !name.endsWith('.journal'));
+
+  test('removes files without a resume point, of any conversion', async ({ folder }) => {
+    const place = placeIn(folder);
+    for (const identity of [IDENTITY, 'another']) {
+      const { journal } = leave(place);
+      writeFileSync(journal, `${identity}\n`);
+    }
+    await removeUseless(place, now(), []);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  for (const [what, change] of [
+    ['with a resume point', () => {}],
+    ['of another conversion', ({ journal }) => writeFileSync(journal, 'another\n8192 4096\n')],
+    ['whose journal was begun', ({ journal }) => writeFileSync(journal, 'ident')],
+    ['that another process is renaming', ({ journal }) => renameSync(journal, `${journal}.renamed`)],
+    [
+      'whose journal others may write',
+      ({ journal }) => {
+        writeFileSync(journal, 'x\n');
+        chmodSync(journal, 0o620);
+      },
+    ],
+  ] as [string, (left: ReturnType<typeof leave>) => void][]) {
+    test(`keeps a file ${what}`, async ({ folder }) => {
+      const place = placeIn(folder);
+      const left = leave(place);
+      change(left);
+      await removeUseless(place, now(), []);
+      expect(existsSync(left.partial)).toBe(true);
+    });
+  }
+
+  test('keeps the image of the conversion, and files of running processes and other outputs', async ({ folder }) => {
+    const place = placeIn(folder);
+    const image = leave(place);
+    const other = leave({ ...place, name: Buffer.from('other.raw') });
+    for (const { journal } of [image, other]) writeFileSync(journal, `${IDENTITY}\n`);
+    const own = pathIn(place.folder, partialName(place, 'resumable'));
+    for (const file of [own, journalOf(own)]) writeFileSync(file, `${IDENTITY}\n`, { mode: 0o600 });
+    await removeUseless(place, now(), [statSync(image.partial, { bigint: true })]);
+    expect(names(folder)).toHaveLength(3);
+  });
+});
 
 describe('takeOver', () => {
   test('resumes exactly from the resume point, under a new name', async ({ folder }) => {

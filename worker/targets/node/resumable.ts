@@ -5,9 +5,9 @@ import { lstat, rename, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Kept } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
-import { isOwnedByUser, Journal, journalOf, readJournal } from './journal.js';
+import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
-import { pathIn, type ResolvedPath } from './resolved-path.js';
+import { isSame, pathIn, type ResolvedPath } from './resolved-path.js';
 
 const { O_NOFOLLOW = 0, O_RDWR } = constants;
 
@@ -28,6 +28,25 @@ export async function takeOver(place: ResolvedPath, identity: string, now: bigin
     if (resumed) return resumed;
   }
   return undefined;
+}
+
+/**
+ * Removes the files of dead conversions to `place` that have no resume point: they take the space of the next one. Files in
+ * `kept` stay. `now` is by the clock of the folder.
+ */
+export async function removeUseless(
+  place: ResolvedPath,
+  now: bigint,
+  kept: (BigIntStats | undefined)[],
+): Promise<void> {
+  for (const path of await resumables(place, now)) {
+    // An unreadable journal is ignored.
+    if (!(await isUseless(path).catch(() => false))) continue;
+    const stats = await lstat(path, { bigint: true });
+    if (kept.some((file) => file && isSame(file, stats))) continue;
+    // The journal last: without it, the file would stay for a week.
+    for (const file of [path, journalOf(path)]) await unlink(file).catch(unlessGone);
+  }
 }
 
 /** The progress that `takeOver` would resume. */
