@@ -28,7 +28,12 @@ export interface ExpectedObject {
   isRight?: (headers: Headers) => boolean;
   /** When the upload began, by `performance.now()`: an older object of the same size is a different one. */
   since?: number;
+  /** When the upload began, by the server's clock, in milliseconds since 1970; NaN if unknown. */
+  createdAt?: number;
 }
+
+/** In milliseconds: the server's times are whole seconds. */
+const CLOCK = 1000;
 
 /** Between the server's own dates, in milliseconds. */
 const MAX_CLOCK_SKEW = 60_000;
@@ -40,7 +45,7 @@ const MAX_CLOCK_SKEW = 60_000;
 export async function confirm(
   requests: UploadRequests,
   head: MakeCall,
-  { size, etag, since, isRight = () => true }: ExpectedObject,
+  { size, etag, since, createdAt = Number.NaN, isRight = () => true }: ExpectedObject,
 ): Promise<string | undefined> {
   const look = await requests.look(head);
   if (look === 'missing') throw new Unfinished('the server completed the upload, but has no object');
@@ -50,13 +55,21 @@ export async function confirm(
   // If this response has an ETag, one without was not from the server.
   const isForeign = etag === null && found !== null;
   if (isForeign || !isRight(headers)) throw new Unfinished('the server has not completed the object');
-  if (etag && found !== null && bareEtag(found) !== bareEtag(etag)) throw objectDiffers();
-  if (isHtml(headers)) throw objectDiffers();
+  const isEncoded = headers.has('Content-Encoding');
+  // The server may change the ETag of an encoded response.
+  if (etag && found !== null && bareEtag(found) !== bareEtag(etag) && !isEncoded) throw objectDiffers();
+  if (isHtml(headers) || modifiedAt(headers) < createdAt - CLOCK) throw objectDiffers();
   const isComplete = hasSize(headers, size);
   if (isComplete === undefined) return unconfirmed('its answer to HEAD does not state the size');
   if (!isComplete || (since !== undefined && isOlder(headers, since))) throw objectDiffers();
   return undefined;
 }
+
+/** When the object was changed, by the server's clock, in milliseconds since 1970; NaN if unknown. */
+export const modifiedAt = (headers: Headers): number => Date.parse(headers.get('Last-Modified') ?? '');
+
+/** Whether an object is from an upload that was created at `createdAt`, or later; both by the server's clock. */
+export const isSince = (headers: Headers, createdAt: number): boolean => modifiedAt(headers) >= createdAt - CLOCK;
 
 /** Whether the object existed before `since`, by its server's clock; `undefined` if its headers do not say. */
 export function isOlder(headers: Headers, since: number): boolean | undefined {

@@ -216,3 +216,21 @@ test('a platform that converts a stream to text is refused before any request', 
   expect(await failure(target.open(UNKNOWN))).toMatch(/^This browser cannot stream a PUT/);
   expect(requested).toEqual([]);
 });
+
+test.each<[string, string, Record<string, string>, boolean]>([
+  ['the ETag of the response', '"a"', {}, true],
+  ['it, weakened', 'W/"a"', {}, true],
+  ['another ETag', '"b"', {}, false],
+  ['another ETag, since HEAD is encoded', '"a-gzip"', { 'Content-Encoding': 'gzip' }, true],
+])('an object with %s', async (_, ETag, headers, isRight) => {
+  const { fetch } = cloudOf();
+  const named: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    const own = new Headers(response.headers);
+    own.set('ETag', init?.method === 'HEAD' ? ETag : '"a"');
+    for (const [name, value] of init?.method === 'HEAD' ? Object.entries(headers) : []) own.set(name, value);
+    return new Response(null, { status: response.status, headers: own });
+  };
+  const message = isRight ? 'nothing failed' : 'the object on the server is not the one that was uploaded';
+  expect(await runClock(failure(upload(TARGETS.put({ fetch: named }), DISK)))).toContain(message);
+});

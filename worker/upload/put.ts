@@ -98,7 +98,7 @@ export class Put implements Target {
     await this.#within(this.#timeout, this.#writer.close());
     this.#isSent = true;
     await this.#within(this.#patience, this.#answer);
-    return endOf(await this.#confirm((await this.#answer).status));
+    return endOf(await this.#confirm(await this.#answer));
   }
 
   async abort(reason: Error): Promise<void> {
@@ -124,9 +124,12 @@ export class Put implements Target {
   readonly #head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
 
   /** Confirms the object: a status alone may come from a gateway. */
-  async #confirm(status: number): Promise<string | undefined> {
+  async #confirm({ status, headers }: UploadResponse): Promise<string | undefined> {
+    // The object that is made later may have another ETag.
+    const etag = status === ACCEPTED ? null : headers.get('ETag');
+    const expected = { size: this.#sent, since: this.#since, ...(etag === null ? {} : { etag }) };
     try {
-      return await confirm(this.requests, this.#head, { size: this.#sent, since: this.#since });
+      return await confirm(this.requests, this.#head, expected);
     } catch (thrown) {
       if (thrown instanceof Unfinished && status === ACCEPTED) return unconfirmed('the object appears later');
       throw this.requests.failure(thrown);

@@ -4,7 +4,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
-import { confirm, hasSize, objectDiffers, Unfinished } from './confirmation.js';
+import { confirm, hasSize, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './md5.js';
 import type { StoredPart } from './s3-journal.js';
 import { escapeXml, resultIn } from './s3-xml.js';
@@ -21,9 +21,6 @@ const NO_RESULT = 'the server does not confirm that it has completed the upload'
 /** The upload is gone, and there is no object. */
 const uncompleted = (): DecantError =>
   new DecantError('target', 'the server has neither the upload nor an object', { code: 'upload-incomplete' });
-
-/** In milliseconds: the server's times are whole seconds. */
-const CLOCK = 1000;
 
 /** The uploaded parts of an object. */
 export interface Uploaded {
@@ -94,23 +91,26 @@ export class Completion {
 
   /** Fails if the object is not made of the sent parts. */
   async #confirm(etag: string | undefined): Promise<string | undefined> {
-    const { parts, size } = this.uploaded;
+    const { parts, size, createdAt } = this.uploaded;
     const isRight = isEtagOf(await etagOf(parts), etag);
     if (isRight === false) throw objectDiffers();
-    return isRight ? undefined : confirm(this.requests, this.head, { size });
+    return isRight ? undefined : confirm(this.requests, this.head, { size, createdAt, ...(etag ? { etag } : {}) });
   }
 
   /** Checks the object after an uncertain completion. An older object may have the same name and size. */
-  async #find(isGone: boolean): Promise<undefined> {
+  async #find(isGone: boolean): Promise<string | undefined> {
     const { parts, size, createdAt } = this.uploaded;
     const look = await this.requests.look(this.head);
     if (look === 'missing') throw isGone ? uncompleted() : new Unfinished(NO_RESULT);
     if ('refusal' in look) throw isGone ? uncertain() : new Unfinished(NO_RESULT);
     const { headers } = look;
-    const changedAt = Date.parse(headers.get('Last-Modified') ?? '');
-    const isNew = hasSize(headers, size) === true && changedAt >= createdAt - CLOCK;
-    const isRight = isEtagOf(await etagOf(parts), headers.get('ETag')) ?? (isNew || undefined);
+    const [expected, etag] = [await etagOf(parts), headers.get('ETag')];
+    const isRight = isEtagOf(expected, etag);
     if (isRight) return undefined;
+    const isNew = hasSize(headers, size) === true && isSince(headers, createdAt);
+    // An ETag of another form is of another object.
+    const mayBeOurs = isRight === undefined && (expected === undefined || etag === null);
+    if (isNew && mayBeOurs) return unconfirmed('its response was lost, and nothing else identifies the new object');
     if (!isGone) throw new Unfinished(NO_RESULT);
     throw isRight === false ? objectDiffers() : uncertain();
   }

@@ -27,6 +27,11 @@ function naming(cloud: Cloud, change: (etag: string, part: Buffer, init: Request
       return new Response(resultOf('"of no digest"'));
     }
     const response = await cloud.fetch(url as string, init);
+    if (init.method === 'HEAD') {
+      const own = new Headers(response.headers);
+      if (/-\d+"$/.test(own.get('ETag')!)) own.set('ETag', '"of no digest"');
+      return new Response(null, { status: response.status, headers: own });
+    }
     if (init.method !== 'PUT' || !response.ok) return response;
     const number = Number(new URL(String(url)).searchParams.get('partNumber'));
     const digest = response.headers.get('ETag')!.replaceAll('"', '');
@@ -122,6 +127,32 @@ test('a checksum that differs is a part that arrived damaged, whatever its ETag 
   const failed = await uploading(s3Over({ fetch: naming(cloud, change) as typeof cloud.fetch }));
   expect(failed).toMatch(/the server stored other bytes than were sent/);
   expect(cloud.objects.size).toBe(0);
+});
+
+test.each([
+  ['the ETag and time of this upload', '"of no digest"', 1000, 'nothing failed'],
+  ['another ETag', '"other"', 1000, 'the object on the server is not the one that was uploaded'],
+  [
+    'the ETag, but an earlier time',
+    '"of no digest"',
+    -10_000,
+    'the object on the server is not the one that was uploaded',
+  ],
+])('an object with %s', async (_, ETag, after, message) => {
+  const now = new Date();
+  const head = {
+    ETag,
+    'Content-Length': String(DISK.length),
+    'Last-Modified': new Date(Number(now) + after).toUTCString(),
+  };
+  const cloud = cloudOf({ answer: ({ method }) => (method === 'HEAD' ? { status: 200, headers: head } : undefined) });
+  const named = naming(cloud, () => KMS) as typeof cloud.fetch;
+  const fetch: typeof cloud.fetch = async (url, init) => {
+    const response = await named(url, init);
+    if (String(url).endsWith('uploads=')) response.headers.set('Date', now.toUTCString());
+    return response;
+  };
+  expect(await uploading(s3Over({ fetch }))).toContain(message);
 });
 
 test('a resumed upload with unchecked parts is unconfirmed', async () => {

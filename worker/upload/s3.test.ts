@@ -232,6 +232,23 @@ test('without digests in ETags, a new object of the right size is found after a 
   }
 });
 
+test('with digests in ETags, a new object with another kind of ETag is not taken for the upload', async () => {
+  const date = 'Thu, 26 Nov 2026 07:00:00 GMT';
+  const head = { 'Content-Length': String(DISK.length), 'Last-Modified': date, ETag: `"${'0'.repeat(32)}"` };
+  const answer = ({ method }: Asked) => (method === 'HEAD' ? { status: 200, headers: head } : undefined);
+  const work = runClock(upload(s3Over(losingCompletion({ headers: { Date: date }, answer })), DISK));
+  await expect(work).rejects.toMatchObject({ code: 'upload-uncertain' });
+});
+
+test('a new object that nothing identifies is unconfirmed after a lost response', async () => {
+  const date = 'Thu, 26 Nov 2026 07:00:00 GMT';
+  const head = { 'Content-Length': String(DISK.length), 'Last-Modified': date };
+  const answer = ({ method }: Asked) => (method === 'HEAD' ? { status: 200, headers: head } : undefined);
+  expect(await runClock(upload(s3Over(losingCompletion({ headers: { Date: date }, answer })), DISK))).toEqual({
+    unconfirmed: expect.stringContaining('its response was lost'),
+  });
+});
+
 test('a response without an ETag is an error', async () => {
   const cloud = cloudOf({ answer: ({ method }) => (method === 'PUT' ? { status: 200 } : undefined) });
   expect(await uploading(s3Over(cloud))).toContain(`its response (200) has no ETag; ${OTHERS}`);

@@ -136,7 +136,7 @@ export class S3 implements UploadProtocol {
     const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
     await requireAbsent(this.requests, () => this.#call(HEAD), {
       size: this.#size,
-      since: this.#since,
+      since: this.begun ? undefined : this.#since,
       isOurs,
       completing,
     });

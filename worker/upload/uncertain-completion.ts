@@ -54,8 +54,8 @@ export class CompletionTracker {
 interface OwnObject {
   /** In bytes. */
   size: number;
-  /** When the upload began, by `performance.now()`. */
-  since: number;
+  /** When the upload began, by `performance.now()`; missing if an earlier conversion began it. */
+  since?: number | undefined;
   /** Whether the headers are those of the upload's object. */
   isOurs?: (headers: Headers) => boolean;
   /** Knows whether the object may still appear. */
@@ -76,9 +76,11 @@ export async function requireAbsent(
   if ('refusal' in look) throw requests.completedBefore(look.refusal);
   const { headers } = look;
   if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');
-  const isBefore = isOlder(headers, since);
+  // First: S3 dates an object by the start of its upload, which may have been resumed.
+  if (isOurs(headers)) throw requests.completedBefore();
+  const isBefore = since === undefined ? undefined : isOlder(headers, since);
   if (isBefore) return requireSettled(requests, completing.lateCompletion);
-  const isIt = isOurs(headers) || (isBefore === false && hasSize(headers, size) === true);
+  const isIt = isBefore === false && hasSize(headers, size) === true;
   throw requests.completedBefore(isIt ? undefined : 'an object exists, but it may be from another upload');
 }
 
