@@ -1,15 +1,12 @@
 // Errors about objects that stay on a server after a failed or cancelled upload.
 
-import { DecantError, reasonOf } from '../errors/errors.js';
+import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 
 /** The upload at `place` could not be removed because of `thrown`; with `perhaps`, it may not exist. */
 export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {
   const status = thrown instanceof RequestRefused || thrown instanceof TransientFailure ? thrown.status : undefined;
-  const fields = {
-    ...(place === undefined ? {} : { leftAt: place }),
-    ...(status === undefined ? {} : { leftStatus: status }),
-  };
+  const fields = { ...fieldsOf('left-behind', place), ...(status === undefined ? {} : { leftStatus: status }) };
   const stays = `${perhaps ? 'may stay' : 'stays'} ${shownPlace(place)}`;
   return new DecantError('target', `the upload ${stays}: it could not be removed (${reasonOf(thrown)})`, {
     code: 'left-behind',
@@ -26,7 +23,7 @@ export function completedAt(place: string | undefined, doubt?: string): DecantEr
       : `the object may stay ${shownPlace(place)}: the server may have completed it (${doubt})`;
   return new DecantError('target', sentence, {
     code: 'object-completed',
-    fields: place === undefined ? {} : { leftAt: place },
+    fields: fieldsOf('object-completed', place),
   });
 }
 
@@ -35,8 +32,14 @@ export function mayAppearAt(place: string | undefined, reason: string): DecantEr
   const sentence = `the object may still appear ${shownPlace(place)}: the server had received everything, but ${reason}`;
   return new DecantError('target', sentence, {
     code: 'object-completed',
-    fields: place === undefined ? {} : { leftAt: place },
+    fields: fieldsOf('object-completed', place),
   });
 }
+
+/** The fields of the error of a conversion, which has the code of its reason. */
+const fieldsOf = (leftCode: string, place: string | undefined): Fields => ({
+  leftCode,
+  ...(place === undefined ? {} : { leftAt: place }),
+});
 
 const shownPlace = (place: string | undefined): string => (place === undefined ? 'on the server' : `at '${place}'`);

@@ -109,7 +109,7 @@ const mayStay = {
 const mayAppear = (reason: string) => ({
   code: 'object-completed',
   message: `the object may still appear at '${PLACE}': the server had received everything, but ${reason}`,
-  fields: { leftAt: PLACE },
+  fields: { leftAt: PLACE, leftCode: 'object-completed' },
 });
 /** Of these, HEAD does not show that the server will not complete the object. */
 const UNSURE = ['s3', 'put', 'block blob'] as const;

@@ -44,6 +44,9 @@ const LOOK_TIME_IN_PAGE = 3_000;
 const MIN_SPACE_INTERVAL = 30_000;
 /** The upload is gone. 499 is Google's. */
 const REMOVED = [200, 202, 204, 404, 410, 499];
+/** The body of a page or of an error: no server answers a removal with it. */
+const MARKUP = /^\s*</;
+const NOT_REMOVED = 'the server answered with a page or an error instead of removing the upload';
 const MISSING = [404, 410];
 const FOUND = [200, 204];
 const NO_RESPONSE = "the custom 'fetch' must resolve to a Response";
@@ -87,6 +90,8 @@ export class UploadRequests {
   #slowness = 1;
   /** Of the last body with a response, in bytes per millisecond. */
   #speed = FIRST_SPEED;
+  /** Without an `address`: that of the last signed URL. */
+  #signedPlace: string | undefined;
   /** The deadline for removing the upload, by `performance.now()`. */
   #cleanUpUntil: number | undefined;
 
@@ -198,7 +203,7 @@ export class UploadRequests {
     this.#retries.markReachable(host);
     const { status, headers } = response;
     if (!accepted.includes(status) || isRedirect(response)) throw withHost(host, unexpected(response, text));
-    const failure = call.mayFailWith200 && status === 200 ? failureIn200(text) : undefined;
+    const failure = failureOf200(call, status, text);
     if (failure) throw withHost(host, failure);
     this.#retries.received();
     this.#sent += length;
@@ -315,6 +320,8 @@ export class UploadRequests {
       retries.markReachable(new URL(call.url).host);
       const { response, text } = await this.#exchange(call, time, late.signal);
       if (!accepted.includes(response.status)) throw unexpected(response, text);
+      const failure = failureOf200(call, response.status, text);
+      if (failure) throw failure;
       return { status: response.status, headers: response.headers, text };
     };
     try {
@@ -327,27 +334,34 @@ export class UploadRequests {
   }
 
   /** Removes the upload from the server, after `stop`. Fails with `left-behind`. */
-  async remove(make: MakeCall, place = this.address?.shown): Promise<UploadResponse> {
+  async remove(make: MakeCall, place?: string): Promise<UploadResponse> {
     try {
-      return await this.sendAfterStop(make, REMOVED);
+      const answer = await this.sendAfterStop(make, REMOVED);
+      if (answer.status < 300 && MARKUP.test(answer.text)) throw new RequestRefused(NOT_REMOVED, answer.status);
+      return answer;
     } catch (thrown) {
-      throw leftBehind(place, thrown);
+      throw leftBehind(place ?? this.#place, thrown);
     }
+  }
+
+  /** The URL of the object or the upload, for errors; with a caller's `sign`, of the last request. */
+  get #place(): string | undefined {
+    return this.address?.shown ?? this.#signedPlace;
   }
 
   /** Makes the error of an upload that may exist; `thrown` is why that is unknown. */
   perhapsLeftBehind(thrown: unknown): DecantError {
-    return leftBehind(this.address?.shown, thrown, true);
+    return leftBehind(this.#place, thrown, true);
   }
 
   /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
   completedBefore(doubt?: string): DecantError {
-    return completedAt(this.address?.shown, doubt);
+    return completedAt(this.#place, doubt);
   }
 
   /** Makes the error of an object that the server may still complete, because of `reason`. */
   mayAppear(reason: string): DecantError {
-    return mayAppearAt(this.address?.shown, reason);
+    return mayAppearAt(this.#place, reason);
   }
 
   /**
@@ -399,7 +413,8 @@ export class UploadRequests {
   #fetch({ method, url, headers = {}, body, sees308 = false }: UploadCall, signal: AbortSignal): Promise<Response> {
     const { credentials } = this.options;
     // A signed URL may have a user and a password, which `fetch` refuses.
-    const { url: place, authorization } = addressOf(url);
+    const { url: place, authorization, shown } = addressOf(url);
+    this.#signedPlace = shown;
     return (this.options.fetch ?? fetch)(place, {
       method,
       headers: { ...(authorization === undefined ? {} : { Authorization: authorization }), ...headers },
@@ -412,6 +427,9 @@ export class UploadRequests {
     });
   }
 }
+
+const failureOf200 = ({ mayFailWith200 }: UploadCall, status: number, text: string): Error | undefined =>
+  mayFailWith200 && status === 200 ? failureIn200(text) : undefined;
 
 /** Makes the result of a HEAD that failed with `thrown`. */
 function lookFailure(thrown: unknown): Look {
