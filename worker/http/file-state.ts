@@ -58,6 +58,21 @@ export function checkState(known: FileState, response: Response, size: number | 
   if (now.size !== known.size || isOther('etag') || hasOtherTime) throw new SourceChanged();
 }
 
+/** Fails with `SourceChanged` if validators that both responses have differ. */
+export function checkSameState(known: FileState, response: Response): void {
+  const now = stateOf(response, known.size);
+  const bare = (etag: string) => etag.replace(/^W\//, '');
+  const [before, after] =
+    known.etag !== undefined && now.etag !== undefined
+      ? [bare(known.etag), bare(now.etag)]
+      : [known.modified, now.modified];
+  if (before !== undefined && after !== undefined && before !== after) throw new SourceChanged();
+}
+
+/** The ETag of `response` if that of the known state is missing: whether both are of the same bytes is unknown. */
+export const newEtag = (known: FileState, response: Response): string | undefined =>
+  known.etag === undefined ? stateOf(response, known.size).etag : undefined;
+
 export class SourceChanged extends HttpFailure {
   readonly code = 'source-changed';
   readonly fields = {};

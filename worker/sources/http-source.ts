@@ -8,6 +8,7 @@ import {
   checkState,
   type FileState,
   hasValidator,
+  newEtag,
   provingValidators,
   SourceAlternates,
   SourceChanged,
@@ -74,6 +75,8 @@ export class HttpSource implements Source {
 
   /** Why the last conversion could not check at its end that the file is unchanged, as a sentence. */
   #unconfirmed: string | undefined;
+  /** The first ETag of a later response, if the first response had none. */
+  #laterEtag: string | undefined;
 
   constructor(
     private readonly client: HttpClient,
@@ -91,7 +94,12 @@ export class HttpSource implements Source {
   }
 
   get unnoticed(): string | undefined {
-    return this.doubt ?? this.#unconfirmed;
+    return this.doubt ?? this.#unconfirmed ?? this.#mixed;
+  }
+
+  get #mixed(): string | undefined {
+    if (this.#laterEtag === undefined) return undefined;
+    return `${this.client.address.url.origin} sends an ETag with only some responses, so a change of the file may go unnoticed`;
   }
 
   get network(): Network {
@@ -218,7 +226,7 @@ export class HttpSource implements Source {
     const { state } = this.beginning;
     const { end, size } = checkRangeResponse(response, asked, server);
     try {
-      checkState(state, response, size);
+      this.#checkState(response, size);
       // The file ends before the range.
       if (end === asked.start) throw new SourceChanged();
     } catch (thrown) {
@@ -231,6 +239,15 @@ export class HttpSource implements Source {
     return end;
   }
 
+  /** Fails with `SourceChanged` if the response is of another state than the earlier ones. */
+  #checkState(response: Response, size: number | undefined): void {
+    const { state } = this.beginning;
+    checkState(state, response, size);
+    const etag = newEtag(state, response);
+    this.#laterEtag ??= etag;
+    if (etag !== undefined && etag !== this.#laterEtag) throw new SourceChanged();
+  }
+
   /** Whether the server sends the known state again after another one: then it has both at the same time. */
   async #goesBack(signal: AbortSignal): Promise<boolean> {
     const asked = { start: 0, end: 1 };
@@ -239,7 +256,7 @@ export class HttpSource implements Source {
       exchange.end();
       try {
         const { end, size } = checkRangeResponse(exchange.response, asked);
-        checkState(this.beginning.state, exchange.response, size);
+        this.#checkState(exchange.response, size);
         return end === asked.end;
       } catch (thrown) {
         if (!(thrown instanceof SourceChanged)) return false;

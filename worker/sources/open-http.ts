@@ -4,7 +4,15 @@ import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
 import { type Address, addressOf } from '../http/address.js';
 import type { HttpExchange } from '../http/exchange.js';
-import { checkState, type FileState, SourceChanged, stateOf, whyUnverified } from '../http/file-state.js';
+import {
+  checkSameState,
+  checkState,
+  type FileState,
+  newEtag,
+  SourceChanged,
+  stateOf,
+  whyUnverified,
+} from '../http/file-state.js';
 import { HttpClient, type HttpPlatform } from '../http/http-client.js';
 import { errorOptionsOf, failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js';
 import { HTTP_OPTIONS } from '../http/http-options.js';
@@ -187,17 +195,33 @@ class Head {
   }
 
   async #begin({ response, host }: HttpExchange, part: { end: number; size: number | undefined }, signal: AbortSignal) {
-    const size = part.size ?? (await sizeOf(this.client, response, signal));
+    let { size } = part;
+    if (size === undefined) {
+      const stating = await sizeOf(this.client, response, signal);
+      size = stating.size;
+      this.#requireSame(stateOf(response, size), stating.response);
+    }
     const state = stateOf(response, size);
     const doubt = whyUnverified(response, state, this.client.address.url.origin);
     return { state, host, doubt, bytes: new Uint8Array(Math.min(size, part.end)) };
   }
 
-  /** Throws `TransientFailure` if the file was changed: the next request starts again. */
   #checkState(state: FileState, response: Response, size: number | undefined): void {
-    try {
+    this.#startAgainIf(() => {
       checkState(state, response, size);
-      if (response.status === NOT_THERE) throw new SourceChanged();
+      if (response.status === NOT_THERE || newEtag(state, response) !== undefined) throw new SourceChanged();
+    });
+  }
+
+  /** Checks that `response`, which states the size, is of the same state of the file. */
+  #requireSame(state: FileState, response: Response): void {
+    this.#startAgainIf(() => checkSameState(state, response));
+  }
+
+  /** Throws `TransientFailure` if `check` finds that the file was changed: the next request starts again. */
+  #startAgainIf(check: () => void): void {
+    try {
+      check();
     } catch (thrown) {
       this.#first = undefined;
       this.#received = 0;
@@ -228,20 +252,25 @@ async function beginWhole(
 }
 
 /**
- * Requests the size of a file that is not empty, if Content-Range of `part` does not state it. Some servers do not allow HEAD:
+ * Requests the size of a file that is not empty, if Content-Range of `part` does not state it. Resolves to the size and the
+ * response that states it. Some servers do not allow HEAD:
  * presigned URLs are for one method, and so are many CORS rules. Others answer HEAD with a length of 0. GET is tried then.
  */
-async function sizeOf(client: HttpClient, part: Response, signal: AbortSignal): Promise<number> {
+async function sizeOf(
+  client: HttpClient,
+  part: Response,
+  signal: AbortSignal,
+): Promise<{ size: number; response: Response }> {
   const size = (response: Response) =>
     response.status === 200 && contentCoding(response) === undefined ? contentLength(response) || undefined : undefined;
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
     if (!(thrown instanceof NoAnswer)) throw thrown;
   });
   const stated = head && size(head);
-  if (stated !== undefined) return stated;
+  if (stated !== undefined) return { size: stated, response: head! };
   const whole = await answerTo(client, 'GET', signal);
   const length = size(whole);
-  if (length !== undefined) return length;
+  if (length !== undefined) return { size: length, response: whole };
   const failure = whole.status === 200 ? undefined : failureOf(whole);
   if (failure instanceof TransientFailure) throw failure;
   throw new Error(`the server does not state the size of the file${whereSizeIsMissing(part, whole)}`);
