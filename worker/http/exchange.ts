@@ -1,5 +1,6 @@
 // A response and its body, with a limit on stalls.
 
+import { nextTask } from '../calls/next-task.js';
 import { orCancelled } from '../errors/errors.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
 import { MIN_PROGRESS } from './retries.js';
@@ -78,7 +79,7 @@ export class StallTimer {
   }
 }
 
-/** Returns a reader of the body. The timer runs only during reads. `judge` learns whether bytes trickle. */
+/** Returns a reader of the body, which skips empty chunks. The timer runs only during reads. `judge` learns whether bytes trickle. */
 export function bodyOf(
   response: Response,
   clock: StallTimer,
@@ -89,10 +90,16 @@ export function bodyOf(
   return async () => {
     clock.start();
     try {
-      // In Node, aborting a request does not always end a read.
-      const result = reader && (await orCancelled(signal, reader.read()));
-      if (result?.value && clock.received(result.value.length)) judge(false);
-      return result?.value;
+      for (;;) {
+        // In Node, aborting a request does not always end a read.
+        const result = reader && (await orCancelled(signal, reader.read()));
+        if (result?.value?.length === 0) {
+          await nextTask();
+          continue;
+        }
+        if (result?.value && clock.received(result.value.length)) judge(false);
+        return result?.value;
+      }
     } catch (cause) {
       if (cause instanceof Trickling) judge(true);
       if (cause instanceof Trickling) throw cause;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Asked, fetchBy, type Reply } from '../../e2e/support/replies.js';
 import { addressOf } from './address.js';
 import type { HttpExchange } from './exchange.js';
@@ -380,4 +380,29 @@ test('time without a read does not count as silence', async () => {
   end();
   expect(reported).not.toHaveBeenCalled();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+describe('a body of empty chunks', () => {
+  beforeEach(() => void vi.useRealTimers());
+  const empty = (): Response =>
+    new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(0)) }));
+  const ask = async (options: HttpOptions, signal = never) => {
+    const client = new HttpClient(
+      addressOf('https://host/disk'),
+      NODE,
+      { fetch: async () => empty(), ...options },
+      new Retries(),
+    );
+    return (await client.request('GET', 'bytes=0-9', signal)).next();
+  };
+
+  test('has a time-out', async () => {
+    const thrown = await failureOf(ask({ timeout: 0.05 }));
+    expect(thrown).toBeInstanceOf(Overloaded);
+    expect(thrown).toMatchObject({ message: 'no byte came for 0.05 seconds' });
+  });
+
+  test('can be cancelled', async () => {
+    expect(await failureOf(ask({}, AbortSignal.timeout(50)))).toBeInstanceOf(TransientFailure);
+  });
 });

@@ -49,6 +49,12 @@ test('reads in order, with any chunks', async () => {
   expect(parts).toEqual([[1, 2], [3, 4, 5], [], [6, 7], [8], []]);
 });
 
+test('a stream of empty chunks can be cancelled', async () => {
+  const stream = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(0)) });
+  const reading = new StreamReader(stream).read(0, 1, AbortSignal.timeout(50));
+  await expect(reading).rejects.toMatchObject({ kind: 'cancelled' });
+});
+
 test('bytes cannot be read twice', async () => {
   const reader = new StreamReader(streamOf(bytes(1, 2, 3)));
   await reader.read(0, 2, never);

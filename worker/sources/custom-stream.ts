@@ -1,5 +1,6 @@
 // Custom streams as images: read on the calling side, once and in order.
 
+import { nextTask } from '../calls/next-task.js';
 import { isObject } from '../calls/values.js';
 import {
   cancelled,
@@ -62,6 +63,8 @@ export class StreamReader {
       if (this.#rest.length === 0) {
         const chunk = await this.#next(signal);
         if (!chunk) break;
+        // A stream of empty chunks must not block all else.
+        if (chunk.length === 0) await nextTask();
         this.#rest = chunk;
         continue;
       }

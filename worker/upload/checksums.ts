@@ -1,6 +1,7 @@
 // Checks a part against checksums in S3's response, if its ETag is not a digest. Amazon S3 User Guide, "Checking object
 // integrity": base64 of the big-endian value.
 
+import { nextTask } from '../calls/next-task.js';
 import { toBase64 } from './md5.js';
 import { type Body, piecesOf } from './request-body.js';
 
@@ -45,8 +46,7 @@ async function crcOf(body: Body, polynomialHigh: number, polynomialLow: number, 
       low = ((low >>> 8) | (high << 24)) ^ table[entry]!;
       high = (high >>> 8) ^ table[entry + 1]!;
     }
-    // Yields to the event loop.
-    await new Promise((next) => setTimeout(next));
+    await nextTask();
   }
   const view = new DataView(new ArrayBuffer(8));
   view.setInt32(0, ~high);

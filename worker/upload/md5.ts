@@ -1,6 +1,7 @@
 // MD5 digests, with which servers check stored data.
 
 import { createMD5, type IHasher } from 'hash-wasm';
+import { nextTask } from '../calls/next-task.js';
 
 /** Bytes digested before yielding to the event loop. */
 const STEP = 1 << 20;
@@ -80,7 +81,7 @@ export class Md5 {
   async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
     const hash = await this.#begun();
     for (let at = 0; at < length; at += STEP) {
-      if (at > 0) await new Promise((next) => setTimeout(next));
+      if (at > 0) await nextTask();
       hash.update(step(at));
     }
   }

@@ -433,3 +433,10 @@ test('a request that a proxy refuses is not retried', async () => {
   expect(await sending(requests)).toContain('the proxy http://proxy:3128 answered 407 Who; give a user');
   expect(calls).toHaveLength(1);
 });
+
+test('a response of empty chunks has a time-out', async () => {
+  vi.useRealTimers();
+  const body = () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(0)) });
+  const { requests } = over([() => new Response(body())], { timeout: 0.05, patience: 0 });
+  expect(await failure(requests.send(putting(0), [200]))).toContain('no answer came within');
+});

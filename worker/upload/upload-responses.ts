@@ -1,5 +1,6 @@
 // Responses to the requests of an upload: their text, and the errors in them.
 
+import { nextTask } from '../calls/next-task.js';
 import { orCancelled } from '../errors/errors.js';
 import { failureOf, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { OTHER_SENDER } from './missing-header.js';
@@ -21,15 +22,20 @@ const HINTS: Record<number, string> = {
 /** A response longer than any that is meant for the client. */
 export class EndlessResponse extends Error {}
 
-/** Reads the body as text; calls `came` before each read. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
+/** Reads the body as text; calls `came` before the first read and after each chunk that is not empty. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
 export async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
+  came();
   for (;;) {
-    came();
     const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
     if (!value) return text + decoder.decode();
+    if (value.length === 0) {
+      await nextTask();
+      continue;
+    }
+    came();
     text += decoder.decode(value, { stream: true });
     if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
   }
