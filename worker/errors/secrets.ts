@@ -32,6 +32,9 @@ export function withoutSecrets(text: string): string {
   return result + text.slice(at);
 }
 
+/** Returns a foreign `text` without the values in it, such as `SECRET` in `sig=SECRET`: a query may lack its URL. */
+export const withoutValues = (text: string): string => text.replace(/=\s*\S+/g, '=…');
+
 /** Finds the next URL from `at`: its `begin`, and its `start` after scheme and slashes. */
 function next(text: string, at: number): { begin: number; start: number } | undefined {
   for (let colon = text.indexOf(':', at); colon >= 0; colon = text.indexOf(':', colon + 1)) {

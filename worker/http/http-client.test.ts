@@ -406,3 +406,11 @@ describe('a body of empty chunks', () => {
     expect(await failureOf(ask({}, AbortSignal.timeout(50)))).toBeInstanceOf(TransientFailure);
   });
 });
+
+test('a message of a custom fetch is shown without values, which may be secrets', async () => {
+  const fetch = () => Promise.reject(new Error('no route to host/disk?sig=SECRET'));
+  const { ask } = clientOf(() => OK, { fetch });
+  expect(await failureOf(ask())).toMatchObject({
+    message: 'no answer came from https://host (no route to host/disk?sig=…)',
+  });
+});

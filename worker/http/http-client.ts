@@ -2,6 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { DecantError, type Fields, orCancelled, readableError, reasonOf } from '../errors/errors.js';
+import { withoutValues } from '../errors/secrets.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { failureOf, HttpFailure, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
@@ -127,7 +128,7 @@ export class HttpClient {
 
   #noAnswerMessage({ origin }: URL, cause: unknown): string {
     // Node puts the reason in the cause.
-    const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
+    const reason = withoutValues(reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause));
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
     if (!isElsewhere) return `no answer came from ${origin} (${reason})`;
     return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must send Access-Control-Allow-Origin`;

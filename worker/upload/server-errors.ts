@@ -1,5 +1,7 @@
 // Errors in response bodies: in XML (S3, Azure) or JSON (Google).
 
+import { withoutValues } from '../errors/secrets.js';
+
 /** The maximum length of a server's error message, in characters. */
 const MAX_WORDS = 200;
 
@@ -8,14 +10,15 @@ const TRANSIENT_CODES = ['InternalError', 'OperationAborted', 'RequestTimeout', 
 
 export interface ServerError {
   code?: string;
-  /** Code and message; empty if there is neither. */
+  /** Code and message, without values of parameters; empty if there is neither. */
   words: string;
 }
 
 export function serverError(text: string): ServerError {
   const code = /<Code>([^<]*)</.exec(text)?.[1];
   const message = /<Message>([^<]*)</.exec(text)?.[1] ?? /"message":\s*"([^"]*)"/.exec(text)?.[1];
-  const words = [code, message?.split('\n')[0]].filter(Boolean).join(': ').slice(0, MAX_WORDS);
+  // They may repeat the query of the request, with its signature.
+  const words = withoutValues([code, message?.split('\n')[0]].filter(Boolean).join(': ').slice(0, MAX_WORDS));
   return { ...(code ? { code } : {}), words };
 }
 

@@ -72,6 +72,10 @@ test.each([
   ['<Error><Code>AccessDenied</Code><Message>No such luck\nnor more</Message></Error>', 'AccessDenied: No such luck'],
   ['<Error><Code>AccessDenied</Code></Error>', 'AccessDenied'],
   ['{ "error": { "code": 403, "message": "No access" } }', 'No access'],
+  [
+    '<Error><Code>AuthFailed</Code><Message>se=2026&sig=SECRET is wrong, as is token = x and key=SECRET</Message></Error>',
+    'AuthFailed: se=… is wrong, as is token =… and key=…',
+  ],
   [`<Error><Message>${'a'.repeat(300)}</Message></Error>`, 'a'.repeat(200)],
 ])("the server's own words are in the message: %s", async (body, words) => {
   const { requests } = over([() => new Response(body, { status: 403 })]);

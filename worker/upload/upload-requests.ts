@@ -2,6 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
+import { withoutValues } from '../errors/secrets.js';
 import { type Address, addressOf } from '../http/address.js';
 import { errorOptionsOf, NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
@@ -453,7 +454,7 @@ function lengthOf(body: UploadCall['body']): number {
 class NoAnswerInTime extends NoAnswer {}
 function noAnswerMessage({ url, body }: UploadCall, cause: unknown): string {
   // Node puts the reason in the cause.
-  const reason = reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause);
+  const reason = withoutValues(reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause));
   const { origin } = new URL(url);
   // For a stream, Node does not distinguish the two.
   const isPerhaps = body instanceof ReadableStream && isNode() ? ', or it redirects elsewhere' : '';
