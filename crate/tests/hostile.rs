@@ -78,7 +78,7 @@ fn formats_are_recognised_by_content() {
         ("a.bin", vec![0; 100], NotRecognised, "it reads qcow2, vdi, vmdk, qed, also in gzip, tar and OVA files"),
         ("a", vec![0; 512], NotRecognised, "in gzip, tar and OVA files; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
-        ("a.img", vec![], NotRecognised, "empty"),
+        ("a.img", vec![], NotRecognised, "'a.img' is empty"),
     ];
     for (name, content, kind, part) in cases {
         let options = OpenOptions { name: Some((*name).to_owned()), ..OpenOptions::default() };

@@ -153,7 +153,12 @@ fn chains_that_are_broken() {
         ("the middle alone", &[("x", middle)], MissingFile, "the parent of 'x'"),
         ("another disk", &[("x", &Vdi { id: 9, ..middle.clone() }), ("y", base)], MissingFile, MIDDLE),
         ("a parent without a UUID", &[("x", &Vdi { id: 0, ..middle.clone() })], MissingFile, MIDDLE),
-        ("changed since", &[("x", &changed), ("y", base)], Corrupt, "changed since 'image.vdi' was made over it"),
+        (
+            "changed since",
+            &[("x", &changed), ("y", base)],
+            Corrupt,
+            "the parent has been changed since 'image.vdi' was made over it; pass a copy of the parent",
+        ),
         ("two copies", &[("x", middle), ("y", middle), ("z", base)], Usage, "more than one of the files"),
         ("another disk by that name", &[(MIDDLE, base)], Corrupt, "not the parent of 'image.vdi'"),
         ("a circle", &[("x", &circle), ("y", top)], MissingFile, "the parent of 'y'"),

@@ -225,12 +225,15 @@ for (const [script, status, sentence, details] of [
     FULL,
   ],
   ['decant convert -f raw - new < .', 1, 'Standard input is a folder', {}],
+  // As a stream, it is refused for its size: it has no whole sectors.
+  ['decant convert - new < /proc/version', 1, 'if it is a raw disk, state the format raw (-f raw)', {}],
+  ['decant convert -f raw /proc/version new', 2, 'has content, but its size is 0', {}],
   ['decant convert -f raw - new <&-', 1, 'The stream is empty', {}],
   ['false | decant convert -f raw - new', 1, 'The stream is empty', {}],
   ['decant convert -f raw <(false) new', 1, 'The stream is empty', {}],
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
-  ['mkfifo base && decant convert --with base image new', 2, 'A companion must be readable at any position', {}],
+  ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", {}],
   ['gzip -1c disk | decant convert --salvage - new', 1, 'out of a gzip file cannot be salvaged', {}],
 ] as const) {
   test(`standard input is no image: ${script}`, details, ({ folder }) => {

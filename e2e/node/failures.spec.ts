@@ -92,7 +92,7 @@ const FAILURES: Failing[] = [
   {
     what: 'an empty file',
     image: (folder) => fileIn(folder, 'disk.img', ''),
-    end: 'The file is empty',
+    end: "disk.img' is empty",
     details: FULL,
   },
 ];

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 import { DecantError } from '../errors/errors.js';
+import { isUnsized } from '../sources/node/node-file.js';
 
 /** The argument for standard input. */
 export const STANDARD_INPUT = '-';
@@ -13,8 +14,9 @@ export const STANDARD_INPUT = '-';
 const STDIN = 0;
 
 /**
- * Returns standard input for `open`: for a file or block device at its start a path, for random access; otherwise a stream.
- * Fails with `usage` for a terminal, and with `source` for a folder.
+ * Returns standard input for `open`: for a file or block device at its start a path, for random access; otherwise, and for
+ * files such as those in /proc, whose size is 0, a stream. Fails with `usage` for a terminal, and with
+ * `source` for a folder.
  */
 export async function standardInput(): Promise<string | Readable> {
   if (isatty(STDIN)) {
@@ -22,7 +24,8 @@ export async function standardInput(): Promise<string | Readable> {
   }
   const stats = await promisify(fstat)(STDIN);
   if (stats.isDirectory()) throw new DecantError('source', 'Standard input is a folder, not an image');
-  if ((stats.isFile() || stats.isBlockDevice()) && (await isAtStart())) return '/dev/stdin';
+  const isSized = stats.isBlockDevice() || (stats.isFile() && !(await isUnsized(STDIN, stats.size)));
+  if (isSized && (await isAtStart())) return '/dev/stdin';
   // Except for pipes and sockets, `process.stdin` may be an empty stream.
   return stats.isFIFO() || stats.isSocket() ? process.stdin : createReadStream('', { fd: STDIN });
 }

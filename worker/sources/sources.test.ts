@@ -100,7 +100,12 @@ test('the same file twice is one companion, unless it stands for another name', 
 
 test.for([
   ['without a name', own(undefined), 'A companion without a name must be passed with one: { name, source }', undefined],
-  ['that is a stream', new ReadableStream(), 'A companion must be readable at any position; a stream is not', 'stream'],
+  [
+    'that is a stream',
+    new ReadableStream(),
+    "'stream' is a stream, but companions must be readable at any position; save it to a file first",
+    'stream',
+  ],
 ] as const)('a companion %s is refused, and all are closed', async ([, companion, message, name]) => {
   await expect(open(own('top'), own('base'), companion as Companion)).rejects.toMatchObject({ kind: 'usage', message });
   expect(closed).toEqual(['top', 'base', name]);

@@ -102,10 +102,12 @@ export class Sources {
 
   /** Adds a companion. `standsFor` is the name that the caller gave it. */
   async #add(opened: OpenedSource, standsFor: string | undefined): Promise<void> {
-    if ('stream' in opened.spec) {
-      throw new DecantError('usage', 'A companion must be readable at any position; a stream is not');
-    }
     const name = opened.name ?? standsFor;
+    if ('stream' in opened.spec) {
+      const what = name === undefined ? 'A companion is a stream' : `'${name}' is a stream`;
+      const message = `${what}, but companions must be readable at any position; save it to a file first`;
+      throw new DecantError('usage', message);
+    }
     if (name === undefined) {
       throw new DecantError('usage', 'A companion without a name must be passed with one: { name, source }');
     }

@@ -21,7 +21,7 @@ use crate::format::{self, Format, HEAD, raw};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
-use chain::{OpenOptions, Top, not_recognised};
+use chain::{OpenOptions, Top, empty_file, not_recognised};
 use guess::{REACH, has_sign, require_disk};
 use identify::{FileType, identify_start};
 use image::Image;
@@ -75,7 +75,9 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     if source.size() + missing == 0 {
-        return Err(not_recognised(options, 0).within(place_in(&containers)));
+        // A place states the name of a file in a container.
+        let name = options.name.as_deref().filter(|_| containers.is_empty());
+        return Err(empty_file(name).within(place_in(&containers)));
     }
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => format,
@@ -156,9 +158,9 @@ impl Descent {
     async fn follow(&mut self, mut stream: Peeked) -> Result<(Peeked, Option<Guess>)> {
         loop {
             if stream.head().is_empty() {
-                let file = Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
                 let is_outermost = self.containers.is_empty();
-                return Err(if is_outermost { empty_stream() } else { file.within(place_in(&self.containers)) });
+                let file = || empty_file(None).within(place_in(&self.containers));
+                return Err(if is_outermost { empty_stream() } else { file() });
             }
             let outer = self.containers.last();
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {

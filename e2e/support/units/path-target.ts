@@ -50,7 +50,8 @@ export async function beginTo(
     file,
     commit: (size = SIZE) =>
       target.commit(size).catch(async (thrown) => {
-        await target.discard(thrown, false);
+        // It may fail to state what is left: the reason comes first.
+        await target.discard(thrown, false).catch(() => {});
         throw thrown;
       }),
     cancel: (keep = false) => target.discard(cancelled(), keep),

@@ -62,6 +62,16 @@ describe('a file handle', () => {
   });
 });
 
+test('a file with content whose size is 0 is refused, and an empty one is not', async ({ folder }) => {
+  const message = expect.stringMatching(/^'\/proc\/version' has content, but its size is 0.*as standard input\)$/);
+  await expect(openPath('/proc/version')).rejects.toMatchObject({ kind: 'usage', code: 'not-a-file', message });
+  const path = join(folder, 'image');
+  writeFileSync(path, '');
+  const source = await openPath(path);
+  expect(source.size).toBe(0);
+  await source.close();
+});
+
 test('a pipe is a stream, and is not opened before it is read', async ({ folder }) => {
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);

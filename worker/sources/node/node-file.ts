@@ -58,6 +58,10 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
     if (stats.isBlockDevice()) return await openDevice(opened, stats, path, shown, quoted);
     requireFile(stats, quoted);
     const { size, mtimeNs, ctimeNs, dev, ino } = stats;
+    if (await isUnsized(fd, size)) {
+      const message = `${quoted} has content, but its size is 0, as that of files in /proc; ${AS_STREAM}`;
+      throw new DecantError('usage', message, { code: 'not-a-file' });
+    }
     // A deleted file has no path.
     const real = await realpath(path).catch(() => undefined);
     return {
@@ -107,6 +111,10 @@ async function openDevice(
     close: () => promisify(close)(fd),
   };
 }
+
+/** Whether the file that is open as `fd` has content although its `size` is 0. */
+export const isUnsized = async (fd: number, size: bigint | number): Promise<boolean> =>
+  Number(size) === 0 && (await peek(fd, 0, 1)).length > 0;
 
 async function peek(fd: number, offset: number, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);

@@ -22,7 +22,9 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
 import { beginTo, SIZE } from '../../../e2e/support/units/path-target.js';
+import { cancelled } from '../../errors/errors.js';
 import type { FileSpec } from '../../messages/messages.js';
+import { PathTarget } from './path.js';
 
 const NEW = Buffer.alloc(SIZE, 'new').toString();
 const OTHER = 'of somebody else';
@@ -354,6 +356,38 @@ describe('a file that is written in place', () => {
       expect(readFileSync(output).equals(before)).toBe(true);
     });
   }
+
+  describe('after a failure', () => {
+    test('contains a part of the disk', async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
+      utimesSync(output, 1, 1);
+      const { cancel } = await beginTo(output, { existing: true, keepsSize: true });
+      await expect(cancel()).rejects.toMatchObject({
+        kind: 'target',
+        message: `'${output}' now contains a part of the disk`,
+      });
+    });
+
+    test('under another name', async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
+      utimesSync(output, 1, 1);
+      const { cancel } = await beginTo(output, { existing: true, keepsSize: true });
+      renameSync(output, join(folder, 'other'));
+      writeFileSync(output, OTHER);
+      const message = `the file that was opened as '${output}' now contains a part of the disk`;
+      await expect(cancel()).rejects.toMatchObject({ message });
+    });
+
+    test('before the first write is unchanged', async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      writeFileSync(output, Buffer.alloc(SIZE, 'old'));
+      const target = new PathTarget(output, [], { existing: true });
+      await target.prepare({ virtualSize: SIZE, outputSize: SIZE }, new AbortController().signal);
+      await target.discard(cancelled(), false);
+    });
+  });
 
   for (const [what, before, options, said] of [
     ['that is missing', undefined, {}, /does not exist, so it cannot be written in place/],

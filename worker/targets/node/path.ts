@@ -57,6 +57,8 @@ export class PathTarget implements OutputTarget {
   #temporary: Buffer | undefined;
   /** The identity of the temporary file: another file may have its name by now. */
   #made: BigIntStats | undefined;
+  /** An output that is written in place, before the first write. */
+  #untouched: BigIntStats | undefined;
   /** The existing file at the start, which may be replaced. */
   #existing: BigIntStats | undefined;
   /** The folder of the output at the start. */
@@ -119,7 +121,9 @@ export class PathTarget implements OutputTarget {
     this.#temporary = undefined;
     // Before the close: some file systems change the number of a file that is not open.
     const isOurs = temporary !== undefined && (await this.#isOurs(temporary).catch(() => false));
+    const overwritten = await this.#overwritten();
     await this.#close();
+    if (overwritten !== undefined) throw new DecantError('target', overwritten);
     if (!isOurs) return;
     await unlink(temporary)
       .catch(unlessMissing)
@@ -142,6 +146,18 @@ export class PathTarget implements OutputTarget {
     } catch (thrown) {
       throw fileError(thrown, 'target', `examine '${this.path}'`);
     }
+  }
+
+  /** What has become of an output that was written in place; undefined if nothing was written, and for other outputs. */
+  async #overwritten(): Promise<string | undefined> {
+    if (!this.#untouched || this.#fd === undefined) return undefined;
+    // Writes to a device do not change its modification time.
+    if (this.#untouched.isBlockDevice()) return `'${this.path}' may now contain a part of the disk`;
+    const { mtimeNs, dev, ino } = await about(this.#fd);
+    if (mtimeNs === this.#untouched.mtimeNs) return undefined;
+    const there = await find(this.path).catch(() => undefined);
+    const isThere = there?.dev === dev && there.ino === ino;
+    return `${isThere ? '' : 'the file that was opened as '}'${this.path}' now contains a part of the disk`;
   }
 
   /** Whether the temporary file was neither removed nor replaced. */
@@ -228,7 +244,8 @@ export class PathTarget implements OutputTarget {
     const { outputSize: size, hasFooter = false } = sizes;
     const isDevice = there.isBlockDevice();
     if (size === undefined) {
-      const message = `'${this.path}' is written in place, so the size of the output must be known`;
+      const reason = 'it is not known for a compressed output or a compressed stream';
+      const message = `'${this.path}' is written in place, so the size of the output must be known: ${reason}; write a new file instead`;
       throw new DecantError('usage', message, { code: 'size-needed' });
     }
     const room = isDevice ? await deviceSize(there.rdev) : Number(there.size);
@@ -248,6 +265,7 @@ export class PathTarget implements OutputTarget {
     if (!isSameOne) {
       throw new DecantError('target', `'${this.path}' was replaced while it was opened; try again`);
     }
+    this.#untouched = opened;
     // With `sync`: failed writes are reported by the flush at the latest.
     return { file: openFile(this.#fd, path, opened), name: this.path, inPlace: true, dense: true, sync: true };
   }

@@ -334,7 +334,10 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     let role = reference.role;
     let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
     let why = if same_disk {
-        format!("it has been changed since '{}' was made over it", shown(child))
+        let child = shown(child);
+        format!(
+            "the {role} has been changed since '{child}' was made over it; pass a copy of the {role} from before that"
+        )
     } else {
         format!("it is not the {role} of '{}': the identifiers of the two disks differ", shown(child))
     };
@@ -346,10 +349,16 @@ pub(crate) fn without_snapshots(format: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
 }
 
+/// The error for a file without bytes, called `name`.
+pub(crate) fn empty_file(name: Option<&str>) -> Error {
+    let file = name.map_or_else(|| "The file".to_owned(), |name| format!("'{}'", shown(name)));
+    Error::new(ErrorKind::NotRecognised, format!("{file} is empty")).coded("empty")
+}
+
 /// The error for an image of `size` bytes in an unknown format.
 pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if size == 0 {
-        return Error::new(ErrorKind::NotRecognised, "The file is empty").coded("empty");
+        return empty_file(options.name.as_deref());
     }
     let not_recognised = |what: &str| {
         let message = format!("The file is not in a disk image format that Decant recognises; {what}");
