@@ -9,6 +9,7 @@ import {
   checkState,
   type FileState,
   newEtag,
+  SourceAlternates,
   SourceChanged,
   stateOf,
   whyUnverified,
@@ -38,6 +39,8 @@ import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEn
 const HEAD = 64 << 10;
 /** Range Not Satisfiable: the file ends before the range. */
 const NOT_THERE = 416;
+/** After so many different states, the server has both at the same time. */
+const MAX_SIZE_DOUBTS = 3;
 
 /**
  * Opens a file for `httpSource`. Fails with `source` if the server does not respond, with `unsupported` if it sends only whole
@@ -157,6 +160,8 @@ class Head {
   #first: { state: FileState; host: string; doubt: string | undefined; bytes: Uint8Array } | undefined;
   #received = 0;
   #before = 0;
+  /** How often the response that states the size was of another state. */
+  #sizeDoubts = 0;
 
   constructor(
     private readonly client: HttpClient,
@@ -199,7 +204,7 @@ class Head {
     if (size === undefined) {
       const stating = await sizeOf(this.client, response, signal);
       size = stating.size;
-      this.#requireSame(stateOf(response, size), stating.response);
+      this.#requireSame(stateOf(response, size), stating.response, host);
     }
     const state = stateOf(response, size);
     const doubt = whyUnverified(response, state, this.client.address.url.origin);
@@ -213,9 +218,15 @@ class Head {
     });
   }
 
-  /** Checks that `response`, which states the size, is of the same state of the file. */
-  #requireSame(state: FileState, response: Response): void {
-    this.#startAgainIf(() => checkSameState(state, response));
+  /** Checks that `response`, which states the size, is of the same state of the file as the first one from `host`. */
+  #requireSame(state: FileState, response: Response, host: string): void {
+    try {
+      checkSameState(state, response);
+    } catch (thrown) {
+      this.#sizeDoubts += 1;
+      if (this.#sizeDoubts >= MAX_SIZE_DOUBTS) throw new SourceAlternates([host]);
+      throw new TransientFailure(reasonOf(thrown), undefined, { cause: thrown });
+    }
   }
 
   /** Throws `TransientFailure` if `check` finds that the file was changed: the next request starts again. */

@@ -61,8 +61,9 @@ test('the response that states the size is of another state: opening starts agai
 });
 
 test('the response that states the size is always of another state', async () => {
-  const { opening } = open((_, method) => ({ ETag: method === 'HEAD' ? '"b"' : '"a"' }), '*');
-  await expect(opening).rejects.toMatchObject({ kind: 'source', message: expect.stringContaining('the file changed') });
+  const { asked, opening } = open((_, method) => ({ ETag: method === 'HEAD' ? '"b"' : '"a"' }), '*');
+  await expect(opening).rejects.toMatchObject({ kind: 'source', code: 'source-alternates' });
+  expect(asked).toHaveLength(6);
 });
 
 test.for([

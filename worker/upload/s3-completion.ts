@@ -44,6 +44,12 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
   return found === undefined || expected === undefined ? undefined : found.toLowerCase() === expected;
 }
 
+/** Like `isEtagOf`, for any object: with digests as ETags, a single one is that of an object of one PUT. */
+export function isObjectOf(expected: string | undefined, etag: string | null): boolean | undefined {
+  const isOfOnePut = expected !== undefined && /^"?[0-9a-f]{32}"?$/i.test(etag ?? '');
+  return isEtagOf(expected, etag) ?? (isOfOnePut ? false : undefined);
+}
+
 export class Completion {
   /**
    * Whether the upload cannot be resumed: the server refused the parts, completed an object, or forgot the upload.
@@ -108,9 +114,8 @@ export class Completion {
     const isRight = isEtagOf(expected, etag);
     if (isRight) return undefined;
     const isNew = hasSize(headers, size) === true && isSince(headers, createdAt);
-    // An ETag of another form is of another object.
-    const mayBeOurs = isRight === undefined && (expected === undefined || etag === null);
-    if (isNew && mayBeOurs) return unconfirmed('its response was lost, and nothing else identifies the new object');
+    if (isNew && isObjectOf(expected, etag) === undefined)
+      return unconfirmed('its response was lost, and nothing else identifies the new object');
     if (!isGone) throw new Unfinished(NO_RESULT);
     throw isRight === false ? objectDiffers() : uncertain();
   }

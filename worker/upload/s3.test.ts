@@ -232,7 +232,7 @@ test('without digests in ETags, a new object of the right size is found after a 
   }
 });
 
-test('with digests in ETags, a new object with another kind of ETag is not taken for the upload', async () => {
+test('with digests in ETags, a new object of one PUT is not taken for the upload', async () => {
   const date = 'Thu, 26 Nov 2026 07:00:00 GMT';
   const head = { 'Content-Length': String(DISK.length), 'Last-Modified': date, ETag: `"${'0'.repeat(32)}"` };
   const answer = ({ method }: Asked) => (method === 'HEAD' ? { status: 200, headers: head } : undefined);

@@ -8,7 +8,7 @@ import { InFlight } from './in-flight.js';
 import { Md5 } from './md5.js';
 import { OTHER_SENDER } from './missing-header.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
-import { Completion, etagOf, isEtagOf } from './s3-completion.js';
+import { Completion, etagOf, isEtagOf, isObjectOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { PartSender, uncheckedParts } from './s3-part.js';
 import { growingSize, partSize, requireRoom } from './s3-parts.js';
@@ -133,7 +133,7 @@ export class S3 implements UploadProtocol {
   async #requireAbsent(): Promise<void> {
     const { completing } = this;
     const etag = await etagOf(this.#parts);
-    const isOurs = (headers: Headers) => isEtagOf(etag, headers.get('ETag')) === true;
+    const isOurs = (headers: Headers) => isObjectOf(etag, headers.get('ETag'));
     await requireAbsent(this.requests, () => this.#call(HEAD), {
       size: this.#size,
       since: this.begun ? undefined : this.#since,

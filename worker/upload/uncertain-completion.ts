@@ -56,8 +56,8 @@ interface OwnObject {
   size: number;
   /** When the upload began, by `performance.now()`; missing if an earlier conversion began it. */
   since?: number | undefined;
-  /** Whether the headers are those of the upload's object. */
-  isOurs?: (headers: Headers) => boolean;
+  /** Whether the headers are those of the upload's object; `undefined` if they do not say. */
+  isOurs?: (headers: Headers) => boolean | undefined;
   /** Knows whether the object may still appear. */
   completing: Pick<CompletionTracker, 'lateCompletion'>;
 }
@@ -69,7 +69,7 @@ interface OwnObject {
 export async function requireAbsent(
   requests: UploadRequests,
   head: MakeCall,
-  { size, since, completing, isOurs = () => false }: OwnObject,
+  { size, since, completing, isOurs = () => undefined }: OwnObject,
 ): Promise<void> {
   const look = await requests.lookAfterStop(head);
   if (look === 'missing') return requireSettled(requests, completing.lateCompletion);
@@ -77,10 +77,11 @@ export async function requireAbsent(
   const { headers } = look;
   if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');
   // First: S3 dates an object by the start of its upload, which may have been resumed.
-  if (isOurs(headers)) throw requests.completedBefore();
+  const isKnown = isOurs(headers);
+  if (isKnown) throw requests.completedBefore();
   const isBefore = since === undefined ? undefined : isOlder(headers, since);
   if (isBefore) return requireSettled(requests, completing.lateCompletion);
-  const isIt = isBefore === false && hasSize(headers, size) === true;
+  const isIt = isKnown === undefined && isBefore === false && hasSize(headers, size) === true;
   throw requests.completedBefore(isIt ? undefined : 'an object exists, but it may be from another upload');
 }
 
