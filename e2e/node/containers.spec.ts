@@ -234,7 +234,12 @@ for (const [script, status, sentence, details] of [
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
   ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", {}],
-  ['gzip -1c disk | decant convert --salvage - new', 1, 'out of a gzip file cannot be salvaged', {}],
+  [
+    'gzip -1c disk | decant convert --salvage - new',
+    1,
+    'A disk in a gzip file, which is decoded in order, cannot be salvaged',
+    {},
+  ],
 ] as const) {
   test(`standard input is no image: ${script}`, details, ({ folder }) => {
     startOfDisk(folder);
