@@ -37,15 +37,19 @@ pub(super) struct MatchFinder {
     heads: Box<[u16; 1 << HASH_BITS]>,
     /// For each position in the window, the previous one with the same hash of four bytes.
     chain: Box<[u16; WINDOW]>,
+    /// Maximum distance of a match, in bytes.
+    window: usize,
 }
 
 impl MatchFinder {
     pub fn new() -> Result<Self, OutOfMemory> {
-        Ok(Self { short: table()?, heads: table()?, chain: table()? })
+        Ok(Self { short: table()?, heads: table()?, chain: table()?, window: WINDOW })
     }
 
-    /// Removes all positions, so that results depend on the new input only.
-    pub fn clear(&mut self) {
+    /// Begins an input whose matches reach back at most `window` bytes. Removes all positions, so that results depend
+    /// on the new input only.
+    pub fn begin(&mut self, window: usize) {
+        self.window = window.min(WINDOW);
         self.short.fill(0);
         self.heads.fill(0);
     }
@@ -62,7 +66,7 @@ impl MatchFinder {
         let (short, head) = self.enter(at, word);
         if best.len < 3 {
             let distance = distance(at, short);
-            if is_inside(distance, at) && (load32(input, at - distance) ^ word) << 8 == 0 {
+            if self.is_inside(distance, at) && (load32(input, at - distance) ^ word) << 8 == 0 {
                 best = Match { len: 3, distance };
             }
         }
@@ -73,7 +77,7 @@ impl MatchFinder {
         let mut before = 0;
         for _ in 0..effort.candidates {
             let distance = distance(at, candidate);
-            if distance <= before || !is_inside(distance, at) {
+            if distance <= before || !self.is_inside(distance, at) {
                 break;
             }
             before = distance;
@@ -104,6 +108,11 @@ impl MatchFinder {
         }
     }
 
+    #[inline(always)]
+    fn is_inside(&self, distance: usize, at: usize) -> bool {
+        distance.wrapping_sub(1) < self.window && distance <= at
+    }
+
     /// Adds a position. Returns the previous ones with the same hash of three and of four bytes.
     #[inline(always)]
     fn enter(&mut self, at: usize, word: u32) -> (u16, u16) {
@@ -123,11 +132,6 @@ fn hash(word: u32, bits: u32) -> usize {
 #[inline(always)]
 fn distance(at: usize, entry: u16) -> usize {
     usize::from((at as u16).wrapping_sub(entry))
-}
-
-#[inline(always)]
-fn is_inside(distance: usize, at: usize) -> bool {
-    distance.wrapping_sub(1) < WINDOW && distance <= at
 }
 
 /// Length of the common bytes at `from` and at the later `at`, up to `most`, which must be within the input. The first

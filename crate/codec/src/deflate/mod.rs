@@ -13,7 +13,7 @@ use crate::bits::{BitWriter, SLACK};
 use block::Block;
 use matches::{Effort, Match, MatchFinder};
 use split::{SHORTEST_BLOCK, Split};
-use symbols::SHORTEST_MATCH;
+use symbols::{SHORTEST_MATCH, WINDOW};
 
 /// Maximum input of a block, in bytes. Its last match may exceed it.
 const LONGEST_BLOCK: usize = 4 << 20;
@@ -30,6 +30,8 @@ const FAR: usize = 4096;
 /// to `MOST_SKIPPED`. This reduces the time for compressed or encrypted data to a fifth.
 const PATIENCE: usize = 256;
 const MOST_SKIPPED: usize = 7;
+/// An empty final block (section 3.2.6): the last-block flag, the fixed type, and the end symbol.
+const FINAL_BLOCK: (u64, u32) = (0b011, 10);
 
 /// A compressor. It takes about 300 KB of memory, and should be reused.
 pub struct Deflater {
@@ -54,16 +56,31 @@ impl Deflater {
     /// to nothing before `input`. Equal input gives equal output.
     pub fn deflate(&mut self, input: &[u8], output: &mut [u8]) -> usize {
         let mut bits = BitWriter::new(output);
-        self.finder.clear();
+        self.write_blocks(input, WINDOW, &mut bits);
+        bits.stored(&[]);
+        bits.written()
+    }
+
+    /// Compresses `input` into `output` as [`Deflater::deflate`] does, but to a whole stream, whose matches reach back
+    /// at most `window` bytes. `window` must be at most 32 KiB.
+    pub fn deflate_stream(&mut self, input: &[u8], window: usize, output: &mut [u8]) -> usize {
+        let mut bits = BitWriter::new(output);
+        self.write_blocks(input, window, &mut bits);
+        let (value, count) = FINAL_BLOCK;
+        bits.add(value, count);
+        bits.align();
+        bits.written()
+    }
+
+    fn write_blocks(&mut self, input: &[u8], window: usize, bits: &mut BitWriter) {
+        self.finder.begin(window);
         let mut at = 0;
         while at < input.len() {
             let start = at;
             self.block.begin();
             at = self.parse(input, start);
-            self.block.write(&input[start..at], &mut bits);
+            self.block.write(&input[start..at], bits);
         }
-        bits.stored(&[]);
-        bits.written()
     }
 
     /// Collects the block that begins at `start`. Returns its end.
