@@ -65,7 +65,7 @@ impl TargetHandle<Vec<u8>> for FileTarget {
 
 impl Target<Vec<u8>> for FileTarget {
     fn abilities(&self) -> Abilities {
-        Abilities::default()
+        Abilities { late_start: u64::MAX, ..Abilities::default() }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {

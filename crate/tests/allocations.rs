@@ -15,7 +15,7 @@ use decant::crypt::Keys;
 use decant::io::target::{Abilities, Run, Target, TargetHandle};
 use decant::native::Inline;
 use decant::open::chain::Companion;
-use decant::output::{Stamp, by_name};
+use decant::output::{Options, Stamp, by_name};
 use decant::{ErrorKind, Input, OpenOptions, Opened, Result, Source, open};
 use futures_executor::block_on;
 use futures_util::FutureExt;
@@ -87,7 +87,7 @@ impl TargetHandle<Vec<u8>> for Disk {
 
 impl Target<Vec<u8>> for Disk {
     fn abilities(&self) -> Abilities {
-        Abilities::default()
+        Abilities { late_start: u64::MAX, ..Abilities::default() }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
@@ -162,9 +162,9 @@ fn files(number: u8) -> Files {
     }
 }
 
-/// Output formats: a plain one, and one that is encoded.
+/// Output formats: a plain one, and those that are assembled.
 const PLAIN: &str = "raw";
-const ENCODED: &str = "raw.gz";
+const ASSEMBLED: [&str; 3] = ["raw.gz", "qcow2", "vmdk"];
 
 /// One conversion: the number of the image, the output format, whether it is salvaged, and which allocation fails.
 #[derive(Clone, Copy, Debug)]
@@ -206,8 +206,8 @@ impl Task<'_> {
                 Opened::Streamed(image) => {
                     let input = InOrder::new(&image)?;
                     let executor = Inline::new(input.files(), &Keys::default(), 2, 4096)?;
-                    let writer = format.writer_in_order()?;
-                    let output = Output { writer: &*writer, stamp, target: &disk };
+                    let layout = format.layout_in_order(&Options::recommended(format))?;
+                    let output = Output::new(&*layout, stamp, &disk);
                     return convert_in_order(input, &executor, &output, &report, &cancel).await;
                 }
             };
@@ -218,8 +218,8 @@ impl Task<'_> {
                 }
             }
             let executor = Inline::new(image.files().clone(), &image.keys(), 2, 4096)?;
-            let writer = (format.writer)(image.virtual_size())?;
-            let output = Output { writer: &*writer, stamp, target: &disk };
+            let layout = (format.layout)(image.virtual_size(), &Options::recommended(format))?;
+            let output = Output::new(&*layout, stamp, &disk);
             convert(&image, &executor, &output, &report, &cancel).await
         });
         COUNTS.set(false);
@@ -285,9 +285,9 @@ fn fail_each(salvage: bool) {
     // These have decoders that allocate buffers of their own: all allocations are tried, not a sample.
     const ALL_OF: [u8; 4] = [6, 7, bases::BASES, IN_GZIP];
     let (mut told, mut aborted) = (0, 0);
-    for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain([(0, ENCODED)]) {
+    for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain(ASSEMBLED.map(|format| (0, format))) {
         let (_, count) = Task { image, format, salvage, fails: 0 }.run();
-        let all = scope() == Scope::Long || ALL_OF.contains(&image) || format == ENCODED;
+        let all = scope() == Scope::Long || ALL_OF.contains(&image) || format != PLAIN;
         let step = if all { 1 } else { (count as usize / sample).max(1) };
         for fails in (1..=count).step_by(step) {
             let task = Task { image, format, salvage, fails };

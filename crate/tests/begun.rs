@@ -1,6 +1,7 @@
 //! An output of which a part is there already is completed as if it had been made in one go.
 
 use crate::common::*;
+use decant::compress::Encoding;
 use decant::convert::{Cancel, Output, ResumePoint, resume};
 use decant::io::target::{Abilities, Run, Target, TargetHandle};
 use decant::native::Inline;
@@ -64,8 +65,8 @@ fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -
     let work = async move {
         let image = Image::open(reading, &OpenOptions::default()).await?;
         let executor = Inline::new(image.files().clone(), &image.keys(), 3, 256 << 10)?;
-        let writer = (by_name(format)?.writer)(image.virtual_size())?;
-        let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+        let layout = layout(by_name(format)?, image.virtual_size())?;
+        let output = Output::new(&*layout, STAMP, &*writing);
         let note = |progress: decant::convert::Progress| noting.borrow_mut().push(progress.settled);
         resume(&image, &executor, &output, begun, &note, &Cancel::default()).await
     };
@@ -83,7 +84,10 @@ fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
     let writes = ["write -q -P 1 0 1M", "write -q -P 2 1100K 3M", "write -q -P 3 6M 100K", "write -q -P 4 8998K 2K"];
     qemu("qemu-io", &["-c", writes[0], "-c", writes[1], "-c", writes[2], "-c", writes[3], text(&plain)]);
     qemu("qemu-img", &["convert", "-c", "-O", "qcow2", text(&plain), text(&path)]);
-    let plain_formats = OUTPUT_FORMATS.iter().filter(|format| !format.compressed).map(|format| format.name);
+    let plain_formats = OUTPUT_FORMATS
+        .iter()
+        .filter(|format| layout(format, 0).unwrap().encoding() == Encoding::Plain)
+        .map(|format| format.name);
     for (path, format) in plain_formats.flat_map(|format| [(&plain, format), (&path, format)]) {
         let image = std::fs::read(path).unwrap();
         let whole = make(&image, format, Vec::new(), ResumePoint::default());

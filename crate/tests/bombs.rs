@@ -2,7 +2,7 @@
 //! it is printed.
 
 use crate::alone;
-use crate::common::{by_scope, filter};
+use crate::common::{by_scope, filter, layout_in_order};
 use crate::counting::{HELD, PEAK};
 use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
 use decant::crypt::Keys;
@@ -102,8 +102,8 @@ fn zeros_cost_no_memory_and_no_output() {
                 };
                 let disk = InOrder::new(&image)?;
                 let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
-                let writer = format.writer_in_order()?;
-                let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+                let layout = layout_in_order(format)?;
+                let output = Output::new(&*layout, Stamp::default(), &target);
                 convert_in_order(disk, &executor, &output, &|_| {}, &Cancel::default()).await
             })
             .unwrap();
@@ -168,8 +168,8 @@ fn a_hole_of_a_pebibyte_in_order() {
         };
         let disk = InOrder::new(&image)?;
         let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
-        let writer = OUTPUT_FORMATS[0].writer_in_order()?;
-        let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+        let layout = layout_in_order(&OUTPUT_FORMATS[0])?;
+        let output = Output::new(&*layout, Stamp::default(), &target);
         let count = |_| steps.set(steps.get() + 1);
         convert_in_order(disk, &executor, &output, &count, &Cancel::default()).await
     })

@@ -1,8 +1,8 @@
 //! What a worker holds for its jobs stays within its share of the memory of a conversion, whatever it makes.
 
 use crate::alone;
-use crate::common::STAMP;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
+use crate::common::{STAMP, layout};
 use crate::counting::{HELD, PEAK};
 use crate::limits::Nowhere;
 use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload, convert};
@@ -78,7 +78,7 @@ fn a_worker_stays_within_its_share() {
             Kdmv { capacity: (count * grain) as u64, grain: grain as u64, packing: Packing::Marked, ..Kdmv::default() };
         let source: Rc<dyn Source> = Rc::new(Bytes(kdmv.build(&grains)));
         drop(grains);
-        for format in ["raw", "raw.gz"] {
+        for format in ["raw", "raw.gz", "qcow2", "vmdk"] {
             let image = block_on(Image::open(source.clone(), &OpenOptions::default())).unwrap();
             let worker = Worker {
                 workload: Workload::within(SHARE, image.files().clone(), 2, 4),
@@ -86,8 +86,8 @@ fn a_worker_stays_within_its_share() {
             };
             let target = Nowhere::default();
             let format = by_name(format).unwrap();
-            let writer = (format.writer)(image.virtual_size()).unwrap();
-            let output = Output { writer: &*writer, stamp: STAMP, target: &target };
+            let layout = layout(format, image.virtual_size()).unwrap();
+            let output = Output::new(&*layout, STAMP, &target);
             let before = HELD.load(Relaxed);
             PEAK.store(before, Relaxed);
             block_on(convert(&image, &worker, &output, &|_| {}, &Cancel::default())).unwrap();

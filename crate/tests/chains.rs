@@ -108,8 +108,8 @@ fn with_companion(change: impl Fn(&mut Companion)) -> decant::Result<Vec<u8>> {
     drive(&source, Answers::InOrder, async move {
         let image = Image::open(reading, &options).await?;
         let executor = decant::native::Inline::new(image.files().clone(), &image.keys(), 4, 4096)?;
-        let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size())?;
-        let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+        let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
+        let output = Output::new(&*layout, STAMP, &*writing);
         convert(&image, &executor, &output, &|_| {}, &Default::default()).await
     })
     .unwrap()?;

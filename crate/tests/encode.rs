@@ -3,7 +3,7 @@
 use crate::common::by_scope;
 use decant::compress::deflate::Deflater;
 use decant::compress::gzip_member::{Member, Zeros, zero_unit};
-use decant::compress::{Encoder, Segment};
+use decant::compress::{EncodedPart, Encoder, Encoding};
 use decant::io::target::Run;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -97,7 +97,7 @@ fn member(parts: &[Part]) -> Vec<u8> {
         match part {
             Part::Segment(data) => {
                 let run = Run { offset: 0, start: 0, len: data.len() };
-                let segments = encoder.deflate(data, &[run], &mut encoded).unwrap();
+                let segments = encoder.encode(Encoding::Segments, data, &[run], &mut encoded).unwrap();
                 member.segment(&segments[0]);
                 output.extend_from_slice(&encoded);
             }
@@ -184,7 +184,7 @@ fn lengths_are_counted_modulo_4_gib() {
     let mut member = Member::default();
     let mut end = Vec::new();
     member.zeros(1 << 40).unwrap();
-    member.segment(&Segment { guest: 0, len: 5, crc: 0, start: 0, encoded_len: 0 });
+    member.segment(&EncodedPart { guest: 0, len: 5, crc: 0, start: 0, encoded_len: 0, is_stored: false });
     member.end(&mut end);
     assert_eq!(end[end.len() - 4..], 5u32.to_le_bytes());
 }

@@ -94,8 +94,8 @@ fn what_is_read_is_told_before_within_bounds_and_only_to_who_expects_it() {
         let work = async move {
             let image = Image::open(source, &OpenOptions::default()).await?;
             let executor = Inline::new(image.files().clone(), &image.keys(), 2, 4 << 20)?.reading_ahead(read_ahead);
-            let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size())?;
-            let output = Output { writer: &*writer, stamp: Stamp::default(), target: &*writing };
+            let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
+            let output = Output::new(&*layout, Stamp::default(), &*writing);
             convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
         };
         drive(&told.held, Answers::OneAtATime, work).expect("it waits for nothing").unwrap();
@@ -125,30 +125,33 @@ fn memory_is_divided_where_a_file_expects() {
 #[test]
 fn a_compressed_output_is_the_same_however_it_is_made() {
     let data: Vec<u8> = (0..9u32 << 20).map(|at| (at.wrapping_mul(at >> 9) >> 11) as u8 | 1).collect();
-    let mut outputs = Vec::new();
-    for expects in [false, true] {
-        for (memory, workers) in [(32, 1), (32, 2), (32, 64), (48, 1), (64, 4), (384, 8), (2048, 1)] {
-            let told = Told::new(HeldSource::new(data.clone()), expects);
-            let (source, target) = (told.clone(), MemoryTarget::new(Abilities::default()));
-            target.appends.set(true);
-            let writing = target.clone();
-            let work = async move {
-                let options = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
-                let image = Image::open(source, &options).await?;
-                let Budget { jobs, max_job, read_ahead } = Budget::new(image.files(), memory << 20);
-                let job = (jobs / (4 * workers)).min(max_job);
-                let executor = Inline::new(image.files().clone(), &image.keys(), 2, job)?.reading_ahead(read_ahead);
-                let writer = (by_name("raw.gz")?.writer)(image.virtual_size())?;
-                let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
-                convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
-            };
-            drive(&told.held, Answers::InOrder, work).expect("it waits for nothing").unwrap();
-            outputs.push((format!("expects: {expects}, {memory} MiB, {workers} workers"), target.bytes.take()));
+    for format in ["raw.gz", "qcow2", "vmdk"].map(|name| by_name(name).unwrap()) {
+        let mut outputs = Vec::new();
+        for expects in [false, true] {
+            for (memory, workers) in [(32, 1), (32, 2), (32, 64), (48, 1), (64, 4), (384, 8), (2048, 1)] {
+                let told = Told::new(HeldSource::new(data.clone()), expects);
+                let (source, target) =
+                    (told.clone(), MemoryTarget::new(Abilities { late_start: u64::MAX, ..Abilities::default() }));
+                let writing = target.clone();
+                let work = async move {
+                    let options = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
+                    let image = Image::open(source, &options).await?;
+                    let Budget { jobs, max_job, read_ahead } = Budget::new(image.files(), memory << 20);
+                    let job = (jobs / (4 * workers)).min(max_job);
+                    let executor = Inline::new(image.files().clone(), &image.keys(), 2, job)?.reading_ahead(read_ahead);
+                    let layout = layout(format, image.virtual_size())?;
+                    writing.expect(&*layout);
+                    let output = Output::new(&*layout, STAMP, &*writing);
+                    convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
+                };
+                drive(&told.held, Answers::InOrder, work).expect("it waits for nothing").unwrap();
+                outputs.push((format!("expects: {expects}, {memory} MiB, {workers} workers"), target.bytes.take()));
+            }
         }
+        let (_, first) = &outputs[0];
+        let others: Vec<_> = outputs.iter().filter(|(_, bytes)| bytes != first).map(|(how, _)| how).collect();
+        assert!(others.is_empty(), "{}, other bytes: {others:?}", format.name);
     }
-    let (_, first) = &outputs[0];
-    let others: Vec<_> = outputs.iter().filter(|(_, bytes)| bytes != first).map(|(how, _)| how).collect();
-    assert!(others.is_empty(), "other bytes: {others:?}");
 }
 
 /// An image of many tables, which do not lie side by side.

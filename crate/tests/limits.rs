@@ -2,6 +2,7 @@
 //! be ended whenever one likes. No time is asserted; what takes it is counted.
 
 use crate::alone;
+use crate::common::layout;
 use crate::common::small::*;
 use crate::common::vdi::{Block, FREE, Vdi};
 use crate::common::{Case, by_scope, vmdk};
@@ -73,7 +74,7 @@ impl TargetHandle<Vec<u8>> for Nowhere {
 
 impl Target<Vec<u8>> for Nowhere {
     fn abilities(&self) -> Abilities {
-        Abilities { ordered: true, ..Abilities::default() }
+        Abilities { ordered: true, late_start: u64::MAX, ..Abilities::default() }
     }
 
     fn open(&self, _size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
@@ -306,8 +307,8 @@ fn cost(image: &[u8], salvage: bool, cancel_after: u64) -> Cost {
         Ok(image) => {
             let executor = Inline::new(image.files().clone(), &image.keys(), 6, 4 << 20).unwrap();
             let target = Nowhere::default();
-            let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size()).unwrap();
-            let output = Output { writer: &*writer, stamp: Stamp::default(), target: &target };
+            let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size()).unwrap();
+            let output = Output::new(&*layout, Stamp::default(), &target);
             match block_on(convert(&image, &executor, &output, &|_| {}, &cancel)) {
                 Ok(_) => "done",
                 Err(error) => {

@@ -24,12 +24,12 @@ const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answer
 /// How the output is written: as a file, or to memory with these abilities.
 const TARGETS: [Option<Abilities>; 7] = [
     None,
-    Some(Abilities { ordered: false, holes: Holes::Skip, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10 }),
-    Some(Abilities { ordered: false, holes: Holes::Report, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::Report, short_hole: 0 }),
-    Some(Abilities { ordered: false, holes: Holes::WriteZeros, short_hole: 0 }),
-    Some(Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0 }),
+    Some(Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX }),
+    Some(Abilities { ordered: false, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ordered: false, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
+    Some(Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX }),
 ];
 
 /// Data at both ends, zeros in data, and a hole of a MiB and more.
@@ -78,8 +78,8 @@ async fn run(
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
     let executor = Inline::new(image.files().clone(), &image.keys(), 4, 256 << 10)?;
-    let writer = (writer.writer)(image.virtual_size())?;
-    let output = Output { writer: &*writer, stamp: STAMP, target: &*target };
+    let layout = layout(writer, image.virtual_size())?;
+    let output = Output::new(&*layout, STAMP, &*target);
     Ok(convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?.output_size)
 }
 
@@ -89,7 +89,7 @@ impl Row<'_> {
         let memory = self.target.map(MemoryTarget::new);
         let target: Rc<dyn Target<Vec<u8>>> = match &memory {
             Some(target) => {
-                target.appends.set(self.writer.compressed);
+                target.expect(&*layout(self.writer, SIZE as u64).unwrap());
                 target.clone()
             }
             None => Rc::new(FileTarget::new(File::create(scratch).unwrap())),

@@ -61,8 +61,8 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
         let work = async move {
             let image = Image::open(profiled, &OpenOptions::default()).await?;
             let executor = Inline::new(image.files().clone(), &image.keys(), 1, 4 << 20)?;
-            let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size())?;
-            let output = Output { writer: &*writer, stamp: Stamp::default(), target: &*writing };
+            let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
+            let output = Output::new(&*layout, Stamp::default(), &*writing);
             convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await
         };
         drive(&source, Answers::OneAtATime, work).expect("it waits for nothing").unwrap();

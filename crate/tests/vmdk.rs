@@ -44,7 +44,10 @@ fn case_of(folder: &Path, name: &str) -> Case {
 
 /// Converts in every way; all must give `disk`.
 fn assert_reads(case: &Case, disk: &[u8], what: &str) {
-    let kinds = [Abilities::default(), Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 65_536 }];
+    let kinds = [
+        Abilities::default(),
+        Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 65_536, late_start: u64::MAX },
+    ];
     for answers in ANSWERS {
         for (kind, job) in kinds.into_iter().flat_map(|kind| [(kind, 512), (kind, 100_000), (kind, 32 << 20)]) {
             let converted = case.convert(answers, kind, job);

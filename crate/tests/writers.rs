@@ -2,14 +2,14 @@
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
-use decant::output::{self, Stamp, Writer};
+use decant::output::{self, Layout, Stamp};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const FOOTER: usize = 512;
 
-fn writer(format: &str, virtual_size: u64) -> Box<dyn Writer> {
-    (output::by_name(format).unwrap().writer)(virtual_size).unwrap()
+fn layout_of(format: &str, virtual_size: u64) -> Box<dyn Layout> {
+    layout(output::by_name(format).unwrap(), virtual_size).unwrap()
 }
 
 /// A field of the footer: where it is, and its bytes.
@@ -40,7 +40,7 @@ fn each_field_of_a_footer() {
         (84, &[0; FOOTER - 84]),
     ];
     for (size, fields) in cases {
-        let footer = writer("vpc", size).footer(&stamp);
+        let footer = layout_of("vpc", size).footer(&stamp);
         assert_eq!(footer.len(), FOOTER);
         for (at, bytes) in fields.iter().chain(always) {
             assert_eq!(&footer[*at..at + bytes.len()], *bytes, "{size}, byte {at}");
@@ -51,7 +51,7 @@ fn each_field_of_a_footer() {
     }
     // A clock that is before 2000, or after 2136, does not wrap.
     for (seconds, expected) in [(0, [0; 4]), (u64::MAX, [0xff; 4])] {
-        assert_eq!(writer("vpc", 0).footer(&Stamp { seconds, ..stamp })[24..28], expected);
+        assert_eq!(layout_of("vpc", 0).footer(&Stamp { seconds, ..stamp })[24..28], expected);
     }
 }
 
@@ -66,7 +66,7 @@ fn a_target_that_wants_to_know_holes_is_told_of_them() {
     qemu("qemu-io", &[&args[..], &[text(&image)]].concat());
     let case = Case::new(std::fs::read(&image).unwrap());
     let told = |holes, format, job| {
-        let abilities = Abilities { ordered: true, holes, short_hole: 0 };
+        let abilities = Abilities { ordered: true, holes, short_hole: 0, late_start: u64::MAX };
         let converted = case.convert_to(format, Answers::InOrder, abilities, job);
         converted.result.unwrap();
         (converted.target.holes.take(), converted.target.data_bytes.get())

@@ -9,7 +9,7 @@ use decant::crypt::Keys;
 use decant::io::stream::{ByteStream, FileStream};
 use decant::native::Inline;
 use decant::open::streamed_image::StreamedImage;
-use decant::output::{BLOCK, OUTPUT_FORMATS, Stamp};
+use decant::output::{BLOCK, OUTPUT_FORMATS, Options, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Opened, open};
 use futures_executor::block_on;
 use miniz_oxide::deflate::compress_to_vec;
@@ -261,8 +261,9 @@ fn in_order(image: &StreamedImage, job: u64) -> Result<Disk, Error> {
     let disk = Disk::default();
     let input = InOrder::new(image)?;
     let executor = Inline::new(input.files(), &Keys::default(), 3, job).expect("there are no keys");
-    let writer = OUTPUT_FORMATS[0].writer_in_order().expect("a raw disk has any size");
-    let output = Output { writer: &*writer, stamp: Stamp::default(), target: &disk };
+    let format = &OUTPUT_FORMATS[0];
+    let layout = format.layout_in_order(&Options::recommended(format)).expect("a raw disk has any size");
+    let output = Output::new(&*layout, Stamp::default(), &disk);
     let result = block_on(convert_in_order(input, &executor, &output, &|_| {}, &Cancel::default()));
     settled(result.map(|done| assert_eq!(done.virtual_size, disk.len.get())), disk)
 }

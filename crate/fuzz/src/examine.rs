@@ -8,7 +8,7 @@ use decant::disk::extent::{Extent, ExtentKind};
 use decant::io::source::Source;
 use decant::native::Inline;
 use decant::open::chain::Companion;
-use decant::output::{BLOCK, OUTPUT_FORMATS, Stamp};
+use decant::output::{BLOCK, OUTPUT_FORMATS, Options, Stamp};
 use decant::{Error, ErrorKind, Image, OpenOptions};
 use futures_executor::block_on;
 use futures_util::FutureExt;
@@ -114,8 +114,9 @@ fn attempt(image: &Image, job: u64) -> Attempt {
     let executor = Inline::new(image.files().clone(), &image.keys(), 3, job).expect("the keys fit the ciphers");
     let read = Cell::new(false);
     let progress = |progress: decant::convert::Progress| read.set(read.get() || progress.read > 0);
-    let writer = (OUTPUT_FORMATS[0].writer)(image.virtual_size()).expect("a raw disk has any size");
-    let output = Output { writer: &*writer, stamp: Stamp::default(), target: &disk };
+    let format = &OUTPUT_FORMATS[0];
+    let layout = (format.layout)(image.virtual_size(), &Options::recommended(format)).expect("a raw disk has any size");
+    let output = Output::new(&*layout, Stamp::default(), &disk);
     let result = block_on(convert(image, &executor, &output, &progress, &Cancel::default()));
     let result = result.map(|done| {
         assert_eq!(done.progress.guest_done, image.virtual_size());

@@ -1,43 +1,118 @@
-//! Compresses runs of data to segments.
+//! Encodes the data of jobs: to segments, or unit by unit.
 
-use super::encoding::{Segment, fit};
+use super::encoding::{EncodedPart, Encoding, UnitEncoding, UnitMethod, fit};
+use super::grain;
 use crate::error::{Error, Result};
 use crate::io::target::Run;
 use decant_codec::crc;
 use decant_codec::deflate::Deflater;
 
-/// Compresses data. Each thread reuses one from job to job; it allocates with the first job.
+/// How far matches of qcow2's deflate reach back, in bytes: QEMU inflates with a window of this size.
+const QCOW2_WINDOW: usize = 4096;
+
+/// Encodes data. Each thread reuses one from job to job; it allocates with the first job.
 #[derive(Default)]
 pub struct Encoder {
     deflater: Option<Deflater>,
+    /// The last unit of a disk, filled up with zeros.
+    last_unit: Vec<u8>,
 }
 
 impl Encoder {
-    /// Compresses each of `runs` of `bytes`, and replaces `output` with the results, one after another. Fails with
-    /// `internal` if memory runs out.
-    pub fn deflate(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
-        let deflater = match &mut self.deflater {
-            Some(deflater) => deflater,
-            none => none.insert(Deflater::new().map_err(Error::no_room)?),
-        };
-        let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
+    /// Encodes `runs` of `bytes` by `encoding`, which must compress, and replaces `output` with the results, one after
+    /// another. Runs must begin at a unit. Fails with `internal` if memory runs out.
+    pub fn encode(
+        &mut self,
+        encoding: Encoding,
+        bytes: &[u8],
+        runs: &[Run],
+        output: &mut Vec<u8>,
+    ) -> Result<Vec<EncodedPart>> {
         // Its content need not be copied when it grows.
         output.clear();
-        if output.capacity() < bound {
-            *output = Vec::new();
+        match encoding {
+            Encoding::Units(encoding) => self.units(encoding, bytes, runs, output),
+            Encoding::Plain | Encoding::Segments => self.segments(bytes, runs, output),
         }
-        fit(output, bound)?;
-        let mut segments = Vec::new();
-        segments.try_reserve_exact(runs.len()).map_err(|_| Error::out_of_memory(size_of_val(runs)))?;
+    }
+
+    fn segments(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
+        let deflater = deflater(&mut self.deflater)?;
+        let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
+        make_room(output, bound)?;
+        let mut segments = parts(runs.len())?;
         let mut start = 0;
         for run in runs {
             let data = &bytes[run.start..run.start + run.len];
             let encoded_len = deflater.deflate(data, &mut output[start..]);
-            let crc = crc::crc32(data);
-            segments.push(Segment { guest: run.offset, len: run.len as u64, crc, start, encoded_len });
+            let (guest, len, crc) = (run.offset, run.len as u64, crc::crc32(data));
+            segments.push(EncodedPart { guest, len, crc, start, encoded_len, is_stored: false });
             start += encoded_len;
         }
         output.truncate(start);
         Ok(segments)
     }
+
+    fn units(
+        &mut self,
+        UnitEncoding { unit, method }: UnitEncoding,
+        bytes: &[u8],
+        runs: &[Run],
+        output: &mut Vec<u8>,
+    ) -> Result<Vec<EncodedPart>> {
+        let deflater = deflater(&mut self.deflater)?;
+        let unit = unit as usize;
+        let count = runs.iter().map(|run| run.len.div_ceil(unit)).sum();
+        let bound = Deflater::bound(unit).saturating_add(grain::FRAME_BOUND);
+        make_room(output, bound.saturating_mul(count))?;
+        let mut units = parts(count)?;
+        let mut start = 0;
+        for run in runs {
+            for at in (0..run.len).step_by(unit) {
+                let mut data = &bytes[run.start + at..run.start + run.len.min(at + unit)];
+                let (guest, len) = (run.offset + at as u64, data.len() as u64);
+                if data.len() < unit {
+                    fit(&mut self.last_unit, 0)?;
+                    fit(&mut self.last_unit, unit)?;
+                    self.last_unit[..data.len()].copy_from_slice(data);
+                    data = &self.last_unit;
+                }
+                let room = &mut output[start..];
+                let encoded_len = match method {
+                    UnitMethod::Stored => unit,
+                    UnitMethod::Deflate => deflater.deflate_stream(data, QCOW2_WINDOW, room),
+                    UnitMethod::Grain => grain::encode(deflater, data, guest, room),
+                };
+                let is_stored = method != UnitMethod::Grain && encoded_len >= unit;
+                if is_stored {
+                    room[..unit].copy_from_slice(data);
+                }
+                let encoded_len = if is_stored { unit } else { encoded_len };
+                units.push(EncodedPart { guest, len, crc: 0, start, encoded_len, is_stored });
+                start += encoded_len;
+            }
+        }
+        output.truncate(start);
+        Ok(units)
+    }
+}
+
+fn deflater(kept: &mut Option<Deflater>) -> Result<&mut Deflater> {
+    Ok(match kept {
+        Some(deflater) => deflater,
+        none => none.insert(Deflater::new().map_err(Error::no_room)?),
+    })
+}
+
+fn make_room(output: &mut Vec<u8>, bound: usize) -> Result<()> {
+    if output.capacity() < bound {
+        *output = Vec::new();
+    }
+    fit(output, bound)
+}
+
+fn parts(count: usize) -> Result<Vec<EncodedPart>> {
+    let mut parts = Vec::new();
+    parts.try_reserve_exact(count).map_err(|_| Error::out_of_memory(count * size_of::<EncodedPart>()))?;
+    Ok(parts)
 }

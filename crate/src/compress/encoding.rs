@@ -1,30 +1,59 @@
-//! Encodings of an output. Workers encode the data; the coordinator joins their results in guest order.
-//!
-//! For gzip, each run of data becomes a [`Segment`]; [`super::gzip_member`] joins segments, zeros and the writer's own
-//! bytes to one member.
+//! Encodings of an output. Executors encode the data of jobs; the coordinator places the results in guest order.
 
 use crate::error::{Error, Result};
 use crate::io::target::Run;
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 
-/// The encoding of an output.
+/// How the data of an output is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
-    /// Not encoded.
+    /// Not at all: data is stored at its guest offset.
     #[default]
     Plain,
-    /// One gzip member. Workers compress the data to segments.
-    Gzip,
+    /// Each run of data is compressed to a segment of one deflate stream; [`super::gzip_member`] joins them.
+    Segments,
+    /// Each unit of data is encoded separately.
+    Units(UnitEncoding),
+}
+
+/// The encoding of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitEncoding {
+    /// The size of a unit, in bytes, a power of two. The last unit of a disk is filled up with zeros.
+    pub unit: u32,
+    /// The encoding of each unit.
+    pub method: UnitMethod,
+}
+
+/// The encoding of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UnitMethod {
+    /// Unchanged. Units that follow one another are one part, and the last unit of a disk is not filled up.
+    Stored,
+    /// Raw deflate (RFC 1951) that reaches back at most 4 KiB; unchanged if that is not smaller than a unit.
+    Deflate,
+    /// A VMDK grain: a marker and a zlib stream, padded with zeros to whole sectors.
+    Grain,
+}
+
+impl Encoding {
+    /// Whether data is compressed. The division of compressed data among jobs may show in the output.
+    pub fn is_compressed(self) -> bool {
+        match self {
+            Self::Plain | Self::Units(UnitEncoding { method: UnitMethod::Stored, .. }) => false,
+            Self::Segments | Self::Units(_) => true,
+        }
+    }
 }
 
 /// The data in a job's output buffer, with its guest offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Placement {
-    /// Plain data.
+    /// Data that is stored at its guest offset.
     Runs(Vec<Run>),
-    /// Encoded data.
-    Segments(Vec<Segment>),
+    /// Encoded data, ascending by guest offset.
+    Parts(Vec<EncodedPart>),
 }
 
 impl Placement {
@@ -32,25 +61,37 @@ impl Placement {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Runs(runs) => runs.iter().map(|run| run.len as u64).sum(),
-            Self::Segments(segments) => segments.iter().map(|segment| segment.encoded_len as u64).sum(),
+            Self::Parts(parts) => parts.iter().map(|part| part.encoded_len as u64).sum(),
         }
     }
 }
 
-/// A run of data, compressed to deflate blocks. They refer to nothing before them, none is marked as the last, and they
-/// end at a byte-aligned sync point, so segments can be concatenated to one stream.
+/// A part of the disk, encoded.
+///
+/// In an output of segments, it is a run of data, compressed to deflate blocks. They refer to nothing before them, none
+/// is marked as the last, and they end at a byte-aligned sync point, so segments can be concatenated to one stream.
+/// Otherwise, it is a unit, or several units that are stored unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Segment {
+pub struct EncodedPart {
     /// The guest offset of the data.
     pub guest: u64,
     /// Length of the data, in bytes.
     pub len: u64,
-    /// The CRC-32 of the data.
+    /// The CRC-32 of the data; only segments have it.
     pub crc: u32,
-    /// Position of the compressed bytes in the buffer.
+    /// Position of the encoded bytes in the buffer.
     pub start: usize,
-    /// Length of the compressed bytes.
+    /// Length of the encoded bytes.
     pub encoded_len: usize,
+    /// Whether the data is unchanged.
+    pub is_stored: bool,
+}
+
+impl EncodedPart {
+    /// A run of units that are stored unchanged.
+    pub(crate) fn stored(run: &Run) -> Self {
+        Self { guest: run.offset, len: run.len as u64, crc: 0, start: run.start, encoded_len: run.len, is_stored: true }
+    }
 }
 
 /// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails with `internal` if memory runs out.

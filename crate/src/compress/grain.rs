@@ -3,7 +3,9 @@
 
 use super::damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
 use super::failure::DecompressError;
+use crate::offsets::SECTOR;
 use crate::structure::structure;
+use decant_codec::deflate::Deflater;
 use decant_codec::inflate::StreamEnd;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,12 @@ structure! {
 pub(crate) const LENGTH_SIZE: usize = 4;
 pub(super) const ZLIB_HEADER_SIZE: usize = 2;
 const ADLER_SIZE: usize = 4;
+/// A zlib header (RFC 1950, section 2.2): deflate with a window of 32 KiB, without a dictionary, the default level.
+const ZLIB_HEADER: [u8; ZLIB_HEADER_SIZE] = [0x78, 0x9c];
+/// Maximum number of bytes that the frame adds to the deflate data, padding included.
+pub(super) const FRAME_BOUND: usize = GrainMarker::LEN + ZLIB_HEADER_SIZE + ADLER_SIZE + SECTOR as usize;
+/// The window of deflate.
+const WINDOW: usize = 32 << 10;
 
 /// The frame of a compressed grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +82,22 @@ pub(crate) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
     let has_dictionary = flags & 0x20 != 0;
     let is_checked = (u16::from(method) << 8 | u16::from(flags)).is_multiple_of(31);
     if is_deflate && !has_dictionary && is_checked { Ok(body) } else { Err(DecompressError::Invalid) }
+}
+
+/// Encodes the grain `data`, which lies at guest offset `guest`, to the start of `output`, with its marker, and padded to
+/// whole sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length.
+pub(super) fn encode(deflater: &mut Deflater, data: &[u8], guest: u64, output: &mut [u8]) -> usize {
+    let (marker, zlib) = output.split_at_mut(GrainMarker::LEN);
+    let (header, body) = zlib.split_at_mut(ZLIB_HEADER_SIZE);
+    header.copy_from_slice(&ZLIB_HEADER);
+    let end = deflater.deflate_stream(data, WINDOW, body);
+    body[end..end + ADLER_SIZE].copy_from_slice(&simd_adler32::adler32(&data).to_be_bytes());
+    let size = ZLIB_HEADER_SIZE + end + ADLER_SIZE;
+    marker.copy_from_slice(&GrainMarker { lba: guest / SECTOR, size: size as u32 }.to_bytes());
+    let len = GrainMarker::LEN + size;
+    let padded = len.next_multiple_of(SECTOR as usize);
+    output[len..padded].fill(0);
+    padded
 }
 
 /// Checks `output` against the checksum after the deflate data in `body`. Returns the end of the checksum. Fails unless

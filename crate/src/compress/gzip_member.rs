@@ -3,7 +3,7 @@
 //! Browsers reject a second member, so everything is blocks of one stream, with combined CRCs.
 
 use super::deflated_zeros;
-use super::encoding::{Segment, fit};
+use super::encoding::{EncodedPart, fit};
 use crate::error::Result;
 use decant_codec::bits::{BitWriter, SLACK, STORED};
 use decant_codec::crc;
@@ -31,7 +31,7 @@ impl Member {
     }
 
     /// Counts `segment`; its compressed bytes must be written next.
-    pub fn segment(&mut self, segment: &Segment) {
+    pub fn segment(&mut self, segment: &EncodedPart) {
         self.add(segment.crc, segment.len);
     }
 

@@ -1,9 +1,9 @@
 //! Conversion: plans extents into jobs and runs them through a pipeline.
 
 mod ahead;
+mod assembly;
 mod cache;
 mod decoder;
-mod gzip_writer;
 mod in_order;
 mod job;
 mod output;

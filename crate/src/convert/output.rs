@@ -1,14 +1,14 @@
 //! The end of the pipeline: writes the data of jobs in the order that the target requires, reports holes if the target
-//! needs them, and adds the writer's own bytes.
+//! needs them, and adds the format's own bytes.
 
-use super::gzip_writer::GzipOutput;
+use super::assembly::{Assembled, Assembly, Pass};
 use super::job::Job;
 use super::plan::JobLimits;
-use crate::compress::{Encoding, Placement, Segment};
-use crate::error::{Error, Result};
+use crate::compress::{Encoding, Placement};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Holes, Run, Target};
 use crate::offsets::GuestRange;
-use crate::output::{Stamp, Writer};
+use crate::output::{Layout, Stamp, Write};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -16,41 +16,60 @@ use std::task::{Poll, Waker};
 
 /// The output of a conversion.
 pub struct Output<'a, B> {
-    /// The writer of the output format.
-    pub writer: &'a dyn Writer,
-    /// Time and random bytes for the writer.
+    /// The layout of the output.
+    pub layout: &'a dyn Layout,
+    /// Time and random bytes for the layout.
     pub stamp: Stamp,
     /// The destination.
     pub target: &'a dyn Target<B>,
+    /// Whether a compressed disk may be read twice, if the target needs it.
+    pub may_read_twice: bool,
 }
 
-impl<B> Output<'_, B> {
-    /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in an encoded output,
-    /// so its jobs have one size: memory decides only how many are in flight.
+impl<'a, B> Output<'a, B> {
+    /// Reads a compressed disk only once.
+    pub fn new(layout: &'a dyn Layout, stamp: Stamp, target: &'a dyn Target<B>) -> Self {
+        Self { layout, stamp, target, may_read_twice: false }
+    }
+
+    /// The limits of jobs for an executor that allows `bytes` bytes. The division of data among jobs shows in a compressed
+    /// output, so its jobs have one size: memory decides only how many are in flight.
     pub(crate) fn limits(&self, bytes: u64) -> JobLimits {
-        let encoding = self.writer.encoding();
-        let bytes = match encoding {
-            Encoding::Plain => bytes,
-            Encoding::Gzip => ENCODED_JOB,
-        };
-        JobLimits { bytes, unit: self.writer.unit(), abilities: self.abilities(), encoding }
+        let encoding = self.layout.encoding();
+        let bytes = if encoding.is_compressed() { ENCODED_JOB } else { bytes };
+        JobLimits { bytes, unit: self.layout.unit(), abilities: self.abilities(), encoding }
     }
 
     /// Memory that the executor should count for a job whose largest unit has `bytes` bytes. Executors budget for jobs
-    /// that are not encoded.
+    /// that are not compressed.
     pub(super) fn weight(&self, bytes: u64) -> u64 {
-        match self.writer.encoding() {
-            Encoding::Plain => bytes,
-            Encoding::Gzip => bytes.max(ENCODED_JOB) * ENCODED_BUFFERS / PLAIN_BUFFERS,
+        if !self.layout.encoding().is_compressed() {
+            return bytes;
         }
+        bytes.max(ENCODED_JOB) * ENCODED_BUFFERS / PLAIN_BUFFERS
     }
 
-    /// Abilities for data at its guest offset. In an encoded output guest offsets are not target offsets, so data and
+    /// Whether the disk is read twice: first to find the first bytes of the output, which the target does not accept last.
+    /// Fails with `unsupported` if that is not allowed.
+    pub(super) fn reads_twice(&self) -> Result<bool> {
+        let reserved = self.layout.reserved();
+        if reserved <= self.target.abilities().late_start {
+            return Ok(false);
+        }
+        if self.layout.encoding().is_compressed() && !self.may_read_twice {
+            return Err(ascending_only(reserved));
+        }
+        Ok(true)
+    }
+
+    /// Abilities for data at its guest offset. In an assembled output guest offsets are not target offsets, so data and
     /// holes are joined in order.
     fn abilities(&self) -> Abilities {
-        match self.writer.encoding() {
+        match self.layout.encoding() {
             Encoding::Plain => self.target.abilities(),
-            Encoding::Gzip => Abilities { ordered: true, holes: Holes::Report, short_hole: 0 },
+            Encoding::Segments | Encoding::Units(_) => {
+                Abilities { ordered: true, holes: Holes::Report, ..Abilities::default() }
+            }
         }
     }
 }
@@ -60,39 +79,35 @@ pub(super) struct OutputWriter<'a, B> {
     output: &'a Output<'a, B>,
     holes: Holes,
     turns: Option<Turns>,
-    /// Set if the output is encoded.
-    gzip: Option<GzipOutput<'a, B>>,
+    /// Set unless the output is plain.
+    assembly: Option<Assembly<'a, B>>,
 }
 
 /// Job-sized buffers of a worker for a job and the next one: two for input, one for output, and one on its way to the
-/// writer. Encoding adds a buffer, and so does a job that waits for its turn.
+/// writer. Compression adds a buffer, and so does a job that waits for its turn.
 const PLAIN_BUFFERS: u64 = 4;
 const ENCODED_BUFFERS: u64 = 6;
 
-/// The size of an encoded job, in bytes: that of a chunk of a sequential disk. Encoding takes about ten times as long as
-/// decoding, and a cancel waits for it.
+/// The size of a compressed job, in bytes: that of a chunk of a sequential disk. Compression takes about ten times as long
+/// as decoding, and a cancel waits for it.
 const ENCODED_JOB: u64 = 2 << 20;
 
 impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
-    pub(super) fn new(output: &'a Output<'a, B>) -> Self {
+    /// Fails as [`Assembly::new`] does.
+    pub(super) fn new(output: &'a Output<'a, B>, pass: Pass) -> Result<Self> {
         let abilities = output.abilities();
-        let is_gzip = output.writer.encoding() == Encoding::Gzip;
-        Self {
+        Ok(Self {
             output,
             holes: abilities.holes,
             turns: abilities.ordered.then(Turns::default),
-            gzip: is_gzip.then(|| GzipOutput::new(output.target)),
-        }
+            assembly: Assembly::new(output.layout, &output.stamp, output.target, pass)?,
+        })
     }
 
-    /// Writes the writer's header. Returns the number of bytes written.
+    /// Writes the bytes before the disk. Returns their number.
     pub(super) async fn begin(&self) -> Result<u64> {
-        let header = self.output.writer.header(&self.output.stamp);
-        match &self.gzip {
-            Some(gzip) => {
-                gzip.begin(&header).await?;
-                Ok(gzip.written())
-            }
+        match &self.assembly {
+            Some(assembly) => assembly.begin().await,
             None => Ok(0),
         }
     }
@@ -123,11 +138,11 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         if let Some(turns) = &self.turns {
             turns.wait(index).await;
         }
-        let filled = match (&self.gzip, &data, self.holes) {
-            (Some(gzip), Some((bytes, Placement::Segments(segments))), _) => {
-                join(gzip, region, Some(bytes), segments).await?
+        let filled = match (&self.assembly, &data, self.holes) {
+            (Some(assembly), Some((bytes, Placement::Parts(parts))), _) => {
+                assembly.place(region, Some(bytes), parts).await?
             }
-            (Some(gzip), ..) => join(gzip, region, None, &[]).await?,
+            (Some(assembly), ..) => assembly.place(region, None, &[]).await?,
             (None, Some((bytes, Placement::Runs(runs))), Holes::Skip) => {
                 self.output.target.write(bytes, runs).await?;
                 0
@@ -167,45 +182,24 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(0)
     }
 
-    /// Writes the padding and the footer of `writer` after a disk of `virtual_size` bytes. Must follow all jobs.
-    pub(super) async fn finish(&self, writer: &dyn Writer, virtual_size: u64) -> Result<Finished> {
+    /// Writes the padding and the last bytes of `layout` after a disk of `virtual_size` bytes. Must follow all jobs.
+    pub(super) async fn finish(&self, layout: &dyn Layout, virtual_size: u64) -> Result<Finished> {
         let Output { stamp, target, .. } = self.output;
-        let disk_size = writer.disk_size();
-        if let Some(gzip) = &self.gzip {
-            let before = gzip.written();
-            gzip.zeros(disk_size - virtual_size).await?;
-            gzip.end(&writer.footer(stamp)).await?;
-            return Ok(Finished { written: gzip.written() - before, output_size: gzip.written() });
+        let disk_size = layout.disk_size();
+        if let Some(assembly) = &self.assembly {
+            let Assembled { written, first } =
+                assembly.finish(GuestRange { start: virtual_size, end: disk_size }).await?;
+            return Ok(Finished { written, output_size: assembly.len(), first });
         }
         let filled = self.hole(virtual_size, disk_size).await?;
-        let footer = writer.footer(stamp);
+        let footer = layout.footer(stamp);
         if !footer.is_empty() {
             let run = Run { offset: disk_size, start: 0, len: footer.len() };
             target.write(&B::from(&footer), &[run]).await?;
         }
         let footer = footer.len() as u64;
-        Ok(Finished { written: filled + footer, output_size: disk_size + footer })
+        Ok(Finished { written: filled + footer, output_size: disk_size + footer, first: Vec::new() })
     }
-}
-
-/// Writes `segments` from `bytes`, and zeros for the rest of `region`. Returns the encoded length of the zeros.
-async fn join<B: for<'b> From<&'b [u8]>>(
-    gzip: &GzipOutput<'_, B>,
-    region: GuestRange,
-    bytes: Option<&B>,
-    segments: &[Segment],
-) -> Result<u64> {
-    let before = gzip.written();
-    let mut at = region.start;
-    let mut encoded = 0;
-    for (segment, bytes) in segments.iter().zip(bytes.into_iter().cycle()) {
-        gzip.zeros(segment.guest - at).await?;
-        gzip.segment(bytes, segment).await?;
-        at = segment.guest + segment.len;
-        encoded += segment.encoded_len as u64;
-    }
-    gzip.zeros(region.end - at).await?;
-    Ok(gzip.written() - before - encoded)
 }
 
 /// The result of finishing an output, in bytes.
@@ -214,6 +208,14 @@ pub(super) struct Finished {
     pub(super) written: u64,
     /// The size of the whole output.
     pub(super) output_size: u64,
+    /// In a first pass: the first bytes of the output.
+    pub(super) first: Vec<Write>,
+}
+
+fn ascending_only(reserved: u64) -> Error {
+    let message = "This output has its header written last, but the target takes bytes in ascending order; allow two passes \
+                   over the image (twoPass, --two-pass), write to a file, or choose another output format";
+    Error::new(ErrorKind::Unsupported, message).coded("ascending-only").field("size", reserved)
 }
 
 /// Lets jobs write one after another, in guest order.

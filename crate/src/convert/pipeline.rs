@@ -1,6 +1,7 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
 use super::ahead::planned_ahead;
+use super::assembly::Pass;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::output::{Finished, Output, OutputWriter};
@@ -15,6 +16,7 @@ use crate::io::target::Run;
 use crate::offsets::GuestRange;
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
+use crate::output::Write;
 use futures_util::future::{Either, LocalBoxFuture, select, try_join};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
@@ -79,6 +81,8 @@ pub struct Progress {
     pub written: u64,
     /// Everything before this guest offset is written.
     pub settled: ResumePoint,
+    /// Whether this is the first of two passes, in which nothing is written.
+    pub measuring: bool,
     /// Whether all data is written, and the target is being finished.
     pub finalizing: bool,
 }
@@ -146,7 +150,7 @@ pub async fn convert<E: Executor>(
 }
 
 /// Resumes an interrupted [`convert`] of the same image to the same output. `begun` is the last [`Progress::settled`]
-/// of the earlier conversion: everything before it must be in the output. The output must not be encoded, and its
+/// of the earlier conversion: everything before it must be in the output. The output must be plain, and its
 /// target must take writes in any order.
 pub async fn resume<E: Executor>(
     image: &Image,
@@ -165,8 +169,8 @@ pub async fn resume<E: Executor>(
     run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
 }
 
-/// Converts the whole streamed `disk` like [`convert`]. The writer of `output` must come from
-/// [`OutputFormat::writer_in_order`](crate::output::OutputFormat::writer_in_order), and `executor` must read from
+/// Converts the whole streamed `disk` like [`convert`]. The layout of `output` must come from
+/// [`OutputFormat::layout_in_order`](crate::output::OutputFormat::layout_in_order), and `executor` must read from
 /// [`InOrder::files`].
 pub async fn convert_in_order<E: Executor>(
     disk: InOrder,
@@ -177,12 +181,15 @@ pub async fn convert_in_order<E: Executor>(
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
     let manifest = disk.manifest();
-    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)));
+    let disk = Cell::new(Some(disk));
+    // Outputs that need two passes need the size, too, which is unknown here.
+    let twice = || Error::new(ErrorKind::Internal, "A streamed disk was read twice");
+    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk.take().ok_or_else(twice)?, limits)));
     run(plan, manifest, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
 async fn run<E: Executor>(
-    plan: impl FnOnce() -> Result<Plan>,
+    plan: impl Fn() -> Result<Plan>,
     manifest: Option<Rc<Manifest>>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
@@ -192,7 +199,13 @@ async fn run<E: Executor>(
 ) -> Result<Converted> {
     let conversion = async {
         let transferred = async {
-            let mut done = transfer(plan()?, executor, output, begun, progress).await?;
+            let (mut pass, mut size) = (Pass::Only, output.layout.output_size());
+            if output.reads_twice()? {
+                let measuring = |done: Progress| progress(Progress { measuring: true, ..done });
+                let (done, first) = transfer(plan()?, executor, output, (Pass::First, None), begun, &measuring).await?;
+                (pass, size) = (Pass::Second(first), Some(done.output_size));
+            }
+            let (mut done, _) = transfer(plan()?, executor, output, (pass, size), begun, progress).await?;
             done.progress = Progress { finalizing: true, latest: GuestRange::default(), ..done.progress };
             progress(done.progress);
             Ok(done)
@@ -286,29 +299,34 @@ impl Plan {
     }
 }
 
-/// Runs all jobs and finishes the output, but not the target.
+/// Runs all jobs and finishes the output, but not the target. `size` is that of the output in bytes, if it is known. A first
+/// pass does not touch the target; it returns the first bytes of the output.
 async fn transfer<E: Executor>(
     plan: Plan,
     executor: &E,
     output: &Output<'_, E::Bytes>,
+    (pass, size): (Pass, Option<u64>),
     begun: ResumePoint,
     progress: &dyn Fn(Progress),
-) -> Result<Converted> {
-    let Output { writer, target, .. } = output;
+) -> Result<(Converted, Vec<Write>)> {
+    let Output { layout, target, .. } = output;
     let guest_total = plan.virtual_size();
     let workload = executor.workload();
     let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
     let (position, notices_of_disk) = (plan.position(), plan.notices());
-    target.open(guest_total.and_then(|_| writer.output_size())).await?;
+    let is_first = matches!(pass, Pass::First);
+    let output_writer = OutputWriter::new(output, pass)?;
+    if !is_first {
+        target.open(guest_total.and(size)).await?;
+    }
     let mut lost_ranges = LostRanges::default();
     let ResumePoint { guest: guest_done, written } = begun;
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
     progress(done);
-    let output_writer = OutputWriter::new(output);
     let output_writer = &output_writer;
     done.written += output_writer.begin().await?;
-    let mut regions = Regions::new(writer.unit(), guest_total, begun);
+    let mut regions = Regions::new(layout.unit(), guest_total, begun);
     let jobs = try_unfold(plan, |mut plan| async move { Ok::<_, Error>(plan.next().await?.map(|job| (job, plan))) });
     let finished = planned_ahead(jobs, workload.files.clone(), workload.read_ahead)
         .map_ok(|mut job| (regions.next(&job), std::mem::take(&mut job.lost), job))
@@ -333,17 +351,17 @@ async fn transfer<E: Executor>(
         progress(done);
         if guest_total.is_none() {
             // Fails as soon as the disk exceeds the format's limit.
-            writer.resized(done.guest_done)?;
+            layout.resized(done.guest_done)?;
         }
     }
     let virtual_size = done.guest_done;
-    let resized = if guest_total.is_none() { Some(writer.resized(virtual_size)?) } else { None };
-    let writer = resized.as_deref().unwrap_or(*writer);
-    let Finished { written, output_size } = output_writer.finish(writer, virtual_size).await?;
+    let resized = if guest_total.is_none() { Some(layout.resized(virtual_size)?) } else { None };
+    let layout = resized.as_deref().unwrap_or(*layout);
+    let Finished { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
-    let notices = writer.notice().into_iter().chain(notices_of_disk()).collect();
-    Ok(Converted { progress: done, virtual_size, output_size, notices, lost })
+    let notices = layout.notice().into_iter().chain(notices_of_disk()).collect();
+    Ok((Converted { progress: done, virtual_size, output_size, notices, lost }, first))
 }
 
 /// Divides the disk among jobs, in the order in which they are planned.

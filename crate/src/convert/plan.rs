@@ -31,7 +31,7 @@ const MAX_PIECES: usize = 16_384;
 const MAX_LOST: usize = 4096;
 /// Number of pieces to look back for the same compressed cluster.
 const RECENT: usize = 16;
-/// Longest dataless job in a compressed output, in bytes; zeros cost bytes there.
+/// Longest dataless job in an output of segments, in bytes; zeros cost bytes there.
 const ENCODED_HOLE: u64 = 4 << 30;
 /// About how many holes are reported per disk: a hole may cost the target nothing, or the time to send it.
 const TOLD_HOLES: u64 = 1024;
@@ -54,8 +54,10 @@ impl JobLimits {
     /// reports.
     pub(super) fn hole_limits(&self, virtual_size: u64) -> HoleLimits {
         let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
-        if self.encoding != Encoding::Plain {
-            return HoleLimits { job: ENCODED_HOLE, ..none };
+        match self.encoding {
+            Encoding::Plain => {}
+            Encoding::Segments => return HoleLimits { job: ENCODED_HOLE, ..none },
+            Encoding::Units(_) => return none,
         }
         let divided = self.bytes.max(self.unit);
         match self.abilities.holes {
@@ -158,9 +160,9 @@ impl Planner {
         Ok(Some(job))
     }
 
-    /// The limits of the next job. The first jobs are small, except in an encoded output, whose jobs all have one size.
+    /// The limits of the next job. The first jobs are small, except in a compressed output, whose jobs all have one size.
     fn next_limits(&self) -> JobLimits {
-        if self.limits.encoding != Encoding::Plain {
+        if self.limits.encoding.is_compressed() {
             return self.limits;
         }
         let bytes = (self.planned_output / GROWTH).max(FIRST_JOB).min(self.limits.bytes);

@@ -3,7 +3,7 @@
 use super::decoder::{Decoder, Outcome};
 use super::job::{Buffers, Job};
 use super::pipeline::ExecutedJob;
-use crate::compress::{Encoder, Encoding, Placement, Segment};
+use crate::compress::{EncodedPart, Encoder, Encoding, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -49,12 +49,12 @@ pub struct LoadedJob {
 }
 
 impl LoadedJob {
-    /// Decodes the job by `decode`, unless the buffer already holds the output, and finds zeros. For an encoded output,
-    /// compresses the data to segments by `deflate` (see `Encoder::deflate`). Fails as these two do.
+    /// Decodes the job by `decode`, unless the buffer already holds the output, and finds zeros. For a compressed
+    /// output, encodes the data by `encode` (see `Encoder::encode`). Fails as these two do.
     pub(crate) fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut Buffers) -> Result<Outcome>,
-        deflate: impl FnOnce(&[u8], &[Run], &mut Vec<u8>) -> Result<Vec<Segment>>,
+        encode: impl FnOnce(Encoding, &[u8], &[Run], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
     ) -> Result<FinishedJob> {
         let Outcome { runs, lost } = if self.is_output {
             Outcome { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
@@ -64,12 +64,13 @@ impl LoadedJob {
         let Buffers { input, output } = &mut self.buffers;
         let placement = match self.job.encoding {
             Encoding::Plain => Placement::Runs(runs),
-            Encoding::Gzip => {
+            encoding if encoding.is_compressed() => {
                 // The input is no longer needed.
-                let segments = deflate(output, &runs, input)?;
+                let parts = encode(encoding, output, &runs, input)?;
                 std::mem::swap(input, output);
-                Placement::Segments(segments)
+                Placement::Parts(parts)
             }
+            _ => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
         };
         Ok(FinishedJob { buffers: self.buffers, placement, lost })
     }
@@ -127,8 +128,10 @@ impl Transcoder {
     pub async fn run(&self, job: Job, files: &[Rc<dyn Source>]) -> Result<JobOutput> {
         let finish = async |loaded: LoadedJob| {
             let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
-            let deflate = |bytes: &_, runs: &_, output: &mut _| self.encoder.borrow_mut().deflate(bytes, runs, output);
-            loaded.finish(decode, deflate)
+            let encode = |encoding, bytes: &_, runs: &_, output: &mut _| {
+                self.encoder.borrow_mut().encode(encoding, bytes, runs, output)
+            };
+            loaded.finish(decode, encode)
         };
         run_job(job, files, &self.spares, finish).await
     }
@@ -150,7 +153,7 @@ pub async fn run_job(
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
     let buffers = match read.is_output {
-        true if job.encoding == Encoding::Plain => Buffers { input: Vec::new(), output: buffer },
+        true if !job.encoding.is_compressed() => Buffers { input: Vec::new(), output: buffer },
         true => Buffers { input: spares.take_output(), output: buffer },
         // Not before reading: while this job waited, another one could use the output buffer.
         false => Buffers { input: buffer, output: spares.take_output() },

@@ -43,6 +43,8 @@ pub struct Abilities {
     pub ordered: bool,
     /// How the target handles ranges without data.
     pub holes: Holes,
+    /// How many bytes at the start of the output may be written after all others.
+    pub late_start: u64,
     /// Zeros between two runs of data may be written with them if fewer than this many bytes. 0: never.
     pub short_hole: u64,
 }

@@ -1,7 +1,7 @@
 //! Exports to `worker/`: images, their maps, and conversions.
 
 use super::open_spec::OpenSpec;
-use super::output_spec::{OutputSpec, formats};
+use super::output_spec::{OutputSpec, formats, output};
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::crypt::Keys;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -19,7 +19,7 @@ use crate::open::examination::Examination;
 use crate::open::image::Image;
 use crate::open::streamed_image::StreamedImage;
 use crate::open::{Opened, open};
-use js_sys::{Function, Uint8Array};
+use js_sys::{Function, Object, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -86,6 +86,13 @@ impl OpenImage {
         to_js(&formats(self.image("asked for its size").ok().map(|image| image.virtual_size())))
     }
 
+    /// Describes the output `format` with `options`, an object of names and values. Fails with `usage` for an unknown
+    /// format or option, and if the format cannot hold the disk.
+    pub fn output(&self, format: &str, options: &Object) -> JsResult<JsValue> {
+        let virtual_size = self.image("asked for its size").ok().map(|image| image.virtual_size());
+        Ok(to_js(&output(format, options, virtual_size)?)?)
+    }
+
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
     pub async fn examine(&self, deep: bool, cancel: &CancelHandle) -> JsResult<JsValue> {
         let Content::RandomAccess(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
@@ -132,8 +139,9 @@ impl OpenImage {
         };
         let target = super::targets::target(&target)?;
         let begun = output.what_is_there();
-        let (writer, stamp) = (output.writer(self.image("asked for its size").ok())?, output.stamp());
-        let output = Output { writer: &*writer, stamp, target: &*target };
+        let (layout, stamp) = (output.layout(self.image("asked for its size").ok())?, output.stamp());
+        let may_read_twice = output.two_pass();
+        let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
         let done = match self.content.clone() {
             Content::RandomAccess(image) => {
                 let given = image.given().collect();
@@ -291,12 +299,14 @@ struct ProgressMessage {
     written: u64,
     settled: u64,
     settled_written: u64,
+    measuring: bool,
     finalizing: bool,
 }
 
 impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
-        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, finalizing } = progress;
+        let Progress { guest_done, guest_total, latest, data_done, read, written, settled, measuring, finalizing } =
+            progress;
         let ResumePoint { guest: settled, written: settled_written } = settled;
         let GuestRange { start: latest_start, end: latest_end } = latest;
         Self {
@@ -309,6 +319,7 @@ impl From<Progress> for ProgressMessage {
             written,
             settled,
             settled_written,
+            measuring,
             finalizing,
         }
     }

@@ -37,6 +37,8 @@ extern "C" {
     fn ordered(this: &JsTarget) -> Option<bool>;
     #[wasm_bindgen(method, getter)]
     fn holes(this: &JsTarget) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = lateStart)]
+    fn late_start(this: &JsTarget) -> Option<f64>;
     #[wasm_bindgen(method, getter, js_name = shortHole)]
     fn short_hole(this: &JsTarget) -> Option<f64>;
     #[wasm_bindgen(method, catch)]
@@ -114,7 +116,9 @@ impl<B: JsBytes> Target<B> for ObjectTarget {
             _ => Holes::Skip,
         };
         let short_hole = self.0.short_hole().unwrap_or(0.0) as u64;
-        Abilities { ordered: self.0.ordered().unwrap_or(false), holes, short_hole }
+        let ordered = self.0.ordered().unwrap_or(false);
+        let late_start = if ordered { self.0.late_start().unwrap_or(0.0) as u64 } else { u64::MAX };
+        Abilities { ordered, holes, late_start, short_hole }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {

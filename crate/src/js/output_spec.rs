@@ -1,24 +1,30 @@
 //! Output formats and conversion parameters in JavaScript.
 
+use crate::compress::Encoding;
 use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
-use crate::error::Result;
 use crate::error::fields::Fields;
+use crate::error::{Error, Result};
 use crate::open::image::Image;
-use crate::output::{self, FormatOption, OUTPUT_FORMATS, OutputFormat, Stamp, Writer};
-use js_sys::Uint8Array;
+use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, Stamp};
+use js_sys::{Array, Object, Uint8Array};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, seconds, random, begun, begunWritten }`: the name of an output format, the stamp for its writer, and
-    /// the point to resume from.
+    /// `{ format, formatOptions, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
+    /// options, whether a compressed disk may be read twice, the stamp for its layout, and the point to resume from.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
+    #[wasm_bindgen(method, getter, js_name = formatOptions)]
+    fn format_options(this: &OutputSpec) -> Object;
+    #[wasm_bindgen(method, getter, js_name = twoPass)]
+    pub(super) fn two_pass(this: &OutputSpec) -> bool;
     #[wasm_bindgen(method, getter)]
     fn seconds(this: &OutputSpec) -> f64;
     #[wasm_bindgen(method, getter)]
@@ -30,9 +36,12 @@ extern "C" {
 }
 
 impl OutputSpec {
-    /// Creates a writer for the disk of `image`, or with `None`, for a disk of unknown size.
-    pub(super) fn writer(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Writer>> {
-        writer_for(output::by_name(&self.format())?, image.map(|image| image.virtual_size()))
+    /// Lays out the disk of `image`, or with `None`, a disk of unknown size. Fails with `usage` for an unknown format or
+    /// option.
+    pub(super) fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
+        let format = output::by_name(&self.format())?;
+        let options = Options::new(format, &given(&self.format_options()))?;
+        layout_for(format, &options, image.map(|image| image.virtual_size()))
     }
 
     pub(super) fn what_is_there(&self) -> ResumePoint {
@@ -59,7 +68,10 @@ pub(super) struct OutputMessage {
     hint: &'static str,
     extension: &'static str,
     options: Vec<OptionMessage>,
+    recommended: BTreeMap<&'static str, &'static str>,
     compressed: bool,
+    resumable: bool,
+    streamable: bool,
     has_footer: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
@@ -72,6 +84,7 @@ pub(super) struct OutputMessage {
 struct OptionMessage {
     name: &'static str,
     values: &'static [&'static str],
+    required: bool,
 }
 
 /// The reason why an image cannot be converted to a format.
@@ -83,31 +96,70 @@ struct RefusalMessage {
     message: String,
 }
 
-/// Creates a writer for a disk of `virtual_size` bytes, or with `None`, for a disk of unknown size.
-fn writer_for(format: &OutputFormat, virtual_size: Option<u64>) -> Result<Box<dyn Writer>> {
+/// The names and values in `options`.
+fn given(options: &Object) -> Vec<(String, String)> {
+    let text = |entry: &Array, at| entry.get(at).as_string().unwrap_or_default();
+    Object::entries(options)
+        .iter()
+        .map(|entry| entry.unchecked_into::<Array>())
+        .map(|entry| (text(&entry, 0), text(&entry, 1)))
+        .collect()
+}
+
+/// Lays out a disk of `virtual_size` bytes, or with `None`, a disk of unknown size.
+fn layout_for(format: &OutputFormat, options: &Options, virtual_size: Option<u64>) -> Result<Box<dyn Layout>> {
     match virtual_size {
-        Some(virtual_size) => (format.writer)(virtual_size),
-        None => format.writer_in_order(),
+        Some(virtual_size) => (format.layout)(virtual_size, options),
+        None => format.layout_in_order(options),
     }
 }
 
-/// Describes all output formats for a disk of `virtual_size` bytes, including those that refuse it. `None` if its size
-/// is unknown.
+/// Describes all output formats, with their recommended options, for a disk of `virtual_size` bytes, including those that
+/// refuse it. `None` if its size is unknown.
 pub(super) fn formats(virtual_size: Option<u64>) -> Vec<OutputMessage> {
-    OUTPUT_FORMATS.iter().map(|format| describe(format, virtual_size)).collect()
+    OUTPUT_FORMATS.iter().map(|format| describe(format, &Options::recommended(format), virtual_size)).collect()
 }
 
-fn describe(format: &OutputFormat, virtual_size: Option<u64>) -> OutputMessage {
-    let OutputFormat { name, label, hint, extension, options, compressed, has_footer, .. } = *format;
-    let options = options.iter().map(|&FormatOption { name, values }| OptionMessage { name, values }).collect();
-    let (size, notices, refusal) = match writer_for(format, virtual_size) {
-        Ok(_) if virtual_size.is_none() => (None, Vec::new(), None),
-        Ok(writer) => (writer.output_size(), writer.notice().into_iter().collect(), None),
-        Err(error) => {
-            let (code, fields) = (error.code.clone(), error.fields.clone());
-            let refusal = RefusalMessage { kind: error.kind.name(), code, fields, message: error.message() };
-            (None, Vec::new(), Some(refusal))
-        }
-    };
-    OutputMessage { name, label, hint, extension, options, compressed, has_footer, size, notices, refusal }
+/// Describes the output format `name` with `options` for a disk of `virtual_size` bytes. Fails with `usage` for an unknown
+/// format or option, and as [`OutputFormat::layout`] does.
+pub(super) fn output(name: &str, options: &Object, virtual_size: Option<u64>) -> Result<OutputMessage> {
+    let format = output::by_name(name)?;
+    let options = Options::new(format, &given(options))?;
+    layout_for(format, &options, virtual_size)?;
+    Ok(describe(format, &options, virtual_size))
+}
+
+fn describe(format: &OutputFormat, chosen: &Options, virtual_size: Option<u64>) -> OutputMessage {
+    let OutputFormat { name, label, hint, extension, options, recommended, has_footer, .. } = *format;
+    let layout = layout_for(format, chosen, virtual_size);
+    let encoding = layout.as_ref().map_or(Encoding::Plain, |layout| layout.encoding());
+    let known = layout.as_ref().ok().filter(|_| virtual_size.is_some());
+    OutputMessage {
+        name,
+        label,
+        hint,
+        extension,
+        options: options.iter().map(OptionMessage::from).collect(),
+        recommended: recommended.iter().copied().collect(),
+        compressed: encoding.is_compressed(),
+        resumable: layout.is_ok() && encoding == Encoding::Plain,
+        streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0),
+        has_footer,
+        size: known.and_then(|layout| layout.output_size()),
+        notices: known.and_then(|layout| layout.notice()).into_iter().collect(),
+        refusal: layout.as_ref().err().map(RefusalMessage::from),
+    }
+}
+
+impl From<&Error> for RefusalMessage {
+    fn from(error: &Error) -> Self {
+        let (code, fields) = (error.code.clone(), error.fields.clone());
+        Self { kind: error.kind.name(), code, fields, message: error.message() }
+    }
+}
+
+impl From<&FormatOption> for OptionMessage {
+    fn from(&FormatOption { name, values, is_required }: &FormatOption) -> Self {
+        Self { name, values, required: is_required }
+    }
 }

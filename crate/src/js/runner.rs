@@ -52,7 +52,7 @@ impl Runner {
         }
         match (&self.handle, &placement) {
             (Some(handle), Placement::Runs(runs)) => handle.write(&bytes, runs).await?,
-            // The coordinator joins segments, so they are never written here.
+            // The coordinator knows where encoded parts belong.
             _ => {
                 reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
                 reply.set_bytes(if placement.len() == 0 {

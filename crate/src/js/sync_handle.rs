@@ -58,7 +58,7 @@ impl<B: JsBytes> TargetHandle<B> for SyncHandle {
 
 impl<B: JsBytes> Target<B> for SyncHandle {
     fn abilities(&self) -> Abilities {
-        Abilities::default()
+        Abilities { late_start: u64::MAX, ..Abilities::default() }
     }
 
     fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {

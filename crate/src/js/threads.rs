@@ -2,7 +2,7 @@
 //! coordinator never blocks: it spawns a task and awaits its result.
 
 use super::bytes::JsBytes;
-use crate::compress::{Encoder, Segment};
+use crate::compress::{EncodedPart, Encoder, Encoding};
 use crate::convert::{Buffers, Decoder, ExecutedJob, Executor, Job, Outcome, SpareBuffers, Workload, run_job};
 use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
@@ -82,7 +82,7 @@ impl Executor for Pool {
                 rayon::spawn(move || {
                     let decode = |job: &_, buffers: &mut _| decode(job, buffers, &ciphers);
                     // After a cancel there is no receiver.
-                    let _ = answer.send(loaded.finish(decode, deflate));
+                    let _ = answer.send(loaded.finish(decode, encode));
                 });
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
             });
@@ -98,8 +98,8 @@ thread_local! {
 }
 
 /// Encodes a job on the thread that decoded it. Other threads encode other jobs.
-fn deflate(bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<Segment>> {
-    ENCODER.with_borrow_mut(|encoder| encoder.deflate(bytes, runs, output))
+fn encode(encoding: Encoding, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
+    ENCODER.with_borrow_mut(|encoder| encoder.encode(encoding, bytes, runs, output))
 }
 
 /// Decodes a job on all threads of the pool.

@@ -1,18 +1,22 @@
-//! The registry of output formats and their writers.
-//!
-//! A writer stores the disk at its own offsets: the guest offset is the output offset, so workers write data without
-//! asking. It may round the size of the disk up with zeros, and add bytes after it. An encoded output may also have
-//! bytes before the disk; all of it is encoded.
+//! The registry of output formats: one file for each, and the contract that they share (`layout.rs`).
 
+mod gzip;
+mod layout;
+mod options;
+mod qcow2;
 mod raw;
-mod raw_gz;
 mod tar_header;
 mod vhd;
+mod vmdk;
 
-use crate::compress::Encoding;
+pub(crate) use layout::Write;
+pub use layout::{Assembler, Layout, Stamp, Writes};
+pub use options::{FormatOption, Options};
+
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
+use crate::offsets::SECTOR;
 
 /// The unit in which sparse files store data or a hole, in bytes: the block size of common file systems, and the
 /// granularity of `qemu-img convert` (`-S 4k`).
@@ -30,46 +34,40 @@ pub struct OutputFormat {
     pub extension: &'static str,
     /// Its options.
     pub options: &'static [FormatOption],
-    /// Whether data is compressed.
-    pub compressed: bool,
+    /// The options that suit most people, as names and values, if they are not the defaults.
+    pub recommended: &'static [(&'static str, &'static str)],
     /// Whether readers look for a footer at the end of the file, so that nothing may follow the output.
     pub has_footer: bool,
-    /// Creates a writer for a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the
-    /// disk.
-    pub writer: fn(u64) -> Result<Box<dyn Writer>>,
+    /// Lays out a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the disk.
+    pub layout: fn(u64, &Options) -> Result<Box<dyn Layout>>,
 }
 
 impl OutputFormat {
-    /// Creates a writer for a disk of unknown size; [`Writer::resized`] must follow at its end. Fails with
-    /// `unsupported` if the output has the size before the disk.
-    pub fn writer_in_order(&self) -> Result<Box<dyn Writer>> {
-        let writer = (self.writer)(0)?;
-        writer.resized(0)?;
-        Ok(writer)
+    /// Lays out a disk of unknown size; [`Layout::resized`] must follow at its end. Fails with `unsupported` if the
+    /// output has the size before the disk.
+    pub fn layout_in_order(&self, options: &Options) -> Result<Box<dyn Layout>> {
+        (self.layout)(0, options)?.resized(0)
     }
-}
-
-/// An option of an output format.
-pub struct FormatOption {
-    /// The name in `qemu-img -o`.
-    pub name: &'static str,
-    /// The supported values, default first.
-    pub values: &'static [&'static str],
 }
 
 /// The code of the notice that the disk is larger in the output. Its fields, in bytes, are `added`, and `unit`, which
 /// the new size is a multiple of.
 const GROWS: &str = "disk-grows";
 
-/// The notice that a disk grows by `added` bytes, because `taker` requires whole `unit`s.
-fn grows(added: u64, unit: u64, taker: &str) -> Notice {
+/// The notice that a disk grows from `virtual_size` to `disk_size` bytes, because `taker` requires whole `unit`s. `None`
+/// if it does not.
+fn grows(virtual_size: u64, disk_size: u64, unit: u64, taker: &str) -> Option<Notice> {
+    let added = disk_size - virtual_size;
+    if added == 0 {
+        return None;
+    }
     let message = format!(
         "The disk grows by {} of zeros, since {taker} takes whole {} only; the backup of a GPT, if it has one, is then not \
          at its end",
         binary_size(added),
-        binary_size(unit).trim_start_matches("1 ")
+        if unit == SECTOR { "sectors".to_owned() } else { binary_size(unit).replace("1 ", "") }
     );
-    Notice::new(GROWS, message).field("added", added).field("unit", unit)
+    Some(Notice::new(GROWS, message).field("added", added).field("unit", unit))
 }
 
 /// Formats a size for display: "512 bytes", "1023.5 KiB", "3 GiB".
@@ -89,54 +87,9 @@ fn binary_size(bytes: u64) -> String {
     }
 }
 
-/// Defines one output: the header, the disk, zeros up to `disk_size`, and the footer, plain or encoded.
-pub trait Writer {
-    /// The encoding of the output.
-    fn encoding(&self) -> Encoding {
-        Encoding::Plain
-    }
-
-    /// The storage unit, in bytes, a power of two. A unit of zeros becomes a hole.
-    fn unit(&self) -> u64;
-
-    /// The size of the disk in the output, in bytes: the virtual size, possibly rounded up.
-    fn disk_size(&self) -> u64;
-
-    /// Explains why `disk_size` is not the virtual size, with the code [`GROWS`]. `None` if they are equal.
-    fn notice(&self) -> Option<Notice> {
-        None
-    }
-
-    /// The size of the output in bytes, if it is known before the conversion.
-    fn output_size(&self) -> Option<u64>;
-
-    /// Returns a writer for the same output with a disk of `virtual_size` bytes, now that the size is known. Only the
-    /// size of the disk, the notice and the footer may differ. Fails with `limit` if the format cannot hold the disk,
-    /// and with `unsupported`, for any size, if the header depends on the size.
-    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Writer>>;
-
-    /// The bytes before the disk; empty in a plain output.
-    fn header(&self, _stamp: &Stamp) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// The bytes after `disk_size`.
-    fn footer(&self, _stamp: &Stamp) -> Vec<u8> {
-        Vec::new()
-    }
-}
-
-/// Time and random bytes, for formats that record when a file was made or identify it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stamp {
-    /// The time of the conversion, in seconds since 1970-01-01 00:00 UTC.
-    pub seconds: u64,
-    /// Random bytes; all zeros if the platform has none.
-    pub random: [u8; 16],
-}
-
 /// All output formats, in the order in which they are offered, default first.
-pub const OUTPUT_FORMATS: &[OutputFormat] = &[raw::FORMAT, vhd::FORMAT, raw_gz::RAW, raw_gz::TAR];
+pub const OUTPUT_FORMATS: &[OutputFormat] =
+    &[raw::FORMAT, qcow2::FORMAT, vmdk::FORMAT, vhd::FORMAT, gzip::RAW, gzip::TAR];
 
 /// Finds the output format `name`. Fails with `usage` if there is none.
 pub fn by_name(name: &str) -> Result<&'static OutputFormat> {

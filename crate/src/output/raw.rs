@@ -1,6 +1,7 @@
 //! A raw disk.
 
-use super::{BLOCK, OutputFormat, Writer};
+use super::layout::Layout;
+use super::{BLOCK, OutputFormat};
 use crate::error::Result;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
@@ -10,16 +11,16 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     // Browsers warn that `.img` is a dangerous file on Windows and macOS.
     extension: ".raw",
     options: &[],
-    compressed: false,
+    recommended: &[],
     has_footer: false,
-    writer: |virtual_size| Ok(Box::new(Raw { virtual_size })),
+    layout: |virtual_size, _| Ok(Box::new(Raw { virtual_size })),
 };
 
 struct Raw {
     virtual_size: u64,
 }
 
-impl Writer for Raw {
+impl Layout for Raw {
     fn unit(&self) -> u64 {
         BLOCK
     }
@@ -32,7 +33,7 @@ impl Writer for Raw {
         Some(self.virtual_size)
     }
 
-    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Writer>> {
-        (FORMAT.writer)(virtual_size)
+    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Ok(Box::new(Self { virtual_size }))
     }
 }

@@ -1,7 +1,9 @@
 //! A fixed VHD: the disk, followed by a footer ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006,
 //! sections "Hard Disk Footer Format" and "CHS Calculation").
 
-use super::{BLOCK, FormatOption, OutputFormat, Stamp, Writer, grows};
+use super::layout::{Layout, Stamp};
+use super::options::FormatOption;
+use super::{BLOCK, OutputFormat, grows};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::SECTOR;
@@ -12,13 +14,10 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     label: "VHD",
     hint: "For Azure",
     extension: ".vhd",
-    options: &[
-        FormatOption { name: "subformat", values: &["fixed"] },
-        FormatOption { name: "force_size", values: &["on"] },
-    ],
-    compressed: false,
+    options: &[FormatOption::new("subformat", &["fixed"]), FormatOption::new("force_size", &["on"])],
+    recommended: &[],
     has_footer: true,
-    writer: |virtual_size| Ok(Box::new(FixedVhd::new(virtual_size)?)),
+    layout: |virtual_size, _| Ok(Box::new(FixedVhd::new(virtual_size)?)),
 };
 
 const MIB: u64 = 1 << 20;
@@ -47,7 +46,7 @@ impl FixedVhd {
     }
 }
 
-impl Writer for FixedVhd {
+impl Layout for FixedVhd {
     fn unit(&self) -> u64 {
         BLOCK
     }
@@ -57,16 +56,15 @@ impl Writer for FixedVhd {
     }
 
     fn notice(&self) -> Option<Notice> {
-        let added = self.disk_size - self.virtual_size;
-        (added > 0).then(|| grows(added, MIB, "Azure"))
+        grows(self.virtual_size, self.disk_size, MIB, "Azure")
     }
 
     fn output_size(&self) -> Option<u64> {
         Some(self.disk_size + Footer::LEN as u64)
     }
 
-    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Writer>> {
-        (FORMAT.writer)(virtual_size)
+    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Ok(Box::new(Self::new(virtual_size)?))
     }
 
     fn footer(&self, stamp: &Stamp) -> Vec<u8> {

@@ -17,6 +17,7 @@ pub mod zlib;
 pub use held::*;
 pub use scope::*;
 
+use decant::compress::Encoding;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
@@ -25,7 +26,7 @@ use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use decant::native::Inline;
 use decant::open::chain::Companion;
-use decant::output::{self, BLOCK, Stamp};
+use decant::output::{self, BLOCK, Layout, Options, OutputFormat, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Opened, Result, open};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -104,10 +105,18 @@ pub struct MemoryTarget {
     pub holes: RefCell<Vec<(u64, u64)>>,
     pub finished: Cell<bool>,
     pub aborted: Cell<bool>,
-    /// The output is encoded: each write must follow the one before.
-    pub appends: Cell<bool>,
+    /// The output is assembled: writes and holes begin anywhere. What each byte is: nothing yet, a hole or data.
+    assembled: RefCell<Option<Vec<Byte>>>,
     /// The size was not known.
     grows: Cell<bool>,
+}
+
+/// What a target has of a byte of an assembled output.
+#[derive(Clone, Copy, PartialEq)]
+enum Byte {
+    Nothing,
+    Hole,
+    Data,
 }
 
 /// The unit in which a target checks that nothing is written twice.
@@ -124,7 +133,7 @@ impl MemoryTarget {
             holes: RefCell::default(),
             finished: Cell::new(false),
             aborted: Cell::new(false),
-            appends: Cell::new(false),
+            assembled: RefCell::default(),
             grows: Cell::new(false),
         })
     }
@@ -145,20 +154,43 @@ impl MemoryTarget {
         self.last_end.set(end as u64);
     }
 
+    /// Takes the output of `layout`.
+    pub fn expect(&self, layout: &dyn Layout) {
+        let is_plain = layout.encoding() == Encoding::Plain;
+        self.assembled.replace((!is_plain).then(Vec::new));
+    }
+
+    /// Covers bytes of an assembled output. Data may lie before other data only if the target is patched, and holes only
+    /// become data if they are zeros.
+    fn cover_bytes(&self, covered: &mut Vec<Byte>, start: usize, end: usize, with: Byte) {
+        assert!(!self.finished.get() && !self.aborted.get());
+        assert!(
+            start < end && (start >= covered.len() || (end as u64) <= self.abilities.late_start),
+            "out of order: {start}..{end}"
+        );
+        if end > covered.len() {
+            covered.resize(end, Byte::Nothing);
+            self.bytes.borrow_mut().resize(end, self.unwritten());
+        }
+        for byte in &mut covered[start..end] {
+            let fills = self.abilities.holes == Holes::WriteZeros && *byte == Byte::Hole && with == Byte::Data;
+            assert!(*byte == Byte::Nothing || fills, "written twice: {start}..{end}");
+            *byte = with;
+        }
+    }
+
     fn unwritten(&self) -> u8 {
         if self.abilities.holes == Holes::Skip { 0 } else { 0xee }
     }
 
     fn take(&self, bytes: &[u8], run: &Run) {
         let (start, end) = (run.offset as usize, run.end() as usize);
-        if self.appends.get() {
-            assert!(!self.finished.get() && !self.aborted.get());
-            assert_eq!(start, self.bytes.borrow().len(), "it is not appended: {run:?}");
-            self.bytes.borrow_mut().extend_from_slice(&bytes[run.start..run.start + run.len]);
-            return;
+        if let Some(covered) = &mut *self.assembled.borrow_mut() {
+            self.cover_bytes(covered, start, end, Byte::Data);
+        } else {
+            assert!(run.offset.is_multiple_of(BLOCK), "a run does not start at a block: {run:?}");
+            self.cover(start, end);
         }
-        assert!(run.offset.is_multiple_of(BLOCK), "a run does not start at a block: {run:?}");
-        self.cover(start, end);
         self.bytes.borrow_mut()[start..end].copy_from_slice(&bytes[run.start..run.start + run.len]);
         self.data_bytes.set(self.data_bytes.get() + run.len as u64);
     }
@@ -187,14 +219,20 @@ impl Target<Vec<u8>> for MemoryTarget {
     fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
         assert_ne!(self.abilities.holes, Holes::Skip, "a hole is told");
         let (start, end) = (offset as usize, (offset + len) as usize);
-        self.cover(start, end);
+        match &mut *self.assembled.borrow_mut() {
+            Some(covered) => self.cover_bytes(covered, start, end, Byte::Hole),
+            None => self.cover(start, end),
+        }
         self.bytes.borrow_mut()[start..end].fill(0);
         self.holes.borrow_mut().push((offset, len));
         ready(Ok(())).boxed_local()
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        let all = self.covered.borrow().iter().all(|&covered| covered);
+        let all = match &*self.assembled.borrow() {
+            Some(covered) => covered.iter().all(|&byte| byte != Byte::Nothing),
+            None => self.covered.borrow().iter().all(|&covered| covered),
+        };
         assert!(self.abilities.holes == Holes::Skip || all, "a hole is not told");
         self.finished.set(true);
         ready(Ok(())).boxed_local()
@@ -204,6 +242,16 @@ impl Target<Vec<u8>> for MemoryTarget {
         self.aborted.set(true);
         ready(()).boxed_local()
     }
+}
+
+/// The layout of a disk with the recommended options of `format`.
+pub fn layout(format: &OutputFormat, virtual_size: u64) -> Result<Box<dyn Layout>> {
+    (format.layout)(virtual_size, &Options::recommended(format))
+}
+
+/// The same for a disk of unknown size.
+pub fn layout_in_order(format: &OutputFormat) -> Result<Box<dyn Layout>> {
+    format.layout_in_order(&Options::recommended(format))
 }
 
 /// The stamp of every output here.
@@ -317,13 +365,24 @@ impl Case {
         self.convert_to("raw", answers, abilities, job)
     }
 
-    /// Converts it to the output format `format`, in jobs of about `job` bytes.
+    /// Converts it to the output format `format` with its recommended options, in jobs of about `job` bytes.
     pub fn convert_to(&self, format: &str, answers: Answers, abilities: Abilities, job: u64) -> Converted {
+        let format = output::by_name(format).unwrap();
+        self.convert_with(format, Options::recommended(format), answers, abilities, job)
+    }
+
+    /// Converts it to the output format `format` with `options`, in jobs of about `job` bytes.
+    pub fn convert_with(
+        &self,
+        format: &'static OutputFormat,
+        options_of_format: Options,
+        answers: Answers,
+        abilities: Abilities,
+        job: u64,
+    ) -> Converted {
         let (source, companions, options) = self.files();
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
-        let format = output::by_name(format).unwrap();
-        target.appends.set(format.compressed);
         let (password, assume) = (self.password.clone(), self.assume_password);
         let input = match self.as_stream {
             true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
@@ -336,8 +395,9 @@ impl Case {
                 Opened::Streamed(image) => {
                     let disk = InOrder::new(&image)?;
                     let executor = Inline::new(disk.files(), &Keys::default(), 4, job)?;
-                    let writer = format.writer_in_order()?;
-                    let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+                    let layout = format.layout_in_order(&options_of_format)?;
+                    writing.expect(&*layout);
+                    let output = Output::new(&*layout, STAMP, &*writing);
                     return convert_in_order(disk, &executor, &output, &progress, &cancel).await;
                 }
             };
@@ -347,8 +407,9 @@ impl Case {
                 }
             }
             let executor = Inline::new(image.files().clone(), &image.keys(), 4, job)?;
-            let writer = (format.writer)(image.virtual_size())?;
-            let output = Output { writer: &*writer, stamp: STAMP, target: &*writing };
+            let layout = (format.layout)(image.virtual_size(), &options_of_format)?;
+            writing.expect(&*layout);
+            let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
             convert(&image, &executor, &output, &progress, &cancel).await
         };
         let result = drive(&source, answers, work).expect("it waits for nothing");

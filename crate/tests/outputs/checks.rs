@@ -3,17 +3,24 @@
 use super::{MIB, OUTPUTS, Output};
 use crate::common::*;
 use decant::ErrorKind;
+use decant::compress::Encoding;
+use decant::convert::{Cancel, Output as Conversion, Progress, convert};
 use decant::error::fields::Field;
 use decant::io::target::{Abilities, Holes};
-use decant::output::{self, Writer};
+use decant::native::Inline;
+use decant::output::{self, Layout, Options};
+use decant::{Image, OpenOptions};
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Abilities of targets: of those that workers may open, and of streams.
-const TARGETS: [Abilities; 4] = [
-    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0 },
-    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10 },
-    Abilities { ordered: true, holes: Holes::Report, short_hole: 0 },
-    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0 },
+const TARGETS: [Abilities; 5] = [
+    Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
+    Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
+    Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: u64::MAX },
+    Abilities { ordered: true, holes: Holes::WriteZeros, short_hole: 0, late_start: u64::MAX },
+    Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: 0 },
 ];
 
 /// A disk with data at its start and at its end, and a hole of more than half between them.
@@ -36,8 +43,8 @@ fn raw(disk: &[u8]) -> Case {
     Case { format: Some("raw".to_owned()), ..Case::new(disk.to_vec()) }
 }
 
-fn writer(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Writer>> {
-    (output::by_name(output.name).unwrap().writer)(virtual_size)
+fn layout_of(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Layout>> {
+    (output.format().layout)(virtual_size, &output.options())
 }
 
 /// Converts disks of all sizes to every kind of target. The outputs are the same wherever they are written to, in which
@@ -45,27 +52,30 @@ fn writer(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Writer>>
 /// The output's reader takes them.
 fn converts(output: &Output, sizes: &[u64]) {
     let folder = tempfile::tempdir().unwrap();
-    let is_compressed = output::by_name(output.name).unwrap().compressed;
+    let encoding = layout_of(output, 0).unwrap().encoding();
+    let is_compressed = encoding.is_compressed();
     for &size in sizes {
         let disk = disk(size as usize);
-        let writer = writer(output, size).unwrap();
+        let layout = layout_of(output, size).unwrap();
         let mut files = BTreeMap::new();
         for options in [&["-c"][..], &[]] {
             let case = made_from(options, &disk);
             for (abilities, answers, job) in TARGETS.into_iter().flat_map(with_every_order_and_job) {
-                let name = format!("{}, {size} {options:?} {abilities:?} {answers:?} {job}", output.name);
-                let converted = case.convert_to(output.name, answers, abilities, job);
+                let name = format!("{output}, {size} {options:?} {abilities:?} {answers:?} {job}");
+                let converted = case.convert_with(output.format(), output.options(), answers, abilities, job);
                 let written = converted.result.unwrap_or_else(|error| panic!("{name}: {error}")).written;
                 let file = converted.target.bytes.take();
                 assert_eq!(converted.output_size, file.len() as u64, "{name}");
-                assert!(writer.output_size().is_none_or(|size| size == file.len() as u64), "{name}");
-                if is_compressed {
+                assert!(layout.output_size().is_none_or(|size| size == file.len() as u64), "{name}");
+                if matches!(encoding, Encoding::Units(_)) {
+                    assert!(written <= file.len() as u64, "{name}: {written}");
+                } else if is_compressed {
                     assert_eq!(written, file.len() as u64, "{name}");
                     assert_eq!(converted.target.holes.take(), [], "{name}: it has no holes");
                 } else if abilities.holes == Holes::WriteZeros {
                     assert_eq!(written, file.len() as u64, "{name}");
                 } else {
-                    assert!(file.ends_with(&writer.footer(&STAMP)), "{name}: another footer");
+                    assert!(file.ends_with(&layout.footer(&STAMP)), "{name}: another footer");
                     assert!(size < MIB || written < size * 5 / 8, "{name}: {written}");
                 }
                 let kind = is_compressed.then_some(options);
@@ -76,6 +86,10 @@ fn converts(output: &Output, sizes: &[u64]) {
         let path = folder.path().join(size.to_string());
         std::fs::write(&path, &files[0]).unwrap();
         (output.validate)(&path, &disk);
+        if output.is_read {
+            let bytes = Case::new(files[0].clone()).bytes().unwrap();
+            assert!(bytes.starts_with(&disk) && bytes[disk.len()..].iter().all(|&byte| byte == 0), "{output}, {size}");
+        }
         // The output's own reader may take long, as of an archive of a GiB.
         for file in &files[1..] {
             let read = (output.read)(file, disk.len() + 4096);
@@ -94,10 +108,10 @@ fn with_every_order_and_job(abilities: Abilities) -> impl Iterator<Item = (Abili
 fn has_every_size(output: &Output) {
     let name = output.name;
     for &(virtual_size, disk_size, output_size) in output.sizes {
-        let writer = writer(output, virtual_size).unwrap();
-        assert_eq!(writer.disk_size(), disk_size, "{name} {virtual_size}");
-        assert_eq!(writer.output_size(), output_size, "{name} {virtual_size}");
-        let notice = writer.notice();
+        let layout = layout_of(output, virtual_size).unwrap();
+        assert_eq!(layout.disk_size(), disk_size, "{name} {virtual_size}");
+        assert_eq!(layout.output_size(), output_size, "{name} {virtual_size}");
+        let notice = layout.notice();
         assert_eq!(notice.is_some(), disk_size != virtual_size, "{name} {virtual_size}");
         if let Some(notice) = notice {
             assert!(notice.message.contains(output.notice), "{name}: {notice:?}");
@@ -110,7 +124,7 @@ fn has_every_size(output: &Output) {
     }
     let (sizes, code) = output.too_large;
     for &size in sizes {
-        let error = writer(output, size).err().unwrap_or_else(|| panic!("{name} takes {size} bytes"));
+        let error = layout_of(output, size).err().unwrap_or_else(|| panic!("{name} takes {size} bytes"));
         assert_eq!((error.kind, &*error.code), (ErrorKind::Limit, code), "{name} {size}");
         assert_eq!(error.fields.get("size"), Some(&Field::Number(size)), "{name} {size}");
         assert!(!error.message().ends_with('.'), "{name}: {error}");
@@ -121,10 +135,10 @@ fn has_every_size(output: &Output) {
 fn costs_nothing_for_zeros(output: &Output) {
     const SIZE: u64 = 16 * MIB;
     for (what, case) in [("holes", made_from(&[], &vec![0; SIZE as usize])), ("data", raw(&vec![0; SIZE as usize]))] {
-        let converted = case.convert_to(output.name, Answers::InOrder, TARGETS[1], MIB);
+        let converted = case.convert_with(output.format(), output.options(), Answers::InOrder, TARGETS[1], MIB);
         let written = converted.result.unwrap().written;
         let (part, most) = output.zeros;
-        let disk_size = writer(output, SIZE).unwrap().disk_size();
+        let disk_size = layout_of(output, SIZE).unwrap().disk_size();
         let most = (disk_size as f64 * part) as u64 + most;
         assert!(written <= most, "{}, zeros as {what}: {written} bytes", output.name);
     }
@@ -134,9 +148,13 @@ fn costs_nothing_for_zeros(output: &Output) {
 fn comes_in_order(output: &Output) {
     let disk = disk(3 * MIB as usize + 512);
     let stream = Case::new(filter("gzip", &["-c"], &disk));
-    let expected = raw(&disk).convert_to(output.name, Answers::InOrder, TARGETS[0], MIB).target.bytes.take();
+    let expected = raw(&disk)
+        .convert_with(output.format(), output.options(), Answers::InOrder, TARGETS[0], MIB)
+        .target
+        .bytes
+        .take();
     for abilities in TARGETS {
-        let converted = stream.convert_to(output.name, Answers::InOrder, abilities, MIB);
+        let converted = stream.convert_with(output.format(), output.options(), Answers::InOrder, abilities, MIB);
         let name = format!("{}, {abilities:?}", output.name);
         match (converted.result, output.in_order) {
             (Ok(_), Ok(())) => {
@@ -147,6 +165,60 @@ fn comes_in_order(output: &Output) {
             (Err(error), Err(code)) => {
                 assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, code), "{name}: {error}");
                 assert!(!converted.target.finished.get(), "{name}");
+            }
+            (result, _) => panic!("{name}: {result:?}"),
+        }
+    }
+}
+
+/// A target that takes bytes in ascending order only gets an output whose header is written last in two passes, if they are
+/// allowed or need no compression.
+#[test]
+fn two_passes_are_asked_for() {
+    let ascending = Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: 0 };
+    let enough = Abilities { late_start: 2 << 16, ..ascending };
+    let too_few = Abilities { late_start: (2 << 16) - 1, ..ascending };
+    let disk = disk(MIB as usize);
+    // (compressed, target, whether two passes are allowed, how often the image is read)
+    let cases = [
+        (false, enough, false, Ok(1)),
+        (false, too_few, false, Ok(2)),
+        (true, enough, false, Ok(1)),
+        (true, enough, true, Ok(1)),
+        (true, too_few, true, Ok(2)),
+        (true, too_few, false, Err("ascending-only")),
+    ];
+    for (is_compressed, abilities, may_read_twice, expected) in cases {
+        let format = output::by_name("qcow2").unwrap();
+        let compress = if is_compressed { "on" } else { "off" };
+        let options = Options::new(format, &[("compress".to_owned(), compress.to_owned())]).unwrap();
+        let target = MemoryTarget::new(abilities);
+        let source = HeldSource::new(disk.clone());
+        let (reading, writing, measured) = (source.clone(), target.clone(), Rc::new(Cell::new(0)));
+        let seen = measured.clone();
+        let work = async move {
+            let opening = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
+            let image = Image::open(reading, &opening).await?;
+            let executor = Inline::new(image.files().clone(), &image.keys(), 2, MIB)?;
+            let layout = (format.layout)(image.virtual_size(), &options)?;
+            writing.expect(&*layout);
+            let output = Conversion { may_read_twice, ..Conversion::new(&*layout, STAMP, &*writing) };
+            let progress = |done: Progress| {
+                assert!(!done.measuring || done.written == 0 || done.guest_done > 0);
+                seen.set(seen.get() + u64::from(done.guest_done == MIB && !done.finalizing));
+            };
+            convert(&image, &executor, &output, &progress, &Cancel::default()).await
+        };
+        let result = drive(&source, Answers::InOrder, work).expect("it waits for nothing");
+        let name = format!("{compress}, {abilities:?}, {may_read_twice}");
+        match (result, expected) {
+            (Ok(_), Ok(passes)) => {
+                assert_eq!(measured.get(), passes, "{name}");
+                assert!(Case::new(target.bytes.take()).bytes().unwrap() == disk, "{name}");
+            }
+            (Err(error), Err(code)) => {
+                assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, code), "{name}");
+                assert!(target.bytes.take().is_empty(), "{name}");
             }
             (result, _) => panic!("{name}: {result:?}"),
         }

@@ -5,15 +5,17 @@ mod checks;
 mod readers;
 
 use decant::ErrorKind;
-use decant::output::OUTPUT_FORMATS;
+use decant::output::{OUTPUT_FORMATS, Options, OutputFormat};
 use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
+const PIB: u64 = 1 << 50;
 
 pub struct Output {
     /// The name in the registry.
     name: &'static str,
+    options: &'static [(&'static str, &'static str)],
     /// Reads the first bytes of the disk, at most as many as given, out of an output.
     pub read: fn(&[u8], usize) -> Vec<u8>,
     /// Checks by the output's own reader that the file is valid and has this disk, with zeros behind it.
@@ -28,11 +30,14 @@ pub struct Output {
     zeros: (f64, u64),
     /// Whether the disk may come in order, so that only its end tells its size; if not, the code of the error.
     in_order: Result<(), &'static str>,
+    /// Whether Decant reads the format.
+    is_read: bool,
 }
 
 const OUTPUTS: &[Output] = &[
     Output {
         name: "raw",
+        options: &[],
         read: readers::plain,
         validate: readers::is_raw,
         sizes: &[
@@ -46,9 +51,83 @@ const OUTPUTS: &[Output] = &[
         // The last block is written, so that the file has its size.
         zeros: (0., 4096),
         in_order: Ok(()),
+        is_read: false,
+    },
+    Output {
+        name: "qcow2",
+        options: &[],
+        read: readers::qcow2,
+        validate: readers::is_qcow2,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (2 * PIB, 2 * PIB, None)],
+        too_large: (&[2 * PIB + 512], "qcow2-too-large"),
+        notice: "since qcow2 takes whole sectors only",
+        zeros: (0., 6 << 16),
+        in_order: Err("size-needed"),
+        is_read: true,
+    },
+    Output {
+        name: "qcow2",
+        options: &[("compress", "on")],
+        read: readers::qcow2,
+        validate: readers::is_qcow2,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (2 * PIB, 2 * PIB, None)],
+        too_large: (&[2 * PIB + 512], "qcow2-too-large"),
+        notice: "since qcow2 takes whole sectors only",
+        zeros: (0., 6 << 16),
+        in_order: Err("size-needed"),
+        is_read: true,
+    },
+    Output {
+        name: "qcow2",
+        options: &[("cluster_size", "512")],
+        read: readers::qcow2,
+        validate: readers::is_qcow2,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (128 * GIB, 128 * GIB, None)],
+        too_large: (&[128 * GIB + 512], "qcow2-too-large"),
+        notice: "since qcow2 takes whole sectors only",
+        zeros: (0., 16 << 10),
+        in_order: Err("size-needed"),
+        is_read: true,
+    },
+    Output {
+        name: "qcow2",
+        options: &[("compress", "on"), ("cluster_size", "512")],
+        read: readers::qcow2,
+        validate: readers::is_qcow2,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (128 * GIB, 128 * GIB, None)],
+        too_large: (&[128 * GIB + 512], "qcow2-too-large"),
+        notice: "since qcow2 takes whole sectors only",
+        zeros: (0., 16 << 10),
+        in_order: Err("size-needed"),
+        is_read: true,
+    },
+    Output {
+        name: "qcow2",
+        options: &[("compress", "on"), ("cluster_size", "2M")],
+        read: readers::qcow2,
+        validate: readers::is_qcow2,
+        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (1 << 53, 1 << 53, None)],
+        too_large: (&[], ""),
+        notice: "since qcow2 takes whole sectors only",
+        zeros: (0., 6 << 21),
+        in_order: Err("size-needed"),
+        is_read: true,
+    },
+    Output {
+        name: "vmdk",
+        options: &[("subformat", "streamOptimized")],
+        read: readers::vmdk,
+        validate: readers::is_vmdk,
+        sizes: &[(0, 512, None), (512, 512, None), (MIB + 1, MIB + 512, None), (62 << 40, 62 << 40, None)],
+        too_large: (&[(62 << 40) + 512], "vmdk-too-large"),
+        notice: "since VMDK takes whole sectors only",
+        zeros: (1. / 1000., 68 << 10),
+        in_order: Err("size-needed"),
+        is_read: true,
     },
     Output {
         name: "vpc",
+        options: &[],
         read: readers::vhd,
         validate: readers::is_vhd,
         sizes: &[
@@ -65,9 +144,11 @@ const OUTPUTS: &[Output] = &[
         notice: "since Azure takes whole MiB only",
         zeros: (0., 4096 + 512),
         in_order: Ok(()),
+        is_read: false,
     },
     Output {
         name: "raw.gz",
+        options: &[],
         read: readers::gzip,
         validate: readers::is_gzip,
         sizes: &[(0, 0, None), (512, 512, None), (MIB + 512, MIB + 512, None)],
@@ -75,9 +156,11 @@ const OUTPUTS: &[Output] = &[
         notice: "",
         zeros: (1. / 1000., 4096),
         in_order: Ok(()),
+        is_read: false,
     },
     Output {
         name: "tar.gz",
+        options: &[],
         read: readers::archive,
         validate: readers::is_archive,
         sizes: &[
@@ -91,8 +174,26 @@ const OUTPUTS: &[Output] = &[
         notice: "since Google Compute Engine takes whole GiB only",
         zeros: (1. / 1000., 4096),
         in_order: Err("size-needed"),
+        is_read: false,
     },
 ];
+
+impl Output {
+    fn format(&self) -> &'static OutputFormat {
+        decant::output::by_name(self.name).unwrap()
+    }
+
+    fn options(&self) -> Options {
+        let given: Vec<_> = self.options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Options::new(self.format(), &given).unwrap()
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?}", self.name, self.options)
+    }
+}
 
 /// Returns the entry of the output called `name`.
 pub fn entry(name: &str) -> &'static Output {
@@ -101,14 +202,18 @@ pub fn entry(name: &str) -> &'static Output {
 
 #[test]
 fn every_output_is_tested() {
-    let names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
+    let mut names = OUTPUTS.iter().map(|output| output.name).collect::<Vec<_>>();
+    names.dedup();
     assert_eq!(names, OUTPUT_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
-    assert_eq!(names, ["raw", "vpc", "raw.gz", "tar.gz"]);
+    assert_eq!(names, ["raw", "qcow2", "vmdk", "vpc", "raw.gz", "tar.gz"]);
 }
 
 #[test]
 fn an_unknown_name_is_refused() {
     let error = decant::output::by_name("vh\u{202e}dx").err().unwrap();
     assert_eq!(error.kind, ErrorKind::Usage);
-    assert_eq!(error.message(), "There is no output format 'vh\\u202edx'; choose one of raw, vpc, raw.gz, tar.gz");
+    assert_eq!(
+        error.message(),
+        "There is no output format 'vh\\u202edx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, tar.gz"
+    );
 }

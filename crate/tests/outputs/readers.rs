@@ -53,6 +53,44 @@ pub fn is_vhd(path: &Path, disk: &[u8]) {
     qemu("qemu-img", &["compare", "-f", "vpc", "-F", "raw", text(path), text(&raw)]);
 }
 
+pub fn qcow2(output: &[u8], count: usize) -> Vec<u8> {
+    by_qemu("qcow2", output, count)
+}
+
+pub fn vmdk(output: &[u8], count: usize) -> Vec<u8> {
+    by_qemu("vmdk", output, count)
+}
+
+fn by_qemu(format: &str, output: &[u8], count: usize) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let (image, raw) = (folder.path().join("image"), folder.path().join("raw"));
+    std::fs::write(&image, output).unwrap();
+    qemu("qemu-img", &["convert", "-f", format, "-O", "raw", text(&image), text(&raw)]);
+    let mut disk = std::fs::read(&raw).unwrap();
+    disk.truncate(count);
+    disk
+}
+
+/// QEMU finds no fault, and the same size and content.
+pub fn is_qcow2(path: &Path, disk: &[u8]) {
+    qemu("qemu-img", &["check", "-f", "qcow2", text(path)]);
+    is_same("qcow2", path, disk);
+}
+
+pub fn is_vmdk(path: &Path, disk: &[u8]) {
+    // There are no VMDKs without sectors.
+    is_same("vmdk", path, if disk.is_empty() { &[0; 512] } else { disk });
+}
+
+fn is_same(format: &str, path: &Path, disk: &[u8]) {
+    let raw = path.with_extension("raw");
+    std::fs::write(&raw, disk).unwrap();
+    let info: serde_json::Value =
+        serde_json::from_str(&qemu("qemu-img", &["info", "-f", format, "--output=json", text(path)])).unwrap();
+    assert_eq!(info["virtual-size"], disk.len());
+    qemu("qemu-img", &["compare", "-f", format, "-F", "raw", text(path), text(&raw)]);
+}
+
 /// gzip checks the CRC and the length.
 pub fn is_gzip(path: &Path, disk: &[u8]) {
     assert!(gzip(&std::fs::read(path).unwrap(), usize::MAX) == disk, "other bytes");

@@ -10,25 +10,27 @@ use crate::structure::structure;
 
 pub(crate) const MAGIC: [u8; 4] = *b"KDMV";
 
-const HAS_LINE_ENDS: u32 = 1;
+pub(crate) const HAS_LINE_ENDS: u32 = 1;
 const HAS_REDUNDANT: u32 = 1 << 1;
-const IS_COMPRESSED: u32 = 1 << 16;
-const HAS_MARKERS: u32 = 1 << 17;
+pub(crate) const IS_COMPRESSED: u32 = 1 << 16;
+pub(crate) const HAS_MARKERS: u32 = 1 << 17;
 
 /// The value of the directory's position if the actual one is in the footer.
-const IN_FOOTER: u64 = u64::MAX;
+pub(crate) const IN_FOOTER: u64 = u64::MAX;
 /// Bytes that a transfer in text mode changes.
-const LINE_ENDS: [u8; 4] = *b"\n \r\n";
-const DEFLATE: u16 = 1;
-/// The type of the marker before a footer.
-const FOOTER: u32 = 3;
+pub(crate) const LINE_ENDS: [u8; 4] = *b"\n \r\n";
+pub(crate) const DEFLATE: u16 = 1;
+/// Types of markers, by what follows.
+pub(crate) const GRAIN_TABLE: u32 = 1;
+pub(crate) const GRAIN_DIRECTORY: u32 = 2;
+pub(crate) const FOOTER: u32 = 3;
 /// Maximum padding after the footer, and the length of a read of it, in bytes.
 const MOST_PADDING: u64 = 16 << 20;
 const WINDOW: u64 = 64 << 10;
 
 structure! {
     /// `SparseExtentHeader`, not validated yet. Sizes and offsets are in sectors.
-    pub(super) struct KdmvHeader: Little {
+    pub(crate) struct KdmvHeader: Little {
         magic_number: [u8; 4] = 0,
         version: u32 = 4,
         flags: u32 = 8,
@@ -53,7 +55,7 @@ structure! {
 
 structure! {
     /// A marker, at the start of a sector.
-    pub(super) struct Marker: Little {
+    pub(crate) struct Marker: Little {
         /// Before a grain: its first sector in the extent. Otherwise: the length of the structure after the marker, in
         /// sectors.
         val: u64 = 0,

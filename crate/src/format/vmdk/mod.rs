@@ -10,7 +10,7 @@ mod entries;
 mod extents;
 mod grain_tables;
 mod grains;
-mod kdmv;
+pub(crate) mod kdmv;
 mod sesparse;
 mod sparse_header;
 mod stream_optimized;

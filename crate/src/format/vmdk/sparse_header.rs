@@ -41,7 +41,7 @@ impl ExtentFile {
 
 /// The compression of grains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GrainCompression {
+pub(crate) struct GrainCompression {
     /// Whether each grain has a marker before it.
     pub(crate) has_markers: bool,
 }

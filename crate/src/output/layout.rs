@@ -1,0 +1,145 @@
+//! The contract of outputs: how a format lays a disk out.
+//!
+//! There are two ways. A *plain* output stores data at its guest offset: nobody asks, and workers write by themselves.
+//! In an *assembled* output, executors encode units of the disk, and an [`Assembler`] gives them their offsets, in guest
+//! order. So the output does not depend on the engine and the number of workers.
+
+use crate::compress::{EncodedPart, Encoding};
+use crate::disk::info::Notice;
+use crate::error::{Error, ErrorKind, Result};
+use crate::offsets::GuestRange;
+
+/// Time and random bytes, for formats that record when a file was made or identify it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp {
+    /// The time of the conversion, in seconds since 1970-01-01 00:00 UTC.
+    pub seconds: u64,
+    /// Random bytes; all zeros if the platform has none.
+    pub random: [u8; 16],
+}
+
+/// Describes one output of a disk whose size is known, or becomes known at its end.
+pub trait Layout {
+    /// The encoding of the data.
+    fn encoding(&self) -> Encoding {
+        Encoding::Plain
+    }
+
+    /// The storage unit, in bytes, a power of two. A unit of zeros is left out.
+    fn unit(&self) -> u64;
+
+    /// The size of the disk in the output, in bytes: the virtual size, possibly rounded up.
+    fn disk_size(&self) -> u64;
+
+    /// Explains why `disk_size` is not the virtual size, with the code `disk-grows`. `None` if they are equal.
+    fn notice(&self) -> Option<Notice> {
+        None
+    }
+
+    /// The size of the output in bytes, if it is known before the conversion.
+    fn output_size(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the layout of a disk of `virtual_size` bytes, now that the size is known. Only the size of the disk, the
+    /// notice and the footer may differ. Fails with `limit` if the format cannot hold the disk, and with `unsupported`,
+    /// for any size, if bytes before the disk depend on the size.
+    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
+        let message = "The output states the size of the disk before the disk, but the size of this one is known at its \
+                       end only; choose another output format, or unpack the image first";
+        Err(Error::new(ErrorKind::Unsupported, message).coded("size-needed"))
+    }
+
+    /// The bytes after the disk in a plain output.
+    fn footer(&self, _stamp: &Stamp) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// The number of bytes at the start of the output that [`Assembler::finish`] writes last, all of them. If the target does
+    /// not accept them then, a first pass over the disk finds what they are.
+    fn reserved(&self) -> u64 {
+        0
+    }
+
+    /// The assembler of an output that is not plain. Fails with `internal` if memory runs out.
+    fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
+        Ok(None)
+    }
+}
+
+/// Gives the data of an output its offsets, and adds the format's own bytes. All calls fail with `limit` if the format
+/// cannot hold the output, and with `internal` if memory runs out.
+pub trait Assembler {
+    /// Begins the output.
+    fn begin(&mut self, _writes: &mut Writes) -> Result<()> {
+        Ok(())
+    }
+
+    /// Places `parts`, the data of `region`, ascending. The rest of `region` is zeros. Regions follow one another
+    /// without gaps, from the start of the disk to its end.
+    fn place(&mut self, region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()>;
+
+    /// Ends the output, after all regions.
+    fn finish(&mut self, writes: &mut Writes) -> Result<()>;
+}
+
+/// What an assembler writes, in this order. Offsets ascend, except in [`Assembler::finish`] for the reserved bytes. Bytes
+/// between two writes are zeros.
+#[derive(Default)]
+pub struct Writes(pub(crate) Vec<Write>);
+
+/// A write of an assembler.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Write {
+    /// `len` bytes of the placed parts, at `start` in their buffer.
+    Parts { offset: u64, start: usize, len: usize },
+    /// Other bytes, `times` times one after another.
+    Own { offset: u64, bytes: Vec<u8>, times: u64 },
+}
+
+impl Write {
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Parts { offset, .. } | Self::Own { offset, .. } => *offset,
+        }
+    }
+
+    /// The offset after the last byte.
+    pub(crate) fn end(&self) -> u64 {
+        match self {
+            Self::Parts { offset, len, .. } => offset + *len as u64,
+            Self::Own { offset, bytes, times } => offset + bytes.len() as u64 * times,
+        }
+    }
+}
+
+impl Writes {
+    /// Writes the encoded bytes of `part` at `offset`.
+    pub(super) fn part(&mut self, offset: u64, part: &EncodedPart) {
+        self.range(offset, part.start, part.encoded_len);
+    }
+
+    /// Writes `added` bytes at `from` in the buffer of the parts at `at`.
+    pub(super) fn range(&mut self, at: u64, from: usize, added: usize) {
+        if let Some(Write::Parts { offset, start, len }) = self.0.last_mut()
+            && *offset + *len as u64 == at
+            && *start + *len == from
+        {
+            *len += added;
+        } else {
+            self.0.push(Write::Parts { offset: at, start: from, len: added });
+        }
+    }
+
+    /// Writes `bytes` at `offset`.
+    pub(super) fn own(&mut self, offset: u64, bytes: Vec<u8>) {
+        self.repeated(offset, bytes, 1);
+    }
+
+    /// Writes `bytes` `times` times, from `offset`.
+    pub(super) fn repeated(&mut self, offset: u64, bytes: Vec<u8>, times: u64) {
+        if !bytes.is_empty() && times > 0 {
+            self.0.push(Write::Own { offset, bytes, times });
+        }
+    }
+}

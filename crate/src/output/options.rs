@@ -1,0 +1,137 @@
+//! The options of output formats, named as in `qemu-img -o`.
+
+use super::OutputFormat;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+
+/// An option of an output format.
+#[derive(Clone, Copy)]
+pub struct FormatOption {
+    /// The name in `qemu-img -o`.
+    pub name: &'static str,
+    /// The supported values; the first one is the default, unless the option is required.
+    pub values: &'static [&'static str],
+    /// Whether there is no default, because `qemu-img` has another one than Decant supports.
+    pub is_required: bool,
+}
+
+impl FormatOption {
+    pub(super) const fn new(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, is_required: false }
+    }
+
+    pub(super) const fn required(name: &'static str, values: &'static [&'static str]) -> Self {
+        Self { name, values, is_required: true }
+    }
+
+    /// The supported value that `given` means. Sizes may have any unit of `qemu-img`: `64k` is `65536`.
+    fn value(&self, given: &str) -> Option<&'static str> {
+        let size = size_of(given);
+        self.values.iter().copied().find(|&value| value == given || size.is_some() && size == size_of(value))
+    }
+}
+
+/// The options of one output, checked.
+pub struct Options(Vec<(&'static str, &'static str)>);
+
+impl Options {
+    /// Checks the options `given` for `format`, as names and values. Fails with `usage` for an unknown option or value,
+    /// and if a required option is missing.
+    pub fn new(format: &OutputFormat, given: &[(String, String)]) -> Result<Self> {
+        for (name, _) in given {
+            if !format.options.iter().any(|option| option.name == name) {
+                return Err(unknown_option(format, name));
+            }
+        }
+        let chosen = |option: &FormatOption| match given.iter().rev().find(|(name, _)| name == option.name) {
+            Some((_, value)) => option.value(value).ok_or_else(|| unknown_value(format, option, value)),
+            None if option.is_required => Err(missing_option(format, option)),
+            None => Ok(option.values[0]),
+        };
+        let options = format.options.iter().map(|option| Ok((option.name, chosen(option)?)));
+        Ok(Self(options.collect::<Result<_>>()?))
+    }
+
+    /// The options that `format` recommends.
+    pub fn recommended(format: &OutputFormat) -> Self {
+        let chosen = |option: &FormatOption| {
+            let recommended = format.recommended.iter().find(|(name, _)| *name == option.name);
+            (option.name, recommended.map_or(option.values[0], |&(_, value)| value))
+        };
+        Self(format.options.iter().map(chosen).collect())
+    }
+
+    /// The value of the option `name` of the format.
+    pub(super) fn get(&self, name: &str) -> &'static str {
+        self.0.iter().find(|(option, _)| *option == name).map_or("", |(_, value)| value)
+    }
+
+    /// The value of the option `name`, a size in bytes.
+    pub(super) fn size(&self, name: &str) -> u64 {
+        size_of(self.get(name)).unwrap_or_default()
+    }
+}
+
+/// Parses a size as `qemu-img` does: a number of bytes, or of `k`, `M` and so on.
+fn size_of(text: &str) -> Option<u64> {
+    let digits = text.len() - text.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit {
+        "" | "b" | "B" => 0,
+        "k" | "K" | "KiB" => 10,
+        "m" | "M" | "MiB" => 20,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+fn unknown_option(format: &OutputFormat, name: &str) -> Error {
+    let names: Vec<_> = format.options.iter().map(|option| option.name).collect();
+    let others = if names.is_empty() { String::new() } else { format!("; it has {}", names.join(", ")) };
+    usage(format!("The output format {} has no option '{}'{others}", format.name, shown(name)))
+}
+
+fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> Error {
+    let values = match option.values {
+        [only] => format!("it is always {only}"),
+        values => format!("choose one of {}", values.join(", ")),
+    };
+    usage(format!("'{}' is not a valid {} of the output format {}; {values}", shown(value), option.name, format.name))
+}
+
+fn missing_option(format: &OutputFormat, option: &FormatOption) -> Error {
+    usage(format!(
+        "The output format {} takes the option {}={}, since other forms are not made",
+        format.name, option.name, option.values[0]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_of;
+
+    #[test]
+    fn sizes_are_those_of_qemu_img() {
+        let cases = [
+            ("65536", Some(65_536)),
+            ("64k", Some(65_536)),
+            ("64K", Some(65_536)),
+            ("2M", Some(2 << 20)),
+            ("512b", Some(512)),
+            ("", None),
+            ("k", None),
+            ("64kk", None),
+            ("-1", None),
+            ("99999999999999999999", None),
+            ("99999999999999999M", None),
+            ("zlib", None),
+        ];
+        for (text, size) in cases {
+            assert_eq!(size_of(text), size, "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! qcow2 version 3 (QEMU, docs/interop/qcow2), plain or compressed.
+//!
+//! The header and the L1 table are at the start, and are written last: before, nothing looks like an image. Then come
+//! data clusters, and after those of an L2 table the table itself. The last cluster of each range that a refcount block
+//! counts is that block. The refcount table and the blocks that are left end the file.
+
+mod assembler;
+mod refcounts;
+
+use super::layout::{Assembler, Layout, Stamp};
+use super::options::{FormatOption, Options};
+use super::{OutputFormat, grows};
+use crate::compress::{Encoding, UnitEncoding, UnitMethod};
+use crate::disk::info::Notice;
+use crate::error::{Error, ErrorKind, Result};
+use crate::offsets::SECTOR;
+use assembler::Qcow2Assembler;
+
+pub(super) const FORMAT: OutputFormat = OutputFormat {
+    name: "qcow2",
+    label: "qcow2",
+    hint: "For KVM, Proxmox and OpenStack",
+    extension: ".qcow2",
+    options: &[
+        FormatOption::new("compress", &["off", "on"]),
+        FormatOption::new(
+            "cluster_size",
+            &["64k", "512", "1k", "2k", "4k", "8k", "16k", "32k", "128k", "256k", "512k", "1M", "2M"],
+        ),
+        FormatOption::new("compression_type", &["zlib"]),
+        FormatOption::new("compat", &["1.1"]),
+    ],
+    recommended: &[("compress", "on")],
+    has_footer: false,
+    layout: |virtual_size, options| Ok(Box::new(Qcow2::new(virtual_size, options)?)),
+};
+
+/// Maximum size of the L1 table, in bytes: QEMU rejects larger ones.
+const MOST_L1: u64 = 32 << 20;
+/// The size of an entry of an L1, L2 or refcount table, in bytes.
+const ENTRY: u64 = 8;
+const CLUSTER_BITS: std::ops::RangeInclusive<u32> = 9..=21;
+
+/// The dimensions of an image.
+#[derive(Clone, Copy)]
+struct Geometry {
+    disk_size: u64,
+    cluster_bits: u32,
+}
+
+impl Geometry {
+    fn cluster(self) -> u64 {
+        1 << self.cluster_bits
+    }
+
+    /// The number of bytes of the disk that an L2 table maps.
+    fn mapped_by_table(self) -> u64 {
+        self.cluster() / ENTRY * self.cluster()
+    }
+
+    /// The number of entries of the L1 table. QEMU creates at least one.
+    fn l1_entries(self) -> u64 {
+        self.disk_size.div_ceil(self.mapped_by_table()).max(1)
+    }
+
+    /// The size of the header's cluster and the L1 table, in bytes.
+    fn reserved(self) -> u64 {
+        self.cluster() + (self.l1_entries() * ENTRY).next_multiple_of(self.cluster())
+    }
+
+    fn is_possible(self) -> bool {
+        self.l1_entries() * ENTRY <= MOST_L1
+    }
+}
+
+struct Qcow2 {
+    virtual_size: u64,
+    geometry: Geometry,
+    is_compressed: bool,
+}
+
+impl Qcow2 {
+    fn new(virtual_size: u64, options: &Options) -> Result<Self> {
+        let geometry = Geometry {
+            disk_size: virtual_size.next_multiple_of(SECTOR),
+            cluster_bits: options.size("cluster_size").trailing_zeros(),
+        };
+        if !geometry.is_possible() {
+            return Err(too_large(geometry));
+        }
+        Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on" })
+    }
+}
+
+fn too_large(geometry: Geometry) -> Error {
+    let cluster = geometry.cluster();
+    let possible = |&cluster_bits: &u32| Geometry { cluster_bits, ..geometry }.is_possible();
+    let advice = match CLUSTER_BITS.into_iter().find(possible) {
+        Some(bits) => format!("choose a cluster_size of at least {}", 1u64 << bits),
+        None => "choose another output format".to_owned(),
+    };
+    let message = format!("A qcow2 image with clusters of {cluster} bytes cannot hold a disk of this size; {advice}");
+    let error = Error::new(ErrorKind::Limit, message).coded("qcow2-too-large");
+    error.field("size", geometry.disk_size).field("clusterSize", cluster)
+}
+
+impl Layout for Qcow2 {
+    fn encoding(&self) -> Encoding {
+        let method = if self.is_compressed { UnitMethod::Deflate } else { UnitMethod::Stored };
+        Encoding::Units(UnitEncoding { unit: self.geometry.cluster() as u32, method })
+    }
+
+    fn unit(&self) -> u64 {
+        self.geometry.cluster()
+    }
+
+    fn disk_size(&self) -> u64 {
+        self.geometry.disk_size
+    }
+
+    fn notice(&self) -> Option<Notice> {
+        grows(self.virtual_size, self.geometry.disk_size, SECTOR, "qcow2")
+    }
+
+    fn reserved(&self) -> u64 {
+        self.geometry.reserved()
+    }
+
+    fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
+        Ok(Some(Box::new(Qcow2Assembler::new(self.geometry)?)))
+    }
+}

@@ -1,0 +1,238 @@
+//! A streamOptimized VMDK (Virtual Disk Format 5.0, "Stream-Optimized Compressed Sparse Extents"), as vSphere, ESXi, AWS
+//! and VirtualBox import it: version 3, with markers, and with its grain directory at the end.
+//!
+//! Every byte depends on the bytes before it only, so any target takes it.
+
+use super::layout::{Assembler, Layout, Stamp, Writes};
+use super::options::{FormatOption, Options};
+use super::{OutputFormat, grows};
+use crate::compress::{EncodedPart, Encoding, UnitEncoding, UnitMethod};
+use crate::disk::info::Notice;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::vmdk::kdmv;
+use crate::io::source::zeroed;
+use crate::offsets::{GuestRange, SECTOR};
+
+pub(super) const FORMAT: OutputFormat = OutputFormat {
+    name: "vmdk",
+    label: "VMDK",
+    hint: "For VMware and VirtualBox",
+    extension: ".vmdk",
+    options: &[
+        FormatOption::required("subformat", &["streamOptimized"]),
+        FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),
+        FormatOption::new(
+            "hwversion",
+            &["4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20", "21"],
+        ),
+    ],
+    recommended: &[("subformat", "streamOptimized")],
+    has_footer: true,
+    layout: |virtual_size, options| Ok(Box::new(StreamOptimized::new(virtual_size, options)?)),
+};
+
+/// The size of a grain, in bytes.
+const GRAIN: u64 = 64 << 10;
+/// The number of grains of a grain table, and the size of its entries and those of the directory, in bytes.
+const GRAINS_PER_TABLE: u64 = 512;
+const ENTRY: u64 = 4;
+/// The descriptor's place and length, and the place of the first grain, in sectors.
+const DESCRIPTOR: u64 = 1;
+const DESCRIPTOR_SECTORS: u64 = 20;
+const FIRST_GRAIN: u64 = 128;
+/// The largest disk of VMware: 62 TiB.
+const MOST: u64 = 62 << 40;
+
+struct StreamOptimized {
+    virtual_size: u64,
+    disk_size: u64,
+    adapter: &'static str,
+    hardware: &'static str,
+}
+
+impl StreamOptimized {
+    fn new(virtual_size: u64, options: &Options) -> Result<Self> {
+        if virtual_size > MOST {
+            let message = "A VMDK holds at most 62 TiB; choose another output format";
+            return Err(Error::new(ErrorKind::Limit, message).coded("vmdk-too-large").field("size", virtual_size));
+        }
+        Ok(Self {
+            virtual_size,
+            // An extent without sectors is read as a descriptor.
+            disk_size: virtual_size.next_multiple_of(SECTOR).max(SECTOR),
+            adapter: options.get("adapter_type"),
+            hardware: options.get("hwversion"),
+        })
+    }
+
+    /// "The Embedded Descriptor File". The identifiers are random.
+    fn descriptor(&self, random: [u8; 16]) -> String {
+        let sectors = self.disk_size / SECTOR;
+        let (heads, per_track) = if self.adapter == "ide" { (16, 63) } else { (255, 63) };
+        let cylinders = (sectors / (heads * per_track)).max(1);
+        // ffffffff and fffffffe have meanings of their own.
+        let id = u32::from_le_bytes([random[0], random[1], random[2], random[3] & 0x7f]);
+        let long_id: String = random[4..].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            "# Disk DescriptorFile\nversion=1\nCID={id:08x}\nparentCID=ffffffff\ncreateType=\"streamOptimized\"\n\n\
+             # Extent description\nRW {sectors} SPARSE \"disk.vmdk\"\n\n\
+             # The Disk Data Base\n#DDB\n\nddb.adapterType = \"{adapter}\"\nddb.geometry.cylinders = \"{cylinders}\"\n\
+             ddb.geometry.heads = \"{heads}\"\nddb.geometry.sectors = \"{per_track}\"\n\
+             ddb.longContentID = \"{long_id}{id:08x}\"\nddb.toolsVersion = \"2147483647\"\n\
+             ddb.virtualHWVersion = \"{hardware}\"\n",
+            adapter = self.adapter,
+            hardware = self.hardware,
+        )
+    }
+
+    fn header(&self, gd_offset: u64) -> kdmv::KdmvHeader {
+        kdmv::KdmvHeader {
+            magic_number: kdmv::MAGIC,
+            // ESXi refuses version 1 of compressed extents.
+            version: 3,
+            flags: kdmv::HAS_LINE_ENDS | kdmv::IS_COMPRESSED | kdmv::HAS_MARKERS,
+            capacity: self.disk_size / SECTOR,
+            grain_size: GRAIN / SECTOR,
+            descriptor_offset: DESCRIPTOR,
+            descriptor_size: DESCRIPTOR_SECTORS,
+            num_gtes_per_gt: GRAINS_PER_TABLE as u32,
+            rgd_offset: 0,
+            gd_offset,
+            over_head: FIRST_GRAIN,
+            unclean_shutdown: 0,
+            end_line_chars: kdmv::LINE_ENDS,
+            compress_algorithm: kdmv::DEFLATE,
+        }
+    }
+}
+
+impl Layout for StreamOptimized {
+    fn encoding(&self) -> Encoding {
+        Encoding::Units(UnitEncoding { unit: GRAIN as u32, method: UnitMethod::Grain })
+    }
+
+    fn unit(&self) -> u64 {
+        GRAIN
+    }
+
+    fn disk_size(&self) -> u64 {
+        self.disk_size
+    }
+
+    fn notice(&self) -> Option<Notice> {
+        grows(self.virtual_size, self.disk_size, SECTOR, "VMDK")
+    }
+
+    fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
+        let mut start = sector_of(&self.header(kdmv::IN_FOOTER).to_bytes());
+        start.extend_from_slice(self.descriptor(stamp.random).as_bytes());
+        let tables = self.disk_size.div_ceil(GRAIN * GRAINS_PER_TABLE);
+        Ok(Some(Box::new(GrainAssembler {
+            start,
+            footer: self.header(0),
+            directory: zeroed((tables * ENTRY) as usize)?,
+            entries: zeroed((GRAINS_PER_TABLE * ENTRY) as usize)?,
+            table: None,
+            next: FIRST_GRAIN,
+        })))
+    }
+}
+
+/// Places grains, each table after its grains, and the directory after all of them.
+struct GrainAssembler {
+    /// The header and the descriptor.
+    start: Vec<u8>,
+    /// The footer, without the place of the directory.
+    footer: kdmv::KdmvHeader,
+    /// The grain directory, little-endian, in sectors.
+    directory: Vec<u8>,
+    /// The grain table with the last grains, little-endian, in sectors, and its number.
+    entries: Vec<u8>,
+    table: Option<u64>,
+    /// The first unused sector.
+    next: u64,
+}
+
+impl GrainAssembler {
+    fn end_table(&mut self, writes: &mut Writes) -> Result<()> {
+        if let Some(table) = self.table.take() {
+            let entries = self.entries.clone();
+            self.entries.fill(0);
+            let at = self.structure(kdmv::GRAIN_TABLE, entries, writes)?;
+            put(&mut self.directory, table, at);
+        }
+        Ok(())
+    }
+
+    /// Writes a marker of `marker_type`, and `bytes` in whole sectors after it. Returns the first of these sectors.
+    fn structure(&mut self, marker_type: u32, mut bytes: Vec<u8>, writes: &mut Writes) -> Result<u32> {
+        let sectors = (bytes.len() as u64).div_ceil(SECTOR);
+        bytes.resize((sectors * SECTOR) as usize, 0);
+        let marker = sector_of(&kdmv::Marker { val: sectors, size: 0, marker_type }.to_bytes());
+        let at = self.allocate(1 + sectors)?;
+        writes.own(u64::from(at) * SECTOR, [marker, bytes].concat());
+        Ok(at + 1)
+    }
+
+    /// Allocates `sectors`, and returns the first one. Fails with `limit` if the file gets too large for its tables.
+    fn allocate(&mut self, sectors: u64) -> Result<u32> {
+        let at = self.next;
+        self.next += sectors;
+        match u32::try_from(self.next) {
+            Ok(_) => Ok(at as u32),
+            Err(_) => {
+                let message = "A VMDK file holds at most 2 TiB of data; choose another output format";
+                Err(Error::new(ErrorKind::Limit, message).coded("vmdk-full"))
+            }
+        }
+    }
+}
+
+impl Assembler for GrainAssembler {
+    fn begin(&mut self, writes: &mut Writes) -> Result<()> {
+        let mut start = std::mem::take(&mut self.start);
+        start.resize((FIRST_GRAIN * SECTOR) as usize, 0);
+        writes.own(0, start);
+        Ok(())
+    }
+
+    fn place(&mut self, _region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()> {
+        for part in parts {
+            let grain = part.guest / GRAIN;
+            let table = grain / GRAINS_PER_TABLE;
+            if self.table != Some(table) {
+                self.end_table(writes)?;
+                self.table = Some(table);
+            }
+            let at = self.allocate(part.encoded_len as u64 / SECTOR)?;
+            put(&mut self.entries, grain % GRAINS_PER_TABLE, at);
+            writes.part(u64::from(at) * SECTOR, part);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, writes: &mut Writes) -> Result<()> {
+        self.end_table(writes)?;
+        let directory = std::mem::take(&mut self.directory);
+        let at = self.structure(kdmv::GRAIN_DIRECTORY, directory, writes)?;
+        let footer = sector_of(&kdmv::KdmvHeader { gd_offset: u64::from(at), ..self.footer }.to_bytes());
+        self.structure(kdmv::FOOTER, footer, writes)?;
+        // The end-of-stream marker is zeros.
+        let end = self.allocate(1)?;
+        writes.own(u64::from(end) * SECTOR, vec![0; SECTOR as usize]);
+        Ok(())
+    }
+}
+
+/// Sets entry number `number` of `table`.
+fn put(table: &mut [u8], number: u64, sector: u32) {
+    let at = (number * ENTRY) as usize;
+    table[at..at + ENTRY as usize].copy_from_slice(&sector.to_le_bytes());
+}
+
+/// Pads a structure to a sector.
+fn sector_of(structure: &[u8]) -> Vec<u8> {
+    let mut sector = structure.to_vec();
+    sector.resize(SECTOR as usize, 0);
+    sector
+}
