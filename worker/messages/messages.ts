@@ -77,6 +77,8 @@ export interface PortSpec {
   port: MessagePort;
   /** Whether pieces must be sent in ascending order. */
   ordered: boolean;
+  /** How many bytes at the start of the output may be sent last. */
+  lateStart: number;
   /** Whether holes are reported; otherwise they are sent as zeros. */
   holes: boolean;
   /** The maximum number of pieces in flight: sent and not yet taken. */

@@ -89,6 +89,11 @@ export interface Target {
   /** Whether writes and holes must come in ascending order. By default they come in any order. */
   readonly ordered?: boolean;
   /**
+   * For an ordered target: how many bytes at the start of the output may be written last, after all others. By default 0. A
+   * compressed qcow2 needs it for its header and L1 table, which depend on all data: then the first write follows these bytes.
+   */
+  readonly lateStart?: number;
+  /**
    * How many writes and holes may be under way at once: 1 to 64. By default 1 for an ordered target, otherwise 4. Calls of an
    * ordered target start in order.
    */

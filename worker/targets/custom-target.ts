@@ -100,6 +100,7 @@ export class CustomTarget implements OutputTarget {
     this.#checkConcurrency();
     checkAbortTimeout(target.abortTimeout);
     checkOptionalMethods(target);
+    const lateStart = checkedLateStart(target.lateStart);
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),
@@ -115,7 +116,7 @@ export class CustomTarget implements OutputTarget {
       this.#queue.push(data as Piece);
       this.#write();
     };
-    return { port: port2, ordered, holes: target.hole !== undefined, pieces: this.#concurrency + AHEAD };
+    return { port: port2, ordered, lateStart, holes: target.hole !== undefined, pieces: this.#concurrency + AHEAD };
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
@@ -249,6 +250,12 @@ function checkAbortTimeout(abortTimeout: unknown): void {
     'usage',
     `The abortTimeout of a target must be a number of seconds, not ${String(abortTimeout)}`,
   );
+}
+
+/** Returns `lateStart`, by default 0. Throws `usage` if it is invalid. */
+function checkedLateStart(lateStart: unknown = 0): number {
+  if (typeof lateStart === 'number' && Number.isSafeInteger(lateStart) && lateStart >= 0) return lateStart;
+  throw new DecantError('usage', `The lateStart of a target must be a number of bytes, not ${String(lateStart)}`);
 }
 
 /** The sentence in `unconfirmed`, which may have any type at run time. */

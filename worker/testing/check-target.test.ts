@@ -33,6 +33,15 @@ class Ascending extends Memory {
   }
 }
 
+class LateStart extends Memory {
+  readonly ordered = true;
+  readonly lateStart = 4096;
+  override async write(offset: number, bytes: Uint8Array): Promise<void> {
+    if (offset >= this.lateStart && offset !== Math.max(this.end, this.lateStart)) throw new Error('order');
+    await super.write(offset, bytes);
+  }
+}
+
 class OneAtATime extends Memory {
   #isBusy = false;
   override async write(offset: number, bytes: Uint8Array): Promise<void> {
@@ -63,6 +72,7 @@ describe('keeps the contract', () => {
         readonly ordered = true;
       },
     ],
+    ['ascending, with the start last', LateStart],
     [
       'with a hole method',
       class extends Memory {
@@ -176,6 +186,21 @@ describe('breaks the contract', () => {
         }
       },
       'abort before open has failed: not open',
+    ],
+    [
+      'accepts no start after all others, but says that it does',
+      class extends Ascending {
+        readonly ordered = true;
+        readonly lateStart = 4096;
+      },
+      'has failed: order',
+    ],
+    [
+      'has a late start that is none',
+      class extends Memory {
+        readonly lateStart = -1;
+      },
+      'lateStart must be a number of bytes',
     ],
     [
       'has a concurrency that is none',

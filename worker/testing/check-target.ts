@@ -50,6 +50,7 @@ export async function checkTarget<T extends Target>(
     if (!(await contract.checkProperties())) return;
     await contract.checkDisk('a disk', pieces);
     await contract.checkDisk('an empty disk', []);
+    await contract.checkLateStart();
     await contract.checkAbort('before open', async () => {});
     await contract.checkAbort('after open', (target) => contract.open(target, SIZE));
     await contract.checkAbort('after a write', async (target) => {
@@ -75,7 +76,8 @@ class TargetContract<T extends Target> {
   async checkProperties(): Promise<boolean> {
     const target = await this.#made();
     if (!target) return false;
-    const { concurrency, ordered }: { concurrency?: unknown; ordered?: unknown } = target;
+    const { concurrency, ordered, lateStart }: Record<'concurrency' | 'ordered' | 'lateStart', unknown> =
+      target as never;
     for (const name of ['write', 'close', 'abort'] as const) {
       if (typeof target[name] !== 'function') this.findings.add(`${name} must be a function`);
     }
@@ -91,9 +93,24 @@ class TargetContract<T extends Target> {
       this.findings.add(`concurrency is ${String(concurrency)}, but must be a whole number from 1 to 64`);
     }
     if (ordered !== undefined && typeof ordered !== 'boolean') this.findings.add('ordered must be true or false');
+    if (lateStart !== undefined && !(Number.isSafeInteger(lateStart) && Number(lateStart) >= 0)) {
+      this.findings.add('lateStart must be a number of bytes');
+    }
     if (this.findings.sentences.length > 0) return false;
     await this.findings.call('abort before open', () => target.abort(reason()));
     return true;
+  }
+
+  /** Writes the first bytes of a disk last, if the target accepts that. */
+  async checkLateStart(): Promise<void> {
+    const target = await this.#made();
+    const length = Math.min(target?.lateStart ?? 0, PIECE_LENGTH);
+    if (!target?.ordered || length === 0) return;
+    await this.findings.call('abort before open', () => target.abort(reason()));
+    const start: DiskPiece = { kind: 'data', offset: 0, length };
+    const rest: DiskPiece = { kind: 'data', offset: length, length: PIECE_LENGTH - length };
+    const others = [rest, ...pieces.slice(1)].filter((piece) => piece.length > 0);
+    await this.checkDisk('a disk whose start is written last', [...others, start]);
   }
 
   /** Writes a disk of `pieces` as a conversion does, and compares the bytes that are read back. */

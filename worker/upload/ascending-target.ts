@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
+import { LateFirstPart } from './late-first-part.js';
 import type { Md5 } from './md5.js';
 import { PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
@@ -14,6 +15,8 @@ export interface UploadProtocol {
   readonly digest?: Md5;
   /** Whether interrupted uploads can be resumed. */
   readonly resumes?: boolean;
+  /** How many bytes at the start of the output may come last; the first part has at least as many. */
+  readonly lateStart?: number;
   /** Set by `begin`: the stored parts of a resumed upload. */
   readonly begun?: ResumedUpload | undefined;
   /** Set by `begin` for an output of unknown size: part sizes, which grow. */
@@ -51,6 +54,9 @@ export class UploadTarget implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
   #parts: PartCutter | undefined;
+  /** The first part, if its start comes last. */
+  #first: LateFirstPart | undefined;
+  #makeFirst: (() => LateFirstPart) | undefined;
   #begun: Promise<number> | undefined;
 
   constructor(private readonly protocol: UploadProtocol) {}
@@ -63,29 +69,42 @@ export class UploadTarget implements Target {
     return this.protocol.resumes ?? false;
   }
 
+  get lateStart(): number {
+    return this.protocol.lateStart ?? 0;
+  }
+
   async open(plan: TargetPlan): Promise<TargetResumePoint | undefined> {
     this.#begun = this.protocol.begin(plan);
     const size = await this.#begun;
     const { begun, sizeOf = () => size } = this.protocol;
-    this.#parts = new PartCutter(
-      sizeOf,
-      begun ?? { parts: 0, written: 0 },
-      (part) => this.protocol.part(part),
-      this.protocol.digest,
-    );
+    const take = (part: UploadPart) => this.protocol.part(part);
+    const { digest } = this.protocol;
+    this.#parts = new PartCutter(sizeOf, begun ?? { parts: 0, written: 0 }, take, digest);
+    this.#makeFirst = () => {
+      this.#parts = new PartCutter(sizeOf, { parts: 1, written: 0 }, take, digest);
+      return new LateFirstPart(sizeOf(0), this.#parts, take, digest);
+    };
     return begun && { offset: begun.parts * size, written: begun.written };
   }
 
-  async write(_offset: number, bytes: Uint8Array): Promise<void> {
-    await this.#parts!.add(bytes);
+  async write(offset: number, bytes: Uint8Array): Promise<void> {
+    this.#beginAt(offset);
+    await (this.#first ? this.#first.add(offset, bytes) : this.#parts!.add(bytes));
   }
 
-  async hole(_offset: number, length: number): Promise<void> {
-    await this.#parts!.addZeros(length);
+  async hole(offset: number, length: number): Promise<void> {
+    this.#beginAt(offset);
+    await (this.#first ? this.#first.addZeros(offset, length) : this.#parts!.addZeros(length));
+  }
+
+  /** If the first write does not begin at the start of the output, the start comes last. */
+  #beginAt(offset: number): void {
+    if (offset > 0 && !this.protocol.begun) this.#first = this.#makeFirst?.();
+    this.#makeFirst = undefined;
   }
 
   async close(): Promise<TargetEnd> {
-    await this.#parts!.end();
+    await (this.#first ?? this.#parts!).end();
     return endOf(await this.protocol.complete());
   }
 
@@ -113,6 +132,10 @@ export class SingleUseTarget implements Target {
 
   get resumes(): boolean {
     return this.target.resumes ?? false;
+  }
+
+  get lateStart(): number {
+    return this.target.lateStart ?? 0;
   }
 
   // biome-ignore lint/suspicious/noConfusingVoidType: as the contract has it

@@ -21,6 +21,7 @@ const OVERHEAD = 1.01;
 
 export class BlockBlob implements UploadProtocol {
   readonly digest = new Md5();
+  readonly lateStart = SMALLEST;
   readonly #flight = new InFlight(AT_ONCE);
   /** Distinguishes the blocks from those of other uploads. */
   readonly #idPrefix = crypto.randomUUID();
@@ -48,13 +49,13 @@ export class BlockBlob implements UploadProtocol {
   }
 
   async part({ number, offset, size, body }: UploadPart): Promise<void> {
-    this.#size = offset + size;
+    this.#size = Math.max(this.#size, offset + size);
     // An empty output has an empty list.
     if (size === 0) return;
     if (number >= MAX_BLOCKS)
       throw tooLarge(`A block blob can have at most ${MAX_BLOCKS} blocks, here ${offset} bytes`);
     const blockid = btoa(`${this.#idPrefix}-${String(number).padStart(5, '0')}`);
-    this.#blocks.push(blockid);
+    this.#blocks[number] = blockid;
     const call = this.blob.callWithDigest(body, await this.digest.take(), { comp: 'block', blockid }, {});
     await this.#flight.start(async () => {
       await this.requests.send(call, [201]);

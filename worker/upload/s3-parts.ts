@@ -7,7 +7,8 @@ import type { PartSize } from './part-cutter.js';
 
 /** Amazon S3 User Guide, "Multipart upload limits". */
 const MOST_PARTS = 10_000;
-const SMALLEST = 8 << 20;
+/** The size of the smallest parts, in bytes. */
+export const SMALLEST_PART = 8 << 20;
 /** Parts are held in memory while they are sent. */
 const LARGEST = 512 << 20;
 /** For an unknown size. */
@@ -19,15 +20,15 @@ const OVERHEAD = 1.01;
 
 /** Returns the part size in bytes. Fails if the output is too large. */
 export function partSize({ outputSize, virtualSize }: TargetPlan): number {
-  const most = outputSize ?? (virtualSize === undefined ? undefined : virtualSize * OVERHEAD + SMALLEST);
+  const most = outputSize ?? (virtualSize === undefined ? undefined : virtualSize * OVERHEAD + SMALLEST_PART);
   if (most === undefined) return UNKNOWN;
-  const needed = Math.ceil(most / MOST_PARTS / SMALLEST) * SMALLEST;
+  const needed = Math.ceil(most / MOST_PARTS / SMALLEST_PART) * SMALLEST_PART;
   if (needed > LARGEST) {
     throw tooLarge(
       `An upload to S3 can have at most ${LARGEST * MOST_PARTS} bytes, but the output may have ${Math.ceil(most)}`,
     );
   }
-  return Math.max(SMALLEST, needed);
+  return Math.max(SMALLEST_PART, needed);
 }
 
 /** Returns the part sizes of an output of unknown size, starting with `size` bytes. */

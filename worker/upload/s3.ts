@@ -11,7 +11,7 @@ import type { PartSize, UploadPart } from './part-cutter.js';
 import { Completion, etagOf, isEtagOf, isObjectOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { PartSender, uncheckedParts } from './s3-part.js';
-import { growingSize, partSize, requireRoom } from './s3-parts.js';
+import { growingSize, partSize, requireRoom, SMALLEST_PART } from './s3-parts.js';
 import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
 import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
@@ -40,6 +40,7 @@ export class S3 implements UploadProtocol {
   readonly #parts: StoredPart[] = [];
   readonly #sender: PartSender;
   readonly digest = new Md5();
+  readonly lateStart = SMALLEST_PART;
   #completion: Completion | undefined;
   readonly completing = new CompletionTracker();
   /** Whether this conversion completed the object. */
@@ -94,7 +95,7 @@ export class S3 implements UploadProtocol {
   async part(part: UploadPart): Promise<void> {
     if (this.#isComplete) return;
     requireRoom(part.number, part.offset);
-    this.#size = part.offset + part.size;
+    this.#size = Math.max(this.#size, part.offset + part.size);
     if (this.sizeOf) this.#flight.most = partsInFlight(this.sizeOf(part.number));
     const digest = await this.digest.take();
     await this.#flight.start(() => this.#send(part, digest));

@@ -13,7 +13,7 @@ function connect({ ordered = false, holes = false, pieces = 1000 } = {}) {
   const got: Piece[] = [];
   port1.onmessage = ({ data }) => got.push(data as Piece);
   const take = (failed = false) => port1.postMessage({ failed } satisfies Taken);
-  const target = new PortTarget({ port: port2, ordered, holes, pieces });
+  const target = new PortTarget({ port: port2, ordered, lateStart: 0, holes, pieces });
   return { target, got, take, end: () => port1.close() };
 }
 

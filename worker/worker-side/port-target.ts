@@ -9,6 +9,7 @@ const PIECE = 1 << 20;
 
 export class PortTarget implements ObjectTarget {
   readonly ordered: boolean;
+  readonly lateStart: number;
   readonly holes: 'reported' | 'filled';
   readonly #port: MessagePort;
   readonly #most: number;
@@ -19,8 +20,9 @@ export class PortTarget implements ObjectTarget {
   /** Callbacks that wait until fewer pieces are in flight. */
   #waiting: (() => void)[] = [];
 
-  constructor({ port, ordered, holes, pieces }: PortSpec) {
+  constructor({ port, ordered, lateStart, holes, pieces }: PortSpec) {
     this.ordered = ordered;
+    this.lateStart = lateStart;
     this.holes = holes ? 'reported' : 'filled';
     this.#most = pieces;
     this.#port = port;
@@ -73,6 +75,8 @@ export class PortTarget implements ObjectTarget {
       await this.#send({ offset, bytes }, [bytes.buffer]);
       return length;
     }
+    // The start of the output may come last.
+    if (this.#making && this.#making.offset + this.#making.filled !== offset) await this.#sendMaking();
     this.#making ??= { offset, bytes: new Uint8Array(PIECE), filled: 0 };
     const { bytes, filled } = this.#making;
     const length = Math.min(most, PIECE - filled);
