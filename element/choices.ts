@@ -156,7 +156,7 @@ function downloading(
 ): Pick<Choice, 'method' | 'obstacle' | 'note'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };
-  const streams = stream && stream.obstacle === undefined;
+  const streams = stream && stream.obstacle === undefined && output.streamable;
   if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
   if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };
   // An output of unknown size is tried, since it may be far smaller than the disk.

@@ -308,7 +308,13 @@ export class Saver {
         this.stage.host.emit('decant-progress', progress);
       };
       const resume = place.kind === 'stored' && place.kept !== undefined;
-      const result = await image.convert(output, { format: format.name, signal, onProgress, resume });
+      const result = await image.convert(output, {
+        format: format.name,
+        formatOptions: format.recommended,
+        signal,
+        onProgress,
+        resume,
+      });
       if (picture) picture.done = undefined;
       // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
       if (!compressed && !isRemote) learn(method, result, meter.dataDone);

@@ -123,9 +123,9 @@ function costOf(choice: Choice, virtualSize: number | undefined, texts: AllTexts
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }
 
-/** Whether an interrupted download can be resumed: only if it is in the storage, not compressed and of known size. */
+/** Whether an interrupted download can be resumed: only if it is in the storage, resumable and of known size. */
 const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean =>
-  method === 'stored' && !output.compressed && image.info.virtualSize !== undefined;
+  method === 'stored' && output.resumable && image.info.virtualSize !== undefined;
 
 function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;

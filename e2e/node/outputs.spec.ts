@@ -125,11 +125,14 @@ test('what an image can become', () => {
        await image.close();`,
       image,
     );
-  const plain = { compressed: false, hasFooter: false, notices: [] };
+  const common = { recommended: {}, streamable: true, hasFooter: false, notices: [] };
+  const plain = { compressed: false, resumable: true, ...common };
+  // Their options are the subject of assembled-outputs.spec.ts.
+  const others = ['qcow2', 'vmdk'].map((name) => expect.objectContaining({ name, compressed: true }));
   const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], ...plain };
   const options = [
-    { name: 'subformat', values: ['fixed'] },
-    { name: 'force_size', values: ['on'] },
+    { name: 'subformat', values: ['fixed'], required: false },
+    { name: 'force_size', values: ['on'], required: false },
   ];
   const vhd = {
     name: 'vpc',
@@ -137,11 +140,10 @@ test('what an image can become', () => {
     hint: 'For Azure',
     extension: '.vhd',
     options,
-    compressed: false,
+    ...plain,
     hasFooter: true,
-    notices: [],
   };
-  const compressed = { options: [], compressed: true, hasFooter: false, notices: [] };
+  const compressed = { options: [], compressed: true, resumable: false, ...common };
   const gzip = { name: 'raw.gz', label: 'Raw disk, compressed', extension: '.raw.gz', ...compressed };
   const tar = {
     name: 'tar.gz',
@@ -152,6 +154,7 @@ test('what an image can become', () => {
   };
   expect(outputs(images.kinds())).toEqual([
     { ...raw, size: 10 * MIB },
+    ...others,
     { ...vhd, size: 10 * MIB + FOOTER },
     gzip,
     {
@@ -163,8 +166,11 @@ test('what an image can become', () => {
   ]);
   expect(outputs(images.huge())).toEqual([
     { ...raw, size: 2 ** 43 },
+    ...others,
     {
       ...vhd,
+      resumable: false,
+      streamable: false,
       refusal: {
         kind: 'limit',
         code: 'vhd-too-large',
@@ -179,7 +185,12 @@ test('what an image can become', () => {
 
 // (arguments, exit code, a part of the message, where it runs)
 for (const [args, status, part, tag = '@full'] of [
-  [['-O', 'vhdx', 'KINDS', 'out'], 2, "no output format 'vhdx'; choose one of raw, vpc, raw.gz, tar.gz", []],
+  [
+    ['-O', 'vhdx', 'KINDS', 'out'],
+    2,
+    "no output format 'vhdx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, tar.gz",
+    [],
+  ],
   [['-O', 'vpc', '-o', 'subformat=dynamic', 'KINDS', 'out'], 2, "'dynamic' is not a valid subformat of"],
   [
     ['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'],

@@ -139,6 +139,12 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
     'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
     truncated: 'Das Abbild ist abgeschnitten: die Datei endet zu früh. Vielleicht ist sie nicht ganz kopiert.',
+    'ascending-only':
+      'Dieses Format schreibt seinen Anfang zuletzt, und das Ziel nimmt Daten nur der Reihe nach. Wählen Sie ein anderes Format.',
+    'qcow2-full': 'Die Datei wird zu groß für Cluster dieser Größe.',
+    'qcow2-too-large': 'Diese Platte ist zu groß für qcow2 mit Clustern dieser Größe.',
+    'vmdk-full': 'Eine VMDK-Datei fasst höchstens 2 TiB. Wählen Sie ein anderes Format.',
+    'vmdk-too-large': 'Eine VMDK fasst höchstens 62 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
     'worker-not-started': 'Ein Teil von Decant (ein Worker) konnte nicht starten. Laden Sie die Seite neu.',

@@ -8,7 +8,7 @@ import type { Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
-import type { AnyInfo, Kept, Network, Notice, OutputFormat, Progress, Result } from '../public/types.js';
+import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
 import { isTarget } from '../targets/custom-target.js';
 import type { OutputTarget, ResumePoint } from '../targets/output-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
@@ -30,7 +30,6 @@ export interface ConversionContext {
   setup: ImageSetup;
   sessions: ImageSessions;
   info: AnyInfo;
-  formats: OutputFormat[];
 }
 
 export async function convertImage(
@@ -71,7 +70,7 @@ export async function convertImage(
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
 export async function keptOf(
-  { platform, setup, sessions, info, formats }: ConversionContext,
+  { platform, setup, sessions, info }: ConversionContext,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
@@ -80,10 +79,10 @@ export async function keptOf(
   if (isStream(output) || isTarget(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = platform.target(output, setup.sources.all, options);
-  const { name, compressed } = chosenFormat(formats, options);
+  const chosen = await chosenFormat(sessions, options, signal);
   const { comesInOrder } = sessions;
   const layout = () => sessions.layout(signal);
-  const identity = await identityOf(setup, { info, comesInOrder, layout }, name, compressed, options);
+  const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }
 
@@ -95,20 +94,21 @@ const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
 
 async function convertTo(
   target: OutputTarget,
-  { platform, setup, sessions, info, formats }: ConversionContext,
+  { platform, setup, sessions, info }: ConversionContext,
   networks: () => Network[],
   options: ConvertOptions & { signal: AbortSignal },
 ): Promise<Result> {
-  const { signal } = options;
+  const { signal, twoPass = false } = options;
   if (signal.aborted) throw cancelled();
   const { sources, engine, engineReason, workers } = setup;
   const memory = settleMemory(options, workers, platform, sources.expect);
-  const { name: format, size, compressed, hasFooter } = chosenFormat(formats, options);
+  const chosen = await chosenFormat(sessions, options, signal);
+  const { name: format, formatOptions, size, hasFooter } = chosen;
   if (options.resume && !target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = sessions;
   const layout = () => sessions.layout(signal);
   const identity = options.resume
-    ? await identityOf(setup, { info, comesInOrder, layout }, format, compressed, options)
+    ? await identityOf(setup, { info, comesInOrder, layout }, chosen, options)
     : undefined;
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
@@ -141,7 +141,7 @@ async function convertTo(
       if (signal.aborted) throw cancelled();
     };
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
-      { session, pool, format, target: spec, memory, resumePoint },
+      { session, pool, format, formatOptions, twoPass, target: spec, memory, resumePoint },
       () => {
         wasOverdue = true;
         pool?.overdue();
@@ -211,6 +211,8 @@ interface RunSetup {
   session: ImageSession;
   pool: Pool | undefined;
   format: string;
+  formatOptions: Record<string, string>;
+  twoPass: boolean;
   target: TargetSpec;
   memory: number;
   resumePoint: ResumePoint | undefined;
@@ -221,7 +223,7 @@ interface RunSetup {
  * time after a cancel.
  */
 async function run(
-  { session, pool, format, target, memory, resumePoint }: RunSetup,
+  { session, pool, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
   overdue: () => void,
   update: (progress: CrateProgress) => void,
   signal: AbortSignal,
@@ -240,7 +242,8 @@ async function run(
     try {
       const ports = connection?.ports ?? [];
       const moved = 'port' in target ? [target.port, ...ports] : ports;
-      const conversion = { operation, image, pool: ports, format, target, memory, resumePoint };
+      const output = { format, formatOptions, twoPass, target, memory, resumePoint };
+      const conversion = { operation, image, pool: ports, ...output };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.
       await connection?.close();

@@ -6,6 +6,7 @@ import type { Info } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { samplesOf } from './content-digest.js';
 import { identityOf } from './identity.js';
+import type { ChosenFormat } from './output-format.js';
 
 interface Given {
   states?: (string | undefined)[];
@@ -14,7 +15,7 @@ interface Given {
   layers?: object[];
   comesInOrder?: boolean;
   format?: string;
-  compressed?: boolean;
+  resumable?: boolean;
   formatOptions?: Record<string, string>;
   /** The bytes of local files, and the extents of the disk. */
   files?: Uint8Array[];
@@ -23,7 +24,7 @@ interface Given {
 
 function identify(given: Given = {}): ReturnType<typeof identityOf> {
   const { states = ['one'], companions = [], settings = {}, layers = [], comesInOrder = false } = given;
-  const { format = 'raw', compressed = false, formatOptions } = given;
+  const { format = 'raw', resumable = true, formatOptions = {} } = given;
   const { files = [], extents = [{ start: 0, length: 7, kind: 'data' }] } = given;
   const fileOf = (bytes: Uint8Array | undefined) =>
     bytes && {
@@ -36,7 +37,7 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
     yield extents as CrateExtent[];
   }
   const opened = { info: { layers } as unknown as Info, comesInOrder, layout };
-  return identityOf(setup, opened, format, compressed, formatOptions ? { formatOptions } : {});
+  return identityOf(setup, opened, { name: format, resumable, formatOptions } as ChosenFormat, {});
 }
 
 test('is the same for the same conversion, and reveals nothing', async () => {
@@ -120,7 +121,7 @@ test('samples are a small part of a large file', () => {
 
 describe('is refused for', () => {
   test.each<[string, Given, string]>([
-    ['a compressed output', { format: 'raw.gz', compressed: true }, 'the output format raw.gz is written in one pass'],
+    ['a compressed output', { format: 'raw.gz', resumable: false }, 'the output format raw.gz is written in one pass'],
     ['a salvage', { settings: { salvage: true } }, 'salvage reads the image in one pass'],
     ['a streamed image', { comesInOrder: true }, 'the container of the image is read in one pass'],
     ['the legacy encryption', { layers: [{}, { encryption: 'aes' }] }, 'the image has the legacy AES encryption'],

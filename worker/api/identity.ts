@@ -6,6 +6,7 @@ import type { ConvertOptions } from '../public/given.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { contentOf } from './content-digest.js';
+import type { ChosenFormat } from './output-format.js';
 
 /** Changes when the output of the same conversion may differ: older journals are not resumed then. */
 const VERSION = 2;
@@ -26,11 +27,10 @@ interface Subject {
 export async function identityOf(
   { sources, settings }: ImageSetup,
   { info, comesInOrder, layout }: Subject,
-  format: string,
-  compressed: boolean,
-  { formatOptions = {}, sparse = true }: ConvertOptions,
+  { name: format, formatOptions, resumable }: ChosenFormat,
+  { sparse = true }: ConvertOptions,
 ): Promise<string | Refusal> {
-  if (compressed) return { reason: `the output format ${format} is written in one pass` };
+  if (!resumable) return { reason: `the output format ${format} is written in one pass` };
   if (settings.salvage) return { reason: 'salvage reads the image in one pass' };
   if (comesInOrder) return { reason: 'the container of the image is read in one pass' };
   // Nothing verifies the password: the same image with two passwords gives two disks.

@@ -231,16 +231,16 @@ export class OpenImage {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
-    const { setup, sessions, info, formats } = this;
-    const conversion = { platform: this.platform, setup, sessions, info, formats };
+    const { setup, sessions, info } = this;
+    const conversion = { platform: this.platform, setup, sessions, info };
     return this.#use(convertImage(conversion, output, { ...options, signal }));
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
     checkCall('convert', options, this.platform.convertOptions);
-    const { setup, sessions, info, formats } = this;
-    const conversion = { platform: this.platform, setup, sessions, info, formats };
+    const { setup, sessions, info } = this;
+    const conversion = { platform: this.platform, setup, sessions, info };
     const signal = this.#until(options.signal);
     // The image stays open until the search ends, even after a cancel.
     const looking = this.#use(keptOf(conversion, output, options, signal));

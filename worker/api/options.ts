@@ -59,6 +59,7 @@ const NAMES = {
     memory: true,
     onProgress: true,
     resume: true,
+    twoPass: true,
     signal: true,
   }),
 };

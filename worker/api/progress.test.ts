@@ -19,6 +19,7 @@ const TOTAL = 100 * MIB;
 const at = (mib: number, changes: Partial<CrateProgress> = {}): CrateProgress => ({
   guestDone: mib * MIB,
   guestTotal: TOTAL,
+  measuring: false,
   latestStart: 0,
   latestEnd: 0,
   dataDone: mib * MIB,
@@ -322,5 +323,21 @@ test('the time of each phase is measured', () => {
   meter.update(at(100, { finalizing: true }));
   passed(4000);
   expect(meter.phase).toBe('finalizing');
-  expect(meter.end()).toEqual({ preparing: 1, unlocking: 20, converting: 600, finalizing: 4000 });
+  expect(meter.end()).toEqual({ preparing: 1, unlocking: 20, measuring: 0, converting: 600, finalizing: 4000 });
+});
+
+test('a first pass has a phase of its own, and its time left includes the second pass', () => {
+  const { meter, reports } = begin();
+  const last = () => reports.at(-1)!;
+  const first = { measuring: true };
+  meter.update(at(0, first));
+  passed(1000);
+  meter.update(at(25, { ...first, latestStart: 0, latestEnd: 25 * MIB }));
+  passed(200);
+  expect(last()).toMatchObject({ phase: 'measuring', fraction: 0.25 });
+  expect(last().secondsLeft).toBeCloseTo(7, 0);
+  expect(last().cells!.includes(1)).toBe(false);
+  meter.update(at(0, { latestEnd: 0 }));
+  passed(200);
+  expect(last()).toMatchObject({ phase: 'converting', fraction: 0, bytesPerSecond: 0 });
 });

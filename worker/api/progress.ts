@@ -13,7 +13,7 @@ const NETWORK_INTERVAL = 1000;
 const WINDOW = 3000;
 
 export class Meter {
-  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, converting: 0, finalizing: 0 };
+  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, measuring: 0, converting: 0, finalizing: 0 };
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ export class Meter {
   ) {
     const total = guestTotal === undefined ? {} : { guestTotal };
     const before = { guestDone: 0, latestStart: 0, latestEnd: 0, dataDone: 0, read: 0, written: 0 };
-    const nothing = { settled: 0, settledWritten: 0, finalizing: false };
+    const nothing = { settled: 0, settledWritten: 0, measuring: false, finalizing: false };
     this.#last = { ...before, ...nothing, ...total };
     this.#cells = guestTotal === undefined ? undefined : new Cells(guestTotal);
     this.#report();
@@ -67,9 +67,11 @@ export class Meter {
 
   update(progress: CrateProgress): void {
     this.#last = progress;
-    this.#cells?.add(progress.latestStart, progress.latestEnd);
-    const phase: Phase = progress.finalizing ? 'finalizing' : 'converting';
+    const phase = phaseOf(progress);
     const now = performance.now();
+    if (phase !== 'measuring') this.#cells?.add(progress.latestStart, progress.latestEnd);
+    // The second pass begins at the start of the disk.
+    if (phase !== this.#phase) this.#marks = [];
     this.#marks.push({ at: now, guestDone: progress.guestDone, read: progress.read });
     while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
     if (phase === this.#phase) {
@@ -117,7 +119,7 @@ export class Meter {
     const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW;
     const bytesPerSecond = first && isMoving ? (guestDone - first.guestDone) / seconds : 0;
     // Nobody knows how long a server takes.
-    const secondsLeft = this.#phase === 'converting' && !waiting ? this.#secondsLeft(seconds) : undefined;
+    const secondsLeft = isPass(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
     const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
     this.#isSilent = Boolean(network?.silence);
@@ -141,7 +143,7 @@ export class Meter {
   /** The finished share of the phase; undefined if it is unknown. */
   #fraction(): number | undefined {
     if (this.#phase === 'unlocking') return this.#unlocked;
-    if (this.#phase !== 'converting') return undefined;
+    if (!isPass(this.#phase)) return undefined;
     const { done, total } = this.#measure(this.#last);
     if (total === undefined) return undefined;
     return total > 0 ? Math.min(1, done / total) : 1;
@@ -153,9 +155,9 @@ export class Meter {
     if (!first) return undefined;
     const { done, total } = this.#measure(this.#last);
     const before = this.#measure(first).done;
-    return total !== undefined && done > before && seconds > 0
-      ? ((total - done) * seconds) / (done - before)
-      : undefined;
+    if (total === undefined || done <= before || seconds <= 0) return undefined;
+    const left = this.#phase === 'measuring' ? 2 * total - done : total - done;
+    return (left * seconds) / (done - before);
   }
 
   /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end. */
@@ -164,6 +166,14 @@ export class Meter {
     return guestTotal === undefined ? { done: read, total: this.fileSize } : { done: guestDone, total: guestTotal };
   }
 }
+
+function phaseOf({ measuring, finalizing }: CrateProgress): Phase {
+  if (finalizing) return 'finalizing';
+  return measuring ? 'measuring' : 'converting';
+}
+
+/** Whether the disk is read in a phase. */
+const isPass = (phase: Phase): boolean => phase === 'measuring' || phase === 'converting';
 
 /** The silence, and the awaited server, of the network that has been silent longest. */
 function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {

@@ -45,8 +45,10 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          enough, or a page blob (--upload azure -O vpc), such as that of a
                          managed disk
   -S 0                   write zeros instead of leaving holes
-  -c                     compress; needs a compressed output format
+  -c                     compress qcow2; other output formats must be compressed anyway
   -t, -T CACHE, -U, -W   accepted for compatibility with qemu-img, without effect
+  --two-pass             read the image twice, for a compressed qcow2 to standard output or a
+                         server that takes bytes in order only
   --upload s3|gcs|tus|azure
                          upload protocol of OUTPUT (default: one PUT); keys come from the
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
@@ -85,6 +87,7 @@ export type Command =
       notes: string[];
       /** Requires a compressed format. */
       compress: boolean;
+      twoPass: boolean;
       existing: boolean;
       sparse: boolean;
       progress: boolean;
@@ -122,6 +125,7 @@ const CONVERT = {
   resume: { type: 'boolean', default: false },
   existing: { type: 'boolean', short: 'n', default: false },
   compress: { type: 'boolean', short: 'c', default: false },
+  'two-pass': { type: 'boolean', default: false },
   'sparse-size': { type: 'string', short: 'S' },
   // For compatibility with qemu-img; without effect.
   'target-cache': { type: 'string', short: 't' },
@@ -328,6 +332,7 @@ function conversion(args: string[]): Command {
     formatOptions: formatOptions(values.options),
     notes: [note, sparseNote].filter((note) => note !== undefined),
     compress: values.compress,
+    twoPass: values['two-pass'],
     existing: values.existing,
     sparse,
     progress: values.progress,

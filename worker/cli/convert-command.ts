@@ -15,6 +15,9 @@ import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 import { uploadTarget } from './upload-output.js';
 import type { WaitingLines } from './waiting-lines.js';
 
+/** The option of formats that are compressed on demand. */
+const COMPRESS = 'compress';
+
 /** Runs the conversion. Returns whether the whole disk could be read. */
 export async function convert(
   image: AnyImage,
@@ -22,7 +25,6 @@ export async function convert(
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
-  requireCompressed(image, command);
   const result = await run(image, command, waiting, signal);
   if (!command.quiet) {
     for (const note of command.notes) report(`note: ${note}`);
@@ -41,15 +43,16 @@ async function run(
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isSilenced ||= show;
   try {
-    const { format, formatOptions, existing, sparse } = command;
+    const { format, existing, sparse } = command;
     const result = await image.convert(await outputOf(command, signal), {
       signal,
       format,
-      formatOptions,
+      formatOptions: optionsOf(image, command),
       existing,
       sparse,
       sync: command.sync,
       resume: command.resume,
+      twoPass: command.twoPass,
       onProgress: (progress) => {
         line?.show(progress);
         waiting.report(progress.waiting);
@@ -62,11 +65,15 @@ async function run(
   }
 }
 
-/** Fails with `usage` for `-c` with a format that is not compressed. */
-function requireCompressed({ formats }: AnyImage, { compress, format }: Extract<Command, { name: 'convert' }>): void {
-  const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
+/** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot. */
+function optionsOf({ formats }: AnyImage, command: Extract<Command, { name: 'convert' }>): Record<string, string> {
+  const { compress, format, formatOptions } = command;
+  const chosen = formats.find(({ name }) => name === format);
   // An unknown format has a clearer error later.
-  if (!compress || compressed.includes(format) || !formats.some(({ name }) => name === format)) return;
+  if (!compress || !chosen) return formatOptions;
+  if (chosen.options.some(({ name }) => name === COMPRESS)) return { ...formatOptions, [COMPRESS]: 'on' };
+  if (chosen.compressed) return formatOptions;
+  const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
   throw new DecantError('usage', `-c needs a compressed output format: -O ${compressed.join(' or -O ')}`);
 }
 

@@ -14,6 +14,8 @@ describe('without -O', () => {
     ['disk.img.gz', 'raw.gz'],
     ['disk.tar.gz', 'tar.gz'],
     ['disk.tgz', 'tar.gz'],
+    ['disk.qcow2', 'qcow2'],
+    ['disk.VMDK', 'vmdk'],
     ['disk', 'raw'],
     ['disk.dat', 'raw'],
     ['vhd', 'raw'],
@@ -26,14 +28,7 @@ describe('without -O', () => {
     test(`${output} is ${format}`, () => expect(outputFormat(output, undefined)).toEqual({ format }));
   }
 
-  for (const output of [
-    'disk.qcow2',
-    'disk.vmdk',
-    'disk.vhdx',
-    'disk.VDI',
-    'disk.raw.xz',
-    'https://host/disk.qcow2?a=b',
-  ]) {
+  for (const output of ['disk.qcow', 'disk.vhdx', 'disk.VDI', 'disk.raw.xz', 'https://host/disk.vhdx?a=b']) {
     test(`${output} is refused`, () => {
       expect(() => outputFormat(output, undefined)).toThrow(
         expect.objectContaining({

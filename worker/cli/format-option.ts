@@ -12,6 +12,8 @@ const EXTENSIONS = [
   ['.tgz', 'tar.gz'],
   ['.raw.gz', 'raw.gz'],
   ['.gz', 'raw.gz'],
+  ['.qcow2', 'qcow2'],
+  ['.vmdk', 'vmdk'],
   ['.vhd', 'vpc'],
   ['.raw', 'raw'],
   ['.img', 'raw'],
@@ -20,7 +22,7 @@ const EXTENSIONS = [
 
 /** Extensions of formats that Decant does not write. */
 const UNSUPPORTED_EXTENSIONS = [
-  ...['.qcow2', '.qcow', '.qed', '.vmdk', '.vhdx', '.vdi', '.ova', '.dmg', '.iso'],
+  ...['.qcow', '.qed', '.vhdx', '.vdi', '.ova', '.dmg', '.iso'],
   ...['.tar', '.xz', '.zst', '.bz2', '.lz4', '.zip', '.7z'],
 ];
 

@@ -19,9 +19,10 @@ export class ProgressLine {
 
   show(progress: Progress): void {
     const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
+    if (phase === 'measuring') this.#write(`    first pass (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'unlocking') this.#write(`    unlocking (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
-    if (phase === 'unlocking' || phase === 'preparing') return;
+    if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;
     const share = phase === 'finalizing' ? 1 : fraction;
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';

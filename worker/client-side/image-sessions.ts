@@ -89,6 +89,16 @@ export class ImageSessions {
     return this.#session;
   }
 
+  /** Describes an output format with its options. Throws `usage` for unknown ones, and why the disk does not fit. */
+  async output(format: string, formatOptions: Record<string, string>, signal: AbortSignal): Promise<OutputFormat> {
+    const session = await this.acquireLocked(signal);
+    try {
+      return await session.client.call('output', session.image, format, formatOptions);
+    } finally {
+      await session.release();
+    }
+  }
+
   /** Lists the extents of the disk, also of a locked image. */
   async *layout(signal: AbortSignal): AsyncGenerator<CrateExtent[], void, void> {
     const session = await this.acquireLocked(signal);

@@ -26,10 +26,17 @@ export interface OutputFormat {
   hint?: string;
   /** The extension of its files, with the dot. */
   extension: string;
-  /** Its options, named as in `qemu-img`. The first value is the default. */
-  options: { name: string; values: string[] }[];
+  /** Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. */
+  options: { name: string; values: string[]; required: boolean }[];
+  /** The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below are those of a
+   * conversion with them. */
+  recommended: Record<string, string>;
   /** Whether data is compressed. That takes longer than writing it unchanged. */
   compressed: boolean;
+  /** Whether a conversion can be resumed. */
+  resumable: boolean;
+  /** Whether targets that take bytes in ascending order only accept it: streams, standard output, most uploads. */
+  streamable: boolean;
   /** Whether readers look for a footer at the end of the file, so that nothing may follow the output. */
   hasFooter: boolean;
   /** The size of the output, if it is known before the conversion. */
@@ -46,6 +53,11 @@ export interface CommonConvertOptions {
   format?: string;
   /** The values of the format's options, by name. */
   formatOptions?: Record<string, string>;
+  /**
+   * Allows a compressed qcow2 to read and compress the image twice. A target that takes bytes in ascending order only, such as a
+   * stream, needs that, since the header depends on all data. By default false: such a conversion fails with `ascending-only`.
+   */
+  twoPass?: boolean;
   /**
    * The upper bound on the memory of all buffers: 32 MiB to 2 GiB. By default 48 MiB for each worker (16 MiB in Node), and
    * 32 MiB more if a source has `expect`.
@@ -65,15 +77,18 @@ export interface CommonConvertOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-/** The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet. */
-export type Phase = 'unlocking' | 'preparing' | 'converting' | 'finalizing';
+/**
+ * The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet, and `measuring` only if the image is
+ * read twice: it is the first pass, in which nothing is written.
+ */
+export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'finalizing';
 
 /** The progress of a conversion. */
 export interface Progress {
   /** The current phase. */
   phase: Phase;
   /**
-   * How much of this phase is done, from 0 to 1, for a progress bar. While converting: of the disk, holes included, or of the
+   * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes included, or of the
    * image's file if `guestTotal` is missing. While unlocking: a lower bound. Missing while preparing and finalizing, and for a
    * stream without a size.
    */

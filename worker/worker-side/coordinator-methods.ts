@@ -57,6 +57,8 @@ export interface CrateProgress {
   /** The resume point: the guest offset up to which everything is written, and the bytes written for it. */
   settled: number;
   settledWritten: number;
+  /** Whether this is the first of two passes. */
+  measuring: boolean;
   finalizing: boolean;
 }
 
@@ -91,6 +93,10 @@ export interface ConvertRequest {
   pool: MessagePort[];
   /** The name of the output format. */
   format: string;
+  /** The options of the output format. */
+  formatOptions: Record<string, string>;
+  /** Whether a compressed output may read the image twice. */
+  twoPass: boolean;
   target: TargetSpec;
   memory: number;
   /** The point from which to resume. */
@@ -205,6 +211,11 @@ export function coordinatorMethods(
       }
     },
 
+    /** Describes an output format with the options in `formatOptions`. */
+    output(image: number, format: string, formatOptions: Record<string, string>): OutputFormat {
+      return images.get(image)!.image.output(format, formatOptions) as OutputFormat;
+    },
+
     map(image: number): number {
       return beginMap(image, images.get(image)!.image.map());
     },
@@ -243,6 +254,8 @@ export function coordinatorMethods(
       image,
       pool,
       format,
+      formatOptions,
+      twoPass,
       target: targetSpec,
       memory,
       resumePoint,
@@ -265,6 +278,8 @@ export function coordinatorMethods(
           const random = crypto.getRandomValues(new Uint8Array(16));
           const output = {
             format,
+            formatOptions,
+            twoPass,
             seconds: Date.now() / 1000,
             random,
             begun: resumePoint?.guest ?? 0,

@@ -89,7 +89,10 @@ export const outputOf = (name: string, extension: string, more: Partial<OutputFo
   label: name,
   extension,
   options: [],
+  recommended: {},
   compressed: false,
+  resumable: true,
+  streamable: true,
   hasFooter: false,
   notices: [],
   ...more,
@@ -97,7 +100,7 @@ export const outputOf = (name: string, extension: string, more: Partial<OutputFo
 
 export const OUTPUTS = [
   outputOf('raw', '.raw', { size: 5e6 }),
-  outputOf('raw.gz', '.raw.gz', { compressed: true }),
+  outputOf('raw.gz', '.raw.gz', { compressed: true, resumable: false }),
   outputOf('vpc', '.vhd', { size: 5e6 + 512 }),
 ];
 
@@ -184,7 +187,7 @@ export const RESULT: Result = {
   engine: 'workers',
   engineReason: '',
   workers: 2,
-  time: { unlocking: 0, preparing: 0, converting: 1000, finalizing: 0 },
+  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, finalizing: 0 },
 };
 
 export const progressOf = (more: Partial<Progress> = {}): Progress => ({

@@ -1,0 +1,154 @@
+// qcow2 and VMDK out: what the command makes is what other programs read.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, decant, program, run } from '../support/command.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
+
+interface Made {
+  args: string[];
+  format: 'qcow2' | 'vmdk';
+  clusterSize?: number;
+}
+
+const MADE: Record<string, Made> = {
+  'a plain qcow2': { args: ['-O', 'qcow2'], format: 'qcow2', clusterSize: 65_536 },
+  'a compressed qcow2': { args: ['-O', 'qcow2', '-c'], format: 'qcow2', clusterSize: 65_536 },
+  'qcow2 with small clusters': { args: ['-O', 'qcow2', '-o', 'cluster_size=512'], format: 'qcow2', clusterSize: 512 },
+  'a compressed qcow2 with large clusters': {
+    args: ['-O', 'qcow2', '-c', '-o', 'cluster_size=2M,compression_type=zlib,compat=1.1'],
+    format: 'qcow2',
+    clusterSize: 2 ** 21,
+  },
+  'a streamOptimized VMDK': { args: VMDK, format: 'vmdk' },
+};
+
+for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
+  for (const [image, tag] of [
+    ['zlib', []],
+    ['kinds', ['@full']],
+    ['plain', ['@full']],
+  ] as const) {
+    test(`${image} becomes ${what}`, { tag: [...tag] }, ({ folder }) => {
+      const [output, back] = [join(folder, 'out'), join(folder, 'back.raw')];
+      const path = images[image]();
+      expect(decant('convert', ...args, path, output)).toMatchObject({ status: 0, stdout: '' });
+      if (format === 'qcow2') qemuImg('check', '-f', 'qcow2', output);
+      qemuImg('compare', '-f', format, '-F', 'qcow2', output, path);
+      const { 'cluster-size': found } = JSON.parse(qemuImg('info', '--output=json', output));
+      expect(found).toBe(clusterSize ?? 65_536);
+      // What Decant writes, Decant reads.
+      decant('convert', output, back);
+      qemuImg('compare', '-f', 'raw', '-F', 'qcow2', back, path);
+    });
+  }
+}
+
+test('compressed by qemu-img, it is hardly smaller', ({ folder }) => {
+  const sizes = (args: string[], theirs: string[]) => {
+    const [ours, others] = [join(folder, 'ours'), join(folder, 'theirs')];
+    decant('convert', ...args, images.plain(), ours);
+    qemuImg('convert', ...theirs, images.plain(), others);
+    return statSync(ours).size / statSync(others).size;
+  };
+  expect(sizes(['-O', 'qcow2', '-c'], ['-c', '-O', 'qcow2'])).toBeLessThan(1.02);
+  expect(sizes(VMDK, VMDK)).toBeLessThan(1.02);
+});
+
+test('the extension of the output chooses qcow2, plain as qemu-img makes it', ({ folder }) => {
+  const output = join(folder, 'out.qcow2');
+  expect(decant('convert', images.zlib(), output)).toEqual({ status: 0, stdout: '', stderr: '' });
+  const listed = JSON.parse(qemuImg('map', '--output=json', output)) as { compressed?: boolean }[];
+  expect(listed.filter(({ compressed }) => compressed)).toEqual([]);
+});
+
+test('options of a VMDK are in its descriptor', ({ folder }) => {
+  const output = join(folder, 'out.vmdk');
+  decant('convert', ...VMDK, '-o', 'adapter_type=ide,hwversion=17', images.kinds(), output);
+  const descriptor = readFileSync(output)
+    .subarray(512, 21 * 512)
+    .toString('latin1');
+  expect(descriptor).toContain('ddb.adapterType = "ide"\n');
+  expect(descriptor).toContain('ddb.virtualHWVersion = "17"\n');
+  expect(descriptor).toContain('ddb.geometry.heads = "16"\n');
+});
+
+test('a VMDK goes to standard output, byte by byte the same but for its identifiers', ({ folder }) => {
+  const script = `'${process.execPath}' '${cli}' convert ${VMDK.join(' ')} '${images.zlib()}' - | cat > pipe`;
+  expect(run('bash', ['-o', 'pipefail', '-c', script], { cwd: folder })).toMatchObject({ status: 0, stderr: '' });
+  qemuImg('compare', '-f', 'vmdk', '-F', 'qcow2', join(folder, 'pipe'), images.zlib());
+});
+
+test('engines and numbers of workers make the same qcow2', ({ folder }) => {
+  const hashes = ['1', '2', '5'].map((workers) => {
+    const output = join(folder, `${workers}.qcow2`);
+    decant('convert', '-c', '-m', workers, images.plain(), output);
+    return hashFile(output);
+  });
+  expect(new Set(hashes).size).toBe(1);
+});
+
+for (const [what, args] of [
+  ['a plain qcow2, after a pass that finds its zeros,', ['-O', 'qcow2']],
+  ['a compressed qcow2, in two passes,', ['-c', '--two-pass', '-O', 'qcow2']],
+] as const) {
+  test(`${what} goes to standard output, with the bytes of a file`, ({ folder }) => {
+    const file = join(folder, 'file');
+    decant('convert', ...args, images.plain(), file);
+    const script = `'${process.execPath}' '${cli}' convert ${args.join(' ')} '${images.plain()}' - | cat > pipe`;
+    expect(run('bash', ['-o', 'pipefail', '-c', script], { cwd: folder })).toMatchObject({ status: 0, stderr: '' });
+    expect(hashFile(join(folder, 'pipe'))).toBe(hashFile(file));
+  });
+}
+
+// (arguments, exit code, a part of the message)
+for (const [args, status, part] of [
+  [['-O', 'vmdk', 'KINDS', 'out'], 2, 'The output format vmdk takes the option subformat=streamOptimized'],
+  [['KINDS', 'out.vmdk'], 2, 'The output format vmdk takes the option subformat=streamOptimized'],
+  [
+    ['-O', 'vmdk', '-o', 'subformat=monolithicSparse', 'KINDS', 'out'],
+    2,
+    "'monolithicSparse' is not a valid subformat",
+  ],
+  [['-O', 'qcow2', '-o', 'compat=0.10', 'KINDS', 'out'], 2, "'0.10' is not a valid compat of the output format qcow2"],
+  [['-O', 'qcow2', '-o', 'cluster_size=3k', 'KINDS', 'out'], 2, "'3k' is not a valid cluster_size"],
+  [['-O', 'qcow2', '-o', 'cluster_size=512', 'HUGE', 'out'], 1, 'choose a cluster_size of at least 4096'],
+  [['-c', '-O', 'qcow2', 'KINDS', '-'], 1, 'allow two passes over the image (twoPass, --two-pass)'],
+  [['-O', 'qcow2', '--resume', 'KINDS', 'out'], 2, 'the output format qcow2 is written in one pass'],
+  [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
+] as [string[], number, string][]) {
+  test(`said before anything is written: ${args.join(' ')}`, ({ folder }) => {
+    const names: Record<string, string> = { KINDS: images.kinds(), HUGE: images.huge() };
+    const path = (argument: string) => names[argument] ?? (/^out/.test(argument) ? join(folder, argument) : argument);
+    const result = decant('convert', ...args.map(path));
+    expect(result.stderr).toMatch(/^decant: [^\n]*\n$/);
+    expect(result.stderr).toContain(part);
+    expect(result.status).toBe(status);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+}
+
+test('the API chooses options, and lists those that it recommends', ({ folder }) => {
+  const seen = program<[string, object, boolean, boolean][]>(
+    `const image = await decant.open(args[0]);
+     await image.convert(args[1], { format: 'qcow2', formatOptions: { compress: 'on', cluster_size: '4096' } });
+     await image.close();
+     const of = ({ name, recommended, streamable, resumable }) => [name, recommended, streamable, resumable];
+     console.log(JSON.stringify(image.formats.map(of)));`,
+    images.kinds(),
+    join(folder, 'out'),
+  );
+  expect(seen).toEqual([
+    ['raw', {}, true, true],
+    ['qcow2', { compress: 'on' }, false, false],
+    ['vmdk', { subformat: 'streamOptimized' }, true, false],
+    ['vpc', {}, true, true],
+    ['raw.gz', {}, true, false],
+    ['tar.gz', {}, true, false],
+  ]);
+  expect(JSON.parse(qemuImg('info', '--output=json', join(folder, 'out')))['cluster-size']).toBe(4096);
+  qemuImg('compare', join(folder, 'out'), images.kinds());
+});
