@@ -149,6 +149,8 @@ test.describe('the page', () => {
     const name = page.getByRole('textbox', { name: 'File name' });
     await expect(output.getByRole('option')).toHaveText([
       'Raw disk',
+      'For KVM, Proxmox and OpenStack: qcow2',
+      'For VMware and VirtualBox: VMDK',
       'For Azure: VHD',
       'Raw disk, compressed',
       'For Google Cloud: tar.gz with disk.raw',

@@ -3,6 +3,7 @@
 
 import { openAsBlob, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import * as decant from '../../dist/node.js';
 import { expect, giveFile, type Page, test } from '../support/browser.js';
 import { images, pair, pairsOf } from '../support/images.js';
 import * as pairs from '../support/pairs.mjs';
@@ -85,7 +86,7 @@ async function run(page: Page, row: pairs.Row, engine: Engine): Promise<string |
   );
   if (says) return told?.includes(says) ? undefined : `is not refused with '${says}': ${told}`;
   if (told !== undefined || !download) return told;
-  return pairs.complaint(row.writer, await openAsBlob(await (await download).path()));
+  return pairs.complaint(decant, row.writer, await openAsBlob(await (await download).path()));
 }
 
 test('every pair makes the disk, or is refused with its sentence', async ({ apiPage: page, servers }) => {

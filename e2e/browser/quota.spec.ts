@@ -10,6 +10,13 @@ import { expect, test } from '../support/windows.js';
 const SLACK = 1 << 20;
 
 type Ends = 'done' | 'failed' | 'cancelled' | 'kept';
+/** A conversion, and how it ends. */
+interface Asked {
+  format: string;
+  formatOptions: Record<string, string>;
+  ends: Ends;
+}
+
 const ENDS: Ends[] = ['done', 'failed', 'cancelled', 'kept'];
 
 test('every output gives back the room that it was charged for', async ({ openWindow }, testInfo) => {
@@ -26,15 +33,15 @@ test('every output gives back the room that it was charged for', async ({ openWi
     const formats = await page.evaluate(async () => {
       const image = await window.decant.open(window.file);
       await image.close();
-      return image.formats.filter(({ refusal }) => !refusal).map(({ name }) => name);
+      return image.formats.filter(({ refusal }) => !refusal).map(({ name, recommended }) => ({ name, recommended }));
     });
     expect(formats.length).toBeGreaterThan(1);
     before ??= (await storage(page)).usage;
-    for (const format of formats) {
+    for (const { name: format, recommended } of formats) {
       for (const ends of format === 'raw.gz' ? ENDS : byScope<Ends[]>({ short: ['done'], full: ENDS })) {
         const row = `${path.endsWith('.gz') ? 'in order' : 'at random'}, ${format}, ${ends}`;
         const seen = await page.evaluate(
-          async ({ format, ends }: { format: string; ends: Ends }) => {
+          async ({ format, formatOptions, ends }: Asked) => {
             const root = await navigator.storage.getDirectory();
             const { file } = window;
             const abort = new AbortController();
@@ -53,17 +60,17 @@ test('every output gives back the room that it was charged for', async ({ openWi
             };
             const image = await window.decant.open(source, { engine: 'workers', workers: 3 });
             isOpen = true;
-            const [output, options] = [{ opfs: 'out' }, { format, resume: ends === 'kept' }];
+            const [output, options] = [{ opfs: 'out' }, { format, formatOptions, resume: ends === 'kept' }];
             const ended = await image.convert(output, { ...options, signal: abort.signal }).then(
               () => 'done',
               ({ kind }) => kind,
             );
             if (ended === 'done') await root.removeEntry('out');
-            if (ends === 'kept') await (await image.kept(output, { format }).catch(() => undefined))?.discard();
+            if (ends === 'kept') await (await image.kept(output, { format, formatOptions }).catch(() => undefined))?.discard();
             await image.close();
             return ended;
           },
-          { format, ends },
+          { format, formatOptions: recommended, ends },
         );
         const expected = { done: ['done'], failed: ['source'], cancelled: ['cancelled'], kept: ['source', 'usage'] };
         expect(expected[ends], row).toContain(seen);

@@ -53,15 +53,21 @@ const targetsIn = (folder: string, device: string): Record<string, () => pairs.P
   };
 };
 
+/** Options of the command that a format takes. */
+const OPTIONS: Record<string, string[]> = {
+  qcow2: ['-c', '--two-pass'],
+  vmdk: ['-o', 'subformat=streamOptimized'],
+};
+
 /** Converts the row to standard output by the command. Returns what is wrong; undefined if nothing is. */
 async function command({ format, writer }: pairs.Row, folder: string): Promise<string | undefined> {
   const path = join(folder, 'stdout');
   const file = openSync(path, 'w');
   const said = format === 'raw' ? ['-f', format] : [];
-  const args = [cli, 'convert', '-q', ...said, '-O', writer, pair(format), '-'];
+  const args = [cli, 'convert', '-q', ...said, '-O', writer, ...(OPTIONS[writer] ?? []), pair(format), '-'];
   const { status, stderr } = run(process.execPath, args, { stdio: ['ignore', file, 'pipe'] });
   closeSync(file);
-  return status === 0 && stderr === '' ? pairs.complaint(writer, await openAsBlob(path)) : `${status}: ${stderr}`;
+  return status === 0 && stderr === '' ? pairs.complaint(decant, writer, await openAsBlob(path)) : `${status}: ${stderr}`;
 }
 
 /** The names of all formats that are read, and of all that can be made of a disk. */
