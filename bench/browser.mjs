@@ -68,21 +68,21 @@ export class Browser {
   }
 
   /** Seconds from the call to the finished file; a file in the private storage is removed outside of that. */
-  async convert(build, path, engine, { output = 'storage', format = 'raw' } = {}) {
+  async convert(build, path, engine, { output = 'storage', format = 'raw', formatOptions = {} } = {}) {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
-      async ({ name, engine, output, format }) => {
+      async ({ name, engine, output, format, formatOptions }) => {
         const file = document.querySelector('input').files[0];
         const target = { storage: { opfs: 'out.raw' }, picked: globalThis.picked, download: { download: 'out.raw' } };
         const start = performance.now();
         const image = await builds[name].open(file, { engine });
-        await image.convert(target[output], { format });
+        await image.convert(target[output], { format, formatOptions });
         const seconds = (performance.now() - start) / 1000;
         await image.close();
         if (output === 'storage') await (await navigator.storage.getDirectory()).removeEntry('out.raw');
         return seconds;
       },
-      { name: build.name, engine, output, format },
+      { name: build.name, engine, output, format, formatOptions },
     );
   }
 

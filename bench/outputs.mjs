@@ -22,12 +22,44 @@ const archive = (gzip) => (path) => {
 
 const VHD = ['-O', 'vpc', '-o', 'subformat=fixed,force_size=on'];
 
+/** The same options for qemu-img and for the command. */
+const COMPRESSED = ['-c', '-O', 'qcow2'];
+const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
+
+const qemu =
+  (...options) =>
+  (path) =>
+    timed('qemu-img', 'convert', ...options, path, OUT);
+
 const ROWS = [
+  {
+    name: 'qcow2 out, compressed, zlib',
+    args: COMPRESSED,
+    format: 'qcow2',
+    formatOptions: { compress: 'on' },
+    path: () => image('zlib'),
+    rivals: { 'qemu-img convert -c -W': qemu('-W', ...COMPRESSED) },
+  },
+  {
+    name: 'qcow2 out, plain, zlib',
+    args: ['-O', 'qcow2'],
+    format: 'qcow2',
+    path: () => image('zlib'),
+    rivals: { 'qemu-img convert -W': qemu('-W', '-O', 'qcow2') },
+  },
+  {
+    name: 'VMDK streamOptimized out, zlib',
+    args: VMDK,
+    format: 'vmdk',
+    formatOptions: { subformat: 'streamOptimized' },
+    path: () => image('zlib'),
+    rivals: { 'qemu-img convert': qemu(...VMDK) },
+  },
   ...['zlib', 'uncompressed'].map((kind) => ({
     name: `fixed VHD out, ${kind}`,
     format: 'vpc',
     path: () => image(kind),
-    rivals: { 'qemu-img convert -W': (path) => timed('qemu-img', 'convert', '-W', ...VHD, path, OUT) },
+    rivals: { 'qemu-img convert -W': qemu('-W', ...VHD) },
   })),
   {
     name: 'tar.gz out',
@@ -44,7 +76,7 @@ const ROWS = [
 ];
 
 export async function outputs(browser) {
-  for (const { name, format, path: made, rivals } of ROWS) {
+  for (const { name, format, args = ['-O', format], formatOptions = {}, path: made, rivals } of ROWS) {
     const path = made();
     execFileSync('cat', [path], { stdio: 'ignore' });
     const sizes = new Map();
@@ -55,14 +87,16 @@ export async function outputs(browser) {
     };
     const others = Object.entries(rivals).map(([name, run]) => [name, sized(name, () => run(path))]);
     const node = ({ name, command }) =>
-      sized(`${name}, Node`, () => timed(process.execPath, command, 'convert', '-q', '-O', format, path, OUT))();
+      sized(`${name}, Node`, () => timed(process.execPath, command, 'convert', '-q', ...args, path, OUT))();
     print(`\n## ${name}`);
     const times = await alternate({
       ...Object.fromEntries(others),
       ...perBuild('Node', node),
       ...(quick
         ? {}
-        : perBuild('Chromium to OPFS, workers', (build) => browser.convert(build, path, 'workers', { format }))),
+        : perBuild('Chromium to OPFS, workers', (build) =>
+            browser.convert(build, path, 'workers', { format, formatOptions }),
+          )),
     });
     const [rival] = Object.keys(rivals);
     printRatios(times, rival);
