@@ -66,7 +66,8 @@ test('every output gives back the room that it was charged for', async ({ openWi
               ({ kind }) => kind,
             );
             if (ended === 'done') await root.removeEntry('out');
-            if (ends === 'kept') await (await image.kept(output, { format, formatOptions }).catch(() => undefined))?.discard();
+            if (ends === 'kept')
+              await (await image.kept(output, { format, formatOptions }).catch(() => undefined))?.discard();
             await image.close();
             return ended;
           },

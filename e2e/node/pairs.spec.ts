@@ -67,7 +67,9 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
   const args = [cli, 'convert', '-q', ...said, '-O', writer, ...(OPTIONS[writer] ?? []), pair(format), '-'];
   const { status, stderr } = run(process.execPath, args, { stdio: ['ignore', file, 'pipe'] });
   closeSync(file);
-  return status === 0 && stderr === '' ? pairs.complaint(decant, writer, await openAsBlob(path)) : `${status}: ${stderr}`;
+  return status === 0 && stderr === ''
+    ? pairs.complaint(decant, writer, await openAsBlob(path))
+    : `${status}: ${stderr}`;
 }
 
 /** The names of all formats that are read, and of all that can be made of a disk. */

@@ -66,7 +66,8 @@ function own({ ordered = false, hole = false, lateStart = 0 }) {
   /** @param {number} offset @param {number} length */
   const part = (offset, length) => {
     const isStart = offset + length <= lateStart && (end === 0 || offset < end);
-    if (ordered && !isStart && offset !== Math.max(end, end === 0 ? offset : 0)) throw new Error(`out of order: ${offset}`);
+    if (ordered && !isStart && offset !== Math.max(end, end === 0 ? offset : 0))
+      throw new Error(`out of order: ${offset}`);
     end = Math.max(end, offset + length);
     if (end <= bytes.length) return;
     const longer = new Uint8Array(end).fill(0xee);
