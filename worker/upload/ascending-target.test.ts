@@ -46,6 +46,24 @@ test.each(KINDS)('%s: the object is the disk', async (kind) => {
   expect(target.network!.sent).toBeGreaterThanOrEqual(kind === 'page blob' ? 8704 : DISK.length);
 });
 
+test.each(KINDS)('%s: the start of the object comes last, where that is possible', async (kind) => {
+  const cloud = cloudOf();
+  const target = made(kind, cloud);
+  const isPossible = ['s3', 'block blob'].includes(kind);
+  expect(target.lateStart ?? 0).toBe(isPossible ? 8 << 20 : 0);
+  if (!isPossible) return;
+  const [start, step] = [128 << 10, 1 << 20];
+  const work = async () => {
+    await target.open!({ virtualSize: DISK.length, ascending: true });
+    for (let at = start; at < DISK.length; at += step) await target.write(at, bytesOf(at, at + step));
+    await target.write(0, bytesOf(0, start));
+    await target.close();
+  };
+  const bytesOf = (from: number, to: number) => new Uint8Array(DISK.subarray(from, to));
+  expect(await runClock(failure(work()))).toBe('nothing failed');
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+});
+
 test.each(
   KINDS.filter((kind) => kind !== 's3'),
 )('%s: user and password travel as a header, unless the caller has headers', async (kind) => {
