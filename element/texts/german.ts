@@ -16,7 +16,7 @@ const ROLES: Record<string, string> = {
 /** Labels of output formats, by their names in the package. */
 const OUTPUTS: Record<string, string> = {
   raw: 'Rohe Platte',
-  qcow2: 'Für KVM, Proxmox und OpenStack: qcow2, komprimiert',
+  qcow2: 'Für KVM, Proxmox und OpenStack: qcow2',
   vmdk: 'Für VMware und VirtualBox: VMDK',
   'raw.gz': 'Rohe Platte, mit gzip komprimiert',
   vpc: 'Für Azure: VHD fester Größe',
