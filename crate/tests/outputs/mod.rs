@@ -2,6 +2,7 @@
 //! sizes it has.
 
 mod checks;
+mod random;
 mod readers;
 
 use decant::ErrorKind;
