@@ -131,6 +131,19 @@ for (const [args, status, part] of [
   });
 }
 
+for (const [args, listed] of [
+  [['-o', 'help'], 'The output format raw has no options\n'],
+  [['-O', 'vpc', '-o', '?'], 'subformat=fixed (default: fixed)\nforce_size=on (default: on)\n'],
+  [['-O', 'vmdk', '-o', 'help'], 'subformat=streamOptimized (required)\nadapter_type=lsilogic|buslogic|ide|legacyESX'],
+] as const) {
+  test(`lists the options and converts nothing: ${args.join(' ')}`, ({ folder }) => {
+    const { status, stdout, stderr } = decant('convert', ...args, images.kinds(), join(folder, 'out'));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.startsWith(listed)).toBe(true);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+}
+
 test('the API chooses options, and lists those that it recommends', ({ folder }) => {
   const seen = program<[string, object, boolean, boolean][]>(
     `const image = await decant.open(args[0]);

@@ -37,7 +37,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   -O FORMAT              format of the output, as in qemu-img (default: by the extension of
                          OUTPUT, otherwise raw); an unknown one lists all formats
   -o NAME=VALUE[,...]    options of the output format, as in qemu-img; repeatable.
-                         NAME alone is NAME=on
+                         NAME alone is NAME=on; help lists the options
   -p                     show progress; the default on a terminal
   -q                     print nothing
   -m WORKERS             number of workers (default: one for each core, at most 8)

@@ -7,6 +7,7 @@ import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './clean-up.js';
+import { printOptions } from './format-help.js';
 import { reportLost, reportUnlisted } from './lost-ranges.js';
 import { report } from './printing.js';
 import { ProgressLine } from './progress-line.js';
@@ -18,13 +19,14 @@ import type { WaitingLines } from './waiting-lines.js';
 /** The option of formats that are compressed on demand. */
 const COMPRESS = 'compress';
 
-/** Runs the conversion. Returns whether the whole disk could be read. */
+/** Runs the conversion, or prints the options of the format. Returns whether the whole disk could be read. */
 export async function convert(
   image: AnyImage,
   command: Extract<Command, { name: 'convert' }>,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
+  if (printOptions(image, command.format, command.formatOptions)) return true;
   const result = await run(image, command, waiting, signal);
   if (!command.quiet) {
     for (const note of command.notes) report(`note: ${note}`);
