@@ -168,9 +168,8 @@ impl GrainAssembler {
     fn structure(&mut self, marker_type: u32, mut bytes: Vec<u8>, writes: &mut Writes) -> Result<u32> {
         let sectors = (bytes.len() as u64).div_ceil(SECTOR);
         bytes.resize((sectors * SECTOR) as usize, 0);
-        let marker = sector_of(&kdmv::Marker { val: sectors, size: 0, marker_type }.to_bytes());
         let at = self.allocate(1 + sectors)?;
-        writes.own(u64::from(at) * SECTOR, [marker, bytes].concat());
+        writes.own(u64::from(at) * SECTOR, [marker(marker_type, sectors), bytes].concat());
         Ok(at + 1)
     }
 
@@ -216,10 +215,10 @@ impl Assembler for GrainAssembler {
         let directory = std::mem::take(&mut self.directory);
         let at = self.structure(kdmv::GRAIN_DIRECTORY, directory, writes)?;
         let footer = sector_of(&kdmv::KdmvHeader { gd_offset: u64::from(at), ..self.footer }.to_bytes());
-        self.structure(kdmv::FOOTER, footer, writes)?;
-        // The end-of-stream marker is zeros.
-        let end = self.allocate(1)?;
-        writes.own(u64::from(end) * SECTOR, vec![0; SECTOR as usize]);
+        // With the end-of-stream marker, which is zeros. Before this last write, the file is not an image.
+        let end = [marker(kdmv::FOOTER, 1), footer, vec![0; SECTOR as usize]].concat();
+        let at = self.allocate(end.len() as u64 / SECTOR)?;
+        writes.own(u64::from(at) * SECTOR, end);
         Ok(())
     }
 }
@@ -228,6 +227,11 @@ impl Assembler for GrainAssembler {
 fn put(table: &mut [u8], number: u64, sector: u32) {
     let at = (number * ENTRY) as usize;
     table[at..at + ENTRY as usize].copy_from_slice(&sector.to_le_bytes());
+}
+
+/// The marker before `sectors` of a structure.
+fn marker(marker_type: u32, sectors: u64) -> Vec<u8> {
+    sector_of(&kdmv::Marker { val: sectors, size: 0, marker_type }.to_bytes())
 }
 
 /// Pads a structure to a sector.

@@ -2,6 +2,7 @@
 //! sizes it has.
 
 mod checks;
+mod cut;
 mod random;
 mod readers;
 
