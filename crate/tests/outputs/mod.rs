@@ -36,6 +36,24 @@ pub struct Output {
     is_read: bool,
 }
 
+/// A qcow2 with these options, for disks of at most `most` bytes. A disk of zeros takes at most `zeros` bytes.
+macro_rules! qcow2 {
+    ($options:expr, $most:expr, $too_large:expr, $zeros:expr) => {
+        Output {
+            name: "qcow2",
+            options: &$options,
+            read: readers::qcow2,
+            validate: readers::is_qcow2,
+            sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), ($most, $most, None)],
+            too_large: $too_large,
+            notice: "since qcow2 takes whole sectors only",
+            zeros: (0., $zeros),
+            in_order: Err("size-needed"),
+            is_read: true,
+        }
+    };
+}
+
 const OUTPUTS: &[Output] = &[
     Output {
         name: "raw",
@@ -55,66 +73,12 @@ const OUTPUTS: &[Output] = &[
         in_order: Ok(()),
         is_read: false,
     },
-    Output {
-        name: "qcow2",
-        options: &[],
-        read: readers::qcow2,
-        validate: readers::is_qcow2,
-        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (2 * PIB, 2 * PIB, None)],
-        too_large: (&[2 * PIB + 512], "qcow2-too-large"),
-        notice: "since qcow2 takes whole sectors only",
-        zeros: (0., 6 << 16),
-        in_order: Err("size-needed"),
-        is_read: true,
-    },
-    Output {
-        name: "qcow2",
-        options: &[("compress", "on")],
-        read: readers::qcow2,
-        validate: readers::is_qcow2,
-        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (2 * PIB, 2 * PIB, None)],
-        too_large: (&[2 * PIB + 512], "qcow2-too-large"),
-        notice: "since qcow2 takes whole sectors only",
-        zeros: (0., 6 << 16),
-        in_order: Err("size-needed"),
-        is_read: true,
-    },
-    Output {
-        name: "qcow2",
-        options: &[("cluster_size", "512")],
-        read: readers::qcow2,
-        validate: readers::is_qcow2,
-        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (128 * GIB, 128 * GIB, None)],
-        too_large: (&[128 * GIB + 512], "qcow2-too-large"),
-        notice: "since qcow2 takes whole sectors only",
-        zeros: (0., 16 << 10),
-        in_order: Err("size-needed"),
-        is_read: true,
-    },
-    Output {
-        name: "qcow2",
-        options: &[("compress", "on"), ("cluster_size", "512")],
-        read: readers::qcow2,
-        validate: readers::is_qcow2,
-        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (128 * GIB, 128 * GIB, None)],
-        too_large: (&[128 * GIB + 512], "qcow2-too-large"),
-        notice: "since qcow2 takes whole sectors only",
-        zeros: (0., 16 << 10),
-        in_order: Err("size-needed"),
-        is_read: true,
-    },
-    Output {
-        name: "qcow2",
-        options: &[("compress", "on"), ("cluster_size", "2M")],
-        read: readers::qcow2,
-        validate: readers::is_qcow2,
-        sizes: &[(0, 0, None), (512, 512, None), (MIB + 1, MIB + 512, None), (1 << 53, 1 << 53, None)],
-        too_large: (&[], ""),
-        notice: "since qcow2 takes whole sectors only",
-        zeros: (0., 6 << 21),
-        in_order: Err("size-needed"),
-        is_read: true,
-    },
+    // The smallest clusters, those of most images, and the largest; the L1 table bounds the disk.
+    qcow2!([], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
+    qcow2!([("compress", "on")], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
+    qcow2!([("cluster_size", "512")], 128 * GIB, (&[128 * GIB + 512], "qcow2-too-large"), 16 << 10),
+    qcow2!([("compress", "on"), ("cluster_size", "512")], 128 * GIB, (&[128 * GIB + 512], "qcow2-too-large"), 16 << 10),
+    qcow2!([("compress", "on"), ("cluster_size", "2M")], 1 << 53, (&[], ""), 6 << 21),
     Output {
         name: "vmdk",
         options: &[("subformat", "streamOptimized")],
