@@ -51,16 +51,9 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
     /// Begins the output.
     pub(super) async fn begin(&self) -> Result<u64> {
         let mut added = 0;
-        match &self.pass {
-            // What was there before must not look like an image. The last write is counted instead.
-            Pass::Only if self.reserved > 0 && self.target.abilities().holes == Holes::WriteZeros => {
-                self.target.hole(0, self.reserved).await?;
-            }
-            Pass::Only | Pass::First => {}
-            Pass::Second(first) => {
-                for write in first {
-                    added += self.apply(write, None).await?;
-                }
+        if let Pass::Second(first) = &self.pass {
+            for write in first {
+                added += self.apply(write, None).await?;
             }
         }
         self.end.set(self.end.get().max(self.reserved));

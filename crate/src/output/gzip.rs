@@ -1,6 +1,6 @@
 //! A raw disk in one gzip member, optionally inside a tar archive as Google Compute Engine requires.
 
-use super::layout::{Assembler, Layout, Stamp, Writes};
+use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::{OutputFormat, grows, tar_header};
 use crate::compress::gzip_member::{Member, Zeros, zero_unit};
 use crate::compress::{EncodedPart, Encoding};
@@ -95,6 +95,10 @@ impl Layout for TarGzip {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.disk_size, GIB, "Google Compute Engine")
+    }
+
+    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Err(size_needed("A tar archive"))
     }
 
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {

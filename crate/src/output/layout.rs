@@ -44,11 +44,7 @@ pub trait Layout {
     /// Returns the layout of a disk of `virtual_size` bytes, now that the size is known. Only the size of the disk, the
     /// notice and the footer may differ. Fails with `limit` if the format cannot hold the disk, and with `unsupported`,
     /// for any size, if bytes before the disk depend on the size.
-    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
-        let message = "The output states the size of the disk before the disk, but the size of this one is known at its \
-                       end only; choose another output format, or unpack the image first";
-        Err(Error::new(ErrorKind::Unsupported, message).coded("size-needed"))
-    }
+    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>>;
 
     /// The bytes after the disk in a plain output.
     fn footer(&self, _stamp: &Stamp) -> Vec<u8> {
@@ -65,6 +61,15 @@ pub trait Layout {
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         Ok(None)
     }
+}
+
+/// The error of [`Layout::resized`] for `output`, which states the size before the disk.
+pub(super) fn size_needed(output: &str) -> Error {
+    let message = format!(
+        "{output} states the size of the disk before the disk, but the size of this one is known at its end only; choose \
+         another output format, or unpack the image first"
+    );
+    Error::new(ErrorKind::Unsupported, message).coded("size-needed")
 }
 
 /// Gives the data of an output its offsets, and adds the format's own bytes. All calls fail with `limit` if the format

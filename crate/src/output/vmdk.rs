@@ -3,7 +3,7 @@
 //!
 //! Every byte depends on the bytes before it only, so any target takes it.
 
-use super::layout::{Assembler, Layout, Stamp, Writes};
+use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::options::{FormatOption, Options};
 use super::{OutputFormat, grows};
 use crate::compress::{EncodedPart, Encoding, UnitEncoding, UnitMethod};
@@ -121,6 +121,10 @@ impl Layout for StreamOptimized {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.disk_size, SECTOR, "VMDK")
+    }
+
+    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Err(size_needed("A VMDK"))
     }
 
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {

@@ -160,8 +160,8 @@ impl MemoryTarget {
         self.assembled.replace((!is_plain).then(Vec::new));
     }
 
-    /// Covers bytes of an assembled output. Data may lie before other data only if the target is patched, and holes only
-    /// become data if they are zeros.
+    /// Covers bytes of an assembled output. Only the start may come after other bytes, and no byte is covered
+    /// twice.
     fn cover_bytes(&self, covered: &mut Vec<Byte>, start: usize, end: usize, with: Byte) {
         assert!(!self.finished.get() && !self.aborted.get());
         assert!(
@@ -173,8 +173,7 @@ impl MemoryTarget {
             self.bytes.borrow_mut().resize(end, self.unwritten());
         }
         for byte in &mut covered[start..end] {
-            let fills = self.abilities.holes == Holes::WriteZeros && *byte == Byte::Hole && with == Byte::Data;
-            assert!(*byte == Byte::Nothing || fills, "written twice: {start}..{end}");
+            assert!(*byte == Byte::Nothing, "written twice: {start}..{end}");
             *byte = with;
         }
     }

@@ -7,7 +7,7 @@
 mod assembler;
 mod refcounts;
 
-use super::layout::{Assembler, Layout, Stamp};
+use super::layout::{Assembler, Layout, Stamp, size_needed};
 use super::options::{FormatOption, Options};
 use super::{OutputFormat, grows};
 use crate::compress::{Encoding, UnitEncoding, UnitMethod};
@@ -120,6 +120,10 @@ impl Layout for Qcow2 {
 
     fn notice(&self) -> Option<Notice> {
         grows(self.virtual_size, self.geometry.disk_size, SECTOR, "qcow2")
+    }
+
+    fn resized(&self, _virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Err(size_needed("A qcow2 image"))
     }
 
     fn reserved(&self) -> u64 {
