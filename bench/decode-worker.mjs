@@ -11,7 +11,7 @@ const source = {
   read: (offset, into) => void into.set(bytes.subarray(offset, offset + into.length)),
 };
 const target = { object: { write() {}, async open() {}, async close() {}, async abort() {} } };
-const output = { format: 'raw', seconds: 0, random: new Uint8Array(16) };
+const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, random: new Uint8Array(16) };
 
 async function decode() {
   const image = await OpenImage.open({ source, companions: [], salvage: false });

@@ -86,7 +86,7 @@ function fill(folder: string): void {
 // alone is in worker/cli/arguments.test.ts.
 const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
-  [() => ['convert', '-O', 'vmdk', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
+  [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
   [() => ['convert', '-f', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, "no input format 'vhdx'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'neither a regular file nor a block device\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],

@@ -24,9 +24,9 @@ test('the name of the output states its format', ({ folder }) => {
   qemuImg('compare', '-f', 'vpc', '-F', 'raw', join(folder, 'disk.vhd'), images.raw());
   expect(decant('convert', images.zlib(), join(folder, 'disk.raw.gz'))).toEqual(DONE);
   expect([...readFileSync(join(folder, 'disk.raw.gz')).subarray(0, 2)]).toEqual([0x1f, 0x8b]);
-  expect(decant('convert', images.zlib(), join(folder, 'disk.vmdk'))).toMatchObject({
+  expect(decant('convert', images.zlib(), join(folder, 'disk.vhdx'))).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('does not write .vmdk files yet'),
+    stderr: expect.stringContaining('does not write .vhdx files yet'),
   });
   // What is asked for is done, with a note.
   const note = 'decant: note: the output is raw, by -O, although its name ends in .qcow2\n';
@@ -44,7 +44,7 @@ test('flags of qemu-img that change nothing are taken', ({ folder }) => {
   expect(decant('convert', '-S', '4k', images.zlib(), out).stderr).toMatch(/^decant: note: -S 4k is ignored: /);
   expect(decant('convert', '-c', images.zlib(), out)).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('-c needs a compressed output format: -O raw.gz or -O tar.gz'),
+    stderr: expect.stringContaining('-c needs a compressed output format: -O qcow2 or -O vmdk or'),
   });
   expect(decant('convert', '-c', '-O', 'raw.gz', images.zlib(), out)).toEqual(DONE);
 });

@@ -46,7 +46,7 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
   last = result.catch(() => {});
   return result;
 };
-const output = { format: 'raw', seconds: 0, random: new Uint8Array(16) };
+const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, random: new Uint8Array(16) };
 const { progress } = await image.convert(dispatch, 1, 32 << 20, output, { object }, () => {}, new CancelHandle());
 const all = allocations() - before;
 closeSync(fd);

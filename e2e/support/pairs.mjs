@@ -140,7 +140,8 @@ const READ_BACK = ['qcow2', 'vmdk'];
  * @param {Blob} output
  */
 async function readBack({ open }, output) {
-  const image = await open(output);
+  // In Node, a Blob of a file cannot be sent to workers.
+  const image = await open(SOURCES['own object']?.(output));
   try {
     /** @type {Uint8Array<ArrayBuffer>[]} */
     const pieces = [];
