@@ -43,7 +43,7 @@ async function converted(
 }
 
 /** The part of a file of `size` bytes that is asked for, and how it is answered as that of the state `etag`. */
-function partOf({ headers }: IncomingMessage, size: number, etag = '"same"') {
+function partOf({ headers }: IncomingMessage, size: number, etag = '"now"') {
   const { start, end } = rangeOf({ range: headers.range }, size)!;
   const head = { ETag: etag, 'Content-Range': `bytes ${start}-${end - 1}/${size}`, 'Content-Length': end - start };
   return { start, end, head };
