@@ -11,6 +11,7 @@ for (const [image, extension, taken, suggested] of [
   ['disk.qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
   ['disk.qcow2', '.raw', ['DISK.RAW', 'disk-1.raw'], 'disk-2.raw'],
   ['disk.raw', '.raw', ['disk.raw'], 'disk-1.raw'],
+  ['disk.qcow2', '.tar.gz', ['disk.tar.gz'], 'disk-1.tar.gz'],
   ['disk.raw.gz', '.vhd', [], 'disk.vhd'],
   ['Disk.QCOW2', '.raw.gz', [], 'Disk.raw.gz'],
   // `.qcow` is also used for qcow2.

@@ -54,9 +54,10 @@ export const downloadName = (name: string): string =>
 export const withExtension = (name: string, extension: string): string =>
   stemOf(name) === name ? name : `${stemOf(name)}${extension}`;
 
-/** Inserts `number` before the extension of `name`. */
+/** Inserts `number` before the extensions of `name`. */
 function numbered(name: string, number: number): string {
-  const dot = name.lastIndexOf('.');
+  const stem = stemOf(name);
+  const dot = stem === name ? name.lastIndexOf('.') : stem.length;
   return dot > 0 ? `${name.slice(0, dot)}-${number}${name.slice(dot)}` : `${name}-${number}`;
 }
 

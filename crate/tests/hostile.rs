@@ -75,7 +75,12 @@ fn formats_are_recognised_by_content() {
         ("a.raw", at(0, b"KDMV"), Unsupported, "VMDK"),
         ("a.raw", at(0, b"%PDF-1.7"), NotRecognised, "state the format raw"),
         ("A.IMG", at(0, b""), NotRecognised, "state the format raw"),
-        ("a.bin", vec![0; 100], NotRecognised, "it reads qcow2, vdi, vmdk, qed, also in gzip, tar and OVA files"),
+        (
+            "a.bin",
+            vec![0; 100],
+            NotRecognised,
+            "it reads qcow2, vdi, vmdk, qed, also in tar and OVA files, and raw disks in gzip files",
+        ),
         ("a", vec![0; 512], NotRecognised, "in gzip, tar and OVA files; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
         ("a.img", vec![], NotRecognised, "'a.img' is empty"),

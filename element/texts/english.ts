@@ -44,8 +44,8 @@ export const english: AllTexts = {
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample image',
   help: [
-    'Makes a raw disk, a VHD for Azure or an archive for Google Cloud from the disk of a virtual machine.',
-    'Reads qcow2 (all features), VMDK, VDI, QED and raw disks, also inside tar and gzip files.',
+    'Makes a raw disk, qcow2, VMDK, a VHD for Azure or an archive for Google Cloud from the disk of a virtual machine.',
+    'Reads qcow2 (all features), VMDK, VDI, QED and raw disks, also inside tar and OVA files. Reads raw disks inside gzip files.',
     'Images can be of any size: only a small part is in memory at a time. In a folder that you pick, empty parts of the disk take no space.',
   ],
   checkUploads: 'Nothing is uploaded. You can check this: turn off your network, and it still works.',
@@ -176,7 +176,7 @@ export const english: AllTexts = {
   lostRange: ({ start, length, reason }) => `${length} bytes at ${start}: ${reason}`,
 
   unknownCost: 'The size is known only after converting.',
-  compressedCost: 'Takes less space than the disk. Size and time depend on its data.',
+  compressedCost: 'Usually takes less space than the disk. Size and time depend on its data.',
   beginsAnew: 'If this download is interrupted, it must start over.',
   output: 'Output format',
   outputValue: ({ label, hint }) => (hint ? `${hint}: ${label}` : label),

@@ -73,8 +73,8 @@ export function german(units: Units): AllTexts {
     noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',
     help: [
-      'Macht aus der Festplatte einer virtuellen Maschine eine rohe Platte, eine VHD für Azure oder ein Archiv für die Google Cloud.',
-      'Liest qcow2 (alle Funktionen), VMDK, VDI, QED und rohe Platten, auch in Tar- und Gzip-Dateien.',
+      'Macht aus der Festplatte einer virtuellen Maschine eine rohe Platte, qcow2, VMDK, eine VHD für Azure oder ein Archiv für die Google Cloud.',
+      'Liest qcow2 (alle Funktionen), VMDK, VDI, QED und rohe Platten, auch in Tar- und OVA-Dateien. Liest rohe Platten in Gzip-Dateien.',
       'Abbilder dürfen beliebig groß sein: nur ein kleiner Teil ist jeweils im Speicher. In einem Ordner, den Sie auswählen, belegen leere Teile der Platte keinen Platz.',
     ],
     checkUploads:
@@ -211,7 +211,7 @@ export function german(units: Units): AllTexts {
       `und ${ranges === 1 ? 'ein weiterer Bereich' : `${ranges} weitere Bereiche`}, nicht aufgeführt`,
 
     unknownCost: 'Die Größe ist erst nach dem Konvertieren bekannt.',
-    compressedCost: 'Belegt weniger Platz als die Platte. Größe und Dauer hängen von den Daten ab.',
+    compressedCost: 'Belegt meist weniger Platz als die Platte. Größe und Dauer hängen von den Daten ab.',
     beginsAnew: 'Wird dieser Download unterbrochen, muss er von vorn beginnen.',
     output: 'Ausgabeformat',
     outputValue: ({ name, label }) => OUTPUTS[name] ?? label,

@@ -369,7 +369,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     }
     let formats = format::readable().map(|format| format.name).filter(|name| *name != raw::NAME);
     let formats: Vec<_> = formats.collect();
-    let known = format!("it reads {}, also in gzip, tar and OVA files", formats.join(", "));
+    let known = format!("it reads {}, also in tar and OVA files, and raw disks in gzip files", formats.join(", "));
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw::STATE_RAW);
         return not_recognised(&advice).coded(raw::STATE_FORMAT).field("format", raw::NAME);
