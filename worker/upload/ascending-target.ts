@@ -99,7 +99,8 @@ export class UploadTarget implements Target {
 
   /** If the first write does not begin at the start of the output, the start comes last. */
   #beginAt(offset: number): void {
-    if (offset > 0 && !this.protocol.begun) this.#first = this.#makeFirst?.();
+    if (!this.#makeFirst) return;
+    if (offset > 0 && !this.protocol.begun) this.#first = this.#makeFirst();
     this.#makeFirst = undefined;
   }
 
@@ -172,6 +173,11 @@ export class SingleUseTarget implements Target {
 
 /** Makes the result of `close`. */
 export const endOf = (unconfirmed: string | undefined): TargetEnd => (unconfirmed === undefined ? {} : { unconfirmed });
+
+/** Fails if a part is missing: then the object must not be completed. */
+export function requireAllParts(parts: readonly unknown[]): void {
+  if (Array.from(parts).includes(undefined)) throw new DecantError('internal', 'A part of the upload was left out');
+}
 
 /** Makes the error of an output beyond the limits of the server. */
 export const tooLarge = (why: string): DecantError => new DecantError('target', why);

@@ -1,7 +1,7 @@
 // An Azure block blob: blocks in any order, then a list of them all. Put Block, Put Block List.
 
 import type { TargetPlan } from '../public/types.js';
-import { tooLarge, type UploadProtocol } from './ascending-target.js';
+import { requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
 import type { AzureBlob } from './azure-blob.js';
 import { InFlight } from './in-flight.js';
 import { Md5 } from './md5.js';
@@ -64,6 +64,7 @@ export class BlockBlob implements UploadProtocol {
 
   async complete(): Promise<string | undefined> {
     await this.#flight.finish();
+    requireAllParts(this.#blocks);
     // "Latest" also finds blocks that an earlier attempt, whose response was lost, has committed.
     const ids = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
     const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`;

@@ -2,7 +2,7 @@
 // Amazon S3 API Reference: CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload.
 
 import type { TargetPlan } from '../public/types.js';
-import type { ResumedUpload, UploadProtocol } from './ascending-target.js';
+import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
 import { bareEtag } from './confirmation.js';
 import { InFlight } from './in-flight.js';
 import { Md5 } from './md5.js';
@@ -105,6 +105,7 @@ export class S3 implements UploadProtocol {
     let unconfirmed: string | undefined;
     if (!this.#isComplete) {
       await this.#flight.finish();
+      requireAllParts(this.#parts);
       await this.#journalEtag();
       unconfirmed = await this.#complete();
       this.#hasCompleted = true;
