@@ -43,6 +43,8 @@ export function outputFormat(output: string, asked: string | undefined): FormatO
   const [madeEnd, made] = EXTENSIONS.find(([end]) => name.endsWith(end)) ?? [];
   const otherEnd = UNSUPPORTED_EXTENSIONS.find((end) => name.endsWith(end));
   if (asked === undefined) {
+    const packed = madeEnd === '.gz' ? imageIn(name.slice(0, -madeEnd.length)) : undefined;
+    if (packed !== undefined) throw unsupportedExtension(packed + madeEnd);
     if (otherEnd !== undefined) throw unsupportedExtension(otherEnd);
     return { format: made ?? DEFAULT };
   }
@@ -51,6 +53,12 @@ export function outputFormat(output: string, asked: string | undefined): FormatO
   if (end === undefined) return { format };
   return { format, note: `the output is ${format}, by -O, although its name ends in ${end}` };
 }
+
+/** The extension of an image other than a raw disk that `stem` ends in. */
+const imageIn = (stem: string): string | undefined =>
+  [...EXTENSIONS.filter(([, format]) => format !== 'raw').map(([end]) => end), ...UNSUPPORTED_EXTENSIONS].find((end) =>
+    stem.endsWith(end),
+  );
 
 /** Returns the last part of a path or URL; for standard output an empty string. */
 function nameOf(output: string): string {
