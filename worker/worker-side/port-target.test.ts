@@ -155,3 +155,19 @@ describe('pieces on their way', () => {
     end();
   });
 });
+
+test('settles when all pieces are taken', async () => {
+  const { target, take, end } = connect({ ordered: false, holes: true, pieces: 4 });
+  await target.write(4096, new Uint8Array(10));
+  await target.write(8192, new Uint8Array(10));
+  let settled = false;
+  const settling = target.settle().then(() => {
+    settled = true;
+  });
+  take();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(settled).toBe(false);
+  take();
+  await settling;
+  end();
+});

@@ -49,9 +49,13 @@ export class PortTarget implements ObjectTarget {
     for (let at = 0; at < length; ) at += await this.#add(offset + at, length - at, () => {});
   }
 
-  async close(): Promise<void> {
+  async settle(): Promise<void> {
     await this.#sendMaking();
     while (this.#isWaiting(0)) await this.#change();
+  }
+
+  async close(): Promise<void> {
+    await this.settle();
     this.#port.close();
   }
 

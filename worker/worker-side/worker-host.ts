@@ -63,6 +63,8 @@ export interface ObjectTarget extends ObjectHandle {
   /** Called before the first write. `size`: the size of the output in bytes, if it is known. */
   open(size: number | undefined): Promise<void>;
   hole?(offset: number, length: number): Promise<void>;
+  /** Resolves when all writes so far are done; an object that does one write at a time needs none. */
+  settle?(): Promise<void>;
   close(): Promise<void>;
   abort(): Promise<void>;
 }

@@ -94,7 +94,13 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
                         return Err(changed());
                     }
                 }
-                Pass::Only | Pass::Second(_) => done.written += self.apply(&write, bytes).await?,
+                Pass::Only | Pass::Second(_) => {
+                    // What makes the file an image is written when all else is.
+                    if write.offset() < self.reserved {
+                        self.target.settle().await?;
+                    }
+                    done.written += self.apply(&write, bytes).await?;
+                }
             }
         }
         // The output begins with the header, which is the last one.

@@ -1,7 +1,8 @@
 //! Targets: where an output is written.
 
 use crate::error::Result;
-use futures_util::future::LocalBoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
 use serde::{Deserialize, Serialize};
 
 /// A run of data in a buffer, with its destination. All values are in bytes.
@@ -66,6 +67,11 @@ pub trait Target<B>: TargetHandle<B> {
 
     /// Reports `len` bytes without data at `offset`; see [`Holes`]. `len` is never 0.
     fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>>;
+
+    /// Waits until all writes so far are done, if the target does several at once.
+    fn settle(&self) -> LocalBoxFuture<'_, Result<()>> {
+        ready(Ok(())).boxed_local()
+    }
 
     /// Completes writing. The output then has all its bytes, though possibly not its final name yet.
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>>;

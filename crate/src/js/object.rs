@@ -8,8 +8,8 @@ use crate::io::source::Source;
 use crate::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
-use js_sys::{Promise, Uint8Array};
+use futures_util::future::{LocalBoxFuture, ready};
+use js_sys::{Function, Promise, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -45,6 +45,9 @@ extern "C" {
     fn open(this: &JsTarget, size: Option<f64>) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn hole(this: &JsTarget, offset: f64, length: f64) -> std::result::Result<Promise, JsValue>;
+    /// `undefined` if the object does one write at a time.
+    #[wasm_bindgen(method, getter)]
+    fn settle(this: &JsTarget) -> Option<Function>;
     #[wasm_bindgen(method, catch)]
     fn close(this: &JsTarget) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch)]
@@ -127,6 +130,13 @@ impl<B: JsBytes> Target<B> for ObjectTarget {
 
     fn hole(&self, offset: u64, len: u64) -> LocalBoxFuture<'_, Result<()>> {
         settled(self.0.hole(offset as f64, len as f64)).boxed_local()
+    }
+
+    fn settle(&self) -> LocalBoxFuture<'_, Result<()>> {
+        match self.0.settle() {
+            Some(settle) => settled(settle.call0(&self.0).map(JsCast::unchecked_into)).boxed_local(),
+            None => ready(Ok(())).boxed_local(),
+        }
     }
 
     fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
