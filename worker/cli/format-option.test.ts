@@ -28,7 +28,15 @@ describe('without -O', () => {
     test(`${output} is ${format}`, () => expect(outputFormat(output, undefined)).toEqual({ format }));
   }
 
-  for (const output of ['disk.qcow', 'disk.qcow2.gz', 'disk.VMDK.gz', 'disk.vhdx', 'disk.VDI', 'disk.raw.xz', 'https://host/disk.vhdx?a=b']) {
+  for (const output of [
+    'disk.qcow',
+    'disk.qcow2.gz',
+    'disk.VMDK.gz',
+    'disk.vhdx',
+    'disk.VDI',
+    'disk.raw.xz',
+    'https://host/disk.vhdx?a=b',
+  ]) {
     test(`${output} is refused`, () => {
       expect(() => outputFormat(output, undefined)).toThrow(
         expect.objectContaining({
