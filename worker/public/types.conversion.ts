@@ -28,8 +28,10 @@ export interface OutputFormat {
   extension: string;
   /** Its options, named as in `qemu-img -o`. The first value is the default of an option that is not `required`. */
   options: { name: string; values: string[]; required: boolean }[];
-  /** The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below are those of a
-   * conversion with them. */
+  /**
+   * The options that suit most people, if they are not the defaults: `{ compress: 'on' }`. The fields below describe a
+   * conversion with these options.
+   */
   recommended: Record<string, string>;
   /** Whether data is compressed. That takes longer than writing it unchanged. */
   compressed: boolean;
@@ -88,8 +90,8 @@ export interface Progress {
   /** The current phase. */
   phase: Phase;
   /**
-   * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes included, or of the
-   * image's file if `guestTotal` is missing. While unlocking: a lower bound. Missing while preparing and finalizing, and for a
+   * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes
+   * included, or of the image's file if `guestTotal` is missing. While unlocking: a lower bound. Missing while preparing and finalizing, and for a
    * stream without a size.
    */
   fraction?: number;

@@ -7,13 +7,13 @@ use crate::offsets::GuestRange;
 use crate::output::{Assembler, Layout, Stamp, Write, Writes};
 use std::cell::{Cell, RefCell};
 
-/// What a pass over the disk writes.
+/// One of the passes over the disk. The first bytes are those of [`Layout::reserved`].
 pub(super) enum Pass {
-    /// Everything: the target accepts the first bytes last.
+    /// The only pass: the target accepts the first bytes last.
     Only,
-    /// Nothing: it finds what the first bytes are.
+    /// Determines the first bytes, and writes nothing.
     First,
-    /// Everything, beginning with the first bytes, which a first pass has found.
+    /// Writes the first bytes, determined by a first pass, and then all others.
     Second(Vec<Write>),
 }
 
@@ -66,8 +66,8 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         Ok(placed.written)
     }
 
-    /// Ends the output after the zeros of `padding`. Fails with `source` if the first bytes are other than in the first
-    /// pass.
+    /// Ends the output after the zeros of `padding`. Fails with `source` if the first bytes differ from those of the
+    /// first pass.
     pub(super) async fn finish(&self, padding: GuestRange) -> Result<Assembled> {
         self.assemble(None, |assembler, writes| {
             assembler.place(padding, &[], writes)?;
@@ -95,7 +95,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
                     }
                 }
                 Pass::Only | Pass::Second(_) => {
-                    // What makes the file an image is written when all else is.
+                    // A file must not begin like an image before all its data is written.
                     if write.offset() < self.reserved {
                         self.target.settle().await?;
                     }
@@ -145,7 +145,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
     }
 }
 
-/// What was written, or was found in a first pass.
+/// The result of placing or finishing.
 #[derive(Default)]
 pub(super) struct Assembled {
     /// The number of bytes written in addition to the encoded data.

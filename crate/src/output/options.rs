@@ -11,7 +11,7 @@ pub struct FormatOption {
     pub name: &'static str,
     /// The supported values; the first one is the default, unless the option is required.
     pub values: &'static [&'static str],
-    /// Whether there is no default, because `qemu-img` has another one than Decant supports.
+    /// Whether it must be given: Decant does not support the default of `qemu-img`.
     pub is_required: bool,
 }
 

@@ -70,7 +70,7 @@ impl StreamOptimized {
         let sectors = self.disk_size / SECTOR;
         let (heads, per_track) = if self.adapter == "ide" { (16, 63) } else { (255, 63) };
         let cylinders = (sectors / (heads * per_track)).max(1);
-        // ffffffff and fffffffe have meanings of their own.
+        // A content ID must not be ffffffff or fffffffe.
         let id = u32::from_le_bytes([random[0], random[1], random[2], random[3] & 0x7f]);
         let long_id: String = random[4..].iter().map(|byte| format!("{byte:02x}")).collect();
         format!(
