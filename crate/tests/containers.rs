@@ -5,7 +5,7 @@ use crate::common::*;
 use decant::disk::losses::Lost;
 use decant::format::HEAD;
 use decant::format::qcow2::CLUSTER_TRUNCATED;
-use decant::format::raw::DISK_TRUNCATED;
+use decant::format::raw_disk::DISK_TRUNCATED;
 use decant::io::target::Abilities;
 use decant::{ErrorKind, OpenOptions};
 use std::path::Path;

@@ -4,7 +4,7 @@
 use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
-use decant::compress::damage::COMPRESSED_INVALID;
+use decant::compress::decoding_damage::COMPRESSED_INVALID;
 use decant::disk::losses::Lost;
 use decant::io::target::Abilities;
 use miniz_oxide::deflate::compress_to_vec;

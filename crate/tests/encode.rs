@@ -2,7 +2,7 @@
 
 use crate::common::by_scope;
 use decant::compress::deflate::Deflater;
-use decant::compress::gzip_member::{Member, Zeros, zero_unit};
+use decant::compress::gzip_member::{GzipMember, Zeros, zero_unit};
 use decant::compress::{EncodedPart, Encoder, Encoding};
 use decant::io::target::Run;
 use std::io::Write;
@@ -90,7 +90,7 @@ enum Part<'a> {
 fn member(parts: &[Part]) -> Vec<u8> {
     let mut encoder = Encoder::default();
     let mut encoded = Vec::new();
-    let mut member = Member::default();
+    let mut member = GzipMember::default();
     let mut output = Vec::new();
     member.begin(&mut output);
     for part in parts {
@@ -181,7 +181,7 @@ fn zeros_are_exact() {
 
 #[test]
 fn lengths_are_counted_modulo_4_gib() {
-    let mut member = Member::default();
+    let mut member = GzipMember::default();
     let mut end = Vec::new();
     member.zeros(1 << 40).unwrap();
     member.segment(&EncodedPart { guest: 0, len: 5, crc: 0, start: 0, encoded_len: 0, is_stored: false });

@@ -5,7 +5,7 @@ use crate::common::small::changed;
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::compress::damage::GRAIN_CUT;
+use decant::compress::decoding_damage::GRAIN_CUT;
 use decant::error::fields::Field;
 use decant::format::vmdk::*;
 use decant::io::target::Abilities;

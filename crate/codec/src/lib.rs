@@ -4,7 +4,7 @@
 //! It is a separate crate because it is compiled for speed, and the rest of Decant for size. It knows no image formats.
 //! Each call processes many bytes, since calls from the other crate are not inlined.
 
-pub mod bits;
+pub mod bit_writer;
 pub mod cipher;
 pub mod crc;
 pub mod deflate;

@@ -2,7 +2,7 @@
 
 use super::encoding::fit;
 use crate::error::Result;
-use decant_codec::bits::{BitWriter, SLACK};
+use decant_codec::bit_writer::{BitWriter, SLACK};
 
 /// The length of the longest match.
 const MATCH: u64 = 258;

@@ -1,7 +1,7 @@
 //! VMDK's grains: the frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
-use super::damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
+use super::decoding_damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
 use super::failure::DecompressError;
 use crate::offsets::SECTOR;
 use crate::structure::structure;

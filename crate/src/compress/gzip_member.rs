@@ -5,7 +5,7 @@
 use super::deflated_zeros;
 use super::encoding::{EncodedPart, fit};
 use crate::error::Result;
-use decant_codec::bits::{BitWriter, SLACK, STORED};
+use decant_codec::bit_writer::{BitWriter, SLACK, STORED};
 use decant_codec::crc;
 
 /// A header without name and time, made on an unknown system.
@@ -19,12 +19,12 @@ const ZERO_UNIT: u64 = 256 << 20;
 /// A member being written. The caller must write what each call appends to `output`, and the compressed bytes of each
 /// segment after counting it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Member {
+pub struct GzipMember {
     crc: u32,
     len: u64,
 }
 
-impl Member {
+impl GzipMember {
     /// Appends the header.
     pub fn begin(&self, output: &mut Vec<u8>) {
         output.extend_from_slice(&HEADER);

@@ -1,6 +1,6 @@
 //! The compression methods of units, each with the frame around its compressed data.
 
-use super::damage::{COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID};
+use super::decoding_damage::{COMPRESSED_CUT, COMPRESSED_INVALID, GRAIN_CUT, GRAIN_INVALID};
 use super::failure::DecompressError;
 use super::grain::GrainFrame;
 use crate::error::Error;

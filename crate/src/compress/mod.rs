@@ -1,7 +1,7 @@
 //! Decodes and encodes units of a disk, and finds zeros. Code that runs for every byte is in `decant-codec`.
 
-pub mod damage;
 mod data_runs;
+pub mod decoding_damage;
 mod decompress;
 mod deflated_zeros;
 mod encoder;

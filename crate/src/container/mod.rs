@@ -1,6 +1,6 @@
 //! The registry of containers that a disk image may be packed in. Each has its own file.
 
-mod gzip;
+mod gzip_stream;
 mod tar;
 
 use crate::error::Result;
@@ -53,4 +53,4 @@ pub(crate) struct Member {
 }
 
 /// All containers, in probe order.
-pub const CONTAINERS: &[Container] = &[gzip::CONTAINER, tar::CONTAINER];
+pub const CONTAINERS: &[Container] = &[gzip_stream::CONTAINER, tar::CONTAINER];

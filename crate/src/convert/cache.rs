@@ -26,10 +26,10 @@ pub(super) struct Compressed {
 #[derive(Default)]
 pub(super) struct ClusterCache {
     /// Most recently used first.
-    entries: Vec<Entry>,
+    entries: Vec<CachedCluster>,
 }
 
-struct Entry {
+struct CachedCluster {
     /// `None` if only the buffer is kept.
     of: Option<Compressed>,
     cluster: Vec<u8>,
@@ -49,14 +49,14 @@ impl ClusterCache {
         size: usize,
         decompress: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<&[u8], E> {
-        let is_wanted = |entry: &Entry| entry.of == Some(of) && entry.cluster.len() == size;
+        let is_wanted = |entry: &CachedCluster| entry.of == Some(of) && entry.cluster.len() == size;
         match self.entries.iter().position(is_wanted) {
             Some(at) => self.entries[..=at].rotate_right(1),
             None => {
                 let mut cluster = self.buffer(size);
                 fit(&mut cluster, size)?;
                 let result = decompress(&mut cluster);
-                self.entries.insert(0, Entry { of: result.is_ok().then_some(of), cluster });
+                self.entries.insert(0, CachedCluster { of: result.is_ok().then_some(of), cluster });
                 result?;
             }
         }

@@ -1,8 +1,8 @@
 //! Decodes jobs: turns their pieces into their output.
 
 use super::cache::{ClusterCache, Compressed};
-use super::job::{Ascending, Buffers, CompressedPart, Job, JobPart, Piece, Stored};
-use super::repeats::{Outcome as Repeated, Repeat, Unit, Units};
+use super::job::{Ascending, CompressedPart, Job, JobBuffers, JobPart, Piece, Stored};
+use super::repeats::{Repeat, RepeatOutcome, Unit, Units};
 use crate::compress::inflate::Stream;
 use crate::compress::{DecompressError, Decompressor};
 use crate::crypt::Ciphers;
@@ -22,7 +22,7 @@ pub struct Decoder {
 
 /// The result of decoding a job.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct DecodedJob {
     /// The runs of data in the output, without zeros.
     pub runs: Vec<Run>,
     /// In a salvage: the ranges that could not be decoded.
@@ -38,7 +38,7 @@ pub struct PartOutcome {
     pub zeros: Vec<Range<usize>>,
 }
 
-impl Outcome {
+impl DecodedJob {
     /// Joins the results of all parts of `job`, decoded to `output`. Fails with the first part's error, if any.
     pub fn of_parts(
         job: &Job,
@@ -58,14 +58,14 @@ impl Outcome {
 impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output`. Bytes outside of runs are undefined. Fails as
     /// [`Decoder::decode_part`] does, and with `internal` if memory runs out.
-    pub fn decode(&mut self, job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
+    pub fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
         let output = job.prepare(&mut buffers.output)?;
         let decoded: Vec<_> = job
             .parts(output, usize::MAX)
             .into_iter()
             .map(|part| self.decode_part(job, part, &buffers.input, ciphers))
             .collect();
-        Outcome::of_parts(job, &mut buffers.output, decoded)
+        DecodedJob::of_parts(job, &mut buffers.output, decoded)
     }
 
     /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Without salvage, fails with
@@ -186,23 +186,23 @@ impl Decoder {
             }
             let to = piece.output - base..piece.output + piece.output_len - base;
             let failed = match units.outcome(&repeat) {
-                Repeated::Same(_) if units.is_zero(&repeat, output, base) => {
+                RepeatOutcome::Same(_) if units.is_zero(&repeat, output, base) => {
                     match zeros.last_mut() {
                         Some(last) if last.end == piece.output => last.end += piece.output_len,
                         _ => zeros.push(piece.output..piece.output + piece.output_len),
                     }
                     continue;
                 }
-                Repeated::Same(Range { start, end }) => {
+                RepeatOutcome::Same(Range { start, end }) => {
                     output.copy_within(start - base..end - base, to.start);
                     continue;
                 }
-                Repeated::Differs => {
+                RepeatOutcome::Differs => {
                     let from = &input[piece.input..piece.input + piece.input_len];
                     self.decompress(stored, from, &mut output[to.clone()]).err()
                 }
-                Repeated::Fails(error) => Some(error),
-                Repeated::Unknown => continue,
+                RepeatOutcome::Fails(error) => Some(error),
+                RepeatOutcome::Unknown => continue,
             };
             if let Some(error) = failed {
                 output[to].fill(0);
@@ -264,7 +264,7 @@ impl Failure<'_> {
 mod tests {
     use super::*;
     use crate::compress::Compression;
-    use crate::compress::damage::COMPRESSED_INVALID;
+    use crate::compress::decoding_damage::COMPRESSED_INVALID;
     use crate::io::source::FileId;
 
     const CLUSTER: usize = 4096;

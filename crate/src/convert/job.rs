@@ -318,7 +318,7 @@ pub(super) struct Read {
 
 /// The buffers of one job.
 #[derive(Default)]
-pub struct Buffers {
+pub struct JobBuffers {
     /// The bytes read.
     pub input: Vec<u8>,
     /// The decoded bytes.

@@ -15,9 +15,9 @@ mod run;
 mod settled;
 mod workload;
 
-pub use decoder::{Decoder, Outcome};
+pub use decoder::{DecodedJob, Decoder};
 pub use in_order::InOrder;
-pub use job::{Buffers, Job};
+pub use job::{Job, JobBuffers};
 pub use output::Output;
 pub use pipeline::{Cancel, ExecutedJob, Executor, Progress, convert, convert_in_order, resume};
 pub use read::read;

@@ -78,7 +78,7 @@ impl<'a, B> Output<'a, B> {
 pub(super) struct OutputWriter<'a, B> {
     output: &'a Output<'a, B>,
     holes: Holes,
-    turns: Option<Turns>,
+    turns: Option<WriteTurns>,
     /// Set unless the output is plain.
     assembly: Option<Assembly<'a, B>>,
 }
@@ -99,7 +99,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         Ok(Self {
             output,
             holes: abilities.holes,
-            turns: abilities.ordered.then(Turns::default),
+            turns: abilities.ordered.then(WriteTurns::default),
             assembly: Assembly::new(output.layout, &output.stamp, output.target, pass)?,
         })
     }
@@ -183,13 +183,13 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 
     /// Writes the padding and the last bytes of `layout` after a disk of `virtual_size` bytes. Must follow all jobs.
-    pub(super) async fn finish(&self, layout: &dyn Layout, virtual_size: u64) -> Result<Finished> {
+    pub(super) async fn finish(&self, layout: &dyn Layout, virtual_size: u64) -> Result<FinishedOutput> {
         let Output { stamp, target, .. } = self.output;
         let disk_size = layout.disk_size();
         if let Some(assembly) = &self.assembly {
             let Assembled { written, first } =
                 assembly.finish(GuestRange { start: virtual_size, end: disk_size }).await?;
-            return Ok(Finished { written, output_size: assembly.len(), first });
+            return Ok(FinishedOutput { written, output_size: assembly.len(), first });
         }
         let filled = self.hole(virtual_size, disk_size).await?;
         let footer = layout.footer(stamp);
@@ -198,12 +198,12 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
             target.write(&B::from(&footer), &[run]).await?;
         }
         let footer = footer.len() as u64;
-        Ok(Finished { written: filled + footer, output_size: disk_size + footer, first: Vec::new() })
+        Ok(FinishedOutput { written: filled + footer, output_size: disk_size + footer, first: Vec::new() })
     }
 }
 
 /// The result of finishing an output, in bytes.
-pub(super) struct Finished {
+pub(super) struct FinishedOutput {
     /// Number of bytes written after the disk.
     pub(super) written: u64,
     /// The size of the whole output.
@@ -220,12 +220,12 @@ fn ascending_only(reserved: u64) -> Error {
 
 /// Lets jobs write one after another, in guest order.
 #[derive(Default)]
-struct Turns {
+struct WriteTurns {
     next: Cell<u64>,
     waiting: RefCell<HashMap<u64, Waker>>,
 }
 
-impl Turns {
+impl WriteTurns {
     /// Waits for the turn of job number `index`.
     async fn wait(&self, index: u64) {
         poll_fn(|context| {

@@ -4,7 +4,7 @@ use super::ahead::planned_ahead;
 use super::assembly::Pass;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
-use super::output::{Finished, Output, OutputWriter};
+use super::output::{FinishedOutput, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
 use super::settled::{ResumePoint, Settled};
 use super::workload::Workload;
@@ -357,7 +357,7 @@ async fn transfer<E: Executor>(
     let virtual_size = done.guest_done;
     let resized = if guest_total.is_none() { Some(layout.resized(virtual_size)?) } else { None };
     let layout = resized.as_deref().unwrap_or(*layout);
-    let Finished { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
+    let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
     let notices = layout.notice().into_iter().chain(notices_of_disk()).collect();

@@ -34,7 +34,7 @@ pub(super) struct Repeat<'a> {
 }
 
 /// The result of a repeat.
-pub(super) enum Outcome {
+pub(super) enum RepeatOutcome {
     /// It equals the unit, which is at this range of the output.
     Same(Range<usize>),
     /// It fails with the error of the unit.
@@ -85,14 +85,16 @@ impl<'a> Units<'a> {
     }
 
     /// Returns the result of `repeat`, after all units were decompressed.
-    pub(super) fn outcome(&self, repeat: &Repeat<'a>) -> Outcome {
+    pub(super) fn outcome(&self, repeat: &Repeat<'a>) -> RepeatOutcome {
         let unit = &self.units[repeat.of];
         match unit.result.get() {
-            None => Outcome::Unknown,
-            Some(Err(error)) if repeat.is_same_place => Outcome::Fails(error.clone()),
-            Some(Ok(_)) if repeat.is_same_place => Outcome::Same(unit.output()),
-            Some(Ok(Some(end))) if has_same_start(unit.deflate, repeat.deflate, *end) => Outcome::Same(unit.output()),
-            Some(_) => Outcome::Differs,
+            None => RepeatOutcome::Unknown,
+            Some(Err(error)) if repeat.is_same_place => RepeatOutcome::Fails(error.clone()),
+            Some(Ok(_)) if repeat.is_same_place => RepeatOutcome::Same(unit.output()),
+            Some(Ok(Some(end))) if has_same_start(unit.deflate, repeat.deflate, *end) => {
+                RepeatOutcome::Same(unit.output())
+            }
+            Some(_) => RepeatOutcome::Differs,
         }
     }
 
@@ -124,7 +126,7 @@ fn has_same_start(a: Option<&[u8]>, b: Option<&[u8]>, len: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::decoder::Decoder;
-    use super::super::job::{Buffers, Job, Stored};
+    use super::super::job::{Job, JobBuffers, Stored};
     use super::*;
     use crate::compress::{Compression, GrainFrame};
     use crate::crypt::Ciphers;
@@ -206,7 +208,7 @@ mod tests {
                 }
                 assert_eq!(units.units.len(), *count, "{what}");
                 job.salvage = true;
-                let mut buffers = Buffers { input: input.clone(), output: vec![9; 99_999] };
+                let mut buffers = JobBuffers { input: input.clone(), output: vec![9; 99_999] };
                 let outcome = Decoder::default().decode(&job, &mut buffers, &Ciphers::default()).unwrap();
                 let contents = [&text[..], &[0; CLUSTER], &one, &other, &[0; CLUSTER]];
                 let expected = order.iter().flat_map(|(stream, _)| contents[*stream]).copied().collect::<Vec<_>>();
@@ -246,7 +248,7 @@ mod tests {
             }
             for (dense, short_hole) in [(false, 0), (false, 8192), (true, 0)] {
                 let job = Job { dense, short_hole, ..job(&input, &places) };
-                let mut buffers = Buffers { input: input.clone(), output: vec![9; 12 * CLUSTER] };
+                let mut buffers = JobBuffers { input: input.clone(), output: vec![9; 12 * CLUSTER] };
                 let outcome = Decoder::default().decode(&job, &mut buffers, &Ciphers::default()).unwrap();
                 let bytes = covered(&outcome.runs, &buffers.output, expected.len());
                 assert!(bytes == expected, "{pattern:b}, {dense}, {short_hole}");

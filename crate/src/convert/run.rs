@@ -1,7 +1,7 @@
 //! Runs a job: read, decode, find zeros, encode. Shared by all executors, which differ in where they decode.
 
-use super::decoder::{Decoder, Outcome};
-use super::job::{Buffers, Job};
+use super::decoder::{DecodedJob, Decoder};
+use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
 use crate::compress::{EncodedPart, Encoder, Encoding, Placement};
 use crate::crypt::{Ciphers, Keys};
@@ -44,7 +44,7 @@ impl SpareBuffers {
 /// A job after reading.
 pub struct LoadedJob {
     job: Job,
-    buffers: Buffers,
+    buffers: JobBuffers,
     is_output: bool,
 }
 
@@ -53,15 +53,15 @@ impl LoadedJob {
     /// output, encodes the data by `encode` (see `Encoder::encode`). Fails as these two do.
     pub(crate) fn finish(
         mut self,
-        decode: impl FnOnce(&Job, &mut Buffers) -> Result<Outcome>,
+        decode: impl FnOnce(&Job, &mut JobBuffers) -> Result<DecodedJob>,
         encode: impl FnOnce(Encoding, &[u8], &[Run], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
     ) -> Result<FinishedJob> {
-        let Outcome { runs, lost } = if self.is_output {
-            Outcome { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
+        let DecodedJob { runs, lost } = if self.is_output {
+            DecodedJob { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
         } else {
             decode(&self.job, &mut self.buffers)?
         };
-        let Buffers { input, output } = &mut self.buffers;
+        let JobBuffers { input, output } = &mut self.buffers;
         let placement = match self.job.encoding {
             Encoding::Plain => Placement::Runs(runs),
             encoding if encoding.is_compressed() => {
@@ -78,7 +78,7 @@ impl LoadedJob {
 
 /// A job after decoding and encoding.
 pub struct FinishedJob {
-    buffers: Buffers,
+    buffers: JobBuffers,
     placement: Placement,
     lost: Vec<Lost>,
 }
@@ -153,10 +153,10 @@ pub async fn run_job(
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
     let buffers = match read.is_output {
-        true if !job.encoding.is_compressed() => Buffers { input: Vec::new(), output: buffer },
-        true => Buffers { input: spares.take_output(), output: buffer },
+        true if !job.encoding.is_compressed() => JobBuffers { input: Vec::new(), output: buffer },
+        true => JobBuffers { input: spares.take_output(), output: buffer },
         // Not before reading: while this job waited, another one could use the output buffer.
-        false => Buffers { input: buffer, output: spares.take_output() },
+        false => JobBuffers { input: buffer, output: spares.take_output() },
     };
     let FinishedJob { buffers, placement, lost } =
         finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;

@@ -1,9 +1,9 @@
 //! Derives keys from passwords, for LUKS1 key slots ("LUKS On-Disk Format", version 1.2) and the legacy method of
 //! qcow2.
 
+use super::ciphers::sector_cipher;
 use super::derive::{Iterations, YieldPoint, pbkdf2};
 use super::keys::{CipherKey, wipe};
-use super::sectors::sector_cipher;
 use crate::crypt::Encryption;
 use crate::crypt::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
 use crate::error::{Error, ErrorKind, Result};

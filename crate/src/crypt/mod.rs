@@ -1,15 +1,15 @@
 //! Disk encryption, for all formats: reads headers, derives keys from passwords, and decrypts sectors.
 
+mod ciphers;
 mod derive;
 mod keys;
 mod layer_key;
 pub mod luks;
-mod sectors;
 
+pub use ciphers::Ciphers;
 pub(crate) use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
 pub(crate) use layer_key::unlock;
-pub use sectors::Ciphers;
 
 use crate::offsets::ByteRange;
 use luks::Luks;

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn ranges_are_one_across_jobs_in_any_order() {
-        use crate::compress::damage::{COMPRESSED_CUT as CUT, COMPRESSED_INVALID as INVALID};
+        use crate::compress::decoding_damage::{COMPRESSED_CUT as CUT, COMPRESSED_INVALID as INVALID};
         type Why = fn(u64) -> Option<Damage>;
         const JOBS: u64 = 4096;
         // (reasons, ranges, bytes)

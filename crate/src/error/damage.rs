@@ -5,7 +5,7 @@ use crate::offsets::HostOffset;
 use serde::{Serialize, Serializer};
 
 /// The reason why a range of the disk cannot be read. Each format declares its own kinds; only those of
-/// [`crate::compress::damage`] are sent between workers.
+/// [`crate::compress::decoding_damage`] are sent between workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Damage(&'static DamageKind);
 

@@ -5,7 +5,7 @@ mod foreign;
 mod listing;
 pub mod qcow2;
 pub mod qed;
-pub mod raw;
+pub mod raw_disk;
 mod slices;
 mod strangers;
 mod two_level;
@@ -211,7 +211,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
     &[vdi::FORMAT],
     &[vmdk::FORMAT],
     &[qed::FORMAT],
-    &[raw::FORMAT],
+    &[raw_disk::FORMAT],
     foreign::FORMATS,
     strangers::FORMATS,
 ];
@@ -238,7 +238,7 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Format> {
 /// Returns the supported format `name` that an image states for its backing file. A QEMU protocol stands for raw. Fails
 /// with `unsupported` if the format is not supported.
 pub(crate) fn stated(name: &str) -> Result<&'static Format> {
-    let name = if file_name::is_protocol(name) { raw::NAME } else { name };
+    let name = if file_name::is_protocol(name) { raw_disk::NAME } else { name };
     readable()
         .find(|format| format.name == name)
         .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))

@@ -1,14 +1,13 @@
 //! A `File` or `Blob`, read by `slice`.
 
 use super::bytes::release;
-use super::errors::{caught, may_be_too_large};
+use super::errors::{JsResult, caught, may_be_too_large};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::Source;
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::Uint8Array;
-use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
 
@@ -28,10 +27,8 @@ impl BlobSource {
     }
 }
 
-type JsResult = std::result::Result<(), JsValue>;
-
 /// Fills `buf` from offset `start`, in as few reads as the browser allows.
-async fn read(blob: &Blob, mut start: u64, mut buf: &mut [u8]) -> JsResult {
+async fn read(blob: &Blob, mut start: u64, mut buf: &mut [u8]) -> JsResult<()> {
     let mut most = buf.len();
     while !buf.is_empty() {
         let len = most.min(buf.len());
@@ -47,7 +44,7 @@ async fn read(blob: &Blob, mut start: u64, mut buf: &mut [u8]) -> JsResult {
     Ok(())
 }
 
-async fn read_at_once(blob: &Blob, start: u64, buf: &mut [u8]) -> JsResult {
+async fn read_at_once(blob: &Blob, start: u64, buf: &mut [u8]) -> JsResult<()> {
     let end = start + buf.len() as u64;
     let slice = blob.slice_with_f64_and_f64(start as f64, end as f64)?;
     let buffer = JsFuture::from(slice.array_buffer()).await?;

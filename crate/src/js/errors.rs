@@ -5,6 +5,9 @@ use crate::error::{Error, ErrorKind};
 use js_sys::{Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
+/// The result of a call whose error goes to JavaScript, or comes from there.
+pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
+
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
         let fields = Object::new();

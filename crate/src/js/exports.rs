@@ -1,5 +1,6 @@
 //! Exports to `worker/`: images, their maps, and conversions.
 
+use super::errors::JsResult;
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, formats, output};
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
@@ -23,8 +24,6 @@ use js_sys::{Function, Object, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-
-pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
 /// Converts a value to plain JavaScript objects; integers become numbers.
 fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
@@ -90,7 +89,7 @@ impl OpenImage {
     /// format or option, and if the format cannot hold the disk.
     pub fn output(&self, format: &str, options: &Object) -> JsResult<JsValue> {
         let virtual_size = self.image("asked for its size").ok().map(|image| image.virtual_size());
-        Ok(to_js(&output(format, options, virtual_size)?)?)
+        to_js(&output(format, options, virtual_size)?)
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.

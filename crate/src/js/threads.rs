@@ -3,7 +3,7 @@
 
 use super::bytes::JsBytes;
 use crate::compress::{EncodedPart, Encoder, Encoding};
-use crate::convert::{Buffers, Decoder, ExecutedJob, Executor, Job, Outcome, SpareBuffers, Workload, run_job};
+use crate::convert::{DecodedJob, Decoder, ExecutedJob, Executor, Job, JobBuffers, SpareBuffers, Workload, run_job};
 use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;
@@ -40,24 +40,24 @@ impl Pool {
 }
 
 /// A job's output. Its buffer is reused after it was written.
-pub(super) struct Output {
+pub(super) struct PooledOutput {
     bytes: Vec<u8>,
     spares: Rc<SpareBuffers>,
 }
 
-impl Drop for Output {
+impl Drop for PooledOutput {
     fn drop(&mut self) {
         self.spares.give_output(std::mem::take(&mut self.bytes));
     }
 }
 
-impl From<&[u8]> for Output {
+impl From<&[u8]> for PooledOutput {
     fn from(bytes: &[u8]) -> Self {
         Self { bytes: bytes.to_vec(), spares: Rc::default() }
     }
 }
 
-impl JsBytes for Output {
+impl JsBytes for PooledOutput {
     fn view(&self, start: usize, len: usize) -> Uint8Array {
         self.bytes.view(start, len)
     }
@@ -68,13 +68,13 @@ impl JsBytes for Output {
 }
 
 impl Executor for Pool {
-    type Bytes = Output;
+    type Bytes = PooledOutput;
 
     fn workload(&self) -> &Workload {
         &self.workload
     }
 
-    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Output>>> {
+    fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<PooledOutput>>> {
         async move {
             let ran = run_job(job, &self.workload.files, &self.spares, async |loaded| {
                 let ciphers = self.ciphers.clone();
@@ -86,7 +86,7 @@ impl Executor for Pool {
                 });
                 answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A decoding thread ended"))?
             });
-            Ok(ran.await?.executed(|bytes| Output { bytes, spares: self.spares.clone() }))
+            Ok(ran.await?.executed(|bytes| PooledOutput { bytes, spares: self.spares.clone() }))
         }
         .boxed_local()
     }
@@ -103,7 +103,7 @@ fn encode(encoding: Encoding, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) 
 }
 
 /// Decodes a job on all threads of the pool.
-fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome> {
+fn decode(job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
     let parts: Vec<_> = job
@@ -112,5 +112,5 @@ fn decode(job: &Job, buffers: &mut Buffers, ciphers: &Ciphers) -> Result<Outcome
         .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
         .collect();
     // In order: of several failures, the first in the job is reported, not the first in time.
-    Outcome::of_parts(job, &mut buffers.output, parts)
+    DecodedJob::of_parts(job, &mut buffers.output, parts)
 }

@@ -1,6 +1,7 @@
 //! Unlocks images with a password, yielding regularly to the event loop.
 
-use super::exports::{CancelHandle, JsResult, OpenImage};
+use super::errors::JsResult;
+use super::exports::{CancelHandle, OpenImage};
 use crate::convert::Cancel;
 use crate::error::Result;
 use futures_util::FutureExt;

@@ -19,12 +19,12 @@ const BUFFER: usize = 16 << 20;
 
 pub(super) struct WritableTarget {
     stream: FileSystemWritableFileStream,
-    buffers: RefCell<Buffers>,
+    buffers: RefCell<WriteBuffers>,
 }
 
 /// Two buffers: one is filled while the other is written. They are JavaScript memory, since the stream does not accept
 /// shared memory.
-struct Buffers {
+struct WriteBuffers {
     filling: Uint8Array,
     other: Uint8Array,
     /// Offset and length of the data in the filling buffer.
@@ -34,7 +34,7 @@ struct Buffers {
     writing: Option<JsFuture>,
 }
 
-impl Buffers {
+impl WriteBuffers {
     fn new() -> Self {
         let buffer = || Uint8Array::new_with_length(BUFFER as u32);
         Self { filling: buffer(), other: buffer(), offset: 0, len: 0, writing: None }
@@ -47,7 +47,7 @@ impl Buffers {
 
 impl WritableTarget {
     pub fn new(stream: FileSystemWritableFileStream) -> Self {
-        Self { stream, buffers: RefCell::new(Buffers::new()) }
+        Self { stream, buffers: RefCell::new(WriteBuffers::new()) }
     }
 
     async fn write_run(&self, bytes: &impl JsBytes, run: &Run) -> Result<()> {

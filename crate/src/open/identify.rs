@@ -2,7 +2,7 @@
 
 use crate::container::{CONTAINERS, Container};
 use crate::error::Result;
-use crate::format::{Format, HEAD, Sample, TAIL, formats, raw};
+use crate::format::{Format, HEAD, Sample, TAIL, formats, raw_disk};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 
@@ -31,7 +31,7 @@ pub(super) fn is_raw_disk(member: Option<&str>) -> bool {
 /// of the file only if its start does not. Fails with `source`, or with `internal` if memory runs out.
 pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
     if is_raw_disk(member) {
-        return Ok(FileType::Image(&raw::FORMAT));
+        return Ok(FileType::Image(&raw_disk::FORMAT));
     }
     let size = source.size();
     let start = ByteRange { start: HostOffset(0), len: size.min(HEAD) };
@@ -49,7 +49,7 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
 pub(super) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
     if is_raw_disk(member) {
-        return FileType::Image(&raw::FORMAT);
+        return FileType::Image(&raw_disk::FORMAT);
     }
     by_content(&Sample { head, tail: &[] })
 }

@@ -7,7 +7,7 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{read_exact, zeroed};
 use crate::io::stream::{ByteStream, FileStream};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::open::split;
+use crate::open::split_files;
 use decant_codec::Hash;
 use decant_codec::hash::hasher;
 use decant_text::folded;
@@ -74,7 +74,7 @@ impl Manifest {
                 }
             }
         }
-        let is_used = |name: &str| self.used.iter().any(|used| used == name || split::is_piece_of(name, used));
+        let is_used = |name: &str| self.used.iter().any(|used| used == name || split_files::is_piece_of(name, used));
         for (at, member) in self.members.iter().enumerate() {
             if is_used(&member.name) && !settled.contains(&at) {
                 skipped.add(unlisted, &member.name);
@@ -178,7 +178,7 @@ fn listed(name: &str, text: &str, names: &MemberNames<'_>) -> Result<BTreeMap<us
                     known.push(one);
                 }
             }
-            [] if split::is_missing(&path, |name| !names.find(name).is_empty()) => {
+            [] if split_files::is_missing(&path, |name| !names.find(name).is_empty()) => {
                 let message = format!("The image is corrupt: '{}', which the manifest lists, is missing", shown(&path));
                 return Err(Error::new(ErrorKind::Corrupt, message).coded("piece-missing").field("file", &*path));
             }

@@ -9,7 +9,7 @@ use crate::format::{Disk, Format, LayerOptions};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
 use crate::open::identify::{FileType, identify};
-use crate::open::split;
+use crate::open::split_files;
 use std::rc::Rc;
 
 /// Maximum number of names in an error message.
@@ -42,7 +42,7 @@ pub(crate) struct Found {
 /// `corrupt` if the container ends before the image, and as opening an image does.
 pub(crate) async fn image_in(container: &str, contents: Contents, size: u64, tables: &Rc<TableCache>) -> Result<Found> {
     let Contents { members, is_ended } = contents;
-    let files = split::joined(&members)?;
+    let files = split_files::joined(&members)?;
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
     if let Some(first) = files.first().filter(|_| may_be.is_empty() && is_ended) {
         return Err(no_disk(container, &first.name));

@@ -10,14 +10,14 @@ pub(crate) mod manifest;
 pub(crate) mod members;
 mod metered;
 pub(crate) mod safety;
-mod split;
+mod split_files;
 pub mod streamed_image;
 mod unpack;
 
 use crate::container::Container;
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format, HEAD, raw};
+use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
@@ -91,7 +91,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 let checked = require_disk(&*tables.over(source.clone())).await;
                 checked.map_err(|error| error.within(place_in(&containers)))?;
             }
-            &raw::FORMAT
+            &raw_disk::FORMAT
         }
         FileType::Container(container) => {
             let size = source.size();
@@ -110,7 +110,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
-        if format.name != raw::NAME {
+        if format.name != raw_disk::NAME {
             return Err(not_in_order(format, None));
         }
         return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
@@ -121,7 +121,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let message = "The stream is not in a disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
-        return Err(error.coded(raw::STATE_FORMAT).field("format", raw::NAME));
+        return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }
     let found = InContainers { containers: descent.containers, guess };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
@@ -165,7 +165,7 @@ impl Descent {
             let outer = self.containers.last();
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
                 FileType::Container(container) => stream = self.enter(Box::new(stream), container).await?,
-                FileType::Image(format) if format.name == raw::NAME => {
+                FileType::Image(format) if format.name == raw_disk::NAME => {
                     self.budget.lift();
                     return Ok((stream, None));
                 }

@@ -5,7 +5,7 @@ use crate::disk::info::{Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
-use crate::format::raw;
+use crate::format::raw_disk;
 use crate::open::identify::is_raw_disk;
 
 /// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
@@ -51,7 +51,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
     }
     if let Some(container) = info.containers.last()
-        && info.format == raw::NAME
+        && info.format == raw_disk::NAME
         && !is_raw_disk(container.member.as_deref())
     {
         let message =

@@ -5,7 +5,7 @@ use crate::disk::info::ContainerInfo;
 use crate::disk::info::Info;
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::raw;
+use crate::format::raw_disk;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::open::chain::OpenOptions;
@@ -137,7 +137,7 @@ impl StreamedImage {
         options: &OpenOptions,
     ) -> Result<Self> {
         if options.snapshot.is_some() {
-            return Err(without_snapshots(raw::NAME));
+            return Err(without_snapshots(raw_disk::NAME));
         }
         if let Some(container) = containers.last().filter(|_| options.salvage) {
             let message = format!(
@@ -159,7 +159,7 @@ impl StreamedImage {
     /// Describes the image, as far as is known before it is read.
     pub fn info(&self) -> Info {
         let mut info = Info {
-            format: raw::NAME,
+            format: raw_disk::NAME,
             containers: self.containers.clone(),
             file_size: self.file_size,
             unused_companions: self.unused_companions.clone(),

@@ -2,7 +2,7 @@
 
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::{OutputFormat, grows, tar_header};
-use crate::compress::gzip_member::{Member, Zeros, zero_unit};
+use crate::compress::gzip_member::{GzipMember, Zeros, zero_unit};
 use crate::compress::{EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +61,7 @@ impl Layout for RawGzip {
     }
 
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        Ok(Some(Box::new(GzipMember::new(Vec::new(), Vec::new()))))
+        Ok(Some(Box::new(GzipAssembler::new(Vec::new(), Vec::new()))))
     }
 }
 
@@ -104,13 +104,13 @@ impl Layout for TarGzip {
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         let header = tar_header::header(DISK, self.disk_size, stamp.seconds).to_vec();
         let footer = vec![0; tar_header::zeros_behind(self.disk_size) as usize];
-        Ok(Some(Box::new(GzipMember::new(header, footer))))
+        Ok(Some(Box::new(GzipAssembler::new(header, footer))))
     }
 }
 
 /// Assembles a header, the disk and a footer to one gzip member.
-struct GzipMember {
-    member: Member,
+struct GzipAssembler {
+    member: GzipMember,
     header: Vec<u8>,
     footer: Vec<u8>,
     /// A unit of compressed zeros, made on first use.
@@ -119,9 +119,9 @@ struct GzipMember {
     end: u64,
 }
 
-impl GzipMember {
+impl GzipAssembler {
     fn new(header: Vec<u8>, footer: Vec<u8>) -> Self {
-        Self { member: Member::default(), header, footer, zero_unit: None, end: 0 }
+        Self { member: GzipMember::default(), header, footer, zero_unit: None, end: 0 }
     }
 
     fn write(&mut self, bytes: Vec<u8>, times: u64, writes: &mut Writes) {
@@ -145,7 +145,7 @@ impl GzipMember {
     }
 }
 
-impl Assembler for GzipMember {
+impl Assembler for GzipAssembler {
     fn begin(&mut self, writes: &mut Writes) -> Result<()> {
         let mut bytes = Vec::new();
         self.member.begin(&mut bytes);

@@ -99,7 +99,7 @@ structure! {
 impl Footer {
     /// The footer of a fixed disk of `disk_size` bytes.
     fn new(disk_size: u64, stamp: &Stamp) -> Self {
-        let Geometry { cylinders, heads, sectors } = Geometry::of(disk_size / SECTOR);
+        let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
         let mut footer = Self {
             cookie: *b"conectix",
             // Only the reserved bit, which is always set.
@@ -142,13 +142,13 @@ fn uuid(mut random: [u8; 16]) -> [u8; 16] {
 
 /// The CHS geometry of a disk.
 #[derive(Debug, PartialEq, Eq)]
-struct Geometry {
+struct ChsGeometry {
     cylinders: u16,
     heads: u8,
     sectors: u8,
 }
 
-impl Geometry {
+impl ChsGeometry {
     /// "CHS Calculation": the largest geometry of at most `total` sectors by the rules of the specification.
     fn of(total: u64) -> Self {
         let total = total.min(65_535 * 16 * 255);
@@ -193,7 +193,7 @@ mod tests {
             (1 << 32, 65_535, 16, 255),
         ];
         for (total, cylinders, heads, sectors) in cases {
-            assert_eq!(Geometry::of(total), Geometry { cylinders, heads, sectors }, "{total} sectors");
+            assert_eq!(ChsGeometry::of(total), ChsGeometry { cylinders, heads, sectors }, "{total} sectors");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Creates a cipher for a key.
 
 use super::aes::Aes;
-use super::blocks::Blocks;
+use super::block_cipher::Blocks;
 use crate::BlockCipher;
 use ::cipher::KeyInit;
 

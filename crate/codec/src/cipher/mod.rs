@@ -1,15 +1,15 @@
 //! Block ciphers and their modes.
 
 mod aes;
-mod blocks;
+mod block_cipher;
 mod keyed;
 mod modes;
-mod sectors;
+mod sector_cipher;
 
 use aes::AT_ONCE;
-pub use blocks::{Block, Blocks};
+pub use block_cipher::{Blocks, CipherBlock};
 pub use keyed::with_key;
-pub use sectors::{InitialisationVectors, SectorCipher, SectorMode};
+pub use sector_cipher::{InitialisationVectors, SectorCipher, SectorMode};
 
 /// The unit of encryption, in bytes.
 pub const SECTOR: usize = 512;

@@ -1,18 +1,18 @@
 //! Compresses buffers with deflate (RFC 1951), by the ideas of libdeflate: hash chains, lazy matching by one position,
 //! and blocks that end where the data changes.
 
-mod block;
-mod header;
+mod block_split;
+mod deflate_block;
+mod dynamic_header;
 mod huffman;
 mod matches;
-mod split;
 mod symbols;
 
 use crate::OutOfMemory;
-use crate::bits::{BitWriter, SLACK};
-use block::Block;
+use crate::bit_writer::{BitWriter, SLACK};
+use block_split::{SHORTEST_BLOCK, Split};
+use deflate_block::DeflateBlock;
 use matches::{Effort, Match, MatchFinder};
-use split::{SHORTEST_BLOCK, Split};
 use symbols::{SHORTEST_MATCH, WINDOW};
 
 /// Maximum input of a block, in bytes. Its last match may exceed it.
@@ -36,13 +36,13 @@ const FINAL_BLOCK: (u64, u32) = (0b011, 10);
 /// A compressor. It takes about 300 KB of memory, and should be reused.
 pub struct Deflater {
     finder: MatchFinder,
-    block: Block,
+    block: DeflateBlock,
 }
 
 impl Deflater {
     /// Allocates a compressor. Fails if memory runs out.
     pub fn new() -> Result<Self, OutOfMemory> {
-        Ok(Self { finder: MatchFinder::new()?, block: Block::new()? })
+        Ok(Self { finder: MatchFinder::new()?, block: DeflateBlock::new()? })
     }
 
     /// Minimum size of the output of [`Deflater::deflate`] for an input of `len` bytes, in bytes.

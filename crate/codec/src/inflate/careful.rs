@@ -1,8 +1,8 @@
 //! Decodes symbols near the end of the input or output, checking every bit and byte.
 
-use super::bits::Bits;
-use super::tables::{Entry, Table};
-use super::{Codes, InflateError};
+use super::bit_reader::BitReader;
+use super::tables::{CodeEntry, CodeTable};
+use super::{BlockTables, InflateError};
 
 /// The reason why decoding stopped.
 pub(super) enum End {
@@ -16,10 +16,10 @@ pub(super) enum End {
 /// before it stops, since it may be invalid.
 #[inline(never)]
 pub(super) fn run(
-    bits: &mut Bits,
+    bits: &mut BitReader,
     output: &mut [u8],
     filled: &mut usize,
-    Codes { literals, distances }: &Codes,
+    BlockTables { literals, distances }: &BlockTables,
 ) -> Result<End, InflateError> {
     loop {
         bits.refill();
@@ -62,7 +62,10 @@ pub(super) fn run(
 }
 
 /// Returns the entry of the next code. If it is in a subtable, drops the bits of the main table's index.
-fn find<const N: usize, const BITS: u32>(bits: &mut Bits, table: &Table<N, BITS>) -> Result<Entry, InflateError> {
+fn find<const N: usize, const BITS: u32>(
+    bits: &mut BitReader,
+    table: &CodeTable<N, BITS>,
+) -> Result<CodeEntry, InflateError> {
     let entry = table.at(bits.buffer);
     if !entry.is_exception() || !entry.is_subtable() {
         return Ok(entry);
@@ -72,7 +75,7 @@ fn find<const N: usize, const BITS: u32>(bits: &mut Bits, table: &Table<N, BITS>
 }
 
 /// Takes the value of a length or distance.
-fn take(bits: &mut Bits, entry: Entry) -> Result<usize, InflateError> {
+fn take(bits: &mut BitReader, entry: CodeEntry) -> Result<usize, InflateError> {
     let value = entry.value(bits.buffer);
     bits.consume(entry.bits())?;
     Ok(value)

@@ -2,17 +2,17 @@
 
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
-use super::Codes;
+use super::BlockTables;
 use super::lane::{Lane, Next, OUTPUT_ROOM};
-use super::tables::Entry;
+use super::tables::CodeEntry;
 
 /// Maximum input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
 const INPUT_ROOM: usize = 16;
 
 /// Decodes until `lane.next` is not `Symbols`.
 #[inline(never)]
-pub(super) fn run(lane: &mut Lane, codes: &Codes) {
-    let Some(mut turns) = Turns::begin(lane, codes) else { return };
+pub(super) fn run(lane: &mut Lane, codes: &BlockTables) {
+    let Some(mut turns) = FastTurns::begin(lane, codes) else { return };
     lane.next = loop {
         if let Some(next) = turns.turn() {
             break next;
@@ -23,9 +23,9 @@ pub(super) fn run(lane: &mut Lane, codes: &Codes) {
 
 /// Like [`run`], for two lanes in turn, until either stops.
 #[inline(never)]
-pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]: [&Codes; 2]) {
-    let Some(mut left_turns) = Turns::begin(left, left_codes) else { return };
-    if let Some(mut right_turns) = Turns::begin(right, right_codes) {
+pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]: [&BlockTables; 2]) {
+    let Some(mut left_turns) = FastTurns::begin(left, left_codes) else { return };
+    if let Some(mut right_turns) = FastTurns::begin(right, right_codes) {
         loop {
             if let Some(next) = left_turns.turn() {
                 left.next = next;
@@ -45,11 +45,11 @@ pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]:
 ///
 /// Between two turns there are at least 56 bits, `entry` is that of the first code, and `at <= output_end`.
 /// `next <= input_end` held before the refill that brought these bits; a turn refills at most once more.
-struct Turns<'a, 'c> {
+struct FastTurns<'a, 'c> {
     input: &'a [u8],
     /// After this offset there is no room for a turn.
     input_end: usize,
-    /// See `Bits`; bits from `count` on may be those of the byte at `next`.
+    /// See `BitReader`; bits from `count` on may be those of the byte at `next`.
     next: usize,
     buffer: u64,
     /// Only the lowest 6 bits are valid.
@@ -59,14 +59,14 @@ struct Turns<'a, 'c> {
     output_end: usize,
     /// The offset of the next output byte.
     at: usize,
-    codes: &'c Codes,
-    entry: Entry,
+    codes: &'c BlockTables,
+    entry: CodeEntry,
 }
 
-impl<'a, 'c> Turns<'a, 'c> {
+impl<'a, 'c> FastTurns<'a, 'c> {
     /// Takes the output from the lane until `end`. Returns `None` and sets `lane.next` to `LastSymbols` if there is no
     /// room for a turn.
-    fn begin(lane: &mut Lane<'a>, codes: &'c Codes) -> Option<Self> {
+    fn begin(lane: &mut Lane<'a>, codes: &'c BlockTables) -> Option<Self> {
         let input = lane.bits.input;
         let ends = input.len().checked_sub(INPUT_ROOM).zip(lane.output.len().checked_sub(OUTPUT_ROOM));
         let Some((input_end, output_end)) =
@@ -85,7 +85,7 @@ impl<'a, 'c> Turns<'a, 'c> {
             output_end,
             at: lane.filled,
             codes,
-            entry: Entry::default(),
+            entry: CodeEntry::default(),
         };
         turns.refill();
         turns.entry = codes.literals.at(turns.buffer);
@@ -108,7 +108,7 @@ impl<'a, 'c> Turns<'a, 'c> {
     /// next turn's entry before its refill, so that the lookup does not wait for that.
     #[inline(always)]
     fn turn(&mut self) -> Option<Next> {
-        let Codes { literals, distances } = self.codes;
+        let BlockTables { literals, distances } = self.codes;
         let mut entry = self.entry;
         if entry.is_literal() {
             self.literal(entry);
@@ -187,14 +187,14 @@ impl<'a, 'c> Turns<'a, 'c> {
     }
 
     #[inline(always)]
-    fn consume(&mut self, entry: Entry) {
+    fn consume(&mut self, entry: CodeEntry) {
         // Only the lowest 6 bits of both matter, so the other bits of the entry do no harm.
         self.buffer >>= entry.raw() & 63;
         self.count = self.count.wrapping_sub(entry.raw());
     }
 
     #[inline(always)]
-    fn literal(&mut self, entry: Entry) {
+    fn literal(&mut self, entry: CodeEntry) {
         self.consume(entry);
         // SAFETY: `at <= output_end` at the start of the turn, and this is one of at most three literals: after two,
         // another symbol may follow; the third, or one of a subtable, ends the turn.

@@ -1,8 +1,8 @@
 //! The state of one stream being decoded.
 
-use super::bits::Bits;
+use super::bit_reader::BitReader;
 use super::careful::{self, End};
-use super::{InflateError, Stream, StreamEnd, Tables, header};
+use super::{InflateError, Stream, StreamEnd, Tables, block_codes};
 
 /// More than the output of one turn of the fast loop, in bytes: two literals and a match, which is copied past its end
 /// by less than two words of 16 bytes.
@@ -25,7 +25,7 @@ pub(super) enum Next {
 }
 
 pub(super) struct Lane<'a> {
-    pub bits: Bits<'a>,
+    pub bits: BitReader<'a>,
     pub output: &'a mut [u8],
     /// Number of output bytes written.
     pub filled: usize,
@@ -36,11 +36,11 @@ pub(super) struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     pub fn new(Stream { input, output }: Stream<'a>) -> Self {
-        Self { bits: Bits::new(input), output, filled: 0, next: Next::Block, is_last: false }
+        Self { bits: BitReader::new(input), output, filled: 0, next: Next::Block, is_last: false }
     }
 
     /// Creates a lane inside a block, with `filled` bytes of the output written.
-    pub fn inside(bits: Bits<'a>, output: &'a mut [u8], filled: usize) -> Self {
+    pub fn inside(bits: BitReader<'a>, output: &'a mut [u8], filled: usize) -> Self {
         Self { bits, output, filled, next: Next::Symbols, is_last: false }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Lane<'a> {
             1 => tables.load_fixed(),
             2 => {
                 tables.fixed = false;
-                header::read(&mut self.bits, &mut tables.codes)?;
+                block_codes::read(&mut self.bits, &mut tables.codes)?;
             }
             _ => return Err(InflateError::Invalid),
         }

@@ -28,10 +28,10 @@
 //! a cluster, which must become full. `tests/inflate.rs` and the fuzz target `inflate` compare the bytes and the
 //! verdict with zlib's.
 
-mod bits;
+mod bit_reader;
+mod block_codes;
 mod careful;
 mod fast;
-mod header;
 mod lane;
 pub mod pausing;
 mod tables;
@@ -74,7 +74,7 @@ pub struct Stream<'a> {
 
 /// The two codes of a block.
 #[derive(Default)]
-struct Codes {
+struct BlockTables {
     literals: LiteralTable,
     distances: DistanceTable,
 }
@@ -82,7 +82,7 @@ struct Codes {
 /// The codes of a lane, kept for the next stream.
 #[derive(Default)]
 struct Tables {
-    codes: Box<Codes>,
+    codes: Box<BlockTables>,
     /// Whether they are the fixed ones (section 3.2.6).
     fixed: bool,
 }
@@ -90,7 +90,7 @@ struct Tables {
 impl Tables {
     fn load_fixed(&mut self) {
         if !self.fixed {
-            header::fixed(&mut self.codes);
+            block_codes::fixed(&mut self.codes);
             self.fixed = true;
         }
     }

@@ -1,10 +1,10 @@
 //! Decodes a stream in parts: pauses between two symbols if input or output runs short.
 
-use super::bits::Bits;
+use super::bit_reader::BitReader;
 use super::fast;
 use super::lane::OUTPUT_ROOM;
 use super::lane::{Lane, Next};
-use super::{InflateError, Tables, header};
+use super::{InflateError, Tables, block_codes};
 
 /// Minimum input before a decoder continues, in bytes: more than a block header. At the end of the input, the caller
 /// pads it with as many zeros.
@@ -71,7 +71,7 @@ impl PausingInflater {
     /// Continues decoding with `input`. The first `filled` bytes of `output` must be earlier output, as far as
     /// [`Pause::Output`] requires. Bytes after the filled ones may be overwritten.
     pub fn run(&mut self, input: &[u8], output: &mut [u8], filled: usize) -> Step {
-        let bits = Bits { input, next: 0, buffer: self.buffer, count: self.count };
+        let bits = BitReader { input, next: 0, buffer: self.buffer, count: self.count };
         let mut lane = Lane::inside(bits, output, filled);
         let pause = self.go_on(&mut lane);
         lane.bits.give_back();
@@ -107,7 +107,7 @@ impl PausingInflater {
     }
 
     /// Reads a block header (section 3.2.3), which must be complete in the input.
-    fn begin_block(&mut self, bits: &mut Bits) -> Result<(), InflateError> {
+    fn begin_block(&mut self, bits: &mut BitReader) -> Result<(), InflateError> {
         self.is_last = bits.take(1)? == 1;
         self.state = match bits.take(2)? {
             0 => {
@@ -125,7 +125,7 @@ impl PausingInflater {
             }
             2 => {
                 self.tables.fixed = false;
-                header::read(bits, &mut self.tables.codes)?;
+                block_codes::read(bits, &mut self.tables.codes)?;
                 State::Symbols
             }
             _ => return Err(InflateError::Invalid),

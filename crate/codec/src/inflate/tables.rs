@@ -28,7 +28,7 @@ const EXCEPTION: u32 = 1 << 15;
 const SUBTABLE: u32 = 1 << 14;
 const END: u32 = 1 << 13;
 /// A symbol without meaning, also for bits that are not a code, which count as a code of one bit.
-const NO_CODE: Entry = Entry(EXCEPTION);
+const NO_CODE: CodeEntry = CodeEntry(EXCEPTION);
 
 /// Masks of the lowest bits, by number of bits. In wasm a load takes less time than a shift.
 static LOWEST: [u64; 64] = {
@@ -47,9 +47,9 @@ pub(super) const DISTANCES: usize = 32;
 
 /// An entry of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry(u32);
+pub(super) struct CodeEntry(u32);
 
-impl Entry {
+impl CodeEntry {
     pub fn is_literal(self) -> bool {
         self.0 & LITERAL != 0
     }
@@ -98,26 +98,26 @@ impl Entry {
 }
 
 /// The entries of symbols, without code lengths.
-type Symbols<const N: usize> = [Entry; N];
+type Symbols<const N: usize> = [CodeEntry; N];
 
 const fn literals() -> Symbols<LITERALS> {
     let mut entries = [NO_CODE; LITERALS];
     let mut symbol = 0;
     while symbol < 256 {
-        entries[symbol] = Entry(LITERAL | (symbol as u32) << 16);
+        entries[symbol] = CodeEntry(LITERAL | (symbol as u32) << 16);
         symbol += 1;
     }
-    entries[256] = Entry(EXCEPTION | END);
+    entries[256] = CodeEntry(EXCEPTION | END);
     // Section 3.2.5: four lengths for each number of extra bits, from 1 on.
     let mut base = 3;
     symbol = 257;
     while symbol < 285 {
         let extra = if symbol < 265 { 0 } else { (symbol as u32 - 261) / 4 };
-        entries[symbol] = Entry(base << 16 | extra);
+        entries[symbol] = CodeEntry(base << 16 | extra);
         base += 1 << extra;
         symbol += 1;
     }
-    entries[285] = Entry(258 << 16);
+    entries[285] = CodeEntry(258 << 16);
     entries
 }
 
@@ -127,7 +127,7 @@ const fn distances() -> Symbols<DISTANCES> {
     let mut symbol = 0;
     while symbol < 30 {
         let extra = if symbol < 4 { 0 } else { (symbol as u32 - 2) / 2 };
-        entries[symbol] = Entry(base << 16 | extra);
+        entries[symbol] = CodeEntry(base << 16 | extra);
         base += 1 << extra;
         symbol += 1;
     }
@@ -138,13 +138,13 @@ const LITERAL_SYMBOLS: Symbols<LITERALS> = literals();
 const DISTANCE_SYMBOLS: Symbols<DISTANCES> = distances();
 
 /// A table of `N` entries. The first 2^`BITS` are indexed by the input; subtables follow.
-pub(super) struct Table<const N: usize, const BITS: u32>([Entry; N]);
+pub(super) struct CodeTable<const N: usize, const BITS: u32>([CodeEntry; N]);
 
 /// Tables with room for the subtables of the worst codes: 2342 and 402 entries, as counted by zlib's program `enough`.
-pub(super) type LiteralTable = Table<2342, LITERAL_BITS>;
-pub(super) type DistanceTable = Table<402, DISTANCE_BITS>;
+pub(super) type LiteralTable = CodeTable<2342, LITERAL_BITS>;
+pub(super) type DistanceTable = CodeTable<402, DISTANCE_BITS>;
 
-impl<const N: usize, const BITS: u32> Default for Table<N, BITS> {
+impl<const N: usize, const BITS: u32> Default for CodeTable<N, BITS> {
     fn default() -> Self {
         Self([NO_CODE; N])
     }
@@ -162,18 +162,18 @@ impl DistanceTable {
     }
 }
 
-impl<const N: usize, const BITS: u32> Table<N, BITS> {
+impl<const N: usize, const BITS: u32> CodeTable<N, BITS> {
     const MAIN: usize = 1 << BITS;
 
     /// The entry at the index in the lowest bits of `buffer`.
     #[inline(always)]
-    pub fn at(&self, buffer: u64) -> Entry {
+    pub fn at(&self, buffer: u64) -> CodeEntry {
         self.0[buffer as usize & (Self::MAIN - 1)]
     }
 
     /// The entry of a subtable at the index in the lowest bits of `buffer`.
     #[inline(always)]
-    pub fn within(&self, subtable: Entry, buffer: u64) -> Entry {
+    pub fn within(&self, subtable: CodeEntry, buffer: u64) -> CodeEntry {
         let bits = subtable.0 >> 8 & 0x1f;
         let index = (subtable.0 >> 16) as usize + (buffer & ((1 << bits) - 1)) as usize;
         self.0.get(index).copied().unwrap_or(NO_CODE)
@@ -183,7 +183,7 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
     ///
     /// Fails with `Invalid` if the code is over-subscribed, or is incomplete and has more than a single one-bit code:
     /// zlib accepts one symbol of one bit, or none.
-    fn build(&mut self, lens: &[u8], symbols: &[Entry]) -> Result<(), InflateError> {
+    fn build(&mut self, lens: &[u8], symbols: &[CodeEntry]) -> Result<(), InflateError> {
         let (counts, sorted) = sort(lens);
         let longest = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
         let mut unused = 1i32;
@@ -217,7 +217,7 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
         mut code: usize,
         mut counts: [u16; MAX_LEN + 1],
         longest: usize,
-        mut sorted: impl Iterator<Item = Entry>,
+        mut sorted: impl Iterator<Item = CodeEntry>,
     ) -> Result<(), InflateError> {
         let main = BITS as usize;
         let mut end = Self::MAIN;
@@ -231,7 +231,7 @@ impl<const N: usize, const BITS: u32> Table<N, BITS> {
                     let bits = subtable_bits(main, len, longest, &counts);
                     end = start + (1 << bits);
                     let subtable = EXCEPTION | SUBTABLE | (start as u32) << 16 | (bits as u32) << 8 | BITS;
-                    self.0[prefix] = Entry(subtable);
+                    self.0[prefix] = CodeEntry(subtable);
                 }
                 let part = self.0.get_mut(start..end).ok_or(InflateError::Invalid)?;
                 for place in part[code >> main..].iter_mut().step_by(1 << (len - main)) {
@@ -298,11 +298,11 @@ mod tests {
         let lengths =
             [(257, 3, 0), (264, 10, 0), (265, 11, 1), (268, 17, 1), (269, 19, 2), (284, 227, 5), (285, 258, 0)];
         for (symbol, base, extra) in lengths {
-            assert_eq!(LITERAL_SYMBOLS[symbol], Entry(base << 16 | extra), "{symbol}");
+            assert_eq!(LITERAL_SYMBOLS[symbol], CodeEntry(base << 16 | extra), "{symbol}");
         }
         let distances = [(0, 1, 0), (3, 4, 0), (4, 5, 1), (5, 7, 1), (28, 16385, 13), (29, 24577, 13)];
         for (symbol, base, extra) in distances {
-            assert_eq!(DISTANCE_SYMBOLS[symbol], Entry(base << 16 | extra), "{symbol}");
+            assert_eq!(DISTANCE_SYMBOLS[symbol], CodeEntry(base << 16 | extra), "{symbol}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tar member headers, and the extended headers before them.
 
-use super::block::{BLOCK, MAGIC, UstarHeader, decimal, number, text};
 use super::sparse_map::{MapPlace, SparseRecords};
+use super::tar_block::{BLOCK, MAGIC, UstarHeader, decimal, number, text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{ByteRange, HostOffset};
 

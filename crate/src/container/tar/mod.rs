@@ -2,11 +2,11 @@
 //! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
 
 mod archive;
-mod block;
 mod member_header;
 mod only_file;
 mod scan;
 mod sparse_map;
+mod tar_block;
 
 use super::{Container, Contents, Member};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,11 +14,11 @@ use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
 use archive::Archive;
-use block::BLOCK;
 use futures_util::FutureExt;
 use scan::{HeaderScan, NextItem, RegularFile, padding};
 use sparse_map::SparseMap;
 use std::rc::Rc;
+use tar_block::BLOCK;
 
 /// The registry entry.
 pub(super) const CONTAINER: Container = Container {

@@ -1,9 +1,9 @@
 //! Finds the regular files of an archive by its headers.
 
 use super::archive::{Archive, read_exact};
-use super::block::BLOCK;
 use super::member_header::{ExtendedHeaders, MemberHeader};
 use super::sparse_map::{self, MapDraft, MapPlace, SparseMap, StretchBudget};
+use super::tar_block::BLOCK;
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;

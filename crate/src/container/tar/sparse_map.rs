@@ -3,7 +3,7 @@
 //! Files").
 
 use super::archive::{Archive, read_exact};
-use super::block::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
+use super::tar_block::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result, checked_size};
 use crate::offsets::HostOffset;

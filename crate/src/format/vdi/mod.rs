@@ -1,6 +1,6 @@
 //! VDI versions 0 and 1.1, according to VirtualBox's `VDICore.h` and `VDI.cpp`.
 
-mod blocks;
+mod vdi_blocks;
 mod vdi_header;
 
 use super::{Disk, Format, FormatReader, WalkSetup};
@@ -74,6 +74,6 @@ impl Disk for Vdi {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(blocks::VdiWalk::new(self, &setup))
+        Box::new(vdi_blocks::VdiWalk::new(self, &setup))
     }
 }

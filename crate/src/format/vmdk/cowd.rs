@@ -1,6 +1,6 @@
 //! The header of "COWD" sparse extents, the redo logs of ESX (Virtual Disk Format 5.0, "ESX Server Sparse Extents").
 
-use super::entries::Layout;
+use super::entries::EntryLayout;
 use super::sparse_header::{SparseHeader, position, size};
 use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, SECTOR};
@@ -34,7 +34,7 @@ pub(super) fn parse(head: &[u8]) -> Result<SparseHeader> {
     let sparse = SparseHeader {
         place: HostOffset(0),
         capacity_place: HostOffset(CowdHeader::num_sectors),
-        layout: Layout::Cowd,
+        layout: EntryLayout::Cowd,
         version: header.version,
         capacity: size(header.num_sectors.into())?,
         grain: u64::from(header.grain_size) * SECTOR,

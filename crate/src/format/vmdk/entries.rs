@@ -22,7 +22,7 @@ const ALLOCATED: u64 = 3;
 
 /// The layout of directory and table entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum EntryLayout {
     /// "KDMV": 4 bytes. 1 is a zero grain.
     Kdmv,
     /// "COWD": 4 bytes.
@@ -40,20 +40,20 @@ pub(crate) enum Grain {
     At(HostOffset),
 }
 
-impl Layout {
+impl EntryLayout {
     /// Size of a directory or table entry, in bytes.
     pub(super) fn entry_size(self) -> u64 {
         match self {
-            Layout::Kdmv | Layout::Cowd => 4,
-            Layout::SeSparse { .. } => 8,
+            EntryLayout::Kdmv | EntryLayout::Cowd => 4,
+            EntryLayout::SeSparse { .. } => 8,
         }
     }
 
     /// Reads the entry at the start of `bytes`.
     pub(super) fn entry(self, bytes: &[u8]) -> u64 {
         match self {
-            Layout::Kdmv | Layout::Cowd => le32(bytes, 0).into(),
-            Layout::SeSparse { .. } => le64(bytes, 0),
+            EntryLayout::Kdmv | EntryLayout::Cowd => le32(bytes, 0).into(),
+            EntryLayout::SeSparse { .. } => le64(bytes, 0),
         }
     }
 
@@ -61,8 +61,8 @@ impl Layout {
     pub(super) fn table(self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         match self {
             _ if entry == 0 => Ok(None),
-            Layout::Kdmv | Layout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { tables, .. } => sesparse_table(tables, entry).map(Some).ok_or(DIRECTORY_ENTRY),
+            EntryLayout::Kdmv | EntryLayout::Cowd => Ok(Some(HostOffset(entry * SECTOR))),
+            EntryLayout::SeSparse { tables, .. } => sesparse_table(tables, entry).map(Some).ok_or(DIRECTORY_ENTRY),
         }
     }
 
@@ -71,10 +71,10 @@ impl Layout {
         match self {
             _ if entry == 0 => Ok(Grain::Absent),
             // Even without the flag for zero grains, since sector 1 contains a header or descriptor, never a grain.
-            Layout::Kdmv if entry == 1 => Ok(Grain::Zero),
-            Layout::Cowd if entry < COWD_HEADER_SECTORS => Err(TABLE_ENTRY),
-            Layout::Kdmv | Layout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
-            Layout::SeSparse { grains, .. } => sesparse_grain(grains, entry).ok_or(TABLE_ENTRY),
+            EntryLayout::Kdmv if entry == 1 => Ok(Grain::Zero),
+            EntryLayout::Cowd if entry < COWD_HEADER_SECTORS => Err(TABLE_ENTRY),
+            EntryLayout::Kdmv | EntryLayout::Cowd => Ok(Grain::At(HostOffset(entry * SECTOR))),
+            EntryLayout::SeSparse { grains, .. } => sesparse_grain(grains, entry).ok_or(TABLE_ENTRY),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The header of "KDMV" sparse extents (Virtual Disk Format 5.0, "Hosted Sparse Extents" and "Stream-Optimized
 //! Compressed Sparse Extents").
 
-use super::entries::Layout;
+use super::entries::EntryLayout;
 use super::sparse_header::{GrainCompression, SparseHeader, head, position, size};
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
@@ -148,7 +148,7 @@ impl KdmvHeader {
         Ok(SparseHeader {
             place,
             capacity_place: at(Self::capacity),
-            layout: Layout::Kdmv,
+            layout: EntryLayout::Kdmv,
             version: self.version,
             capacity: size(self.capacity)?,
             grain: self.grain_size.saturating_mul(SECTOR),

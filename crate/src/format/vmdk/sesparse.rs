@@ -1,6 +1,6 @@
 //! The headers of SESparse extents. QEMU's `block/vmdk.c` is the only description of the format.
 
-use super::entries::{Layout, SESPARSE_ENTRY, SESPARSE_GRAIN, SESPARSE_TABLE};
+use super::entries::{EntryLayout, SESPARSE_ENTRY, SESPARSE_GRAIN, SESPARSE_TABLE};
 use super::sparse_header::{SparseHeader, position, size};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
@@ -60,7 +60,7 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<SparseHeade
     let sparse = SparseHeader {
         place: HostOffset(0),
         capacity_place: HostOffset(ConstHeader::capacity),
-        layout: Layout::SeSparse { tables, grains },
+        layout: EntryLayout::SeSparse { tables, grains },
         // The lower half.
         version: VERSION as u32,
         capacity: size(header.capacity)?,

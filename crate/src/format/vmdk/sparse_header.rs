@@ -1,7 +1,7 @@
 //! Sparse extents of all kinds: a grain directory refers to grain tables, whose entries refer to grains (Virtual Disk
 //! Format 5.0, "Grain Directories, Grain Tables, and Grains").
 
-use super::entries::{Grain, Layout};
+use super::entries::{EntryLayout, Grain};
 use crate::compress::GrainFrame;
 use crate::error::damage::Damage;
 use crate::error::place::Place;
@@ -52,7 +52,7 @@ pub(crate) struct SparseHeader {
     /// The host offset of the header; of the footer if that was read instead.
     pub(crate) place: HostOffset,
     pub(crate) capacity_place: HostOffset,
-    pub(crate) layout: Layout,
+    pub(crate) layout: EntryLayout,
     pub(crate) version: u32,
     pub(crate) capacity: u64,
     pub(crate) grain: u64,
@@ -121,17 +121,17 @@ impl SparseHeader {
         }
     }
 
-    /// See [`Layout::entry`].
+    /// See [`EntryLayout::entry`].
     pub(crate) fn entry(&self, bytes: &[u8]) -> u64 {
         self.layout.entry(bytes)
     }
 
-    /// See [`Layout::table`].
+    /// See [`EntryLayout::table`].
     pub(crate) fn table(&self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
         self.layout.table(entry)
     }
 
-    /// See [`Layout::grain`].
+    /// See [`EntryLayout::grain`].
     pub(crate) fn grain(&self, entry: u64) -> std::result::Result<Grain, Damage> {
         self.layout.grain(entry)
     }

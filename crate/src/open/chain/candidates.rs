@@ -2,7 +2,7 @@
 //! container.
 
 use super::companions::Companions;
-use super::options::OpenOptions;
+use super::open_options::OpenOptions;
 use crate::disk::reference::Reference;
 use crate::error::Result;
 use crate::io::source::FileId;

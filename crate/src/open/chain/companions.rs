@@ -1,6 +1,6 @@
 //! Matches references with the files that the caller handed over, by name only: nothing is ever opened by a name.
 
-use super::options::{Companion, OpenOptions};
+use super::open_options::{Companion, OpenOptions};
 use crate::disk::reference::{Reference, Role, base_name, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};

@@ -3,10 +3,10 @@
 mod candidates;
 mod companions;
 mod merged_walk;
-mod options;
+mod open_options;
 mod parents;
 
-pub use options::{Companion, OpenOptions};
+pub use open_options::{Companion, OpenOptions};
 
 use crate::container::Member;
 use crate::disk::EncryptionInfo;
@@ -17,7 +17,7 @@ use crate::disk::reference::Reference;
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw_disk};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::guess::is_whole_sectors;
@@ -198,7 +198,7 @@ impl Chain {
                 };
                 match file_type {
                     FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
-                    _ => (&raw::FORMAT, true),
+                    _ => (&raw_disk::FORMAT, true),
                 }
             }
         };
@@ -319,7 +319,7 @@ fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOption
 /// written what looks like a container.
 fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
-        Some(format) => format != raw::NAME && !file_name::is_protocol(format),
+        Some(format) => format != raw_disk::NAME && !file_name::is_protocol(format),
         None => reference.identity.is_some(),
     }
 }
@@ -367,12 +367,12 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
         return not_recognised(hint.text).coded(hint.code).field("format", format.name);
     }
-    let formats = format::readable().map(|format| format.name).filter(|name| *name != raw::NAME);
+    let formats = format::readable().map(|format| format.name).filter(|name| *name != raw_disk::NAME);
     let formats: Vec<_> = formats.collect();
     let known = format!("it reads {}, also in tar and OVA files, and raw disks in gzip files", formats.join(", "));
     if is_whole_sectors(size) {
-        let advice = format!("{known}; {}", raw::STATE_RAW);
-        return not_recognised(&advice).coded(raw::STATE_FORMAT).field("format", raw::NAME);
+        let advice = format!("{known}; {}", raw_disk::STATE_RAW);
+        return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);
     }
     not_recognised(&known)
 }

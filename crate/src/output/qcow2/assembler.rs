@@ -1,7 +1,7 @@
 //! Places clusters, and makes the L1 and L2 tables and the header.
 
 use super::refcounts::Refcounts;
-use super::{ENTRY, Geometry};
+use super::{ENTRY, ImageGeometry};
 use crate::compress::EncodedPart;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -16,7 +16,7 @@ const COMPRESSED: u64 = 1 << 62;
 
 structure! {
     /// "Header" of version 3, with an empty list of extensions.
-    struct Header: Big {
+    struct HeaderV3: Big {
         magic: [u8; 4] = 0,
         version: u32 = 4,
         cluster_bits: u32 = 20,
@@ -33,7 +33,7 @@ structure! {
 }
 
 pub(super) struct Qcow2Assembler {
-    geometry: Geometry,
+    geometry: ImageGeometry,
     /// The L1 table, big-endian, in whole clusters.
     l1: Vec<u8>,
     /// The L2 table with the last clusters, big-endian, and its number.
@@ -45,7 +45,7 @@ pub(super) struct Qcow2Assembler {
 }
 
 impl Qcow2Assembler {
-    pub fn new(geometry: Geometry) -> Result<Self> {
+    pub fn new(geometry: ImageGeometry) -> Result<Self> {
         let reserved = geometry.reserved();
         Ok(Self {
             geometry,
@@ -142,7 +142,7 @@ impl Qcow2Assembler {
 
     /// The header, in its cluster.
     fn header(&self, refcount_table_offset: u64, refcount_table_clusters: u32) -> Vec<u8> {
-        let header = Header {
+        let header = HeaderV3 {
             magic: *b"QFI\xfb",
             version: 3,
             cluster_bits: self.geometry.cluster_bits,
@@ -153,7 +153,7 @@ impl Qcow2Assembler {
             refcount_table_clusters,
             // 2^4 bits.
             refcount_order: 4,
-            header_length: Header::extensions_end as u32,
+            header_length: HeaderV3::extensions_end as u32,
             extensions_end: 0,
         };
         let mut bytes = header.to_bytes().to_vec();

@@ -32,7 +32,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     ],
     recommended: &[("compress", "on")],
     has_footer: false,
-    layout: |virtual_size, options| Ok(Box::new(Qcow2::new(virtual_size, options)?)),
+    layout: |virtual_size, options| Ok(Box::new(Qcow2Layout::new(virtual_size, options)?)),
 };
 
 /// Maximum size of the L1 table, in bytes: QEMU rejects larger ones.
@@ -43,12 +43,12 @@ const CLUSTER_BITS: std::ops::RangeInclusive<u32> = 9..=21;
 
 /// The dimensions of an image.
 #[derive(Clone, Copy)]
-struct Geometry {
+struct ImageGeometry {
     disk_size: u64,
     cluster_bits: u32,
 }
 
-impl Geometry {
+impl ImageGeometry {
     fn cluster(self) -> u64 {
         1 << self.cluster_bits
     }
@@ -73,15 +73,15 @@ impl Geometry {
     }
 }
 
-struct Qcow2 {
+struct Qcow2Layout {
     virtual_size: u64,
-    geometry: Geometry,
+    geometry: ImageGeometry,
     is_compressed: bool,
 }
 
-impl Qcow2 {
+impl Qcow2Layout {
     fn new(virtual_size: u64, options: &Options) -> Result<Self> {
-        let geometry = Geometry {
+        let geometry = ImageGeometry {
             disk_size: virtual_size.next_multiple_of(SECTOR),
             cluster_bits: options.size("cluster_size").trailing_zeros(),
         };
@@ -92,9 +92,9 @@ impl Qcow2 {
     }
 }
 
-fn too_large(geometry: Geometry) -> Error {
+fn too_large(geometry: ImageGeometry) -> Error {
     let cluster = geometry.cluster();
-    let possible = |&cluster_bits: &u32| Geometry { cluster_bits, ..geometry }.is_possible();
+    let possible = |&cluster_bits: &u32| ImageGeometry { cluster_bits, ..geometry }.is_possible();
     let advice = match CLUSTER_BITS.into_iter().find(possible) {
         Some(bits) => format!("choose a cluster_size of at least {}", 1u64 << bits),
         None => "choose another output format".to_owned(),
@@ -104,7 +104,7 @@ fn too_large(geometry: Geometry) -> Error {
     error.field("size", geometry.disk_size).field("clusterSize", cluster)
 }
 
-impl Layout for Qcow2 {
+impl Layout for Qcow2Layout {
     fn encoding(&self) -> Encoding {
         let method = if self.is_compressed { UnitMethod::Deflate } else { UnitMethod::Stored };
         Encoding::Units(UnitEncoding { unit: self.geometry.cluster() as u32, method })

@@ -1,6 +1,6 @@
 //! Counts how often each cluster of the output is used, in blocks that are written when they are complete.
 
-use super::{ENTRY, Geometry};
+use super::{ENTRY, ImageGeometry};
 use crate::error::Result;
 use crate::io::source::zeroed;
 
@@ -20,7 +20,7 @@ pub(super) struct Refcounts {
 impl Refcounts {
     /// Begins with `reserved` bytes at the start of the file, which are used once. Fails with `internal` if memory runs
     /// out.
-    pub fn new(geometry: Geometry, reserved: u64) -> Result<Self> {
+    pub fn new(geometry: ImageGeometry, reserved: u64) -> Result<Self> {
         let cluster_bits = geometry.cluster_bits;
         let mut refcounts =
             Self { cluster_bits, counts: zeroed(geometry.cluster() as usize)?, range: 0, table: Vec::new() };
@@ -83,7 +83,7 @@ impl Refcounts {
 
     /// Ends the file at `start`, the first unused cluster: returns the refcount table, and the blocks that are not
     /// written yet. They must be written from `start`, one after another, each in whole clusters.
-    pub fn finish(&mut self, start: u64) -> Finished {
+    pub fn finish(&mut self, start: u64) -> LastRefcounts {
         let start = start >> self.cluster_bits;
         let per_block = self.per_block();
         let missing = self.table.iter().filter(|&&offset| offset == 0).count() as u64;
@@ -109,7 +109,7 @@ impl Refcounts {
         }
         let mut bytes: Vec<u8> = self.table.iter().flat_map(|offset| offset.to_be_bytes()).collect();
         bytes.resize((table << self.cluster_bits) as usize, 0);
-        Finished { table: bytes, table_clusters: table as u32, blocks: made }
+        LastRefcounts { table: bytes, table_clusters: table as u32, blocks: made }
     }
 
     /// The block of `range`. All clusters from `start` to `end` are used once.
@@ -129,7 +129,7 @@ impl Refcounts {
 }
 
 /// The end of the file.
-pub(super) struct Finished {
+pub(super) struct LastRefcounts {
     /// The refcount table, in whole clusters.
     pub table: Vec<u8>,
     /// Its number of clusters.

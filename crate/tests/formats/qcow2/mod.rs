@@ -7,7 +7,7 @@ use crate::common::salvage::check_damage;
 use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
-use decant::compress::damage::COMPRESSED_INVALID;
+use decant::compress::decoding_damage::COMPRESSED_INVALID;
 use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
 use decant::format::qcow2::*;

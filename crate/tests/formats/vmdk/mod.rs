@@ -8,7 +8,7 @@ use crate::common::small::{Patch, changed};
 use crate::common::vmdk::*;
 use crate::common::*;
 use decant::ErrorKind::*;
-use decant::compress::damage::{GRAIN_INVALID, GRAIN_MISPLACED};
+use decant::compress::decoding_damage::{GRAIN_INVALID, GRAIN_MISPLACED};
 use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
 use decant::format::vmdk::*;

@@ -8,7 +8,7 @@
 mod mix;
 mod sbox;
 
-use super::blocks::{Block, Blocks};
+use super::block_cipher::{Blocks, CipherBlock};
 use wide::bytemuck::cast;
 use wide::{u8x16, u64x2};
 use zeroize::Zeroizing;
@@ -67,17 +67,17 @@ impl Aes {
 }
 
 impl Blocks for Aes {
-    fn encrypt(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [CipherBlock]) {
         by_eight(blocks, |planes| self.encrypt_planes(planes));
     }
 
-    fn decrypt(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [CipherBlock]) {
         by_eight(blocks, |planes| self.decrypt_planes(planes));
     }
 }
 
 /// Applies `cipher` to all `blocks`.
-fn by_eight(blocks: &mut [Block], cipher: impl Fn(Planes) -> Planes) {
+fn by_eight(blocks: &mut [CipherBlock], cipher: impl Fn(Planes) -> Planes) {
     for some in blocks.chunks_mut(AT_ONCE) {
         let mut planes = Planes::default();
         planes.iter_mut().zip(&*some).for_each(|(plane, block)| *plane = u8x16::new(block.0));
@@ -155,7 +155,7 @@ mod tests {
             (32, 0x8ea2b7ca_516745bf_eafc4990_4b496089),
         ] {
             let aes = Aes::new(&key[..length]).expect("the length is one of AES");
-            let mut block = [Block::from(plain)];
+            let mut block = [CipherBlock::from(plain)];
             aes.encrypt(&mut block);
             assert_eq!(u128::from_be_bytes(block[0].0), expected, "a key of {length} bytes");
             aes.decrypt(&mut block);
@@ -173,8 +173,8 @@ mod tests {
             let theirs = C::new_from_slice(key).expect("the length is one of AES");
             let ours = Aes::new(key).expect("the length is one of AES");
             for count in 0..=40 {
-                let plain: Vec<Block> =
-                    (0..count).map(|i| Block::from(noise::<16>(i + 1000 * u64::from(key[0])))).collect();
+                let plain: Vec<CipherBlock> =
+                    (0..count).map(|i| CipherBlock::from(noise::<16>(i + 1000 * u64::from(key[0])))).collect();
                 let (mut expected, mut got) = (plain.clone(), plain.clone());
                 theirs.encrypt_blocks(&mut expected);
                 ours.encrypt(&mut got);

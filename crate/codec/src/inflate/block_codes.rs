@@ -1,8 +1,8 @@
 //! Reads the codes of a block: dynamic (section 3.2.7) or fixed (section 3.2.6).
 
-use super::bits::Bits;
+use super::bit_reader::BitReader;
 use super::tables::{DISTANCES, LITERALS};
-use super::{Codes, InflateError};
+use super::{BlockTables, InflateError};
 
 /// Maximum length of the codes for code lengths, in bits.
 const LENGTH_BITS: usize = 7;
@@ -15,7 +15,7 @@ const MOST_LITERALS: usize = 286;
 const MOST_DISTANCES: usize = 30;
 const END_OF_BLOCK: usize = 256;
 
-pub(super) fn fixed(codes: &mut Codes) {
+pub(super) fn fixed(codes: &mut BlockTables) {
     let mut lens = [8; LITERALS];
     lens[144..256].fill(9);
     lens[256..280].fill(7);
@@ -24,7 +24,7 @@ pub(super) fn fixed(codes: &mut Codes) {
 }
 
 /// Reads the header of a block and builds its tables.
-pub(super) fn read(bits: &mut Bits, codes: &mut Codes) -> Result<(), InflateError> {
+pub(super) fn read(bits: &mut BitReader, codes: &mut BlockTables) -> Result<(), InflateError> {
     let literal_count = bits.take(5)? as usize + 257;
     let distance_count = bits.take(5)? as usize + 1;
     let length_count = bits.take(4)? as usize + 4;

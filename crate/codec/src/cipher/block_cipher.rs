@@ -5,25 +5,25 @@ use ::cipher::consts::U16;
 use ::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser};
 
 /// A block of 16 bytes.
-pub type Block = Array<u8, U16>;
+pub type CipherBlock = Array<u8, U16>;
 
 /// A cipher with its key. Many blocks at once are several times as fast as one at a time.
 pub trait Blocks: Send + Sync {
     /// Encrypts each block independently, in place.
-    fn encrypt(&self, blocks: &mut [Block]);
+    fn encrypt(&self, blocks: &mut [CipherBlock]);
     /// Decrypts each block independently, in place.
-    fn decrypt(&self, blocks: &mut [Block]);
+    fn decrypt(&self, blocks: &mut [CipherBlock]);
 }
 
 impl<C> Blocks for C
 where
     C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + BlockCipherDecrypt + Send + Sync,
 {
-    fn encrypt(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [CipherBlock]) {
         self.encrypt_blocks(blocks);
     }
 
-    fn decrypt(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [CipherBlock]) {
         self.decrypt_blocks(blocks);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::huffman::Code;
 use super::symbols::{DISTANCES, FIRST_LENGTH, LITERALS};
-use crate::bits::BitWriter;
+use crate::bit_writer::BitWriter;
 
 /// Number of code length symbols.
 const SYMBOLS: usize = 19;
@@ -20,7 +20,7 @@ const MANY_ZEROS: u8 = 18;
 /// A symbol and the value of its extra bits.
 type Item = (u8, u8);
 
-pub(super) struct Header {
+pub(super) struct DynamicHeader {
     items: [Item; LITERALS + DISTANCES],
     len: usize,
     frequencies: [u32; SYMBOLS],
@@ -31,7 +31,7 @@ pub(super) struct Header {
     ordered: usize,
 }
 
-impl Header {
+impl DynamicHeader {
     pub fn of(literals: &Code<LITERALS>, distances: &Code<DISTANCES>) -> Self {
         let used = |lens: &[u8], least: usize| least.max(lens.iter().rposition(|len| *len > 0).map_or(0, |at| at + 1));
         let literal_count = used(&literals.lens, FIRST_LENGTH);

@@ -1,7 +1,7 @@
 //! Decrypts sectors of 512 bytes in modes XTS, CBC, CTR and ECB, with their initialisation vectors.
 
 use super::modes::{cbc, ctr, xts};
-use super::{AT_ONCE, Block, Blocks, SECTOR};
+use super::{AT_ONCE, Blocks, CipherBlock, SECTOR};
 
 /// A cipher mode with its ciphers.
 pub enum SectorMode {
@@ -45,7 +45,7 @@ impl SectorCipher {
     /// Decrypts whole sectors in place; `first` is the number of the first.
     pub fn decrypt(&self, first: u64, bytes: &mut [u8]) {
         for (some, first) in bytes.chunks_mut(SECTOR * AT_ONCE).zip((first..).step_by(AT_ONCE)) {
-            let sectors = some.chunks_exact_mut(SECTOR).map(|sector| Block::slice_as_chunks_mut(sector).0);
+            let sectors = some.chunks_exact_mut(SECTOR).map(|sector| CipherBlock::slice_as_chunks_mut(sector).0);
             // In XTS they become the tweaks.
             let mut ivs = self.vectors_from(first);
             if let SectorMode::Xts { tweak, .. } = &self.mode {
@@ -63,10 +63,10 @@ impl SectorCipher {
     }
 
     /// The initialisation vectors of sector `first` and the sectors after it.
-    fn vectors_from(&self, first: u64) -> [Block; AT_ONCE] {
+    fn vectors_from(&self, first: u64) -> [CipherBlock; AT_ONCE] {
         let mut ivs = std::array::from_fn(|i| {
             let number = first.wrapping_add(i as u64);
-            let mut iv = Block::default();
+            let mut iv = CipherBlock::default();
             match &self.vectors {
                 InitialisationVectors::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
                 InitialisationVectors::Plain64 | InitialisationVectors::Essiv(_) => {

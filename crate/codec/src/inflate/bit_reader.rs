@@ -2,7 +2,7 @@
 
 use super::InflateError;
 
-pub(super) struct Bits<'a> {
+pub(super) struct BitReader<'a> {
     pub input: &'a [u8],
     /// Offset of the next byte that is not in `buffer`.
     pub next: usize,
@@ -11,7 +11,7 @@ pub(super) struct Bits<'a> {
     pub count: u32,
 }
 
-impl<'a> Bits<'a> {
+impl<'a> BitReader<'a> {
     pub fn new(input: &'a [u8]) -> Self {
         Self { input, next: 0, buffer: 0, count: 0 }
     }

@@ -1,6 +1,6 @@
 //! One block: collects its symbols, then writes them in the cheapest block type.
 
-use super::header::Header;
+use super::dynamic_header::DynamicHeader;
 use super::huffman::Code;
 use super::matches::Match;
 use super::symbols::{
@@ -9,7 +9,7 @@ use super::symbols::{
 };
 use super::table;
 use crate::OutOfMemory;
-use crate::bits::{BitWriter, STORED};
+use crate::bit_writer::{BitWriter, STORED};
 
 /// Maximum number of matches in a block.
 const MATCHES: usize = 20_000;
@@ -32,13 +32,13 @@ struct Sequence {
 }
 
 /// The two codes of a block.
-struct Codes {
+struct BlockCodes {
     literals: Code<LITERALS>,
     distances: Code<DISTANCES>,
 }
 
 /// A block whose symbols are not written yet.
-pub(super) struct Block {
+pub(super) struct DeflateBlock {
     sequences: Box<[Sequence; MATCHES]>,
     len: usize,
     /// Number of literals since the last match.
@@ -47,7 +47,7 @@ pub(super) struct Block {
     distance_counts: [u32; DISTANCES],
 }
 
-impl Block {
+impl DeflateBlock {
     pub fn new() -> Result<Self, OutOfMemory> {
         Ok(Self {
             sequences: table()?,
@@ -94,13 +94,13 @@ impl Block {
     /// Writes the block, whose symbols encode `input`. It is not marked as the last.
     pub fn write(&mut self, input: &[u8], bits: &mut BitWriter) {
         self.literal_counts[END] = 1;
-        let dynamic = Codes {
+        let dynamic = BlockCodes {
             literals: Code::of(&self.literal_counts, LONGEST_LITERAL),
             distances: Code::of(&self.distance_counts, LONGEST_DISTANCE),
         };
-        let header = Header::of(&dynamic.literals, &dynamic.distances);
+        let header = DynamicHeader::of(&dynamic.literals, &dynamic.distances);
         let extra = self.extra();
-        let fixed = Codes::fixed();
+        let fixed = BlockCodes::fixed();
         let dynamic_cost = header.cost() + dynamic.cost(self) + extra;
         let fixed_cost = fixed.cost(self) + extra;
         if stored_cost(input) <= TYPE_BITS + dynamic_cost.min(fixed_cost) {
@@ -123,8 +123,8 @@ impl Block {
             + distances.map(|(symbol, &count)| u64::from(distance_extra_bits(symbol)) * u64::from(count)).sum::<u64>()
     }
 
-    fn symbols(&self, input: &[u8], codes: &Codes, bits: &mut BitWriter) {
-        let table = Table::of(codes);
+    fn symbols(&self, input: &[u8], codes: &BlockCodes, bits: &mut BitWriter) {
+        let table = WordTable::of(codes);
         let mut input = input;
         for sequence in &self.sequences[..self.len] {
             let (literals, behind) = input.split_at(sequence.literals as usize);
@@ -138,7 +138,7 @@ impl Block {
     }
 }
 
-impl Codes {
+impl BlockCodes {
     /// The fixed codes (section 3.2.6).
     fn fixed() -> Self {
         let mut lens = [8; LITERALS];
@@ -147,7 +147,7 @@ impl Codes {
         Self { literals: Code::with_lens(lens), distances: Code::with_lens([5; DISTANCES]) }
     }
 
-    fn cost(&self, block: &Block) -> u64 {
+    fn cost(&self, block: &DeflateBlock) -> u64 {
         self.literals.cost(&block.literal_counts) + self.distances.cost(&block.distance_counts)
     }
 }
@@ -167,14 +167,14 @@ impl Word {
 }
 
 /// The bits to write for each literal and length; for lengths, with the extra bits.
-struct Table<'a> {
+struct WordTable<'a> {
     literals: [Word; END + 1],
     lengths: [Word; LONGEST_MATCH + 1],
     distances: &'a Code<DISTANCES>,
 }
 
-impl<'a> Table<'a> {
-    fn of(Codes { literals: code, distances }: &'a Codes) -> Self {
+impl<'a> WordTable<'a> {
+    fn of(BlockCodes { literals: code, distances }: &'a BlockCodes) -> Self {
         let word = |symbol: usize| Word { bits: u32::from(code.bits[symbol]), count: code.lens[symbol] };
         let mut lengths = [Word::default(); LONGEST_MATCH + 1];
         for (len, place) in lengths.iter_mut().enumerate().skip(SHORTEST_MATCH) {
