@@ -3,7 +3,7 @@
 use crate::common::by_scope;
 use decant::compress::deflate::Deflater;
 use decant::compress::gzip_member::{GzipMember, Zeros, zero_unit};
-use decant::compress::{EncodedPart, Encoder, Encoding};
+use decant::compress::{CompressedEncoding, EncodedPart, Encoder};
 use decant::io::target::Run;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -97,7 +97,7 @@ fn member(parts: &[Part]) -> Vec<u8> {
         match part {
             Part::Segment(data) => {
                 let run = Run { offset: 0, start: 0, len: data.len() };
-                let segments = encoder.encode(Encoding::Segments, data, &[run], &mut encoded).unwrap();
+                let segments = encoder.encode(CompressedEncoding::Segments, data, &[run], &mut encoded).unwrap();
                 member.segment(&segments[0]);
                 output.extend_from_slice(&encoded);
             }

@@ -1,6 +1,6 @@
 //! Encodes the data of jobs: to segments, or unit by unit.
 
-use super::encoding::{EncodedPart, Encoding, UnitEncoding, UnitMethod, fit};
+use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit};
 use super::grain;
 use crate::error::{Error, Result};
 use crate::io::target::Run;
@@ -19,11 +19,11 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes `runs` of `bytes` by `encoding`, which must compress, and replaces `output` with the results, one after
-    /// another. Runs must begin at a unit. Fails with `internal` if memory runs out.
+    /// Encodes `runs` of `bytes` by `encoding`, and replaces `output` with the results, one after another. Runs must
+    /// begin at a unit. Fails with `internal` if memory runs out.
     pub fn encode(
         &mut self,
-        encoding: Encoding,
+        encoding: CompressedEncoding,
         bytes: &[u8],
         runs: &[Run],
         output: &mut Vec<u8>,
@@ -31,8 +31,8 @@ impl Encoder {
         // Its content need not be copied when it grows.
         output.clear();
         match encoding {
-            Encoding::Units(encoding) => self.units(encoding, bytes, runs, output),
-            Encoding::Plain | Encoding::Segments => self.segments(bytes, runs, output),
+            CompressedEncoding::Units(encoding) => self.units(encoding, bytes, runs, output),
+            CompressedEncoding::Segments => self.segments(bytes, runs, output),
         }
     }
 
@@ -79,7 +79,6 @@ impl Encoder {
                 }
                 let room = &mut output[start..];
                 let encoded_len = match method {
-                    UnitMethod::Stored => unit,
                     UnitMethod::Deflate => deflater.deflate_stream(data, QCOW2_WINDOW, room),
                     UnitMethod::Grain => grain::encode(deflater, data, guest, room),
                 };

@@ -11,6 +11,15 @@ pub enum Encoding {
     /// Not at all: data is stored at its guest offset.
     #[default]
     Plain,
+    /// Not at all, but an assembler places the units. Units that follow one another are one part.
+    Stored,
+    /// Data is compressed, and an assembler places the results.
+    Compressed(CompressedEncoding),
+}
+
+/// The encoding of an output with compressed data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CompressedEncoding {
     /// Each run of data is compressed to a segment of one deflate stream; [`super::gzip_member`] joins them.
     Segments,
     /// Each unit of data is encoded separately.
@@ -26,11 +35,9 @@ pub struct UnitEncoding {
     pub method: UnitMethod,
 }
 
-/// The encoding of a unit.
+/// The compression of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnitMethod {
-    /// Unchanged. Units that follow one another are one part, and the last unit of a disk is not filled up.
-    Stored,
     /// Raw deflate (RFC 1951) that reaches back at most 4 KiB; unchanged if that is not smaller than a unit.
     Deflate,
     /// A VMDK grain: a marker and a zlib stream, padded with zeros to whole sectors.
@@ -40,10 +47,7 @@ pub enum UnitMethod {
 impl Encoding {
     /// Whether data is compressed. The division of compressed data among jobs may show in the output.
     pub fn is_compressed(self) -> bool {
-        match self {
-            Self::Plain | Self::Units(UnitEncoding { method: UnitMethod::Stored, .. }) => false,
-            Self::Segments | Self::Units(_) => true,
-        }
+        matches!(self, Self::Compressed(_))
     }
 }
 

@@ -18,7 +18,7 @@ pub use decant_codec::{deflate, inflate};
 pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub(crate) use encoding::Placement;
-pub use encoding::{EncodedPart, Encoding, UnitEncoding, UnitMethod};
+pub use encoding::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 pub use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;

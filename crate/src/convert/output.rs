@@ -67,7 +67,7 @@ impl<'a, B> Output<'a, B> {
     fn abilities(&self) -> Abilities {
         match self.layout.encoding() {
             Encoding::Plain => self.target.abilities(),
-            Encoding::Segments | Encoding::Units(_) => {
+            Encoding::Stored | Encoding::Compressed(_) => {
                 Abilities { ordered: true, holes: Holes::Report, ..Abilities::default() }
             }
         }

@@ -5,7 +5,7 @@
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
-use crate::compress::Encoding;
+use crate::compress::{CompressedEncoding, Encoding};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -56,8 +56,8 @@ impl JobLimits {
         let none = HoleLimits { job: u64::MAX, hole: u64::MAX };
         match self.encoding {
             Encoding::Plain => {}
-            Encoding::Segments => return HoleLimits { job: ENCODED_HOLE, ..none },
-            Encoding::Units(_) => return none,
+            Encoding::Compressed(CompressedEncoding::Segments) => return HoleLimits { job: ENCODED_HOLE, ..none },
+            Encoding::Stored | Encoding::Compressed(CompressedEncoding::Units(_)) => return none,
         }
         let divided = self.bytes.max(self.unit);
         match self.abilities.holes {

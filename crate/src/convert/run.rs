@@ -3,7 +3,7 @@
 use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
-use crate::compress::{EncodedPart, Encoder, Encoding, Placement};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -54,7 +54,7 @@ impl LoadedJob {
     pub(crate) fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut JobBuffers) -> Result<DecodedJob>,
-        encode: impl FnOnce(Encoding, &[u8], &[Run], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
+        encode: impl FnOnce(CompressedEncoding, &[u8], &[Run], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
     ) -> Result<FinishedJob> {
         let DecodedJob { runs, lost } = if self.is_output {
             DecodedJob { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }
@@ -64,13 +64,13 @@ impl LoadedJob {
         let JobBuffers { input, output } = &mut self.buffers;
         let placement = match self.job.encoding {
             Encoding::Plain => Placement::Runs(runs),
-            encoding if encoding.is_compressed() => {
+            Encoding::Stored => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
+            Encoding::Compressed(encoding) => {
                 // The input is no longer needed.
                 let parts = encode(encoding, output, &runs, input)?;
                 std::mem::swap(input, output);
                 Placement::Parts(parts)
             }
-            _ => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
         };
         Ok(FinishedJob { buffers: self.buffers, placement, lost })
     }

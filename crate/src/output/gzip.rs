@@ -3,7 +3,7 @@
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::{OutputFormat, grows, tar_header};
 use crate::compress::gzip_member::{GzipMember, Zeros, zero_unit};
-use crate::compress::{EncodedPart, Encoding};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::GuestRange;
@@ -45,7 +45,7 @@ struct RawGzip {
 
 impl Layout for RawGzip {
     fn encoding(&self) -> Encoding {
-        Encoding::Segments
+        Encoding::Compressed(CompressedEncoding::Segments)
     }
 
     fn unit(&self) -> u64 {
@@ -82,7 +82,7 @@ impl TarGzip {
 
 impl Layout for TarGzip {
     fn encoding(&self) -> Encoding {
-        Encoding::Segments
+        Encoding::Compressed(CompressedEncoding::Segments)
     }
 
     fn unit(&self) -> u64 {

@@ -6,7 +6,7 @@
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use super::options::{FormatOption, Options};
 use super::{OutputFormat, grows};
-use crate::compress::{EncodedPart, Encoding, UnitEncoding, UnitMethod};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::vmdk::kdmv;
@@ -108,7 +108,8 @@ impl StreamOptimized {
 
 impl Layout for StreamOptimized {
     fn encoding(&self) -> Encoding {
-        Encoding::Units(UnitEncoding { unit: GRAIN as u32, method: UnitMethod::Grain })
+        let units = UnitEncoding { unit: GRAIN as u32, method: UnitMethod::Grain };
+        Encoding::Compressed(CompressedEncoding::Units(units))
     }
 
     fn unit(&self) -> u64 {

@@ -10,7 +10,7 @@ mod refcounts;
 use super::layout::{Assembler, Layout, Stamp, size_needed};
 use super::options::{FormatOption, Options};
 use super::{OutputFormat, grows};
-use crate::compress::{Encoding, UnitEncoding, UnitMethod};
+use crate::compress::{CompressedEncoding, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::SECTOR;
@@ -106,8 +106,11 @@ fn too_large(geometry: ImageGeometry) -> Error {
 
 impl Layout for Qcow2Layout {
     fn encoding(&self) -> Encoding {
-        let method = if self.is_compressed { UnitMethod::Deflate } else { UnitMethod::Stored };
-        Encoding::Units(UnitEncoding { unit: self.geometry.cluster() as u32, method })
+        if !self.is_compressed {
+            return Encoding::Stored;
+        }
+        let unit = self.geometry.cluster() as u32;
+        Encoding::Compressed(CompressedEncoding::Units(UnitEncoding { unit, method: UnitMethod::Deflate }))
     }
 
     fn unit(&self) -> u64 {
