@@ -11,16 +11,16 @@ import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
 import { INPUTS, wasm } from './wasm.mjs';
 
-/** The package's wasm for each engine. */
-const WASM = { workers: 'decant.wasm', threads: 'threads.wasm' };
+/** The package's wasm: one for each engine, and codecs. */
+const WASM = { workers: 'decant.wasm', threads: 'threads.wasm', zstd: 'zstd.wasm' };
 
 async function npmPackage() {
   say('building the package');
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   await bundle(dist);
-  for (const [engine, file] of Object.entries(WASM)) {
-    copyFileSync(join(bindings(engine), 'index_bg.wasm'), join(dist, file));
+  for (const [name, file] of Object.entries(WASM)) {
+    copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, file));
   }
   await types(dist);
   chmodSync(join(dist, 'cli.js'), 0o755);

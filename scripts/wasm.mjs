@@ -1,33 +1,35 @@
 // The wasm of the crate, and its bindings, in target/wasm/. `node scripts/wasm.mjs NAME...` makes those that are named.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings } from './bundle.mjs';
 import { bin, fail, isDone, root, run, say, unlessDone } from './lib.mjs';
 import { compiler, rust, toolchain } from './setup.mjs';
 
-/** zstd without its second decoder for literals, and without the one for far larger windows: as fast for clusters. */
-const ZSTD = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
+/** As fast for clusters without the second decoder for literals, and without the one for far larger windows. */
+const DECODER = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
+/** The default level uses none of these strategies. With them the module would be twice as large. */
+const UNUSED = ['GREEDY', 'LAZY', 'LAZY2', 'BTLAZY2', 'BTOPT', 'BTULTRA'];
+const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR=1`).join(' ');
 
-const threads = {
-  features: ['--features', 'threads'],
-  cflags: `-msimd128 -mbulk-memory -matomics ${ZSTD}`,
-  optimise: ['--enable-threads'],
+/** Each wasm: its crate, its flags, and whether JavaScript uses it by generated bindings. */
+const VARIANTS = {
+  workers: { crate: 'decant-wasm', hasBindings: true },
+  threads: {
+    crate: 'decant-wasm',
+    features: ['--features', 'threads'],
+    optimise: ['--enable-threads'],
+    hasBindings: true,
+  },
+  zstd: { crate: 'decant-zstd-wasm', cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}` },
 };
-const workers = {
-  features: [],
-  cflags: `-msimd128 -mbulk-memory ${ZSTD}`,
-  optimise: [],
-};
+
 /** A std of our own: shared memory needs one with atomics, and one built for size spares a tenth of the wasm. */
 const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimize_for_size'];
 /** Nobody reads the message of a panic in wasm: without them there is 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
-
-/** The crate for each engine. */
-const VARIANTS = { workers, threads };
 
 /** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
 const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
@@ -81,7 +83,7 @@ function adaptWorkerHelpers(output) {
       'pkg.wbg_rayon_start_worker(receiver);\n}).catch((error) => setTimeout(() => { throw error; }));',
     ],
   ];
-  for (const folder of readdirSync(snippets)) {
+  for (const folder of readdirSync(snippets).filter((name) => name.startsWith('wasm-bindgen-rayon-'))) {
     const file = join(snippets, folder, 'src', 'workerHelpers.js');
     let source = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
     for (const [before, after] of changes) {
@@ -95,24 +97,27 @@ function adaptWorkerHelpers(output) {
 }
 
 function make(name) {
-  const { cflags, features, optimise } = VARIANTS[name];
-  say(`building the wasm of the ${name} engine`);
+  const { crate, features = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
+  const what = `the wasm of ${name}`;
+  say(`building ${what}`);
   const target = join(root, 'target', name);
   const output = bindings(name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
   cargo(
-    `Building the wasm of the ${name} engine`,
+    `Building ${what}`,
     [
-      ...['build', '-q', '--locked', '--release', '-p', 'decant-wasm', '--lib', '--target', 'wasm32-unknown-unknown'],
+      ...['build', '-q', '--locked', '--release', '-p', crate, '--lib', '--target', 'wasm32-unknown-unknown'],
       ...features,
       ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...STD, ...PANIC],
     ],
     // Stable Rust builds its std only so.
-    { RUSTC_BOOTSTRAP: '1', CFLAGS_wasm32_unknown_unknown: cflags },
+    { RUSTC_BOOTSTRAP: '1', ...(cflags && { CFLAGS_wasm32_unknown_unknown: cflags }) },
   );
-  bindgen(join(target, 'wasm32-unknown-unknown', 'release', 'decant_wasm.wasm'), output);
+  const built = join(target, 'wasm32-unknown-unknown', 'release', `${crate.replaceAll('-', '_')}.wasm`);
   const file = join(output, 'index_bg.wasm');
+  if (hasBindings) bindgen(built, output);
+  else copyFileSync(built, file);
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
   if (name === 'threads') adaptWorkerHelpers(output);
@@ -125,11 +130,14 @@ export const INPUTS = [
   'crate/codec',
   'crate/text',
   'crate/wasm',
+  'crate/zstd',
   'Cargo.toml',
   'Cargo.lock',
   'rust-toolchain.toml',
   'tools/bindgen',
-  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml'].map((name) => `scripts/${name}`),
+  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-zstd.toml'].map(
+    (name) => `scripts/${name}`,
+  ),
   'package-lock.json',
 ];
 

@@ -17,7 +17,7 @@ function linkedCrates(): string[] {
   const args = ['tree', '-p', 'decant', ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));
-  return [...new Set(crates)].filter((name) => !/^decant(-codec|-text)? /.test(name));
+  return [...new Set(crates)].filter((name) => !/^decant(-codec|-text|-zstd)? /.test(name));
 }
 
 /** The package has its own licences, and those of all that is in it. */
@@ -67,7 +67,7 @@ const DOCUMENTS = ['docs', 'examples', 'bench'];
 function checkSizes(folder: string): void {
   const threads = readdirSync(join(folder, 'dist')).filter((name) => name.includes('threads'));
   const others = readdirSync(folder).filter((name) => !DOCUMENTS.includes(name));
-  expect(packedSize(folder, ...others)).toBeLessThanOrEqual(858_000);
+  expect(packedSize(folder, ...others)).toBeLessThanOrEqual(882_000);
   expect(packedSize(folder, ...DOCUMENTS)).toBeLessThanOrEqual(300_000);
   expect(packedSize(join(folder, 'dist'), ...threads)).toBeLessThanOrEqual(329_000);
 }

@@ -5,7 +5,8 @@ import { hasNoCycles } from './cycles.mjs';
 import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
-const LINT = ['--locked', '-p', 'decant', '-p', 'decant-codec', '-p', 'decant-text', '--', '-D', 'warnings'];
+const CRATES = ['decant', 'decant-codec', 'decant-text', 'decant-zstd'].flatMap((name) => ['-p', name]);
+const LINT = ['--locked', ...CRATES, '--', '-D', 'warnings'];
 const WASM = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 
 /** Formats and lints of Rust, natively. */

@@ -1,16 +1,16 @@
 // Browsers: locations of the worker scripts and the wasm.
 
 import { isOf } from '../calls/values.js';
-import { SCRIPTS, WASM } from '../client-side/package-files.js';
+import { CODECS, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
-import type { Configuration } from '../public/types.browser.js';
-import type { Engine } from '../public/types.js';
+import type { CodecOrigin, Configuration } from '../public/types.browser.js';
+import type { Codec, Engine } from '../public/types.js';
 import { checkObject } from './options.js';
 
-const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
+const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
 
 let configuration: Configuration = {};
 
@@ -21,7 +21,7 @@ let configuration: Configuration = {};
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
   checkNames('configure', changes, NAMES);
-  for (const name of ['worker', 'wasm'] as const) {
+  for (const name of ['worker', 'wasm', 'codec'] as const) {
     const given: unknown = changes[name];
     if (given !== undefined && typeof given !== 'function')
       throw new DecantError('usage', `'${name}' must be a function`);
@@ -47,6 +47,10 @@ function packagedWasm(engine: Engine): URL {
   return fromViteCache('decant.wasm', import.meta.url) ?? new URL('./decant.wasm', import.meta.url);
 }
 
+/** The URL is a literal, so that bundlers find it. */
+const packagedCodec = (_name: Codec): URL =>
+  fromViteCache('zstd.wasm', import.meta.url) ?? new URL('./zstd.wasm', import.meta.url);
+
 /** Throws `internal` if the browser does not allow the worker. */
 export function makeWorker(engine: Engine): Worker {
   try {
@@ -63,19 +67,46 @@ export function makeWorker(engine: Engine): Worker {
 }
 
 /** Compiles the wasm of `engine`. Fails with `internal` if it cannot be loaded. */
-export async function compile(engine: Engine): Promise<WebAssembly.Module> {
-  let place = WASM[engine];
-  const reports = new PolicyReports();
-  try {
+export function compile(engine: Engine): Promise<WebAssembly.Module> {
+  return load(WASM[engine], 'wasm', async (from) => {
     const given = await (configuration.wasm ?? packagedWasm)(engine);
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
-    if (isOf<Response>(given, 'Response')) return await compileResponse(given);
-    place = new Request(given).url;
-    return await compileResponse(await fetch(given));
+    return compileResponse(await from(given));
+  });
+}
+
+/** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
+export function loadCodec(name: Codec): Promise<Uint8Array> {
+  return load(CODECS[name], 'codec', async (from) => {
+    const given = await (configuration.codec ?? packagedCodec)(name);
+    if (isOf<Uint8Array>(given, 'Uint8Array')) return given;
+    return new Uint8Array(await (await from(given)).arrayBuffer());
+  });
+}
+
+type Address = Exclude<CodecOrigin, Uint8Array>;
+
+/**
+ * Loads the package's `file` by `read`, which is passed a function that fetches it. `option` is the field of
+ * `configure` for it, for the message of the error.
+ */
+async function load<T>(
+  file: string,
+  option: keyof Configuration,
+  read: (from: (given: Address) => Promise<Response>) => Promise<T>,
+): Promise<T> {
+  let place = file;
+  const reports = new PolicyReports();
+  try {
+    return await read(async (given) => {
+      if (isOf<Response>(given, 'Response')) return successful(given);
+      place = new Request(given).url;
+      return successful(await fetch(given));
+    });
   } catch (cause) {
     const forbidden = await reports.forWasm(place);
     if (forbidden) throw forbidden;
-    const advice = `serve the package's ${WASM[engine]} there, or set its location with configure({ wasm })`;
+    const advice = `serve the package's ${file} there, or set its location with configure({ ${option} })`;
     throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },
@@ -86,8 +117,12 @@ export async function compile(engine: Engine): Promise<WebAssembly.Module> {
   }
 }
 
-async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+function successful(response: Response): Response {
   if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  return response;
+}
+
+async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   // Streaming compilation requires this media type, which not every server sends.
   const isCalledWasm = response.headers.get('Content-Type')?.startsWith('application/wasm');
   if (isCalledWasm) return WebAssembly.compileStreaming(response);

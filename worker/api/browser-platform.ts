@@ -19,7 +19,7 @@ import { DownloadTarget } from '../targets/browser/download.js';
 import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { customTarget } from '../targets/custom-target.js';
-import { compile, hasThreads, makeWorker } from './browser-files.js';
+import { compile, hasThreads, loadCodec, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
@@ -115,6 +115,7 @@ export const browser: Platform = {
   },
   spawn,
   module: once(compile),
+  codec: once(loadCodec),
   openSource,
   target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);

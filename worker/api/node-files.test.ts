@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { RpcClient } from '../messages/rpc.js';
-import { compile, configure, makeWorker } from './node-files.js';
+import { compile, configure, loadCodec, makeWorker } from './node-files.js';
 
 const NOWHERE = pathToFileURL('/nowhere/there.mjs');
 const notStarted = (reason: RegExp) => ({
@@ -17,7 +17,7 @@ const notStarted = (reason: RegExp) => ({
 
 const start = (worker: Worker) => new RpcClient<{ none(): void }>(nodeWorker(worker)).call('none');
 
-afterEach(() => configure({ worker: undefined, wasm: undefined } as never));
+afterEach(() => configure({ worker: undefined, wasm: undefined, codec: undefined } as never));
 
 test('a worker that cannot be made', () => {
   configure({
@@ -55,4 +55,23 @@ test.each([
     fields: { place },
     message: expect.stringMatching(new RegExp(`^Could not load .*${reason}.*configure\\(\\{ wasm \\}\\)$`)),
   });
+});
+
+test.each([
+  ['a missing file', () => NOWHERE, String(NOWHERE), 'ENOENT'],
+  ['a function that rejects', () => Promise.reject(new Error('no such address')), 'zstd.wasm', 'no such address'],
+])('a codec from %s', async (_, codec, place, reason) => {
+  configure({ codec });
+  await expect(loadCodec('zstd')).rejects.toMatchObject({
+    kind: 'internal',
+    code: 'wasm-not-loaded',
+    fields: { place },
+    message: expect.stringMatching(new RegExp(`^Could not load .*${reason}.*configure\\(\\{ codec \\}\\)$`)),
+  });
+});
+
+test('a codec as bytes', async () => {
+  const bytes = new Uint8Array(8);
+  configure({ codec: () => bytes });
+  expect(await loadCodec('zstd')).toBe(bytes);
 });

@@ -4,12 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
+import { CODECS, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
+import type { Codec } from '../public/types.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { checkObject } from './options.js';
 
-const NAMES = namesOf<Configuration>({ threads: true, wasm: true, worker: true });
+const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
 
 let configuration: Configuration = {};
 
@@ -20,7 +22,7 @@ let configuration: Configuration = {};
 export function configure(changes: Configuration): void {
   checkObject('configuration', changes);
   checkNames('configure', changes, NAMES);
-  for (const name of ['worker', 'wasm'] as const) {
+  for (const name of ['worker', 'wasm', 'codec'] as const) {
     const given: unknown = changes[name];
     if (given !== undefined && typeof given !== 'function')
       throw new DecantError('usage', `'${name}' must be a function`);
@@ -45,15 +47,39 @@ export function makeWorker(): NodeWorker {
 }
 
 /** Compiles the wasm. Fails with `internal` if it cannot be loaded. */
-export async function compile(): Promise<WebAssembly.Module> {
-  let place = 'decant.wasm';
-  try {
+export function compile(): Promise<WebAssembly.Module> {
+  return load(WASM.workers, 'wasm', async (from) => {
     const given = await (configuration.wasm?.('workers') ?? new URL('./decant.wasm', import.meta.url));
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
-    place = String(given);
-    return await WebAssembly.compile(await readFile(given));
+    return WebAssembly.compile(await from(given));
+  });
+}
+
+/** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
+export function loadCodec(name: Codec): Promise<Uint8Array> {
+  return load(CODECS[name], 'codec', async (from) => {
+    const given = await (configuration.codec?.(name) ?? new URL('./zstd.wasm', import.meta.url));
+    return isOf<Uint8Array>(given, 'Uint8Array') ? given : from(given);
+  });
+}
+
+/**
+ * Loads the package's `file` by `read`, which is passed a function that reads a file. `option` is the field of `configure`
+ * for it, for the message of the error.
+ */
+async function load<T>(
+  file: string,
+  option: keyof Configuration,
+  read: (from: (given: URL | string) => Promise<Buffer<ArrayBuffer>>) => Promise<T>,
+): Promise<T> {
+  let place = file;
+  try {
+    return await read((given) => {
+      place = String(given);
+      return readFile(given);
+    });
   } catch (cause) {
-    const advice = "put the package's decant.wasm there, or set its location with configure({ wasm })";
+    const advice = `put the package's ${file} there, or set its location with configure({ ${option} })`;
     throw new DecantError('internal', `Could not load ${place}: ${reasonOf(cause)}; ${advice}`, {
       code: 'wasm-not-loaded',
       fields: { place },

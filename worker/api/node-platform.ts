@@ -19,7 +19,7 @@ import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { customTarget } from '../targets/custom-target.js';
 import { PathTarget } from '../targets/node/path.js';
-import { compile, makeWorker } from './node-files.js';
+import { compile, loadCodec, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
 
@@ -64,6 +64,7 @@ export const node: Platform = {
   noThreads: 'Node has only the workers engine',
   spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
+  codec: once(loadCodec),
   openSource,
   target(output, sources, options) {
     if (isHttp(output))

@@ -3,6 +3,7 @@
 import { RpcClient, unexpectedEnd } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
+import { provideCodecs } from './codecs.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
 
@@ -21,6 +22,7 @@ export class Coordinator extends WarmWorkers {
   constructor(starter: WorkerStarter, engine: Engine, threads: number) {
     super();
     this.#client = new RpcClient<CoordinatorMethods>(starter.spawn(engine));
+    provideCodecs(this.#client, starter);
     this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
     this.#client.onDeath((sentence) => this.end(sentence));
     this.ready = this.#start(starter.module(engine), threads);

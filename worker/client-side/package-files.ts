@@ -1,9 +1,12 @@
 // The names of the package's files for each engine in browsers.
 
-import type { Engine } from '../public/types.js';
+import type { Codec, Engine } from '../public/types.js';
 
 /** The worker scripts. */
 export const SCRIPTS: Record<Engine, string> = { workers: 'worker.js', threads: 'worker.threads.js' };
 
-/** The wasm files. */
+/** The wasm files of the engines. */
 export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: 'threads.wasm' };
+
+/** The wasm files of codecs. */
+export const CODECS: Record<Codec, string> = { zstd: 'zstd.wasm' };

@@ -3,6 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
+import { provideCodecs } from './codecs.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
 
@@ -28,6 +29,7 @@ export class Pool extends WarmWorkers {
     super();
     this.#workers = Array.from({ length: size }, () => new RpcClient<PoolMethods>(starter.spawn('workers')));
     for (const worker of this.#workers) {
+      provideCodecs(worker, starter);
       worker.onDeath((sentence) => this.end(sentence));
     }
     this.ready = this.#start(starter.module('workers'));

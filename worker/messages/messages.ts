@@ -89,3 +89,6 @@ export interface PortSpec {
 export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
 /** The reply to a `Piece`: it was written, or the target has failed. */
 export type Taken = { failed: boolean };
+
+/** The event by which a worker asks the calling side for a codec; its detail is the name. */
+export const CODEC_NEEDED = 'codec';

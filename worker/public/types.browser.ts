@@ -2,6 +2,7 @@
 
 import type {
   Bytes,
+  Codec,
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
@@ -100,6 +101,9 @@ export interface TargetKind {
 /** Where wasm is loaded from. A `WebAssembly.Module` is used unchanged. */
 export type WasmOrigin = URL | string | Response | WebAssembly.Module;
 
+/** Where the wasm of a codec is loaded from, or its bytes. */
+export type CodecOrigin = URL | string | Response | Uint8Array<ArrayBuffer>;
+
 /** How the package loads its workers and wasm. */
 export interface Configuration {
   /**
@@ -112,6 +116,11 @@ export interface Configuration {
    * package's code.
    */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
+  /**
+   * Returns the wasm of a codec: the package's `zstd.wasm`. By default it is loaded from beside the package's code, when an
+   * image or an output first needs it.
+   */
+  codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
   /** Allows `engine: 'threads'`. */
   threads?: Threads;
 }

@@ -8,6 +8,9 @@ import type { Notice } from './types.info.js';
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
 export type Engine = 'threads' | 'workers';
 
+/** A codec whose wasm is loaded only for images and outputs that need it. */
+export type Codec = 'zstd';
+
 /** How many workers decode, and by which engine. */
 export interface PrepareOptions {
   /** By default `auto`: the engine that is the fastest here. */

@@ -2,6 +2,7 @@
 
 import type {
   Bytes,
+  Codec,
   CommonConvertOptions,
   CommonImage,
   CommonOpenOptions,
@@ -131,6 +132,9 @@ export interface NodeWorker {
 /** Where wasm is loaded from: a file, or a compiled module. */
 export type WasmOrigin = URL | string | WebAssembly.Module;
 
+/** Where the wasm of a codec is loaded from: a file, or its bytes. */
+export type CodecOrigin = URL | string | Uint8Array<ArrayBuffer>;
+
 /** How the package loads its workers and wasm: for a program that is bundled into one file, for example. */
 export interface Configuration {
   /**
@@ -140,6 +144,11 @@ export interface Configuration {
   worker?: (engine: Engine) => NodeWorker;
   /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
+  /**
+   * Returns the wasm of a codec: the package's `zstd.wasm`. By default it is loaded from beside the package's code, when an
+   * image or an output first needs it.
+   */
+  codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
   /** Has no effect: Node has only the `workers` engine. */
   threads?: Threads;
 }

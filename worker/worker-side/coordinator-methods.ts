@@ -4,6 +4,7 @@ import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Notice, OutputFormat } from '../public/types.js';
+import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
@@ -107,7 +108,7 @@ export interface ConvertRequest {
  * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its pool has
  * failed.
  */
-export type CoordinatorMethods = ReturnType<typeof coordinatorMethods>;
+export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
 type CrateImage = Workers.OpenImage | Threads.OpenImage;
 type Cancel = Workers.CancelHandle | Threads.CancelHandle;

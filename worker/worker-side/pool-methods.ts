@@ -3,6 +3,7 @@
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import { channelPort, type Methods, Moved, serve } from '../messages/rpc.js';
+import type { CodecMethods, CodecModules } from './codec-modules.js';
 import { instantiate, type Workers } from './wasm.js';
 import type { OpenHandle, WorkerHost } from './worker-host.js';
 
@@ -15,7 +16,7 @@ export interface Attachment {
 }
 
 /** Methods for the calling side. */
-export type PoolMethods = ReturnType<typeof poolMethods>;
+export type PoolMethods = ReturnType<typeof poolMethods> & CodecMethods;
 
 /** Methods for a coordinator, on the port of one conversion. */
 export type JobMethods = ReturnType<typeof jobMethods>;
@@ -92,12 +93,12 @@ function jobMethods(runner: JobRunner) {
   } satisfies Methods;
 }
 
-export function poolMethods(host: WorkerHost, glue: typeof Workers) {
+export function poolMethods(host: WorkerHost, glue: typeof Workers, codecs: CodecModules) {
   let crate: typeof Workers;
   const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
   return {
     startPoolWorker(module: WebAssembly.Module): void {
-      crate = instantiate(glue, module);
+      crate = instantiate(glue, module, codecs);
     },
 
     /** Serves a conversion on `port`. */

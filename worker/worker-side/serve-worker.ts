@@ -1,6 +1,8 @@
 // Serves a worker, which becomes a coordinator or a pool worker by its first call.
 
+import { CODEC_NEEDED } from '../messages/messages.js';
 import { type Port, serve } from '../messages/rpc.js';
+import { CodecModules } from './codec-modules.js';
 import { coordinatorMethods } from './coordinator-methods.js';
 import { poolMethods } from './pool-methods.js';
 import { instantiate, instantiateThreads, type Threads, type Workers } from './wasm.js';
@@ -8,13 +10,15 @@ import type { WorkerHost } from './worker-host.js';
 
 /** Serves the `workers` engine. */
 export function serveWorker(host: WorkerHost, glue: typeof Workers): void {
+  const codecs = new CodecModules((name) => report(CODEC_NEEDED, name));
   const report = serve(host.port, {
     ...coordinatorMethods(
       host,
-      async (module) => instantiate(glue, module),
+      async (module) => instantiate(glue, module, codecs),
       (event, detail) => report(event, detail),
     ),
-    ...poolMethods(host, glue),
+    ...poolMethods(host, glue, codecs),
+    ...codecs.methods,
   });
 }
 
@@ -28,10 +32,11 @@ export function serveThreads(host: WorkerHost, glue: typeof Threads): void {
     post: host.port.post,
     listen: (message) => host.port.listen((data) => void (isRayons(data) || message(data))),
   };
+  const codecs = new CodecModules((name) => report(CODEC_NEEDED, name));
   const start = (module: WebAssembly.Module, threads: number) =>
-    instantiateThreads(glue, module, threads, (reason) => report('died', reason));
-  const report = serve(
-    port,
-    coordinatorMethods(host, start, (event, detail) => report(event, detail)),
-  );
+    instantiateThreads(glue, module, threads, codecs, (reason) => report('died', reason));
+  const report = serve(port, {
+    ...coordinatorMethods(host, start, (event, detail) => report(event, detail)),
+    ...codecs.methods,
+  });
 }

@@ -3,25 +3,29 @@
 import type * as Threads from 'decant-wasm/threads';
 import type * as Workers from 'decant-wasm/workers';
 import { outOfMemory } from '../errors/errors.js';
+import type { Codec } from '../public/types.js';
+import type { CodecModules } from './codec-modules.js';
 
 export type { Threads, Workers };
 /** The exports of both builds. */
 export type Crate = typeof Workers | typeof Threads;
 
 /** Instantiates the wasm for the `workers` engine. Throws `internal` if there is not enough memory. */
-export function instantiate(glue: typeof Workers, module: WebAssembly.Module): typeof Workers {
-  initialise(glue, module);
+export function instantiate(glue: typeof Workers, module: WebAssembly.Module, codecs: CodecModules): typeof Workers {
+  initialise(glue, module, codecs);
   return glue;
 }
 
 /** Instantiates the wasm. Throws `internal` if there is not enough memory. */
 function initialise(
-  glue: { initSync(given: { module: WebAssembly.Module }): unknown },
+  glue: Pick<Crate, 'initSync' | 'loadModulesBy'>,
   module: WebAssembly.Module,
+  codecs: CodecModules,
 ): void {
   try {
     // Not the asynchronous function: it uses `Request`, which makes Node load `fetch` (20 ms).
     glue.initSync({ module });
+    glue.loadModulesBy((name: Codec) => codecs.load(name));
   } catch (thrown) {
     throw thrown instanceof RangeError ? outOfMemory(thrown) : thrown;
   }
@@ -32,9 +36,10 @@ export async function instantiateThreads(
   glue: typeof Threads,
   module: WebAssembly.Module,
   threads: number,
+  codecs: CodecModules,
   died: (reason: string) => void,
 ): Promise<typeof Threads> {
-  initialise(glue, module);
+  initialise(glue, module, codecs);
   const unwatch = watchWorkers(died);
   try {
     await glue.initThreadPool(threads);

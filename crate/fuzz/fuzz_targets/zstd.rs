@@ -1,6 +1,6 @@
 #![no_main]
 
-use decant::compress::Unzstd;
+use decant_zstd::Zstd;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// The sizes of clusters.
@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((&first, stream)) = input.split_first() else { return };
     let size = SIZES[usize::from(first) % SIZES.len()];
     let mut output = vec![0; size];
-    let ours = Unzstd::default().decompress(stream, &mut output);
+    let ours = Zstd::default().decompress(stream, &mut output);
     let theirs = libzstd(stream, size);
     match (ours, theirs) {
         (Ok(()), Some(expected)) => assert!(output == expected, "other bytes than libzstd"),

@@ -4,14 +4,14 @@ use super::encoding::fit;
 use super::failure::DecompressError;
 use super::grain::{self, GrainFrame, GrainMarker};
 use super::methods::Compression;
-use super::zstd::Unzstd;
 use decant_codec::inflate::{Inflater, Stream, StreamEnd};
+use decant_zstd::Zstd;
 
 /// The decoders for all methods, reused from unit to unit.
 #[derive(Default)]
 pub(crate) struct Decompressor {
     inflater: Inflater,
-    unzstd: Unzstd,
+    zstd: Zstd,
     /// Compressed data that extends past the end of the file, padded with the zeros that QEMU reads there.
     padded: Vec<u8>,
 }
@@ -35,7 +35,7 @@ impl Decompressor {
                 self.inflater.inflate(input, output)?;
                 if missing > 0 { self.inflate_padded(input, missing, output) } else { Ok(()) }
             }
-            Compression::Zstd => self.unzstd.decompress(input, output),
+            Compression::Zstd => Ok(self.zstd.decompress(input, output)?),
             Compression::Grain(frame) => self.decompress_grain(frame, input, output).map(drop),
         }
     }

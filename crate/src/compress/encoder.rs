@@ -1,11 +1,12 @@
 //! Encodes the data of jobs: to segments, or unit by unit.
 
 use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit};
-use super::grain;
+use super::{grain, zstd};
 use crate::error::{Error, Result};
 use crate::io::target::Run;
 use decant_codec::crc;
 use decant_codec::deflate::Deflater;
+use decant_zstd::Zstd;
 
 /// How far matches of qcow2's deflate reach back, in bytes: QEMU inflates with a window of this size.
 const QCOW2_WINDOW: usize = 4096;
@@ -14,6 +15,7 @@ const QCOW2_WINDOW: usize = 4096;
 #[derive(Default)]
 pub struct Encoder {
     deflater: Option<Deflater>,
+    zstd: Zstd,
     /// The last unit of a disk, filled up with zeros.
     last_unit: Vec<u8>,
 }
@@ -80,6 +82,7 @@ impl Encoder {
                 let room = &mut output[start..];
                 let encoded_len = match method {
                     UnitMethod::Deflate => deflater.deflate_stream(data, QCOW2_WINDOW, room),
+                    UnitMethod::Zstd => zstd::compress(&mut self.zstd, data, &mut room[..unit])?,
                     UnitMethod::Grain => grain::encode(deflater, data, guest, room),
                 };
                 let is_stored = method != UnitMethod::Grain && encoded_len >= unit;

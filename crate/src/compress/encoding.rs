@@ -40,11 +40,17 @@ pub struct UnitEncoding {
 pub enum UnitMethod {
     /// Raw deflate (RFC 1951) that reaches back at most 4 KiB; unchanged if that is not smaller than a unit.
     Deflate,
+    /// A zstd frame (RFC 8878); unchanged if that is not smaller than a unit.
+    Zstd,
     /// A VMDK grain: a marker and a zlib stream, padded with zeros to whole sectors.
     Grain,
 }
 
 impl Encoding {
+    pub(crate) fn uses_zstd(self) -> bool {
+        matches!(self, Self::Compressed(CompressedEncoding::Units(UnitEncoding { method: UnitMethod::Zstd, .. })))
+    }
+
     /// Whether data is compressed. The division of compressed data among jobs may show in the output.
     pub fn is_compressed(self) -> bool {
         matches!(self, Self::Compressed(_))

@@ -22,4 +22,5 @@ pub use encoding::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, Unit
 pub use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;
-pub use zstd::Unzstd;
+pub(crate) use zstd::prepare_zstd;
+pub use zstd::{ModuleLoader, load_modules_by};

@@ -102,6 +102,13 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
+    /// Whether zstd is needed to decode or encode the job.
+    pub(super) fn uses_zstd(&self) -> bool {
+        let is_zstd =
+            |piece: &Piece| matches!(piece.stored, Stored::Compressed(part) if part.compression == Compression::Zstd);
+        self.encoding.uses_zstd() || self.pieces.iter().any(is_zstd)
+    }
+
     /// Number of output bytes that come from pieces.
     pub fn data_len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.output_len as u64).sum()

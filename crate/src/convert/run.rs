@@ -3,7 +3,7 @@
 use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
-use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, Placement};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, Placement, prepare_zstd};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
@@ -150,6 +150,9 @@ pub async fn run_job(
     spares: &SpareBuffers,
     finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
 ) -> Result<JobOutput> {
+    if job.uses_zstd() {
+        prepare_zstd().await?;
+    }
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
     let buffers = match read.is_output {

@@ -12,6 +12,7 @@ mod errors;
 mod exports;
 #[cfg(not(feature = "threads"))]
 mod handle;
+mod modules;
 mod object;
 mod open_spec;
 mod output_spec;

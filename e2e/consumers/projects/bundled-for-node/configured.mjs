@@ -9,6 +9,7 @@ const folder = typeof __dirname === 'string' ? __dirname : dirname(fileURLToPath
 configure({
   worker: () => new Worker(join(folder, 'worker.node.mjs'), { execArgv: [] }),
   wasm: () => join(folder, 'decant.wasm'),
+  codec: (name) => join(folder, `${name}.wasm`),
 });
 
 async function main([source, output]) {

@@ -1,9 +1,11 @@
 import { configure } from 'decant';
 import wasm from 'decant/decant.wasm';
+import zstd from 'decant/zstd.wasm';
 import './app.js';
 
 configure({
   // A second entry point, beside this file.
   worker: () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }),
   wasm: () => new URL(wasm, location.href),
+  codec: () => new URL(zstd, location.href),
 });

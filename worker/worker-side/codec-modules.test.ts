@@ -1,0 +1,27 @@
+// Requests for codecs, as a worker makes them.
+
+import { expect, test } from 'vitest';
+import { CodecModules } from './codec-modules.js';
+
+test('each codec is asked for once until it is there, and again after a failure', async () => {
+  const asked: string[] = [];
+  const codecs = new CodecModules((name) => asked.push(name));
+  const bytes = new Uint8Array(4);
+
+  const [one, two] = [codecs.load('zstd'), codecs.load('zstd')];
+  codecs.methods.refuseCodec('zstd', { kind: 'internal', code: 'wasm-not-loaded', fields: {}, message: 'gone' });
+  for (const request of [one, two]) {
+    await expect(request).rejects.toMatchObject({ kind: 'internal', code: 'wasm-not-loaded', message: 'gone' });
+  }
+  expect(asked).toEqual(['zstd']);
+
+  const again = codecs.load('zstd');
+  codecs.methods.provideCodec('zstd', bytes);
+  expect(await again).toBe(bytes);
+  expect(asked).toEqual(['zstd', 'zstd']);
+});
+
+test('an answer that nobody waits for is ignored', () => {
+  const codecs = new CodecModules(() => {});
+  expect(() => codecs.methods.provideCodec('zstd', new Uint8Array())).not.toThrow();
+});
