@@ -23,6 +23,11 @@ const MADE: Record<string, Made> = {
     format: 'qcow2',
     clusterSize: 2 ** 21,
   },
+  'a qcow2 compressed by zstd': {
+    args: ['-O', 'qcow2', '-c', '-o', 'compression_type=zstd'],
+    format: 'qcow2',
+    clusterSize: 65_536,
+  },
   'a streamOptimized VMDK': { args: VMDK, format: 'vmdk' },
 };
 
@@ -55,6 +60,8 @@ test('compressed by qemu-img, it is hardly smaller', ({ folder }) => {
     return statSync(ours).size / statSync(others).size;
   };
   expect(sizes(['-O', 'qcow2', '-c'], ['-c', '-O', 'qcow2'])).toBeLessThan(1.02);
+  const zstd = ['-c', '-O', 'qcow2', '-o', 'compression_type=zstd'];
+  expect(sizes(zstd, zstd)).toBeLessThan(1.02);
   expect(sizes(VMDK, VMDK)).toBeLessThan(1.02);
 });
 

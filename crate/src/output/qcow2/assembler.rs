@@ -1,7 +1,7 @@
 //! Places clusters, and makes the L1 and L2 tables and the header.
 
 use super::refcounts::Refcounts;
-use super::{ENTRY, ImageGeometry};
+use super::{CompressionType, ENTRY, ImageGeometry};
 use crate::compress::EncodedPart;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
@@ -14,6 +14,9 @@ const COPIED: u64 = 1 << 63;
 /// The flag of a compressed cluster, in entries of L2 tables.
 const COMPRESSED: u64 = 1 << 62;
 
+/// The incompatible feature of a compression type that is not zlib.
+const HAS_COMPRESSION_TYPE: u64 = 1 << 3;
+
 structure! {
     /// "Header" of version 3, with an empty list of extensions.
     struct HeaderV3: Big {
@@ -25,8 +28,10 @@ structure! {
         l1_table_offset: u64 = 40,
         refcount_table_offset: u64 = 48,
         refcount_table_clusters: u32 = 56,
+        incompatible_features: u64 = 72,
         refcount_order: u32 = 96,
         header_length: u32 = 100,
+        compression_type: u8 = 104,
         /// The type and the length of the end of the header extensions.
         extensions_end: u64 = 112,
     }
@@ -34,6 +39,7 @@ structure! {
 
 pub(super) struct Qcow2Assembler {
     geometry: ImageGeometry,
+    compression_type: CompressionType,
     /// The L1 table, big-endian, in whole clusters.
     l1: Vec<u8>,
     /// The L2 table with the last clusters, big-endian, and its number.
@@ -45,10 +51,11 @@ pub(super) struct Qcow2Assembler {
 }
 
 impl Qcow2Assembler {
-    pub fn new(geometry: ImageGeometry) -> Result<Self> {
+    pub fn new(geometry: ImageGeometry, compression_type: CompressionType) -> Result<Self> {
         let reserved = geometry.reserved();
         Ok(Self {
             geometry,
+            compression_type,
             l1: zeroed((reserved - geometry.cluster()) as usize)?,
             l2: zeroed(geometry.cluster() as usize)?,
             table: None,
@@ -151,9 +158,15 @@ impl Qcow2Assembler {
             l1_table_offset: self.geometry.cluster(),
             refcount_table_offset,
             refcount_table_clusters,
+            incompatible_features: if self.compression_type == CompressionType::Zlib {
+                0
+            } else {
+                HAS_COMPRESSION_TYPE
+            },
             // 2^4 bits.
             refcount_order: 4,
             header_length: HeaderV3::extensions_end as u32,
+            compression_type: self.compression_type as u8,
             extensions_end: 0,
         };
         let mut bytes = header.to_bytes().to_vec();

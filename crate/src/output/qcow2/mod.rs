@@ -27,7 +27,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             "cluster_size",
             &["64k", "512", "1k", "2k", "4k", "8k", "16k", "32k", "128k", "256k", "512k", "1M", "2M"],
         ),
-        FormatOption::new("compression_type", &["zlib"]),
+        FormatOption::new("compression_type", &["zlib", "zstd"]),
         FormatOption::new("compat", &["1.1"]),
     ],
     recommended: &[("compress", "on")],
@@ -73,10 +73,18 @@ impl ImageGeometry {
     }
 }
 
+/// "compression_type": how clusters are compressed, if they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CompressionType {
+    Zlib = 0,
+    Zstd = 1,
+}
+
 struct Qcow2Layout {
     virtual_size: u64,
     geometry: ImageGeometry,
     is_compressed: bool,
+    compression_type: CompressionType,
 }
 
 impl Qcow2Layout {
@@ -88,7 +96,9 @@ impl Qcow2Layout {
         if !geometry.is_possible() {
             return Err(too_large(geometry));
         }
-        Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on" })
+        let compression_type =
+            if options.get("compression_type") == "zstd" { CompressionType::Zstd } else { CompressionType::Zlib };
+        Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on", compression_type })
     }
 }
 
@@ -109,8 +119,12 @@ impl Layout for Qcow2Layout {
         if !self.is_compressed {
             return Encoding::Stored;
         }
+        let method = match self.compression_type {
+            CompressionType::Zlib => UnitMethod::Deflate,
+            CompressionType::Zstd => UnitMethod::Zstd,
+        };
         let unit = self.geometry.cluster() as u32;
-        Encoding::Compressed(CompressedEncoding::Units(UnitEncoding { unit, method: UnitMethod::Deflate }))
+        Encoding::Compressed(CompressedEncoding::Units(UnitEncoding { unit, method }))
     }
 
     fn unit(&self) -> u64 {
@@ -134,6 +148,6 @@ impl Layout for Qcow2Layout {
     }
 
     fn assembler(&self, _stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        Ok(Some(Box::new(Qcow2Assembler::new(self.geometry)?)))
+        Ok(Some(Box::new(Qcow2Assembler::new(self.geometry, self.compression_type)?)))
     }
 }
