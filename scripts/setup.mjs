@@ -1,7 +1,7 @@
 // Sets up a fresh machine: npm packages, the Rust toolchain, a C compiler, and what tests need. Asks no question, skips
 // what is there, and says what it cannot install and why that is needed.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ask, fail, root, run, say, unlessDone, which } from './lib.mjs';
@@ -19,6 +19,10 @@ const COMPILER = [
 const S3_SERVER = '0.14.1';
 const GCS_SERVER = 'v1.56.1';
 
+/** Debian's Python, for which its packages are. */
+const PYTHON = '/usr/bin/python3';
+const canMakeEnvironments = () => ask(PYTHON, ['-c', 'import ensurepip']) !== undefined;
+
 const PIGZ = { there: has('pigz'), packages: ['pigz'], why: 'what it compresses is read and compared with' };
 const TESTS = [
   { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
@@ -28,6 +32,7 @@ const TESTS = [
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
   PIGZ,
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
+  { there: canMakeEnvironments, packages: ['python3-venv'], why: 'tests read outputs with packages of Python' },
 ];
 /** Besides these, for all scopes but the short one. */
 const FULL_TESTS = [
@@ -45,7 +50,7 @@ const DISKS = [
 ].map(([there, name]) => ({ there, packages: [name], why: 'tests look into disks that it makes' }));
 const BENCHMARK = [PIGZ, { there: has('curl'), packages: ['curl'], why: 'what it fetches is compared with' }];
 const WEBKIT_FOR_PYTHON = "import gi; gi.require_version('WebKit2', '4.1')";
-const canOpenWebKit = () => ask('/usr/bin/python3', ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
+const canOpenWebKit = () => ask(PYTHON, ['-c', WEBKIT_FOR_PYTHON]) !== undefined;
 /** The other browsers, their drivers, and a window system for WebKit. */
 const OTHER_BROWSERS = [
   { there: has('firefox-esr'), packages: ['firefox-esr'], why: 'tests run in Firefox' },
@@ -79,6 +84,23 @@ async function install(name, what, folder) {
 export const npmPackages = () => install('npm', 'npm packages', '');
 /** The compilers by which programs are tried against the package's types. */
 export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
+
+/** Readers of disk images by others, packages of Python, in a virtual environment in .cache/readers. */
+export async function foreignReaders() {
+  const [folder, list] = ['.cache/readers', 'tools/readers/requirements.txt'];
+  const todo = 'Check that pip reaches its registry, and run this again.';
+  // Packages belong to one version of Python.
+  const version = ask(PYTHON, ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
+  const output = `${folder}/lib/python${version}/site-packages/dissect/hypervisor`;
+  await unlessDone('readers', { inputs: [list], output }, () => {
+    say('installing readers of disk images for Python');
+    rmSync(join(root, folder), { recursive: true, force: true });
+    run('Making a virtual environment', PYTHON, ['-m', 'venv', folder], { todo: 'Install python3-venv.' });
+    const options = ['--quiet', '--disable-pip-version-check', '--require-hashes', '--only-binary=:all:'];
+    const args = ['-m', 'pip', 'install', ...options, '--requirement', list];
+    run('Installing packages of Python', join(root, folder, 'bin', 'python3'), args, { todo });
+  });
+}
 
 /** Real servers for uploads, in target/servers/bin and tools/servers. */
 export async function uploadServers() {

@@ -6,6 +6,7 @@ import { build } from './build.mjs';
 import { fail, say } from './lib.mjs';
 import {
   compiler,
+  foreignReaders,
   fullTestPrograms,
   olderCompilers,
   otherBrowsers,
@@ -107,6 +108,7 @@ await build();
 compiler();
 rust();
 testPrograms();
+await foreignReaders();
 if (!('short' in parts)) {
   fullTestPrograms();
   await olderCompilers();

@@ -1,0 +1,70 @@
+"""Reads disk images with dissect.hypervisor, and inspects them with OpenStack's format_inspector.
+
+Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2" or "vmdk"), and the path of the
+raw disk that is expected in it as `disk`. Answers with a line of JSON: see Answer in foreign-readers.ts.
+"""
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+from dissect.hypervisor.disk.qcow2 import QCow2
+from dissect.hypervisor.disk.vmdk import VMDK
+from oslo_utils.imageutils import format_inspector
+
+PART = 4 << 20
+SECTOR = 512
+
+
+class Sectors:
+    """A VMDK as a stream. VMDK.read needs a disk of whole 8 KiB."""
+
+    def __init__(self, path):
+        self.vmdk = VMDK(path)
+        self.size = self.vmdk.size
+        self.at = 0
+
+    def read(self, length):
+        count = min(length // SECTOR, self.vmdk.sector_count - self.at)
+        part = self.vmdk.read_sectors(self.at, count) if count > 0 else b""
+        self.at += count
+        return part
+
+
+READERS = {"qcow2": lambda path: QCow2(path).open(), "vmdk": Sectors}
+
+
+def difference(found, disk):
+    """The number of the first part of `found` that is not that of `disk`, followed by zeros. None if there is none."""
+    number = 0
+    while True:
+        part, expected = found.read(PART), disk.read(PART)
+        if not part and not expected:
+            return None
+        if part != expected + bytes(max(len(part) - len(expected), 0)):
+            return number
+        number += 1
+
+
+def read(image, format, disk):
+    stream = READERS[format](Path(image))
+    with open(disk, "rb") as expected:
+        return {"size": stream.size, "difference": difference(stream, expected)}
+
+
+def inspect(image):
+    inspector = format_inspector.detect_file_format(image)
+    answer = {"format": str(inspector), "virtualSize": inspector.virtual_size, "failures": {}}
+    try:
+        inspector.safety_check()
+    except format_inspector.SafetyCheckFailed as failed:
+        answer["failures"] = {name: str(failure) for name, failure in failed.failures.items()}
+    return answer
+
+
+# The inspector logs what it also throws.
+logging.disable(logging.CRITICAL)
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps({**read(**question), **inspect(question["image"])}), flush=True)

@@ -1,0 +1,55 @@
+// Programs of others that read disk images: packages of Python, which scripts/setup.mjs installs. One process reads many.
+
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { test as base, expect } from './node.js';
+
+export { expect };
+
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const python = pathOf('../../.cache/readers/bin/python3');
+
+export interface Question {
+  /** The path of the image. */
+  image: string;
+  format: 'qcow2' | 'vmdk';
+  /** The path of the raw disk that is expected in it; zeros may follow it in the image. */
+  disk: string;
+}
+
+export interface Answer {
+  /** The size of the disk as dissect.hypervisor reads it, in bytes. */
+  size: number;
+  /** The first part of 4 MiB that differs from the expected disk. */
+  difference: number | null;
+  /** What format_inspector finds. */
+  format: string;
+  virtualSize: number;
+  /** The safety checks that the image does not pass, and why. */
+  failures: Record<string, string>;
+}
+
+export type Readers = (question: Question) => Promise<Answer>;
+
+export const test = base.extend<object, { readers: Readers }>({
+  readers: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+    async ({}, use) => {
+      const child = spawn(python, [pathOf('foreign-readers.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+      const closed = new Promise((done) => child.on('close', done));
+      // The end of its answers shows that it has failed.
+      child.stdin.on('error', () => {});
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+      await use(async (question) => {
+        child.stdin.write(`${JSON.stringify(question)}\n`);
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`${python} has ended; its error is above`);
+        return JSON.parse(value) as Answer;
+      });
+      child.stdin.end();
+      await closed;
+    },
+    { scope: 'worker' },
+  ],
+});
