@@ -24,6 +24,7 @@ const VHD = ['-O', 'vpc', '-o', 'subformat=fixed,force_size=on'];
 
 /** The same options for qemu-img and for the command. */
 const COMPRESSED = ['-c', '-O', 'qcow2'];
+const ZSTD = [...COMPRESSED, '-o', 'compression_type=zstd'];
 const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
 
 const qemu =
@@ -39,6 +40,14 @@ const ROWS = [
     formatOptions: { compress: 'on' },
     path: () => image('zlib'),
     rivals: { 'qemu-img convert -c -W': qemu('-W', ...COMPRESSED) },
+  },
+  {
+    name: 'qcow2 out, compressed by zstd, zlib',
+    args: ZSTD,
+    format: 'qcow2',
+    formatOptions: { compress: 'on', compression_type: 'zstd' },
+    path: () => image('zlib'),
+    rivals: { 'qemu-img convert -c -W': qemu('-W', ...ZSTD) },
   },
   {
     name: 'qcow2 out, plain, zlib',
