@@ -1,5 +1,6 @@
 // Errors for missing workers and wasm in Node.
 
+import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
@@ -59,6 +60,8 @@ test.each([
 
 test.each([
   ['a missing file', () => NOWHERE, String(NOWHERE), 'ENOENT'],
+  ['a file that is not wasm', () => new URL(import.meta.url), import.meta.url, 'not valid WebAssembly'],
+  ['other bytes', () => new Uint8Array(8), 'zstd.wasm', 'not valid WebAssembly'],
   ['a function that rejects', () => Promise.reject(new Error('no such address')), 'zstd.wasm', 'no such address'],
 ])('a codec from %s', async (_, codec, place, reason) => {
   configure({ codec });
@@ -71,7 +74,7 @@ test.each([
 });
 
 test('a codec as bytes', async () => {
-  const bytes = new Uint8Array(8);
+  const bytes = new Uint8Array(readFileSync(new URL('../../target/wasm/zstd/index_bg.wasm', import.meta.url)));
   configure({ codec: () => bytes });
   expect(await loadCodec('zstd')).toBe(bytes);
 });

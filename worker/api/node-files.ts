@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
-import { CODECS, WASM } from '../client-side/package-files.js';
+import { CODECS, validWasm, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import type { Codec } from '../public/types.js';
@@ -59,7 +59,7 @@ export function compile(): Promise<WebAssembly.Module> {
 export function loadCodec(name: Codec): Promise<Uint8Array> {
   return load(CODECS[name], 'codec', async (from) => {
     const given = await (configuration.codec?.(name) ?? new URL('./zstd.wasm', import.meta.url));
-    return isOf<Uint8Array>(given, 'Uint8Array') ? given : from(given);
+    return validWasm(isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
   });
 }
 

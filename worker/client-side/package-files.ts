@@ -10,3 +10,9 @@ export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: '
 
 /** The wasm files of codecs. */
 export const CODECS: Record<Codec, string> = { zstd: 'zstd.wasm' };
+
+/** Returns `bytes`. Throws if they are not valid wasm: a worker could only trap then. */
+export function validWasm(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  if (!WebAssembly.validate(bytes)) throw new Error('it is not valid WebAssembly');
+  return bytes;
+}
