@@ -123,7 +123,11 @@ for (const [args, status, part] of [
   [['-O', 'qcow2', '-o', 'compat=0.10', 'KINDS', 'out'], 2, "'0.10' is not a valid compat of the output format qcow2"],
   [['-O', 'qcow2', '-o', 'cluster_size=3k', 'KINDS', 'out'], 2, "'3k' is not a valid cluster_size"],
   [['-O', 'qcow2', '-o', 'cluster_size=512', 'HUGE', 'out'], 1, 'choose a cluster_size of at least 4096'],
-  [['-c', '-O', 'qcow2', 'KINDS', '-'], 1, 'allow two passes over the image (twoPass, --two-pass)'],
+  [
+    ['-c', '-O', 'qcow2', 'KINDS', '-'],
+    1,
+    '(twoPass, --two-pass) or a temporary file (spool, --spool), write to a file',
+  ],
   [['-O', 'qcow2', '--resume', 'KINDS', 'out'], 2, 'the output format qcow2 is written in one pass'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
 ] as [string[], number, string][]) {

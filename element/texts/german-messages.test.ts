@@ -63,6 +63,7 @@ const WITHOUT_SENTENCE = {
     'target-too-large',
     'target-too-small',
   ],
+  'of an option that the element does not use': ['spool-full'],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
   'of targets(), for which the element has texts': ['no-picker'],
   'of the page around, which speaks its own language': ['from-page'],

@@ -199,6 +199,7 @@ export function germanNotices({ size }: Units): Sentences {
     'extent-empty': ({ extent }) =>
       `Laut Deskriptor hat ${name(extent)} 0 Sektoren. Vielleicht fehlt ein Teil der Platte.`,
     extents: ({ count }) => `Teile der Platte liegen in ${name(count)} anderen Dateien.`,
+    'spool-left': 'Die Ausgabe ist vollständig, aber ihre temporäre Datei ließ sich nicht entfernen.',
     'footer-inside': 'Das Ziel ist größer als die Ausgabe, deren Ende nicht am Ende des Ziels liegt.',
     'guessed-raw': ({ file, container }) => {
       const inside = container === undefined ? 'Der Inhalt' : `Der Inhalt der Datei (${name(container)})`;

@@ -18,6 +18,7 @@ import type { OpenedSource } from '../sources/opened-source.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
+import { StoredSpool } from '../targets/browser/spool-storage.js';
 import { customTarget } from '../targets/custom-target.js';
 import { compile, hasThreads, loadCodec, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
@@ -104,7 +105,7 @@ export const browser: Platform = {
   get cores() {
     return navigator.hardwareConcurrency;
   },
-  convertOptions: [],
+  convertOptions: ['spool'],
   memoryPerWorker: 48 << 20,
   get noThreads() {
     if (!hasThreads()) return "it needs configure({ threads }) with `threads` of 'decant/threads'";
@@ -117,6 +118,10 @@ export const browser: Platform = {
   module: once(compile),
   codec: once(loadCodec),
   openSource,
+  spool(_sources, { spool = false }) {
+    if (typeof spool !== 'boolean') throw new DecantError('usage', "In a browser, 'spool' must be true or false");
+    return spool ? new StoredSpool() : undefined;
+  },
   target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);
     const own = customTarget(output);

@@ -9,8 +9,9 @@ import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toT
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/given.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
-import { isTarget } from '../targets/custom-target.js';
-import type { OutputTarget, ResumePoint } from '../targets/output-target.js';
+import { CustomTarget, isTarget } from '../targets/custom-target.js';
+import type { OutputTarget, ResumePoint, Sizes } from '../targets/output-target.js';
+import { needless, type Spool, SpooledTarget } from '../targets/spooled-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
@@ -32,12 +33,15 @@ export interface ConversionContext {
   info: AnyInfo;
 }
 
+/** With `spool`, the output is written to this file first. */
 export async function convertImage(
   conversion: ConversionContext,
   output: Output,
   options: ConvertOptions,
+  spool?: Spool,
 ): Promise<Result> {
-  const target = conversion.platform.target(output, conversion.setup.sources.all, options);
+  const direct = conversion.platform.target(output, conversion.setup.sources.all, options);
+  const target = spool ? spooled(direct, spool) : direct;
   const unreadable = new AbortController();
   // Called by timers, too, whose errors nobody catches.
   const networks = () => {
@@ -55,7 +59,8 @@ export async function convertImage(
       convertTo(target, conversion, networks, { ...options, signal, onProgress }),
     );
   } catch (thrown) {
-    const reason = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
+    const cause = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
+    const reason = target.explain?.(cause) ?? cause;
     const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
     const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
@@ -63,9 +68,14 @@ export async function convertImage(
     // The reason for the failure comes first, then the remains of the output.
     const { kind, code, message } = error;
     const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
-    const cause = error.cause === undefined ? {} : { cause: error.cause };
-    throw new DecantError(kind, `${message}; ${left.message}`, { code, fields, ...cause });
+    const ofError = error.cause === undefined ? {} : { cause: error.cause };
+    throw new DecantError(kind, `${message}; ${left.message}`, { code, fields, ...ofError });
   }
+}
+
+function spooled(target: OutputTarget, spool: Spool): SpooledTarget {
+  if (!(target instanceof CustomTarget)) throw needless();
+  return new SpooledTarget(target, spool);
 }
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
@@ -114,53 +124,25 @@ async function convertTo(
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
   }
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
-  // The workers start while the target is prepared.
-  let pool = sessions.acquirePool();
-  let session: ImageSession | undefined;
-  let healthy = false;
-  let wasOverdue = false;
   try {
-    // First: a target that cannot be written is reported before unlocking, which takes seconds.
-    const sizes = { virtualSize: info.virtualSize, outputSize: size, hasFooter };
-    const spec = await orTargetError(target.prepare(sizes, signal, identity));
-    const { resumePoint } = target;
-    if (resumePoint) meter.begin(resumePoint);
-    session = await sessions.acquire(signal, (share) => meter.unlocking(share));
-    if (pool && !pool.usable) {
-      // It may have failed in another conversion while the target was prepared.
-      pool.release(false);
-      pool = sessions.acquirePool();
+    const plan = { sizes: { virtualSize: info.virtualSize, outputSize: size, hasFooter }, identity };
+    const setting = { format, formatOptions, twoPass, memory };
+    const converted = await write(target, { setup, sessions, info, plan, setting, meter, signal });
+    const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = converted;
+    if (target.send) {
+      const report = (sent: number) => meter.sending(sent, outputSize);
+      await orTargetError(target.send({ virtualSize, outputSize }, signal, report));
+      meter.sent();
     }
-    await orCancelled(signal, pool?.ready ?? Promise.resolve());
-    const check = async ({ progress }: Converted) => {
-      const { guestDone } = progress;
-      const isWhole = guestDone === (info.virtualSize ?? guestDone);
-      if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
-      await sources.confirm(signal);
-      await orTargetError(target.verify?.());
-      if (signal.aborted) throw cancelled();
-    };
-    const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = await run(
-      { session, pool, format, formatOptions, twoPass, target: spec, memory, resumePoint },
-      () => {
-        wasOverdue = true;
-        pool?.overdue();
-      },
-      (progress) => {
-        meter.update(progress);
-        target.settled?.({ guest: progress.settled, written: progress.settledWritten });
-      },
-      signal,
-      check,
-    );
     await orTargetError(target.commit(outputSize, signal));
-    healthy = true;
+    // A target that is sent a finished output gets its holes as zeros.
+    const bytesWritten = target.send ? outputSize : progress.written;
     return {
       virtualSize,
       outputSize,
       bytesRead: progress.read,
-      bytesWritten: progress.written,
-      holeBytes: outputSize - progress.written,
+      bytesWritten,
+      holeBytes: outputSize - bytesWritten,
       notices: [
         ...info.safety.filter(({ code }) => REPEATED.includes(code)),
         ...notices,
@@ -178,6 +160,64 @@ async function convertTo(
       workers,
       time: meter.end(),
     };
+  } finally {
+    meter.end();
+  }
+}
+
+interface Writing extends Omit<ConversionContext, 'platform'> {
+  plan: { sizes: Sizes; identity: string | undefined };
+  setting: Pick<RunSetup, 'format' | 'formatOptions' | 'twoPass' | 'memory'>;
+  meter: Meter;
+  signal: AbortSignal;
+}
+
+/** Prepares the target and writes the output to it. No worker is used any more when it returns. */
+async function write(
+  target: OutputTarget,
+  { setup: { sources }, sessions, info, plan, setting, meter, signal }: Writing,
+): Promise<Converted> {
+  // The workers start while the target is prepared.
+  let pool = sessions.acquirePool();
+  let session: ImageSession | undefined;
+  let healthy = false;
+  let wasOverdue = false;
+  try {
+    // First: a target that cannot be written is reported before unlocking, which takes seconds.
+    const spec = await orTargetError(target.prepare(plan.sizes, signal, plan.identity));
+    const { resumePoint } = target;
+    if (resumePoint) meter.begin(resumePoint);
+    session = await sessions.acquire(signal, (share) => meter.unlocking(share));
+    if (pool && !pool.usable) {
+      // It may have failed in another conversion while the target was prepared.
+      pool.release(false);
+      pool = sessions.acquirePool();
+    }
+    await orCancelled(signal, pool?.ready ?? Promise.resolve());
+    const check = async ({ progress }: Converted) => {
+      const { guestDone } = progress;
+      const isWhole = guestDone === (info.virtualSize ?? guestDone);
+      if (!isWhole) throw new DecantError('internal', 'A part of the disk was left out');
+      await sources.confirm(signal);
+      await orTargetError(target.verify?.());
+      if (signal.aborted) throw cancelled();
+    };
+    const converted = await run(
+      { session, pool, ...setting, target: spec, resumePoint },
+      () => {
+        wasOverdue = true;
+        pool?.overdue();
+      },
+      (progress) => {
+        // A finished temporary file is not the end yet.
+        meter.update(target.send ? { ...progress, finalizing: false } : progress);
+        target.settled?.({ guest: progress.settled, written: progress.settledWritten });
+      },
+      signal,
+      check,
+    );
+    healthy = true;
+    return converted;
   } catch (thrown) {
     const error = toDecantError(thrown);
     // The pool may be broken: nothing uses it again.
@@ -188,7 +228,6 @@ async function convertTo(
     if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
     throw error;
   } finally {
-    meter.end();
     pool?.release(healthy, wasOverdue);
     // Workers that are being terminated may still write to the target.
     await pool?.ended;

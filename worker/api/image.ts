@@ -26,10 +26,11 @@ import type {
 } from '../public/types.js';
 import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-target.js';
+import type { Spool } from '../targets/spooled-target.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import { withListener } from './guarded-listener.js';
-import { checkCall, checkOpening, settle } from './options.js';
+import { checkCall, checkOpening, checkSpooled, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import { verdictOn } from './verdict.js';
@@ -223,9 +224,12 @@ export class OpenImage {
 
   async convert(output: Output, options: ConvertOptions = {}): Promise<Result> {
     let signal: AbortSignal;
+    let spool: Spool | undefined;
     try {
       this.#requireOpen();
       checkCall('convert', options, this.platform.convertOptions);
+      spool = this.platform.spool(this.setup.sources.all, options);
+      if (spool) checkSpooled(options);
       signal = this.#until(options.signal);
     } catch (thrown) {
       abandonOutput(output, toDecantError(thrown));
@@ -233,7 +237,7 @@ export class OpenImage {
     }
     const { setup, sessions, info } = this;
     const conversion = { platform: this.platform, setup, sessions, info };
-    return this.#use(convertImage(conversion, output, { ...options, signal }));
+    return this.#use(convertImage(conversion, output, { ...options, signal }, spool));
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {

@@ -19,6 +19,7 @@ import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { customTarget } from '../targets/custom-target.js';
 import { PathTarget } from '../targets/node/path.js';
+import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
 import { compile, loadCodec, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
@@ -59,13 +60,20 @@ export const node: Platform = {
   get cores() {
     return availableParallelism();
   },
-  convertOptions: ['existing', 'sparse', 'sync'],
+  convertOptions: ['existing', 'sparse', 'spool', 'sync'],
   memoryPerWorker: 16 << 20,
   noThreads: 'Node has only the workers engine',
   spawn: () => nodeWorker(makeWorker()),
   module: once(compile),
   codec: once(loadCodec),
   openSource,
+  spool(sources, { spool = false, sparse }) {
+    if (spool === false) return undefined;
+    const isPath = (typeof spool === 'string' && spool !== '') || spool instanceof URL;
+    if (spool !== true && !isPath) throw new DecantError('usage', "'spool' must be true, false or a folder");
+    const folder = isPath ? toPath(spool) : spoolFolder();
+    return new SpoolFile({ folder, sources: sources.map(({ spec }) => spec), dense: sparse === false });
+  },
   target(output, sources, options) {
     if (isHttp(output))
       throw new DecantError('usage', 'An output cannot be a URL of a server; use a file, or a target of decant/upload');

@@ -121,6 +121,15 @@ export function checkOpening(options: OpenOptions): void {
   }
 }
 
+/** Throws `usage` for options that make no sense with `spool`. */
+export function checkSpooled({ twoPass, resume }: ConvertOptions): void {
+  if (twoPass) {
+    const message = 'Choose either two passes (twoPass, --two-pass) or a temporary file (spool, --spool)';
+    throw new DecantError('usage', message);
+  }
+  if (resume) throw new DecantError('usage', "A conversion with a temporary file ('spool') cannot be resumed");
+}
+
 /** Checks `options` and fills in the defaults. Throws `usage`. */
 export function settle(options: PrepareOptions, platform: Platform): EngineSettings {
   const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);

@@ -5,6 +5,7 @@ import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/given.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget } from '../targets/output-target.js';
+import type { Spool } from '../targets/spooled-target.js';
 
 export interface Platform extends WorkerStarter {
   readonly cores: number;
@@ -16,6 +17,8 @@ export interface Platform extends WorkerStarter {
   readonly memoryPerWorker: number;
   /** Opens a source. Fails with `usage` if `input` cannot be one. */
   openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
+  /** The temporary file that `spool` of `options` asks for; not created yet. Throws `usage`. */
+  spool(sources: OpenedSource[], options: ConvertOptions): Spool | undefined;
   /** The target for `output`, which must not be one of `sources`. Throws `usage` for a value that cannot be an output. */
   target(output: Output, sources: OpenedSource[], options: ConvertOptions): OutputTarget;
 }

@@ -323,7 +323,14 @@ test('the time of each phase is measured', () => {
   meter.update(at(100, { finalizing: true }));
   passed(4000);
   expect(meter.phase).toBe('finalizing');
-  expect(meter.end()).toEqual({ preparing: 1, unlocking: 20, measuring: 0, converting: 600, finalizing: 4000 });
+  expect(meter.end()).toEqual({
+    preparing: 1,
+    unlocking: 20,
+    measuring: 0,
+    converting: 600,
+    sending: 0,
+    finalizing: 4000,
+  });
 });
 
 test('a first pass has a phase of its own, and its time left includes the second pass', () => {
@@ -340,4 +347,20 @@ test('a first pass has a phase of its own, and its time left includes the second
   meter.update(at(0, { latestEnd: 0 }));
   passed(200);
   expect(last()).toMatchObject({ phase: 'converting', fraction: 0, bytesPerSecond: 0 });
+});
+
+test('sending has a share, a speed and a time left of its own', () => {
+  const { meter, reports } = begin();
+  meter.update(at(100));
+  passed(200);
+  meter.sending(0, 40 * MIB);
+  expect(reports.at(-1)).toMatchObject({ phase: 'sending', fraction: 0, bytesPerSecond: 0, guestDone: TOTAL });
+  passed(1000);
+  meter.sending(10 * MIB, 40 * MIB);
+  expect(reports.at(-1)).toMatchObject({ fraction: 0.25, bytesPerSecond: 10 * MIB, secondsLeft: 3 });
+  passed(1000);
+  meter.sent();
+  expect(reports.at(-1)!.phase).toBe('finalizing');
+  expect(reports.at(-1)).not.toHaveProperty('fraction');
+  expect(meter.end()).toMatchObject({ converting: 200, sending: 2000 });
 });

@@ -12,16 +12,26 @@ const NETWORK_INTERVAL = 1000;
 /** Speed is an average over about this time, in milliseconds. */
 const WINDOW = 3000;
 
+/** Progress at a moment. */
+interface Mark {
+  at: number;
+  guestDone: number;
+  read: number;
+  sent: number;
+}
+
 export class Meter {
-  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, measuring: 0, converting: 0, finalizing: 0 };
+  #time: Record<Phase, number> = { unlocking: 0, preparing: 0, measuring: 0, converting: 0, sending: 0, finalizing: 0 };
   #phase: Phase = 'preparing';
   #phaseStart = performance.now();
   #lastReport = Number.NEGATIVE_INFINITY;
   /** Bytes sent at the last report, and whether a network was silent then. */
   #sent = 0;
   #isSilent = false;
-  #marks: { at: number; guestDone: number; read: number }[] = [];
+  #marks: Mark[] = [];
   #last: CrateProgress;
+  /** How much of the output has been sent, in bytes, if it is sent after the conversion. */
+  #output = { sent: 0, size: 0 };
   #unlocked = 0;
   readonly #cells: Cells | undefined;
   /** Sends a report that would have come too early. */
@@ -68,18 +78,19 @@ export class Meter {
   update(progress: CrateProgress): void {
     this.#last = progress;
     const phase = phaseOf(progress);
-    const now = performance.now();
     if (phase !== 'measuring') this.#cells?.add(progress.latestStart, progress.latestEnd);
-    // The second pass begins at the start of the disk.
-    if (phase !== this.#phase) this.#marks = [];
-    this.#marks.push({ at: now, guestDone: progress.guestDone, read: progress.read });
-    while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
-    if (phase === this.#phase) {
-      this.#reportSoon();
-    } else {
-      this.#enter(phase, now);
-      this.#report();
-    }
+    this.#mark(phase);
+  }
+
+  /** Starts the phase `sending`, or updates it. */
+  sending(sent: number, size: number): void {
+    this.#output = { sent, size };
+    this.#mark('sending');
+  }
+
+  /** Starts the phase `finalizing` after `sending`. */
+  sent(): void {
+    this.#mark('finalizing');
   }
 
   get phase(): Phase {
@@ -92,6 +103,21 @@ export class Meter {
     clearTimeout(this.#trailing);
     this.#enter(this.#phase, performance.now());
     return this.#time;
+  }
+
+  #mark(phase: Phase): void {
+    const now = performance.now();
+    // The second pass begins at the start of the disk.
+    if (phase !== this.#phase) this.#marks = [];
+    const { guestDone, read } = this.#last;
+    this.#marks.push({ at: now, guestDone, read, sent: this.#output.sent });
+    while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
+    if (phase === this.#phase) {
+      this.#reportSoon();
+    } else {
+      this.#enter(phase, now);
+      this.#report();
+    }
   }
 
   #enter(phase: Phase, now: number): void {
@@ -117,9 +143,10 @@ export class Meter {
     const { network } = sum(this.networks());
     const waiting = network?.waiting;
     const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW;
-    const bytesPerSecond = first && isMoving ? (guestDone - first.guestDone) / seconds : 0;
+    const moved = first && (this.#phase === 'sending' ? this.#output.sent - first.sent : guestDone - first.guestDone);
+    const bytesPerSecond = moved !== undefined && isMoving ? moved / seconds : 0;
     // Nobody knows how long a server takes.
-    const secondsLeft = isPass(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
+    const secondsLeft = isMeasurable(this.#phase) && !waiting ? this.#secondsLeft(seconds) : undefined;
     const fraction = this.#fraction();
     this.#sent = network?.sent ?? 0;
     this.#isSilent = Boolean(network?.silence);
@@ -143,8 +170,8 @@ export class Meter {
   /** The finished share of the phase; undefined if it is unknown. */
   #fraction(): number | undefined {
     if (this.#phase === 'unlocking') return this.#unlocked;
-    if (!isPass(this.#phase)) return undefined;
-    const { done, total } = this.#measure(this.#last);
+    if (!isMeasurable(this.#phase)) return undefined;
+    const { done, total } = this.#measure({ ...this.#last, ...this.#output });
     if (total === undefined) return undefined;
     return total > 0 ? Math.min(1, done / total) : 1;
   }
@@ -153,15 +180,16 @@ export class Meter {
   #secondsLeft(seconds: number): number | undefined {
     const first = this.#marks[0];
     if (!first) return undefined;
-    const { done, total } = this.#measure(this.#last);
+    const { done, total } = this.#measure({ ...this.#last, ...this.#output });
     const before = this.#measure(first).done;
     if (total === undefined || done <= before || seconds <= 0) return undefined;
     const left = this.#phase === 'measuring' ? 2 * total - done : total - done;
     return (left * seconds) / (done - before);
   }
 
-  /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end. */
-  #measure({ guestDone, read }: { guestDone: number; read: number }): { done: number; total: number | undefined } {
+  /** Measures progress by the disk, or by the file if the size of the disk is unknown until its end; at last by the output. */
+  #measure({ guestDone, read, sent }: Omit<Mark, 'at'>): { done: number; total: number | undefined } {
+    if (this.#phase === 'sending') return { done: sent, total: this.#output.size };
     const { guestTotal } = this.#last;
     return guestTotal === undefined ? { done: read, total: this.fileSize } : { done: guestDone, total: guestTotal };
   }
@@ -172,8 +200,8 @@ function phaseOf({ measuring, finalizing }: CrateProgress): Phase {
   return measuring ? 'measuring' : 'converting';
 }
 
-/** Whether the disk is read in a phase. */
-const isPass = (phase: Phase): boolean => phase === 'measuring' || phase === 'converting';
+/** Whether the disk is read, or the output sent, in a phase. */
+const isMeasurable = (phase: Phase): boolean => ['measuring', 'converting', 'sending'].includes(phase);
 
 /** The silence, and the awaited server, of the network that has been silent longest. */
 function longest(networks: Network[]): Pick<Network, 'silence' | 'waiting'> {

@@ -85,6 +85,9 @@ export interface PortSpec {
   pieces: number;
 }
 
+/** The maximum length of a `Piece` with bytes: larger ones are not faster, and the receiver may have to hold several. */
+export const PIECE = 1 << 20;
+
 /** A part of the output, or a hole of `length` bytes. The reply is a `Taken`. */
 export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
 /** The reply to a `Piece`: it was written, or the target has failed. */

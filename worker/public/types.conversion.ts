@@ -60,7 +60,8 @@ export interface CommonConvertOptions {
   formatOptions?: Record<string, string>;
   /**
    * Allows a compressed qcow2 to read and compress the image twice. A target that takes bytes in ascending order only, such as a
-   * stream, needs that, since the header depends on all data. By default false: such a conversion fails with `ascending-only`.
+   * stream, needs that or `spool`, since the header depends on all data. By default false: such a conversion fails with
+   * `ascending-only`.
    */
   twoPass?: boolean;
   /**
@@ -84,9 +85,10 @@ export interface CommonConvertOptions {
 
 /**
  * The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet, and `measuring` only if the image is
- * read twice: it is the first pass, in which nothing is written.
+ * read twice: it is the first pass, in which nothing is written. `sending` occurs only with `spool`: `converting` writes the
+ * temporary file then.
  */
-export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'finalizing';
+export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'sending' | 'finalizing';
 
 /** The progress of a conversion. */
 export interface Progress {
@@ -94,8 +96,8 @@ export interface Progress {
   phase: Phase;
   /**
    * How much of this phase is done, from 0 to 1, for a progress bar. While measuring and converting: of the disk, holes
-   * included, or of the image's file if `guestTotal` is missing. While unlocking: a lower bound. Missing while preparing and finalizing, and for a
-   * stream without a size.
+   * included, or of the image's file if `guestTotal` is missing. While sending: of the output. While unlocking: a lower bound.
+   * Missing while preparing and finalizing, and for a stream without a size.
    */
   fraction?: number;
   /** A lower bound on the share of the unlocking that is done: 0 to 1. */
@@ -116,15 +118,18 @@ export interface Progress {
    * image's file were read, `Info.fileSize` at the end.
    */
   bytesRead: number;
-  /** How many bytes were written to the output. */
+  /** How many bytes were written to the output, or to its temporary file. */
   bytesWritten: number;
   /** The network traffic since the images and the target were opened; missing if none of them uses a network. */
   network?: Network;
   /** The server that the conversion waits for, after 5 seconds without an answer; otherwise missing. */
   waiting?: Waiting;
-  /** The recent speed: bytes of the disk per second. 0 if nothing was done in the last 3 seconds. */
+  /** The recent speed in bytes per second: of the disk, or, while sending, of the output. 0 if nothing was done for 3 seconds. */
   bytesPerSecond: number;
-  /** The estimated time left; missing at the start, with `waiting`, and while the output is finalized. */
+  /**
+   * The estimated time left; missing at the start, with `waiting`, and while the output is finalized. With `spool`, of the current
+   * phase, since the speed of the target is unknown while the temporary file is written.
+   */
   secondsLeft?: number;
 }
 

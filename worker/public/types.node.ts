@@ -81,6 +81,15 @@ export interface OpenOptions extends CommonOpenOptions {
 
 /** How to convert an image. */
 export interface ConvertOptions extends CommonConvertOptions {
+  /**
+   * Makes the output complete in a temporary file, and then sends it to a target that takes bytes in ascending order only: the
+   * alternative to `twoPass`. The folder of the file is a path or file URL; `true` chooses `TMPDIR`, otherwise `/var/tmp`. The
+   * target is opened after that: it learns the size of every output, and `hole` is not called. Refused with `usage` for any other
+   * target, and together with `twoPass` or `resume`. Fails with `spool-full` if the file has no room: before anything is read if
+   * the size of the output is known. The file is removed at the end; that of a killed process is removed by the next conversion
+   * to the folder. By default false.
+   */
+  spool?: boolean | string | URL;
   /** Flushes the file and its folder (fsync) before `convert` resolves. A block device is always flushed. */
   sync?: boolean;
   /** `false` writes zeros instead of leaving holes in the file. Streams and targets get zeros in any case. */

@@ -2,7 +2,7 @@
 
 import { isObject, isStream } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
-import type { Piece, Taken, TargetSpec } from '../messages/messages.js';
+import type { Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 import { streamTarget } from './stream-target.js';
@@ -60,8 +60,10 @@ function orTargetError<T>(get: () => T): T {
 }
 
 export class CustomTarget implements OutputTarget {
-  /** Read from the target in `prepare`, since its getters may throw. */
+  /** Read from the target in `claim`, since its getters may throw. */
   #concurrency = 0;
+  #isOrdered = false;
+  #lateStart = 0;
   readonly #queue: Piece[] = [];
   #underWay = 0;
   #port: MessagePort | undefined;
@@ -90,17 +92,30 @@ export class CustomTarget implements OutputTarget {
     return orTargetError(() => this.target.network);
   }
 
-  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+  /** Whether the target takes bytes in ascending order. Known after `claim`. */
+  get isOrdered(): boolean {
+    return this.#isOrdered;
+  }
+
+  /** Checks the target's properties, and keeps other conversions from it until the end. Throws `usage`. */
+  claim(): void {
     const { target } = this;
     if (writers.has(target)) throw new DecantError('usage', 'Another conversion is writing to this target');
     writers.set(target, this);
-    const { virtualSize, outputSize } = sizes;
-    const ordered = target.ordered === true;
-    this.#concurrency = target.concurrency ?? (ordered ? 1 : CONCURRENCY);
+    this.#isOrdered = target.ordered === true;
+    this.#concurrency = target.concurrency ?? (this.#isOrdered ? 1 : CONCURRENCY);
     this.#checkConcurrency();
     checkAbortTimeout(target.abortTimeout);
     checkOptionalMethods(target);
-    const lateStart = checkedLateStart(target.lateStart);
+    this.#lateStart = checkedLateStart(target.lateStart);
+  }
+
+  /** Claims the target if `claim` was not called, and opens it. */
+  async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<PortSpec> {
+    const { target } = this;
+    if (writers.get(target) !== this) this.claim();
+    const [ordered, lateStart] = [this.#isOrdered, this.#lateStart];
+    const { virtualSize, outputSize } = sizes;
     const plan = {
       ...(virtualSize === undefined ? {} : { virtualSize }),
       ...(outputSize === undefined ? {} : { outputSize }),

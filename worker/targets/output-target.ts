@@ -14,6 +14,12 @@ export interface Sizes {
   hasFooter?: boolean;
 }
 
+/** The sizes of a finished conversion, in bytes. */
+export interface FinalSizes {
+  virtualSize: number;
+  outputSize: number;
+}
+
 /** A point from which a conversion can resume. */
 export interface ResumePoint {
   /** The disk is written up to this guest offset. */
@@ -38,6 +44,11 @@ export interface OutputTarget {
   settled?(resumePoint: ResumePoint): void;
   /** Fails if the output would replace a file that has changed since `prepare`. Called before `commit`. */
   verify?(): Promise<void>;
+  /**
+   * Sends the finished output to its destination, if it was written to a temporary file first. Called before `commit`. Reports
+   * how many bytes have been sent.
+   */
+  send?(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<void>;
   /** Checks that the output has `size` bytes, and makes it appear under its name. After that, a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**
@@ -47,6 +58,8 @@ export interface OutputTarget {
   discard(reason: DecantError, keep: boolean): Promise<void>;
   /** The failure of the target itself, if it says more than its consequences. */
   readonly failure?: DecantError | undefined;
+  /** Returns a clearer error for `reason`, or `reason`. */
+  explain?(reason: DecantError): DecantError;
   /** After `commit`: notices about the output. */
   readonly notices?: readonly Notice[];
   /** After `commit`: `false` if the target could not confirm that the output is complete. */

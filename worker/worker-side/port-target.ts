@@ -1,11 +1,8 @@
 // A custom target inside a coordinator: sends the output to the calling side in pieces.
 
 import { DecantError } from '../errors/errors.js';
-import type { Piece, PortSpec, Taken } from '../messages/messages.js';
+import { PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import type { ObjectTarget } from './worker-host.js';
-
-/** The length of a piece, in bytes: larger ones are not faster, and the receiver may have to hold several. */
-const PIECE = 1 << 20;
 
 export class PortTarget implements ObjectTarget {
   readonly ordered: boolean;

@@ -187,7 +187,7 @@ export const RESULT: Result = {
   engine: 'workers',
   engineReason: '',
   workers: 2,
-  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, finalizing: 0 },
+  time: { unlocking: 0, preparing: 0, measuring: 0, converting: 1000, sending: 0, finalizing: 0 },
 };
 
 export const progressOf = (more: Partial<Progress> = {}): Progress => ({

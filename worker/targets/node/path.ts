@@ -11,7 +11,7 @@ import type { Kept, Notice } from '../../public/types.js';
 import { deviceSize } from '../../sources/node/block-device.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
-import { below, overlap } from './device.js';
+import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
 import { isLocal, partialName, sweepFolder } from './partial.js';
 import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
@@ -166,11 +166,6 @@ export class PathTarget implements OutputTarget {
     return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
   }
 
-  /** The source files in order; undefined for a source that is not a file. */
-  async #sourceFiles(): Promise<(BigIntStats | undefined)[]> {
-    return Promise.all(this.sources.map(async (spec) => ('file' in spec ? about(spec.file.fd) : undefined)));
-  }
-
   /** Checks the existing file at the target; undefined if there is none. Fails if it must not be replaced. */
   async #examine({ folder, name }: ResolvedPath): Promise<BigIntStats | undefined> {
     const target = pathIn(folder, name);
@@ -190,7 +185,7 @@ export class PathTarget implements OutputTarget {
 
   /** Fails if the existing file overlaps a source, or, without one, if a device below `folder` is a source. */
   async #requireNoSource(found: BigIntStats | undefined, folder: BigIntStats): Promise<void> {
-    for (const [at, source] of (await this.#sourceFiles()).entries()) {
+    for (const [at, source] of (await sourceFiles(this.sources)).entries()) {
       if (!source) continue;
       const isRead = found ? await overlap(found, source) : (await below(folder)).has(source);
       if (!isRead) continue;
@@ -209,7 +204,7 @@ export class PathTarget implements OutputTarget {
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
-    const kept = [existing, ...(await this.#sourceFiles())];
+    const kept = [existing, ...(await sourceFiles(this.sources))];
     // A failed sweep, in a folder that cannot be listed for instance, does not prevent a conversion.
     if (identity !== undefined) {
       await removeUseless(place, this.#made.mtimeNs, kept).catch(() => {});
@@ -335,7 +330,7 @@ export class PathTarget implements OutputTarget {
 
   /** Removes the journal, and files that other conversions left for this target. */
   async #removeJournal(journal: Journal, place: ResolvedPath): Promise<void> {
-    await sweepFolder(place, this.#made!.mtimeNs, await this.#sourceFiles(), true).catch(() => {});
+    await sweepFolder(place, this.#made!.mtimeNs, await sourceFiles(this.sources), true).catch(() => {});
     try {
       await journal.remove();
     } catch (cause) {

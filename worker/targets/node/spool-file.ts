@@ -1,0 +1,138 @@
+// Node: the temporary file of a spooled output, in a folder. Its name is that of a partial file: if its process is killed, the
+// next conversion to the folder removes it.
+
+import { type BigIntStats, close, constants, existsSync, fstat, open, read } from 'node:fs';
+import { lstat, realpath, stat, statfs, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
+import { DecantError } from '../../errors/errors.js';
+import { fileError, fileReason } from '../../errors/file-error.js';
+import type { TargetSpec } from '../../messages/messages.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
+import { requireSize, type Sizes } from '../output-target.js';
+import type { ReadSpool, Spool } from '../spooled-target.js';
+import { below, sourceFiles } from './device.js';
+import { partialName, sweepFolder } from './partial.js';
+import { pathIn } from './resolved-path.js';
+
+const { O_CREAT, O_EXCL, O_RDWR } = constants;
+const OWNER_ONLY = 0o600;
+/** The start of the file's name. */
+const NAME = Buffer.from('decant-spool');
+/** For large files; `/tmp` is often in memory. */
+const LARGE = '/var/tmp';
+
+/** The default folder: `TMPDIR`, otherwise `/var/tmp`, or the system's folder for temporary files. */
+export const spoolFolder = (): string => (!process.env.TMPDIR && existsSync(LARGE) ? LARGE : tmpdir());
+
+export interface SpoolFileOptions {
+  folder: string;
+  /** The sources of the image: the file must not be written to a device that is one of them. */
+  sources: OpenedSource['spec'][];
+  /** Whether holes are written as zeros. */
+  dense: boolean;
+}
+
+export class SpoolFile implements Spool {
+  #file: { fd: number; path: Buffer; made: BigIntStats } | undefined;
+  #size: number | undefined;
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: SpoolFileOptions) {}
+
+  async prepare({ outputSize }: Sizes): Promise<TargetSpec> {
+    this.#size = outputSize;
+    const { folder: given, sources, dense } = this.options;
+    try {
+      const folder = await realpath(given, 'buffer');
+      const kept = await sourceFiles(sources);
+      await this.#requireNoSource(folder, kept);
+      const place = { folder, name: NAME };
+      const path = pathIn(folder, partialName(place));
+      const fd = await promisify(open)(path, O_CREAT | O_EXCL | O_RDWR, OWNER_ONLY);
+      const made = await promisify(fstat)(fd, { bigint: true });
+      this.#file = { fd, path, made };
+      // Leftovers may take up the room. A failed sweep does not prevent a conversion.
+      await sweepFolder(place, made.mtimeNs, kept, false).catch(() => {});
+      if (outputSize !== undefined) await this.#requireRoom(folder, outputSize);
+      const file = { fd, path, device: made.dev, inode: made.ino };
+      // Otherwise a write that fails late would be read back as zeros.
+      return { file, name: path.toString(), inPlace: false, dense, sync: true };
+    } catch (thrown) {
+      throw fileError(thrown, 'target', `write a temporary file in '${given}'`);
+    }
+  }
+
+  async whole(size: number): Promise<ReadSpool> {
+    const { fd } = this.#file!;
+    const { size: found } = await promisify(fstat)(fd);
+    requireSize(found, size, 'the temporary file');
+    return (offset, length) => {
+      const reading = this.#read(fd, offset, length);
+      this.#reading = reading;
+      return reading;
+    };
+  }
+
+  full(reason: DecantError): DecantError {
+    return this.#full('the disk is full, or the quota is used up', { cause: reason });
+  }
+
+  async remove(): Promise<void> {
+    const file = this.#file;
+    if (!file) return;
+    this.#file = undefined;
+    // The number of a closed descriptor may be reused.
+    await this.#reading.catch(() => {});
+    const there = await lstat(file.path, { bigint: true }).catch(() => undefined);
+    // Its content is not needed any more, whatever the system answers.
+    await promisify(close)(file.fd).catch(() => {});
+    if (there?.dev !== file.made.dev || there.ino !== file.made.ino) return;
+    await unlink(file.path).catch((cause) => {
+      if (cause.code === 'ENOENT') return;
+      const message = `the temporary file '${file.path}' could not be removed: ${fileReason(cause)}`;
+      throw new DecantError('target', message, { code: 'spool-left', fields: { file: file.path.toString() }, cause });
+    });
+  }
+
+  async #requireNoSource(folder: Buffer, sources: (BigIntStats | undefined)[]): Promise<void> {
+    const devices = await below(await stat(folder, { bigint: true }));
+    if (!sources.some((source) => source && devices.has(source))) return;
+    throw new DecantError(
+      'usage',
+      `The folder '${this.options.folder}' is on a device that is read for the image; choose another folder`,
+    );
+  }
+
+  /** Fails if the whole output, holes included, has no room. */
+  async #requireRoom(folder: Buffer, size: number): Promise<void> {
+    // Not every file system reports it.
+    const stats = await statfs(folder).catch(() => undefined);
+    const free = stats ? stats.bavail * stats.bsize : size;
+    if (free < size) throw this.#full(`the output takes ${size} bytes, and ${free} are free`, { free });
+  }
+
+  #full(reason: string, { free, cause }: { free?: number; cause?: DecantError }): DecantError {
+    const { folder } = this.options;
+    const message = `The temporary file has no room in '${folder}': ${reason}; free some space, choose another folder (spool, --spool=DIR), or convert without it`;
+    const sizes = {
+      ...(this.#size === undefined ? {} : { size: this.#size }),
+      ...(free === undefined ? {} : { free }),
+    };
+    return new DecantError('target', message, { code: 'spool-full', fields: { folder, ...sizes }, cause });
+  }
+
+  async #read(fd: number, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(length);
+    try {
+      for (let at = 0; at < length; ) {
+        const { bytesRead } = await promisify(read)(fd, bytes, at, length - at, offset + at);
+        if (bytesRead === 0) throw new Error('it was truncated');
+        at += bytesRead;
+      }
+    } catch (thrown) {
+      throw fileError(thrown, 'target', 'read the temporary file');
+    }
+    return bytes;
+  }
+}

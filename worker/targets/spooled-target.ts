@@ -1,0 +1,138 @@
+// Outputs that are made complete in a temporary file, and then sent to a custom target or stream in ascending order.
+
+import { DecantError, orCancelled } from '../errors/errors.js';
+import { PIECE, type Piece, type PortSpec, type Taken, type TargetSpec } from '../messages/messages.js';
+import type { Network, Notice } from '../public/types.js';
+import type { CustomTarget } from './custom-target.js';
+import type { FinalSizes, OutputTarget, Sizes } from './output-target.js';
+
+/** Reads exactly `length` bytes of a temporary file. */
+export type ReadSpool = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** The temporary file of a spooled output. */
+export interface Spool {
+  /** Creates the file. Fails with `spool-full` if an output of known size certainly has no room. */
+  prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
+  /** Resolves to a reader of the finished file. Fails unless the file has `size` bytes. */
+  whole(size: number): Promise<ReadSpool>;
+  /** The error `spool-full` in place of `reason`. */
+  full(reason: DecantError): DecantError;
+  /** Removes the file, if it exists. Fails with a `DecantError` that names what stays, unless it is removed later. */
+  remove(): Promise<void>;
+}
+
+/** The codes of errors for full storage. */
+const FULL = ['disk-full', 'storage-full'];
+
+export class SpooledTarget implements OutputTarget {
+  #isSending = false;
+  readonly #left: Notice[] = [];
+
+  constructor(
+    private readonly target: CustomTarget,
+    private readonly spool: Spool,
+  ) {}
+
+  get failure(): DecantError | undefined {
+    return this.target.failure;
+  }
+
+  get isConfirmed(): boolean {
+    return this.target.isConfirmed;
+  }
+
+  get notices(): readonly Notice[] {
+    return [...this.target.notices, ...this.#left];
+  }
+
+  get network(): Network | undefined {
+    return this.target.network;
+  }
+
+  /** The target is only claimed: it is opened when the size of the output is known. */
+  async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
+    this.target.claim();
+    if (!this.target.isOrdered) throw needless();
+    return this.spool.prepare(sizes, signal);
+  }
+
+  async send(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<void> {
+    this.#isSending = true;
+    const read = await this.spool.whole(sizes.outputSize);
+    report(0);
+    const spec = await this.target.prepare(sizes, signal);
+    await sendPieces(spec, sizes.outputSize, read, signal, report);
+    await this.#remove();
+  }
+
+  async commit(size: number, signal: AbortSignal): Promise<void> {
+    await this.target.commit(size, signal);
+  }
+
+  /** While the output is written, only the temporary file can be full. */
+  explain(reason: DecantError): DecantError {
+    return !this.#isSending && FULL.includes(reason.code) ? this.spool.full(reason) : reason;
+  }
+
+  async discard(reason: DecantError): Promise<void> {
+    const ends = await Promise.allSettled([this.target.discard(reason, false), this.spool.remove()]);
+    const [first, second] = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as DecantError] : []));
+    if (!first) return;
+    if (!second) throw first;
+    const fields = { ...second.fields, ...first.fields };
+    throw new DecantError('target', `${first.message}; ${second.message}`, { code: first.code, fields });
+  }
+
+  /** The target has all bytes: a file that stays is no reason to fail. */
+  async #remove(): Promise<void> {
+    try {
+      await this.spool.remove();
+    } catch (thrown) {
+      if (!(thrown instanceof DecantError)) throw thrown;
+      const message = `The output is complete, but ${thrown.message}`;
+      this.#left.push({ code: 'spool-left', fields: thrown.fields, message });
+    }
+  }
+}
+
+/** The error for `spool` with an output that takes bytes in any order. */
+export const needless = (): DecantError =>
+  new DecantError(
+    'usage',
+    "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
+  );
+
+/** Sends `size` bytes in ascending pieces, as a coordinator does. Fails with `cancelled` at once. */
+async function sendPieces(
+  { port, pieces }: PortSpec,
+  size: number,
+  read: ReadSpool,
+  signal: AbortSignal,
+  report: (sent: number) => void,
+): Promise<void> {
+  let [sent, taken, failed] = [0, 0, false];
+  let wake = () => {};
+  port.onmessage = ({ data }) => {
+    taken += 1;
+    failed ||= (data as Taken).failed;
+    report(Math.min(taken * PIECE, size));
+    wake();
+  };
+  const settled = async (inFlight: number) => {
+    while (!failed && sent - taken > inFlight) {
+      const change = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await orCancelled(signal, change);
+    }
+    // The target knows the reason.
+    if (failed) throw new DecantError('target', 'Could not write the output: the target has failed');
+  };
+  for (let offset = 0; offset < size; offset += PIECE) {
+    const bytes = await orCancelled(signal, read(offset, Math.min(PIECE, size - offset)));
+    await settled(pieces - 1);
+    port.postMessage({ offset, bytes } satisfies Piece, [bytes.buffer]);
+    sent += 1;
+  }
+  await settled(0);
+}
