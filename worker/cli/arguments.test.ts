@@ -1,6 +1,7 @@
 // Parsing of the command line, and its errors.
 
 import { describe, expect, test } from 'vitest';
+import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, parse } from './arguments.js';
 
 const OPENING = {
@@ -26,6 +27,7 @@ const CONVERT = {
   notes: [],
   compress: false,
   twoPass: false,
+  spool: undefined,
   existing: false,
   sparse: true,
   progress: false,
@@ -76,6 +78,10 @@ describe('commands', () => {
     ['info -U a', LIST],
     ['convert -U -W -t none -T writeback a b', CONVERT],
     ['convert -c --two-pass -O qcow2 a -', convert({ compress: true, twoPass: true, format: 'qcow2', output: '-' })],
+    ['convert --spool a -', convert({ spool: spoolFolder(), output: '-' })],
+    ['convert --spool=c -c -O qcow2 a -', convert({ spool: 'c', compress: true, format: 'qcow2', output: '-' })],
+    ['convert a https://host/b --spool=file:///c%20d', convert({ spool: '/c d', output: 'https://host/b' })],
+    ['convert -- --spool b', convert({ image: '--spool' })],
     ['convert -c -O raw.gz a b', convert({ compress: true, format: 'raw.gz' })],
     ['convert -n a b', convert({ existing: true })],
     ['convert -S 0 a b', convert({ sparse: false })],
@@ -216,6 +222,9 @@ describe('wrong arguments', () => {
     ['convert -n --resume a b', '--resume does not work with -n, which writes in place'],
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
+    ['convert --spool a b', '--spool needs standard output or an http or https URL, not a file'],
+    ['convert --spool= a -', '--spool= takes a folder'],
+    ['convert --spool c a -', "Unexpected argument '-'"],
     ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],
     ['convert --resume a https://host/b', '--resume needs a file or --upload s3, not a server'],
     ['convert --resume --upload tus a https://host/b', '--resume needs a file or --upload s3, not a server'],

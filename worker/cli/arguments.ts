@@ -5,6 +5,7 @@ import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/address.js';
+import { spoolFolder } from '../targets/node/spool-file.js';
 import { outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
@@ -49,6 +50,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   -t, -T CACHE, -U, -W   accepted for compatibility with qemu-img, without effect
   --two-pass             read the image twice, for a compressed qcow2 to standard output or a
                          server that takes bytes in order only
+  --spool[=DIR]          make the output in a temporary file in DIR (default: $TMPDIR, otherwise
+                         /var/tmp) and then send it: the other way for such a qcow2
   --upload s3|gcs|tus|azure
                          upload protocol of OUTPUT (default: one PUT); keys come from the
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
@@ -88,6 +91,8 @@ export type Command =
       /** Requires a compressed format. */
       compress: boolean;
       twoPass: boolean;
+      /** The folder for a temporary file. */
+      spool: string | undefined;
       existing: boolean;
       sparse: boolean;
       progress: boolean;
@@ -126,6 +131,7 @@ const CONVERT = {
   existing: { type: 'boolean', short: 'n', default: false },
   compress: { type: 'boolean', short: 'c', default: false },
   'two-pass': { type: 'boolean', default: false },
+  spool: { type: 'string' },
   'sparse-size': { type: 'string', short: 'S' },
   // For compatibility with qemu-img; without effect.
   'target-cache': { type: 'string', short: 't' },
@@ -156,6 +162,8 @@ export function parse(argv: string[]): Command {
   }
 }
 
+const SPOOL = '--spool';
+
 interface OptionType {
   type: 'string' | 'boolean';
   short?: string;
@@ -163,13 +171,17 @@ interface OptionType {
 
 /**
  * Joins each value to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with `-`, which other programs
- * accept.
+ * accept. The value of `--spool` is optional, so it is never the next argument.
  */
 function joined(args: string[], options: Record<string, OptionType>): string[] {
   const result: string[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const [argument, value] = [args[at]!, args[at + 1]];
     if (argument === '--') return [...result, ...args.slice(at)];
+    if (argument === SPOOL && 'spool' in options) {
+      result.push(`${SPOOL}=${spoolFolder()}`);
+      continue;
+    }
     const taker = Object.entries(options).find(([name, { type, short }]) => {
       return type === 'string' && (argument === `--${name}` || argument === `-${short}`);
     });
@@ -286,6 +298,14 @@ function uploadOf(value: string | undefined): UploadProtocolName | undefined {
   throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
 }
 
+function spoolOf(value: string | undefined, isFile: boolean): string | undefined {
+  if (value === undefined) return undefined;
+  // An unset shell variable.
+  if (localPath(value) === '') throw usage(`${SPOOL}= takes a folder`);
+  if (isFile) throw usage(`${SPOOL} needs standard output or an http or https URL, not a file`);
+  return localPath(value);
+}
+
 /** Parses `-S`. */
 function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
   if (value === undefined) return { sparse: true };
@@ -310,6 +330,7 @@ function conversion(args: string[]): Command {
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
   if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
+  const spool = spoolOf(values.spool, isFile);
   if (values.existing && values.resume) throw usage('--resume does not work with -n, which writes in place');
   const { format, note } = outputFormat(output, values['output-format']);
   if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format))) {
@@ -333,6 +354,7 @@ function conversion(args: string[]): Command {
     notes: [note, sparseNote].filter((note) => note !== undefined),
     compress: values.compress,
     twoPass: values['two-pass'],
+    spool,
     existing: values.existing,
     sparse,
     progress: values.progress,

@@ -55,6 +55,7 @@ async function run(
       sync: command.sync,
       resume: command.resume,
       twoPass: command.twoPass,
+      ...(command.spool === undefined ? {} : { spool: command.spool }),
       onProgress: (progress) => {
         line?.show(progress);
         waiting.report(progress.waiting);

@@ -53,6 +53,11 @@ describe('one report', () => {
       { phase: 'preparing', waiting: { host: 'host', attempt: 1 } },
       '    waiting for the server: no complete answer, attempt 1 (host)',
     ],
+    [
+      'a finished output on its way',
+      { phase: 'sending', bytesPerSecond: 50e6, secondsLeft: 2 },
+      '    sending (50.00/100%)  50 MB/s  0:02 left',
+    ],
     ['an unlocking', { phase: 'unlocking', fraction: 0.256 }, '    unlocking (26%)'],
   ] satisfies [string, Partial<Progress>, string][]) {
     test(what, () => expect(written([report])[0]).toBe(`\r${text}`));

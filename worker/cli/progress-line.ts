@@ -24,15 +24,16 @@ export class ProgressLine {
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;
     const share = phase === 'finalizing' ? 1 : fraction;
+    const doing = phase === 'sending' ? 'sending ' : '';
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;
     if (waiting) {
-      this.#write(`    (${done})  ${waitingText(waiting)}`);
+      this.#write(`    ${doing}(${done})  ${waitingText(waiting)}`);
       return;
     }
     const retries = network?.retries ? `  ${network.retries} requests retried` : '';
-    this.#write(`    (${done})${speed}${left}${retries}`);
+    this.#write(`    ${doing}(${done})${speed}${left}${retries}`);
   }
 
   done(): void {
