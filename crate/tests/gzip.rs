@@ -184,7 +184,7 @@ fn nothing_is_decoded_without_bound() {
                 (Ok(found), None) => assert!(found.starts_with(b"data"), "{what}"),
                 (Err(error), Some(container)) => {
                     let message = format!(
-                        "The {container} file begins with more than 64 MiB without a byte of a disk; unpack it first"
+                        "The {container} file has more than 64 MiB before the first byte of a disk; unpack it first"
                     );
                     assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message), "{what} {size}");
                 }
@@ -244,7 +244,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
             "qcow2",
             image("qcow2", &[]),
             ErrorKind::Unsupported,
-            "The gzip file holds qcow2, which is not read out of it; unpack it first",
+            "The gzip file holds qcow2, which cannot be read inside it; unpack it first",
         ),
         ("vmdk", image("vmdk", &[]), ErrorKind::Unsupported, "VMDK"),
         ("vdi", image("vdi", &[]), ErrorKind::Unsupported, "VDI"),
@@ -266,7 +266,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
     let archive = filter("tar", &["-c", "-f", "-", "-C", text(folder.path()), "qcow2"], b"");
     let error = bytes(filter("gzip", &["-c"], &archive)).unwrap_err();
     assert!(
-        error.message().contains("The tar file holds qcow2, which is not read out of it; unpack it first"),
+        error.message().contains("The tar file holds qcow2, which cannot be read inside it; unpack it first"),
         "{error}"
     );
     assert!(bytes(twice).unwrap()[..5000] == disk(5000));
@@ -330,7 +330,7 @@ fn streams_are_raw_or_gzip() {
             None,
             Some((
                 ErrorKind::Unsupported,
-                "The stream is qcow2, which is read at any position; save it as a file first",
+                "The stream is qcow2, which must be read at any position; save it as a file first",
             )),
         ),
         (&qcow2, Some("qcow2"), Some((ErrorKind::Unsupported, "save it as a file first"))),

@@ -52,7 +52,7 @@ for (const [name, pack, details] of [
     expect(shell(folder, `gzip -dc out | cmp - '${raw()}'`)).toMatchObject({ status: 0 });
     expect(convert('-O', 'tar.gz')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('A tar archive states the size of the disk before the disk'),
+      stderr: expect.stringContaining('A tar archive starts with the size of the disk'),
     });
     // What was there stays.
     expect(shell(folder, `gzip -dc out | cmp - '${raw()}'`)).toMatchObject({ status: 0 });
@@ -126,7 +126,7 @@ test('damage and other formats leave nothing behind', ({ folder }) => {
     [file, 'truncated'],
     [
       packed(folder, 'qcow2.gz', `gzip -1c '${images.plain()}'`),
-      'The gzip file holds qcow2, which is not read out of it',
+      'The gzip file holds qcow2, which cannot be read inside it',
     ],
     [
       packed(
@@ -206,7 +206,7 @@ for (const [script, details] of [
 // (script, where `image` is one, exit code, a part of the message)
 for (const [script, status, sentence, details] of [
   ['cat disk | decant convert - new', 1, 'state the format raw', {}],
-  ['cat image | decant convert - new', 1, 'The stream is qcow2, which is read at any position', {}],
+  ['cat image | decant convert - new', 1, 'The stream is qcow2, which must be read at any position', {}],
   ['cat image | decant info -', 1, 'The stream is qcow2', FULL],
   ['gzip -1c disk | decant map -', 1, 'cannot be mapped', FULL],
   ['gzip -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],

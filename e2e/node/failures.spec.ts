@@ -46,7 +46,7 @@ const FAILURES: Failing[] = [
   {
     what: 'a missing file',
     image: () => images.chain().top,
-    end: 'is missing; hand it over together with the image (--with FILE)',
+    end: 'is missing; pass it together with the image (--with FILE)',
     details: {},
   },
   {
@@ -68,7 +68,7 @@ const FAILURES: Failing[] = [
     what: 'a password that cannot be checked',
     image: oldImage,
     password: 'all',
-    end: 'say that it is to be assumed right (--assume-password)',
+    end: 'accept it without a check (--assume-password)',
     details: FULL,
   },
   {

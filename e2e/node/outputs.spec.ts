@@ -67,7 +67,7 @@ test('a size that is no whole number of MiB is rounded up, which is said', ({ fo
   const [image, output] = [join(folder, 'odd.qcow2'), join(folder, 'odd.vhd')];
   qemuImg('create', '-q', '-f', 'qcow2', image, String(3 * MIB + 512));
   execFileSync('qemu-io', ['-c', `write -q -P 7 ${3 * MIB} 512`, image]);
-  const said = 'The disk grows by 1023.5 KiB of zeros, since Azure takes whole MiB only';
+  const said = 'The disk grows by 1023.5 KiB of zeros, since Azure accepts only whole MiB';
   const result = decant('convert', '-O', 'vpc', '-o', 'subformat=fixed', image, output);
   expect(result).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining(said) });
   expect(statSync(output).size).toBe(4 * MIB + FOOTER);

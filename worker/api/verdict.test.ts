@@ -36,8 +36,7 @@ describe('errors', () => {
           code: 'missing-file',
           severity: 'error',
           params: { file: 'base\u202e.qcow2', role: 'backing file', neededBy: 'top.qcow2' },
-          message:
-            "'base\\u202e.qcow2', the backing file of 'top.qcow2', is missing; hand it over together with the image",
+          message: "'base\\u202e.qcow2', the backing file of 'top.qcow2', is missing; pass it together with the image",
         },
       ],
     });

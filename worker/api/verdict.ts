@@ -34,7 +34,7 @@ function ofNeed(need: Need): Finding {
     return { code: 'password-needed', severity: 'error', params: { layer: need.of }, message };
   }
   const { role, name, of } = need;
-  const message = `'${shownText(name)}', the ${role} of '${shownText(of)}', is missing; hand it over together with the image`;
+  const message = `'${shownText(name)}', the ${role} of '${shownText(of)}', is missing; pass it together with the image`;
   return { code: 'missing-file', severity: 'error', params: { file: name, role, neededBy: of }, message };
 }
 

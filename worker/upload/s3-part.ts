@@ -24,8 +24,8 @@ const HIDDEN = '; if it encrypts with its own keys, its CORS rules must expose x
 type MakePartCall = (headers?: Record<string, string>) => Promise<UploadCall>;
 
 /**
- * What a response says of the stored bytes: its ETag is the `digest` of the sent bytes, a `checksum` matches, they differ, the
- * ETag looks like `another` digest, or nothing.
+ * What a response proves about the stored bytes: the ETag is the `digest` of the sent bytes; a `checksum` matches; they are
+ * `different`; the ETag looks like `another` digest; or nothing.
  */
 type Verdict = 'digest' | 'checksum' | 'different' | 'another' | 'nothing';
 
@@ -37,8 +37,8 @@ export const uncheckedParts = (parts: readonly StoredPart[]): string | undefined
 
 export class PartSender {
   /**
-   * Whether parts are sent with their digests at once, since responses do not identify the stored bytes; or the server does not
-   * accept digests, either.
+   * `needed`: parts are sent with their digests from the first attempt, since responses do not identify the stored bytes.
+   * `refused`: the server does not accept digests either.
    */
   #digests: 'unneeded' | 'needed' | 'refused' = 'unneeded';
 

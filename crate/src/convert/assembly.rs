@@ -76,7 +76,7 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         .await
     }
 
-    /// Asks the assembler for writes, and does those that belong to the pass.
+    /// Asks the assembler for writes, and performs those that belong to the pass.
     async fn assemble(
         &self,
         bytes: Option<&B>,
@@ -103,12 +103,12 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
                 }
             }
         }
-        // The output begins with the header, which is the last one.
+        // The assembler returns the header last, although the output begins with it.
         done.first.sort_by_key(Write::offset);
         Ok(done)
     }
 
-    /// Does a write, after the hole before it. Returns the number of bytes that are not encoded data.
+    /// Performs a write, after the hole before it. Returns the number of bytes that are not encoded data.
     async fn apply(&self, write: &Write, bytes: Option<&B>) -> Result<u64> {
         let added = self.extend_to(write.offset()).await?;
         match write {

@@ -207,8 +207,7 @@ impl InOrderPlanner {
     fn check_end(&self, last: usize) -> Result<()> {
         let Ended { is_unmarked, trailer } = self.disk.stream.ended();
         if trailer > 0 {
-            let message =
-                format!("The compressed data is followed by {trailer} bytes that belong to nothing; they are left out");
+            let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
         let Some(guess) = &self.disk.guess else { return Ok(()) };

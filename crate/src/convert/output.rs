@@ -213,9 +213,9 @@ pub(super) struct FinishedOutput {
 }
 
 fn ascending_only(reserved: u64) -> Error {
-    let message = "This output has its header written last, but the target takes bytes in ascending order; allow two passes \
-                   over the image (twoPass, --two-pass) or a temporary file (spool, --spool), write to a file, or choose \
-                   another output format";
+    let message = "The header of this output is written last, but the target accepts bytes only in ascending order; \
+                   allow two passes over the image (twoPass, --two-pass) or a temporary file (spool, --spool), write to \
+                   a file, or choose another output format";
     Error::new(ErrorKind::Unsupported, message).coded("ascending-only").field("size", reserved)
 }
 

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-/// At most one in this many bytes of a job is read without need, because it is between two ranges that are read as one.
+/// At most one in this many bytes of a job is read only to join two ranges into one read.
 const GAP_SHARE: u64 = 4;
 /// The size of the first jobs, in bytes: small, so that all workers soon have work. Later jobs have at most
 /// `1 / GROWTH` of what was planned before them.
@@ -34,7 +34,7 @@ const RECENT: usize = 16;
 /// Longest dataless job in an output of segments, in bytes; zeros cost bytes there.
 const ENCODED_HOLE: u64 = 4 << 30;
 /// About how many holes are reported per disk: a hole may cost the target nothing, or the time to send it.
-const TOLD_HOLES: u64 = 1024;
+const REPORTED_HOLES: u64 = 1024;
 
 /// Requirements on the jobs of a conversion.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl JobLimits {
         let divided = self.bytes.max(self.unit);
         match self.abilities.holes {
             Holes::Skip => none,
-            Holes::Report => HoleLimits { hole: divided.max(virtual_size / TOLD_HOLES), ..none },
+            Holes::Report => HoleLimits { hole: divided.max(virtual_size / REPORTED_HOLES), ..none },
             Holes::WriteZeros => HoleLimits { job: divided, ..none },
         }
     }
@@ -328,8 +328,8 @@ impl Draft {
         self.data_end.is_some_and(|end| end > align_down(start.0, self.limits.unit))
     }
 
-    /// Whether a recent piece has the same input, which is read once. The last piece alone would not do: if clusters of
-    /// two layers alternate, it is the one before.
+    /// Whether a recent piece has the same input, which is read once. The last piece alone is not enough: clusters of
+    /// two layers may alternate.
     fn is_recent(&self, host: &FileRange) -> bool {
         self.hosts.iter().rev().take(RECENT).any(|recent| recent == host)
     }

@@ -97,7 +97,7 @@ pub struct JobOutput {
 }
 
 impl JobOutput {
-    /// The result for the pipeline, which writes `bytes` as made of the buffer by `wrap`.
+    /// Converts the result for the pipeline. `wrap` converts the buffer to the type that the target writes.
     pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
         let Self { bytes, placement, lost, read } = self;
         ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost }
@@ -158,7 +158,7 @@ pub async fn run_job(
     let buffers = match read.is_output {
         true if !job.encoding.is_compressed() => JobBuffers { input: Vec::new(), output: buffer },
         true => JobBuffers { input: spares.take_output(), output: buffer },
-        // Not before reading: while this job waited, another one could use the output buffer.
+        // Taken only after reading, so that other jobs can use the buffer until then.
         false => JobBuffers { input: buffer, output: spares.take_output() },
     };
     let FinishedJob { buffers, placement, lost } =

@@ -23,7 +23,7 @@ impl Ciphers {
         let cipher = self
             .0
             .get(usize::from(cipher))
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "A job is encrypted with a key that was not handed over"))?;
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "A job needs a key that was not passed"))?;
         cipher.decrypt(sector, bytes);
         Ok(())
     }

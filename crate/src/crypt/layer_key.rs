@@ -61,7 +61,7 @@ async fn unlock_luks(
     if total > MAX_ITERATIONS {
         return Err(Error::new(
             ErrorKind::Limit,
-            format!("The image asks for {total} iterations to check a password, more than {MAX_ITERATIONS}"),
+            format!("The image requires {total} iterations to check a password, more than {MAX_ITERATIONS}"),
         ));
     }
     let mut count = Iterations { done: 0, total, yield_point };

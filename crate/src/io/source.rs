@@ -223,7 +223,7 @@ pub(crate) async fn read_parts(files: &[Rc<dyn Source>], parts: Vec<(FileRange, 
 fn file(files: &[Rc<dyn Source>], id: FileId) -> Result<&Rc<dyn Source>> {
     files
         .get(usize::from(id.0))
-        .ok_or_else(|| Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not handed over", id.0)))
+        .ok_or_else(|| Error::new(ErrorKind::Internal, format!("A job reads file {}, which was not passed", id.0)))
 }
 
 /// Copies `bytes`. Fails with `internal` if memory runs out.

@@ -181,7 +181,7 @@ impl Image {
             Some(Need::MissingFile { role, name, of, .. }) => Err(Error::new(
                 ErrorKind::MissingFile,
                 format!(
-                    "'{}', the {role} of '{}', is missing; hand it over together with the image",
+                    "'{}', the {role} of '{}', is missing; pass it together with the image",
                     shown(&name),
                     shown(&of)
                 ),

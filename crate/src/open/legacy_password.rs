@@ -34,9 +34,9 @@ pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &
     }
     Err(Error::new(
         ErrorKind::Password,
-        "The password is wrong, or the disk begins with nothing that is known: its old kind of encryption has no \
-         check of the password, and after decryption there is no partition table and no file system; if you are \
-         sure of the password, say that it is to be assumed right",
+        "The password is wrong, or the disk has an unknown start: the old encryption method cannot verify a password, \
+         and the decrypted disk begins with neither a partition table nor a known file system; if you are sure of the \
+         password, accept it without a check",
     )
     .coded("password-unconfirmed"))
 }

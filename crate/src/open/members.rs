@@ -64,8 +64,8 @@ pub(crate) async fn image_in(container: &str, contents: Contents, size: u64, tab
         [] if files.is_empty() => Err(refused(format!("The {container} archive holds no file"), "no-image")),
         [] => Err(refused(
             format!(
-                "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; \
-                 extract the one that is the disk",
+                "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; extract \
+                 the disk",
                 files.len()
             ),
             "no-image",
@@ -86,7 +86,7 @@ pub(crate) fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
 
 fn no_disk(container: &str, name: &str) -> Error {
     let message =
-        format!("The {container} archive holds no disk, only '{}' or files like it, which go with one", shown(name));
+        format!("The {container} archive holds no disk, only files that accompany a disk, such as '{}'", shown(name));
     refused(message, "no-image")
 }
 
@@ -94,8 +94,8 @@ fn no_disk(container: &str, name: &str) -> Error {
 pub(crate) fn unmarked(containers: &[ContainerInfo]) -> Error {
     let name = containers.last().map_or("container", |container| container.name);
     let message = format!(
-        "The image is truncated, or may be: the {name} archive has no end mark, and nothing else shows whether the disk in it \
-         is whole"
+        "The image is truncated, or appears to be: the {name} archive has no end mark, and nothing else shows whether its \
+         disk is complete"
     );
     let error = Error::new(ErrorKind::Corrupt, message).coded("container-unmarked").advised(COPY_AGAIN);
     error.field("container", name)
@@ -105,7 +105,7 @@ fn several(container: &str, images: &[(Member, Option<FileType>)]) -> Error {
     let names: Vec<_> = images.iter().take(LISTED).map(|(image, _)| format!("'{}'", shown(&image.name))).collect();
     let (count, more) = (images.len(), if images.len() > LISTED { " and others" } else { "" });
     let message = format!(
-        "The {container} archive holds {count} disk images, {}{more}; extract the one that is wanted",
+        "The {container} archive holds {count} disk images, {}{more}; extract the one you need",
         names.join(", ")
     );
     refused(message, "several-images").field("count", count as u64)

@@ -51,7 +51,7 @@ impl Metered {
         let found = self.stream.read(buf).await?;
         if !self.budget.take(found) {
             let message = format!(
-                "The {} file begins with more than {} MiB without a byte of a disk; unpack it first",
+                "The {} file has more than {} MiB before the first byte of a disk; unpack it first",
                 self.container,
                 MOST_WITHOUT_DATA >> 20
             );

@@ -208,10 +208,10 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     let label = format.label;
     let message = match outer {
         Some(outer) if format.is_supported() => {
-            format!("The {outer} file holds {label}, which is not read out of it; unpack it first")
+            format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first")
         }
         None if format.is_supported() => {
-            format!("The stream is {label}, which is read at any position; save it as a file first")
+            format!("The stream is {label}, which must be read at any position; save it as a file first")
         }
         Some(outer) => return format.refusal(&format!("The {outer} file holds")),
         None => return format.refusal("The stream is"),

@@ -32,7 +32,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         match reference.role {
             Role::BackingFile | Role::Parent => add(
                 "backing-file",
-                format!("The image refers to another file, '{name}', for data that it does not have itself"),
+                format!("The image refers to another file, '{name}', for data that it does not contain"),
             ),
             Role::DataFile => add("data-file", format!("The data is in another file, '{name}'")),
             Role::Extent if extents > 1 => {}
@@ -133,7 +133,8 @@ impl Count {
     pub(crate) fn notices(&self, stored: u64) -> Vec<Notice> {
         let mut notices = Vec::new();
         if self.plain > stored {
-            let message = "Parts of the file are used for many places of the disk, which a plain image never has";
+            let message =
+                "Parts of the file are used more than once on the disk, which does not occur in a plain image";
             notices.push(Notice::new("shared", message));
         }
         if self.expanded / EXPANSION > stored {

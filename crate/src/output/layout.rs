@@ -66,7 +66,7 @@ pub trait Layout {
 /// The error of [`Layout::resized`] for `output`, which states the size before the disk.
 pub(super) fn size_needed(output: &str) -> Error {
     let message = format!(
-        "{output} states the size of the disk before the disk, but the size of this one is known at its end only; choose \
+        "{output} starts with the size of the disk, but the size of this disk is known only at its end; choose \
          another output format, or unpack the image first"
     );
     Error::new(ErrorKind::Unsupported, message).coded("size-needed")

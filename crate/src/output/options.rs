@@ -105,7 +105,7 @@ fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> E
 
 fn missing_option(format: &OutputFormat, option: &FormatOption) -> Error {
     usage(format!(
-        "The output format {} takes the option {}={} (-o, formatOptions), since other forms are not made",
+        "The output format {} requires the option {}={} (-o, formatOptions): Decant writes no other form",
         format.name, option.name, option.values[0]
     ))
 }

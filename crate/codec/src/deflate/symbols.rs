@@ -50,7 +50,6 @@ const LENGTH_SYMBOLS: [u8; LONGEST_MATCH + 1] = {
     symbols
 };
 
-/// Returns the symbol of a length.
 #[inline(always)]
 pub(super) fn length_symbol(len: usize) -> usize {
     FIRST_LENGTH + usize::from(LENGTH_SYMBOLS[len])
@@ -61,7 +60,6 @@ pub(super) fn length_extra(len: usize) -> u16 {
     len as u16 - LENGTH_BASE[usize::from(LENGTH_SYMBOLS[len])]
 }
 
-/// Returns the symbol of a distance.
 #[inline(always)]
 pub(super) fn distance_symbol(distance: usize) -> usize {
     let below = distance as u32 - 1;

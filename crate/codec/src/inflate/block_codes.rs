@@ -8,7 +8,7 @@ use super::{BlockTables, InflateError};
 const LENGTH_BITS: usize = 7;
 /// The value after the last code of a complete code.
 const COMPLETE: u32 = 1 << LENGTH_BITS;
-/// The order in which their lengths are stored.
+/// The symbols of the code for code lengths, in the order of their stored lengths.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Maximum number of codes in a header: for literals and lengths, and for distances.
 const MOST_LITERALS: usize = 286;

@@ -109,8 +109,7 @@ impl OnlyFile {
     /// Reads the archive to its end. Fails with `unsupported` if it has another file.
     async fn end(&mut self) -> Result<()> {
         let NextItem::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
-            let message = "The tar archive holds more than one file, and is read in order only; extract the one that is \
-                           the disk";
+            let message = "The tar archive holds more than one file, and can only be read in order; extract the disk";
             return Err(refused(message.to_owned()).coded("several-files"));
         };
         self.is_marked = is_marked;

@@ -284,7 +284,7 @@ impl SparseRecords {
     pub(super) fn place(self, name: &str, fields: &UstarHeader, len: u64, start: HostOffset) -> Result<MapPlace> {
         let unreadable = || {
             let what = format!(
-                "a sparse member of a tar archive in another form than those of GNU and pax, '{}' (pack it again without holes)",
+                "a sparse tar member in neither GNU nor pax form, '{}' (pack it again without holes)",
                 shown(name)
             );
             Err(Error::unsupported(what).coded("tar-sparse-unreadable").field("file", name))

@@ -117,7 +117,7 @@ impl KdmvHeader {
             return Err(Error::unknown_version(header.version, "VMDK"));
         }
         if header.flags & HAS_LINE_ENDS != 0 && header.end_line_chars != LINE_ENDS {
-            let what = "its line ends were changed, as by a transfer as text; transfer it again, as binary";
+            let what = "its line ends were changed, probably by a transfer as text; transfer it again as binary";
             return Err(Error::corrupt(what, HostOffset(place.0 + Self::end_line_chars)));
         }
         Ok(header)

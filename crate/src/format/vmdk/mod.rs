@@ -45,7 +45,7 @@ pub(super) const FORMAT: Format = Format {
     hint: Some(NameHint {
         extensions: &[".vmdk"],
         code: "maybe-extent",
-        text: "if it is an extent of a VMDK, open the descriptor that names it and hand over this file with it",
+        text: "if it is an extent of a VMDK, open the descriptor that names it, and pass this file with it",
     }),
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
 };
@@ -136,8 +136,8 @@ fn descriptor_len(len: u64) -> Result<u64> {
 /// Creates the `missing-file` error for an extent without its descriptor, which alone records the extent's position on
 /// the disk and the parent.
 fn bare_extent() -> Error {
-    let message = "The file is an extent of a VMDK, which is not a disk without its descriptor; \
-                   open the descriptor, a small .vmdk file that names it, and hand over this file with it";
+    let message = "The file is an extent of a VMDK, which is not a disk without its descriptor; open the descriptor, \
+                   a small .vmdk file that names it, and pass this file with it";
     Error::new(ErrorKind::MissingFile, message).coded("descriptor-missing")
 }
 
@@ -174,7 +174,7 @@ impl Vmdk {
         let said = lines.first().map_or(sparse.capacity, |line| line.len);
         notices.extend((said != sparse.capacity).then(|| {
             let message = format!(
-                "The descriptor says that the disk has {said} bytes; its header says {}, which is taken",
+                "The descriptor states {said} bytes for the disk, and the header {}; the header's size is used",
                 sparse.capacity
             );
             Notice::new("size-mismatch", message).field("descriptor", said).field("header", sparse.capacity)

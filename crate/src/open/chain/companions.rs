@@ -163,7 +163,6 @@ fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec
 /// The error for a reference called `name` that also matches `what`.
 pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
     let name = shown(name);
-    let message =
-        format!("'{name}', the image's {role}, matches {what}; say which file it is, as NAME=FILE with that name");
+    let message = format!("'{name}', the image's {role}, matches {what}; state the file as NAME=FILE with that name");
     Error::new(ErrorKind::Usage, message)
 }

@@ -180,7 +180,7 @@ impl Chain {
             place = place_in(&found.containers);
             if let FileType::Container(container) = found.file_type {
                 let message = format!(
-                    "The {} is {}, which is decoded in order, but read at any position; unpack it first",
+                    "The {} is {}, which is decoded in order, but must be read at any position; unpack it first",
                     reference.role, container.label
                 );
                 return Err(not_read_in_order(message, Some(container.name)).within(place));
@@ -335,9 +335,7 @@ fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
     let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
     let why = if same_disk {
         let child = shown(child);
-        format!(
-            "the {role} has been changed since '{child}' was made over it; pass a copy of the {role} from before that"
-        )
+        format!("the {role} has changed since '{child}' was created over it; pass an earlier copy of the {role}")
     } else {
         format!("it is not the {role} of '{}': the identifiers of the two disks differ", shown(child))
     };
