@@ -351,3 +351,19 @@ test('options that make no sense are refused before anything is written, and the
   expect(readdirSync(folder)).toEqual(['spool']);
   expect(readdirSync(spool)).toEqual([]);
 });
+
+for (const [fault, status, stderr] of [
+  ['fsync EIO', 1, /^decant: Could not write '.*\.partial': the disk reports an error\n$/],
+  ['write short', 0, /^$/],
+  ['write zero', 1, /^decant: Could not write '.*\.partial': 0 bytes were written\n$/],
+] as const) {
+  test(`what the system does not write to the temporary file is never sent: ${fault}`, ({ folder }) => {
+    const spool = spoolIn(folder);
+    const command = `'${process.execPath}' '${cli}' convert -c -O qcow2 --spool=spool '${images.kinds()}' - | cat > out`;
+    const ended = run('bash', ['-o', 'pipefail', '-c', command], { cwd: folder, env: withFaults({ fault }) });
+    expect(ended).toMatchObject({ status, stderr: expect.stringMatching(stderr) });
+    if (status === 0) qemuImg('compare', join(folder, 'out'), images.kinds());
+    else expect(readFileSync(join(folder, 'out'))).toHaveLength(0);
+    expect(readdirSync(spool)).toEqual([]);
+  });
+}
