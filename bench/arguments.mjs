@@ -1,4 +1,4 @@
-// How the benchmark was called: `npm run bench [-- [quick | RUNS] [--against DIR]]`.
+// Parses the arguments of `npm run bench [-- [quick | RUNS] [--against DIR]]`.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,9 +10,9 @@ const [runs = '5'] = positionals;
 
 export const quick = runs === 'quick';
 export const RUNS = quick ? 2 : Number(runs);
-if (!(RUNS > 0)) fail(`'${runs}' is no number of runs.`, 'Say how many, or quick.');
+if (!(RUNS > 0)) fail(`'${runs}' is not a number of runs.`, 'Say how many, or quick.');
 
-/** A checkout that was built: its package and its page. Builds before the one of today had other names for some files. */
+/** A built checkout: its package and its page. Earlier builds named some files differently. */
 function build(name, folder) {
   const file = (...names) =>
     join(folder, 'dist', names.find((each) => existsSync(join(folder, 'dist', each))) ?? names[0]);
@@ -29,7 +29,7 @@ function build(name, folder) {
   };
 }
 
-/** The builds that run in turn: this one, and the one that it is compared with. */
+/** The builds that run alternately: this one, and the one to compare with. */
 export const builds = [build('Decant', root)];
 if (values.against !== undefined) builds.push(build('the other build', resolve(values.against)));
 for (const { command, assets } of builds) {

@@ -1,5 +1,4 @@
-// Chromium for the benchmark, with a profile on disk: conversions and their rivals by every way that a page has to
-// save.
+// Chromium for the benchmark, with a profile on disk: conversions and bare copies by every way that a page can save.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,13 +43,13 @@ export class Browser {
     rmSync(this.profile, { recursive: true, force: true });
   }
 
-  /** Another start of the browser, and all that it has kept. */
+  /** Restarts the browser with a new profile. */
   async restart() {
     await this.end();
     await this.launch({});
   }
 
-  /** A browser with windows, since only such a one has a save dialog, which picks `path`. */
+  /** Starts a browser with windows, since only these have a save dialog; the dialog picks `path`. */
   async restartWithFile(path) {
     await this.end();
     this.display = await startDisplay();
@@ -67,7 +66,7 @@ export class Browser {
     await this.page.waitForFunction(() => globalThis.picked !== undefined);
   }
 
-  /** Seconds from the call to the finished file; a file in the private storage is removed outside of that. */
+  /** Seconds from the call to the finished file, without the removal of a file in the private storage. */
   async convert(build, path, engine, { output = 'storage', format = 'raw', formatOptions = {} } = {}) {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(
@@ -91,31 +90,31 @@ export class Browser {
     return (await this.#undriven({ build: build.name, url })).seconds;
   }
 
-  /** Seconds and long tasks of a conversion to `target`: 'storage', or 's3', whose addresses `sign` resolves to. */
+  /** Seconds and long tasks of a conversion to `target`: 'storage', or 's3' with the addresses from `sign`. */
   convertUndriven(build, image, { target, format, sign }) {
     this.server.sign = sign;
-    // The server for S3 has no rules for other origins.
+    // The S3 server has no CORS rules.
     return this.#undriven({ build: build.name, image, target, format }, ['--disable-web-security']);
   }
 
   /**
-   * The result of a task of the page (page/task.js), in a browser that nobody drives: a driven one keeps all network traffic
-   * for its tools, which was measured to take four times as long as the rest.
+   * The result of a task of the page (page/task.js), in a browser without Playwright, which would record all network traffic:
+   * that took four times as long as the rest.
    */
   async #undriven(task, more = []) {
     const profile = mkdtempSync(join(root, '.cache', 'profile-'));
-    const told = new Promise((resolve) => {
-      this.server.told = resolve;
+    const report = new Promise((resolve) => {
+      this.server.onReport = resolve;
     });
     const page = new URL(this.server.url);
     page.search = new URLSearchParams(task);
     const args = [...ARGS, ...more, '--headless', `--user-data-dir=${profile}`, page.href];
     const browser = spawn('/usr/bin/chromium', args, { stdio: 'ignore' });
     const closed = new Promise((resolve) => browser.on('close', resolve));
-    const { failed, ...took } = await told;
+    const { failed, ...took } = await report;
     browser.kill();
     await closed;
-    // What it has started ends a little later.
+    // Its child processes end a little later.
     await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
     if (failed !== undefined) throw new Error(failed);
     return took;
@@ -138,7 +137,7 @@ export class Browser {
     await download.path();
     const seconds = (performance.now() - start) / 1000;
     await download.delete();
-    // The temporary file: only once the page is gone nobody needs it.
+    // The temporary file is needed until the page is closed.
     await this.page.reload();
     await this.page.evaluate(async () => {
       await builds.Decant.removeLeftovers();
@@ -148,7 +147,7 @@ export class Browser {
     return seconds;
   }
 
-  /** Seconds that the rival takes: rivals.js. */
+  /** Seconds that the bare copy takes: rivals.js. */
   async rival(way, path, options) {
     if (way === 'download') return this.downloaded(() => this.copyAndDownload(path, options));
     const seconds = await this.copy(way, path, options);
@@ -188,7 +187,7 @@ export class Browser {
     });
   }
 
-  /** Milliseconds from the call to workers that wait for work, in a browser that was just started. */
+  /** Milliseconds from the call to idle workers, in a browser that was just started. */
   async ready(build, engine) {
     await this.restart();
     return this.page.evaluate(
@@ -201,7 +200,7 @@ export class Browser {
     );
   }
 
-  /** Milliseconds of a conversion of an opened image by workers that are warm. */
+  /** Milliseconds of a conversion of an opened image by warm workers. */
   async warm(build, path) {
     await this.page.locator('input').setInputFiles(path);
     return this.page.evaluate(async (name) => {
@@ -220,15 +219,15 @@ export class Browser {
   }
 
   /**
-   * The most memory that a conversion of `path` takes in the page's process beyond what it has when its
-   * workers are ready, and that; in MiB.
+   * Peak memory of the page's process during a conversion of `path`, above its memory with idle workers, and the latter; in
+   * MiB.
    */
   async memory(build, first, path, engine, format) {
     await this.restart();
     await this.convert(build, first, engine, { format });
-    // One of them is the page's: the one that grows.
+    // The page's process is the one that grows.
     const idle = renderers().map((process) => [process, statusOf(process, 'VmRSS')]);
-    // From now on the peak counts.
+    // Resets the peak.
     for (const [process] of idle) writeFileSync(`/proc/${process}/clear_refs`, '5');
     await this.convert(build, path, engine, { format });
     const peaks = idle.map(([process, before]) => [before, statusOf(process, 'VmHWM')]);
@@ -242,7 +241,7 @@ export class Browser {
   }
 }
 
-/** The processes of pages that this one has started. */
+/** The page processes that this process has started. */
 function renderers() {
   return readdirSync('/proc').filter((id) => {
     try {
@@ -254,7 +253,7 @@ function renderers() {
   });
 }
 
-/** Whether it was started by this process, or by one that was. */
+/** Whether it descends from this process. */
 function isOurs(id) {
   const parent = Number(/PPid:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))[1]);
   return parent === process.pid || (parent > 1 && isOurs(parent));

@@ -1,4 +1,4 @@
-// A raw disk in gzip, beside what unpacks it.
+// Compares a raw disk in gzip with programs that unpack it.
 
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Whole conversions beside qemu-img, and beside bare loops that move the same data by the same way.
+// Compares whole conversions with qemu-img, and with bare loops that copy the same data in the same way.
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
@@ -49,7 +49,7 @@ const combine = (slices, aheads, writes) =>
 const describe = ({ slice, ahead, write }) =>
   `slices of ${slice / MIB} MiB, ${ahead} ahead, writes of ${write / MIB} MiB`;
 
-/** The best bare copy to the private storage, by a sweep of its own. */
+/** The fastest bare copy to the private storage, found by a sweep. */
 async function bareCopy(browser, path) {
   const options = await best(combine([4 * MIB, 16 * MIB, 32 * MIB], [1, 2], [MIB / 4, MIB]), (options) =>
     browser.rival('storage', path, { ...options, length: DISK }),
@@ -57,7 +57,7 @@ async function bareCopy(browser, path) {
   return { [`bare copy, ${describe(options)}`]: () => browser.rival('storage', path, { ...options, length: DISK }) };
 }
 
-/** The ways to a real file, with plain data: then nothing but moving it is measured. */
+/** The ways to a real file, with uncompressed data, so that only copying is measured. */
 export async function realFiles(browser) {
   const path = part();
   const rival = (way) => (options) => browser.rival(way, path, { ...options, length: PART });

@@ -1,4 +1,4 @@
-// Decodes an image that is in memory, by the wasm that ships; what comes out is dropped.
+// Decodes an image in memory, by the shipped wasm, and discards the output.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { CancelHandle, initSync, OpenImage, Runner } from '../target/wasm/workers/index.js';

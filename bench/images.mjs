@@ -1,5 +1,5 @@
-// The benchmark's images: a real ext4 with this machine's own programs and libraries, in every way of storing
-// it, kept in .cache/bench.
+// The benchmark's images: a real ext4 with this machine's programs and libraries, in every format and compression, kept in
+// .cache/bench.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ const SOURCES = [
 mkdirSync(folder, { recursive: true });
 export const at = (name) => join(folder, name);
 
-/** Makes a file under another name first, so that it is whole where it is there. */
+/** Makes a file under another name and renames it, so that an existing file is complete. */
 function once(name, make) {
   const path = at(name);
   if (!existsSync(path)) {
@@ -58,7 +58,7 @@ export const disk = () =>
 
 const qemuImg = (...args) => execFileSync('qemu-img', args, { stdio: ['ignore', 'ignore', 'inherit'] });
 
-/** Of clusters or grains of 64 KiB; each with its format and the options that make it. */
+/** Images with clusters or grains of 64 KiB, each with its format and options. */
 const KINDS = {
   zlib: ['qcow2', '-c'],
   'zlib, scattered': ['qcow2', '-c', '-W'],
@@ -90,7 +90,7 @@ export const part = () =>
     rmSync(raw);
   });
 
-/** 1 GiB of data in clusters of 64 KiB, of which every second one belongs to a snapshot alone. */
+/** 1 GiB of data in clusters of 64 KiB; every second one belongs only to a snapshot. */
 export const halves = () =>
   once('halves.qcow2', (path) => {
     qemuImg('create', '-q', '-f', 'qcow2', path, '1G');
@@ -115,13 +115,13 @@ export function allocated(path) {
   return hosts.toSorted((a, b) => a.start - b.start);
 }
 
-/** The same size as `disk`, of which only a tenth is there. */
+/** A disk of the size of `disk`, with a tenth of its data. */
 export const mostlyEmpty = () =>
   once('mostly-empty.qcow2', (path) => {
     const raw = at('mostly-empty.raw');
     const megabytes = DISK / 2 ** 20;
     rmSync(raw, { force: true });
-    // From where the files are.
+    // Starts where the files are.
     const count = Math.round(megabytes / 10);
     execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'skip=256', `count=${count}`, 'status=none']);
     execFileSync('truncate', ['-s', `${megabytes}M`, raw]);
@@ -129,7 +129,7 @@ export const mostlyEmpty = () =>
     rmSync(raw);
   });
 
-/** The length of that disk, and of the one of `image`, in bytes. */
+/** The lengths of that disk and of the disk of `image`, in bytes. */
 export const PART = 2 ** 30;
 export const DISK = 3584 * 2 ** 20;
 
@@ -147,13 +147,13 @@ export const sparse = (size, gap) =>
 
 const CELL = 256;
 
-/** A cell of the sweep: 256 MiB of the disk, of which `share` per cent are there, in clusters of `cluster`. */
+/** A cell of the sweep: 256 MiB of the disk, `share` per cent of them with data, in clusters of `cluster` bytes. */
 export const cell = (kind, share, cluster) =>
   once(`cell-${kind}-${share}-${cluster}.qcow2`, (path) => {
     const raw = at('cell.raw');
     rmSync(raw, { force: true });
     const megabytes = (CELL * share) / 100;
-    // From where the files are.
+    // Starts where the files are.
     execFileSync('dd', [`if=${disk()}`, `of=${raw}`, 'bs=1M', 'skip=256', `count=${megabytes}`, 'status=none']);
     execFileSync('truncate', ['-s', `${CELL}M`, raw]);
     const options = ['-o', `cluster_size=${cluster}${kind === 'zstd' ? ',compression_type=zstd' : ''}`];

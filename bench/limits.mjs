@@ -1,4 +1,4 @@
-// Beside rates: constant costs, memory, sizes, and how far two cores help.
+// Figures besides rates: constant costs, memory, sizes, and the speed-up by two cores.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,16 +10,16 @@ import { builds, quick } from './arguments.mjs';
 import { cell, empty, image, sparse } from './images.mjs';
 import { median, OUT, print, repeatedPerBuild, settle, sorted, table } from './report.mjs';
 
-/** Runs a program that has `open` of a build, and `args` as its arguments. */
+/** Runs a program with `open` of a build, and with the arguments `args`. */
 function runNode(build, program, ...args) {
   const source = `import { open } from ${JSON.stringify(build.package)}; const args = process.argv.slice(1); ${program}`;
   return execFileSync(process.execPath, ['--input-type=module', '-e', source, ...args], { encoding: 'utf8' });
 }
 
-/** How often what takes only a moment is measured: it differs much from run to run. */
+/** The number of runs of short measurements, which vary much. */
 const SHORT = 9;
 
-/** Milliseconds that a conversion takes inside of a process whose workers are warm. */
+/** Milliseconds of a conversion inside a process with warm workers. */
 function warm(build, path) {
   const program = `
     import { rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ function warm(build, path) {
   return Number(runNode(build, program, path, OUT));
 }
 
-/** The most memory that a process of Node holds, in MiB: idle with workers ready, and after a conversion. */
+/** Peak memory of a Node process, in MiB: idle with workers ready, and after a conversion. */
 function memory(build, path, { workers = 2, format = 'raw' } = {}) {
   const program = `
     import { readFileSync, rmSync } from 'node:fs';
@@ -64,7 +64,7 @@ function wire(build, ...patterns) {
   return names.map((name) => compressed(build, name)).reduce((sum, size) => sum + size, 0);
 }
 
-/** The same of a build of the crate, whose name in the page is not its own. */
+/** Compressed kilobytes of a build of the crate, which has another name in the page. */
 function wasmOf(build, variant) {
   const { assets, wasm } = build;
   const { size } = statSync(wasm[variant]);
@@ -100,7 +100,7 @@ const timesOf = async (work, times = 3) => (await repeatedPerBuild(work, times))
 
 async function emptyRows(browser) {
   const rows = [['100 GiB, empty, Node, workers warm', ...(await timesOf((build) => warm(build, empty('100G'))))]];
-  // The quota of the private storage counts the full length, and is a share of the disk.
+  // The quota of the private storage is a share of the disk, and counts holes too.
   for (const size of ['100G', '10G']) {
     try {
       const times = await timesOf((build) => browser.warm(build, empty(size)));
@@ -126,7 +126,7 @@ async function sparseRow() {
   return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ...cells];
 }
 
-/** What is converted to what where memory is looked at: a kind of image, and the output's format. */
+/** The conversions whose memory is measured: the kind of image, and the output format. */
 const PAIRS = [
   ...['zlib', 'zstd', 'uncompressed', 'VMDK streamOptimized', 'VDI'].map((kind) => [kind, 'raw']),
   ...['vpc', 'raw.gz', 'tar.gz'].map((format) => ['zlib', format]),
@@ -158,7 +158,7 @@ async function memoryRows(browser) {
 
 function pageRows() {
   const page = /^index-.*\.(js|css)$/;
-  // Builds before the one of today had other scripts of workers, in parts, and smaller wasm for qcow2 and raw.
+  // Earlier builds had several worker scripts, and a smaller wasm for qcow2 and raw.
   const workers = (build) => wire(build, page, /^worker(-|\.plain|\.browser)/) + wasmOf(build, 'workers');
   const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
   const threads = (build) => wire(build, page, ...ofThreads) + wasmOf(build, 'threads');
@@ -180,7 +180,7 @@ async function readyRows(browser) {
   return rows;
 }
 
-/** Of this build alone: it calls what is inside of it. */
+/** Only for this build, since it calls internal functions. */
 async function scaling() {
   const bytes = readFileSync(cell('zlib', 100, '64k'));
   const ratios = [];

@@ -1,4 +1,4 @@
-// Images on a server behind a network of 20 ms and 100 MB/s, beside curl with as many connections.
+// Compares images on a server, over a network of 20 ms and 100 MB/s, with curl with as many connections.
 
 import { statSync, writeFileSync } from 'node:fs';
 import { builds } from './arguments.mjs';
@@ -43,8 +43,8 @@ async function measure(title, path, rivals, server, browser) {
   printRatios(times, best);
   const { requests, bytes } = await server.counting(() => convert(builds[0]));
   const needed = allocated(path).reduce((sum, { start, end }) => sum + end - start, 0);
-  const told = title.startsWith('every') ? needed : statSync(path).size;
-  table(['requests', 'bytes', 'against those needed'], [[requests, bytes, `${(bytes / told).toFixed(3)} ×`]]);
+  const expected = title.startsWith('every') ? needed : statSync(path).size;
+  table(['requests', 'bytes', 'against those needed'], [[requests, bytes, `${(bytes / expected).toFixed(3)} ×`]]);
 }
 
 export async function network(browser) {

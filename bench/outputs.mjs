@@ -1,4 +1,4 @@
-// Outputs besides raw, beside what makes the same with qemu-img, tar and gzip.
+// Compares outputs other than raw with qemu-img, tar and gzip.
 
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { quick } from './arguments.mjs';
 import { at, image, mostlyEmpty } from './images.mjs';
 import { alternate, OUT, perBuild, print, printRatios, timed } from './report.mjs';
 
-/** A disk in an archive has whole GiB: `image` and `mostlyEmpty` have less than 4. */
+/** The size of a disk in an archive: whole GiB. `image` and `mostlyEmpty` have less than 4. */
 const DISK = '4G';
 
-/** As Google Cloud documents it, but for sparse members. */
+/** As Google Cloud documents it, except for sparse members. */
 const archive = (gzip) => (path) => {
   const script = `
     set -o pipefail

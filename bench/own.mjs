@@ -1,4 +1,4 @@
-// Sources and targets of a program's own in Node, which read and write files by `FileHandle`, beside the built-in ones.
+// Compares custom sources and targets in Node, which read and write files by `FileHandle`, with the built-in ones.
 
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -12,7 +12,7 @@ export class PageServer {
   /** Resolves to an address for a request to S3. */
   sign;
   /** Called with the page's report: the result of a task, or its failure. */
-  told;
+  onReport;
 
   static async start() {
     const self = new PageServer();
@@ -44,7 +44,7 @@ export class PageServer {
   }
 
   #tell(took, response) {
-    this.told(took);
+    this.onReport(took);
     response.end();
   }
 

@@ -1,6 +1,6 @@
-// A network: `node proxy.mjs PORT` passes connections on to PORT of this machine, and prints the port of its own. It ends with
-// its standard input, and prints how many bytes were sent to PORT. Each round trip takes 20 ms, each connection and all
-// together carry 100 MB/s in either direction.
+// A network: `node proxy.mjs PORT` forwards connections to PORT of this machine, and prints the port on which it listens. When
+// its standard input ends, it prints the number of bytes sent to PORT and exits. A round trip takes 20 ms; each connection, and
+// all of them together, carry 100 MB/s in each direction.
 
 import { connect, createServer } from 'node:net';
 
@@ -8,15 +8,15 @@ import { connect, createServer } from 'node:net';
 const DELAY = 10;
 /** In bytes for each millisecond. */
 const RATE = 100_000;
-/** The most bytes that are on their way of one connection: more than a round trip carries. */
+/** Maximum number of bytes in flight on one connection: more than a round trip carries. */
 const ON_THE_WAY = 8 << 20;
 
-/** What everything together has still to carry: until when, by the clock of this process. */
+/** The time until which the wire of all connections is busy, by the clock of this process. */
 class Wire {
   busyUntil = 0;
   carried = 0;
 
-  /** When the last of `length` bytes, which wait since `since`, are through. */
+  /** The time when the last of `length` bytes, queued at `since`, have been sent. */
   carry(length, since) {
     this.carried += length;
     this.busyUntil = Math.max(this.busyUntil, since) + length / RATE;
@@ -26,7 +26,7 @@ class Wire {
 
 const wires = { there: new Wire(), back: new Wire() };
 
-/** Passes on what comes from `from`, delayed and at the rate of both wires. */
+/** Forwards the bytes of `from`, delayed and at the rate of both wires. */
 function pass(from, to, all) {
   const own = new Wire();
   const waiting = [];

@@ -1,4 +1,4 @@
-// What the benchmark prints, and how it measures: alternating runs, medians, tables.
+// Measures by alternating runs, and prints medians and tables.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { at } from './images.mjs';
 
 export const OUT = at('out.raw');
 
-/** All that was printed. */
+/** All printed lines. */
 export const lines = [];
 
 export function print(line = '') {
@@ -25,7 +25,7 @@ export function table(head, rows) {
   for (const row of rows) print(`| ${row.join(' | ')} |`);
 }
 
-/** Runs a program; answers with its seconds: by the clock, and of all cores. */
+/** Runs a program. Returns its seconds: elapsed, and of CPU time on all cores. */
 export function timed(program, ...args) {
   const script = 'TIMEFORMAT="%R %U %S"; time "$@" 2>&1';
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', program, ...args], { encoding: 'utf8' });
@@ -38,9 +38,8 @@ export function timed(program, ...args) {
 const MEMORY = 2200;
 
 /**
- * The same start for all: nobody has to wait for what the one before has still to write to the disk, nor for memory
- * that a virtual machine has given back to its host since (which made an uncompressed conversion take four times as
- * long, whoever ran after a slow one).
+ * Gives all runners the same start: flushes pending writes, and touches memory that a virtual machine may have returned to its
+ * host (which made an uncompressed conversion after a slow runner take four times as long).
  */
 export function settle() {
   rmSync(OUT, { force: true });
@@ -49,7 +48,7 @@ export function settle() {
   rmSync(OUT);
 }
 
-/** Runs all in turn, `runs` times; answers with the seconds of each. */
+/** Runs all alternately, `runs` times. Resolves to the seconds of each. */
 export async function alternate(runners, runs = RUNS) {
   const times = Object.fromEntries(Object.keys(runners).map((name) => [name, []]));
   for (let run = 0; run < runs; run += 1) {
@@ -68,7 +67,7 @@ const spread = (values) => [sorted(values)[0], median(values), sorted(values).at
 /** How many times as fast `values` are as `others`. */
 const ratio = (values, others) => `${(median(others) / median(values)).toFixed(2)} ×`;
 
-/** The times of each, against those of `rival`; and those of the build that ships against those of the other one. */
+/** Prints the times of each runner against those of `rival`, and those of this build against those of the other one. */
 export function printRatios(times, rival) {
   const [, other] = builds;
   const before = (name) => times[name.replace(builds[0].name, other.name)];
@@ -84,7 +83,7 @@ export function printRatios(times, rival) {
 export const perBuild = (name, work) =>
   Object.fromEntries(builds.map((build) => [`${build.name}, ${name}`, () => work(build)]));
 
-/** What `work` returns for each build in turn, several times. */
+/** Resolves to the results of `work` for each build, run alternately `times` times. */
 export async function repeatedPerBuild(work, times) {
   const values = builds.map(() => []);
   for (let run = 0; run < times; run += 1) {
@@ -96,7 +95,7 @@ export async function repeatedPerBuild(work, times) {
   return values;
 }
 
-/** The fastest of several ways to do the same, found by a run of each. */
+/** Returns the fastest of `candidates`, found by one run of each. */
 export async function best(candidates, run) {
   const found = [];
   for (const options of candidates) {

@@ -1,6 +1,6 @@
-// `npm run bench [-- [quick | RUNS] [--against DIR]]`: prints how fast Decant is beside `qemu-img convert` and bare
-// copies, in alternating runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows. With
-// `--against` the build of another checkout runs beside this one, and nothing is written.
+// `npm run bench [-- [quick | RUNS] [--against DIR]]`: compares Decant with `qemu-img convert` and bare copies, in alternating
+// runs with a warm cache, and writes bench/RESULTS.md. `quick` takes fewer runs and rows. With `--against` the build of another
+// checkout runs alternately with this one, and nothing is written.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What is behind a network: nginx with the benchmark's images.
+// A server over a simulated network: nginx with the benchmark's images.
 
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { at } from './images.mjs';
 
 const PROXY = fileURLToPath(new URL('proxy.mjs', import.meta.url));
 
-/** A network to `port` of this machine: the port of its near end, and what ends it and resolves to the bytes that were sent. */
+/** A network to `port` of this machine: its near port, and `stop`, which resolves to the number of bytes sent. */
 export async function startProxy(port) {
   const proxy = spawn(process.execPath, [PROXY, port], { stdio: ['pipe', 'pipe', 'inherit'] });
   const near = await new Promise((resolve) => proxy.stdout.once('data', (data) => resolve(String(data).trim())));
@@ -30,11 +30,11 @@ export class ImageServer {
     return self;
   }
 
-  /** What `work` asks for: how many requests, and how many bytes came. */
+  /** Counts the requests that `work` makes, and the bytes that it receives. */
   async counting(work) {
     const before = this.nginx.served().length;
     await work();
-    // A request is noted when it has ended.
+    // A request is logged when it has ended.
     await new Promise((done) => setTimeout(done, 200));
     const served = this.nginx.served().slice(before);
     return { requests: served.length, bytes: served.reduce((sum, { bytes }) => sum + bytes, 0) };

@@ -1,4 +1,4 @@
-// A sweep over what images and machines differ in: a cliff shows where a cell is much slower than its neighbours.
+// A sweep over properties of images and machines: a cell that is much slower than its neighbours reveals a cliff.
 
 import { rmSync } from 'node:fs';
 import { builds } from './arguments.mjs';

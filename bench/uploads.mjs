@@ -1,4 +1,4 @@
-// Uploads to S3 behind a network of 20 ms and 100 MB/s: beside converting to a file, and sending that file by curl.
+// Compares uploads to S3, over a network of 20 ms and 100 MB/s, with converting to a file and sending that file by curl.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { allocated, at, large, part } from './images.mjs';
 import { alternate, median, OUT, perBuild, print, printRatios, table, timed } from './report.mjs';
 import { ImageServer, startProxy } from './servers.mjs';
 
-/** As many requests at once, and as large ones, as an upload has. */
+/** The number of concurrent requests and the size of parts, as in an upload. */
 const CONNECTIONS = 4;
 const PART = '8M';
 
-/** S3 behind a network. */
+/** S3 over a network. */
 class S3 {
   #presigner = new Presigner({ ...KEYS, region: 'us-east-1' });
 
@@ -28,7 +28,7 @@ class S3 {
     return self;
   }
 
-  /** Seconds of an upload whose parts curl sends: from its beginning to the object. */
+  /** Seconds of an upload by curl, from the start to the complete object. */
   async curl(path) {
     const folder = at('parts');
     rmSync(folder, { recursive: true, force: true });
@@ -46,15 +46,15 @@ class S3 {
     return seconds;
   }
 
-  /** Has curl send the files in `folder`; answers with the number and the ETag of each part. */
+  /** Sends the files in `folder` by curl. Resolves to the number and the ETag of each part. */
   async #sendParts(folder, uploadId) {
     const requests = [];
     for (const [at, name] of readdirSync(folder).toSorted().entries()) {
       const partNumber = at + 1;
       const url = await this.sign({ action: 'part', uploadId, partNumber });
-      const told = `write-out = "${partNumber} %header{etag}\\n"`;
+      const output = `write-out = "${partNumber} %header{etag}\\n"`;
       requests.push(
-        `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${told}`,
+        `upload-file = "${folder}/${name}"\nurl = "${url}"\noutput = "/dev/null"\nfail\nsilent\nshow-error\n${output}`,
       );
     }
     const file = at('curl.txt');
@@ -87,7 +87,7 @@ class S3 {
   }
 }
 
-/** Prints all times; then, for each of `pairs`, the time of what does both against the slower of the two alone. */
+/** Prints all times; then, for each of `pairs`, the time of the upload against the slower of converting and sending. */
 function printBoth(times, pairs) {
   printRatios(times, pairs[0].alone[0]);
   const rows = pairs.flatMap(({ both, alone }) => {
@@ -126,7 +126,7 @@ async function localToS3(path, format, s3, browser) {
   rmSync(file);
 }
 
-/** Prints for how long the uploads of each build have blocked the page's thread: `runs` have the milliseconds of long tasks. */
+/** Prints how long the uploads of each build blocked the page's thread: `runs` have the milliseconds of long tasks. */
 function printLongTasks(runs) {
   const sum = (durations) => durations.reduce((total, each) => total + each, 0);
   const rows = Object.entries(runs).map(([name, durations]) => [
@@ -155,7 +155,7 @@ async function addressToS3(path, s3) {
   }
 }
 
-/** What is sent to a page blob, whose holes are not. */
+/** Bytes sent to a page blob: all but its holes. */
 async function toPageBlob() {
   const folder = at('azure');
   rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,4 @@
-// `npm run build`: everything that ships, in dist/ (the package), and site/ (the page). What is up
-// to date is skipped.
+// `npm run build`: builds everything that ships: dist/ (the package) and site/ (the page). Skips outputs that are up to date.
 
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

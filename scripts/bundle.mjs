@@ -1,19 +1,19 @@
-// The package's JavaScript: one file for each way into it, and for each kind of worker.
+// Bundles the package's JavaScript: one file for each entry point and for each kind of worker.
 
 import { join } from 'node:path';
 import { root } from './lib.mjs';
 
-/** Each list shares code: it is there once, and what is imported from one of its files is the same class in the other. */
+/** The entries of a list share code: it exists once, so that a class is the same in all of them. */
 const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index'], ['contents/index']];
-/** It asks for no other file of the package. */
+/** Imports no other file of the package. */
 const UPLOAD = 'upload/index';
-/** These run as they are, whatever the host bundles by: without imports, and small. */
+/** These run unchanged with every bundler of the host: without imports, and small. */
 const WORKERS = ['worker', 'worker.threads', 'worker.node'];
 
-/** What bundlers read. The rest stands in the declarations. */
+/** Comments that bundlers read; all others are in the declarations. */
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
-/** Names inside of functions are cut short, and stack traces have the others. */
+/** Shortens names inside functions; others stay, for stack traces. */
 const SHORT = { compress: true, mangle: { toplevel: true }, codegen: { removeWhitespace: true } };
 
 /** Bundlers look for workers and URLs in quotes, where the minifier writes backticks. */
@@ -28,7 +28,7 @@ const quoted = {
   },
 };
 
-/** Where the wasm of an engine and its bindings lie, from which the package is made. */
+/** The folder of an engine's wasm and bindings, before they are packaged. */
 export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
@@ -59,7 +59,7 @@ function options(entries, dir) {
   };
 }
 
-/** Lit makes a global where there is no document; the package makes none. */
+/** Without a document, Lit creates a global; the package must not. */
 const withoutGlobals = {
   name: 'lit-without-globals',
   transform(code, id) {
@@ -70,14 +70,14 @@ const withoutGlobals = {
   },
 };
 
-/** The element takes the package as pages do, and brings Lit along. */
+/** The element imports the package as pages do, and includes Lit. */
 const element = (dir) => ({
   input: { element: join(root, 'element', 'index.ts') },
   cwd: root,
   tsconfig: false,
   platform: 'neutral',
   external: ['decant', 'decant/contents'],
-  // These builds of Lit can be imported where there is no document.
+  // These builds of Lit can be imported without a document.
   resolve: {
     conditionNames: ['node', 'import', 'default'],
     alias: { '@lit-labs/ssr-dom-shim': join(root, 'element', 'no-document.ts') },
@@ -91,7 +91,7 @@ const element = (dir) => ({
 });
 
 export async function bundle(dir) {
-  // Only now: this file is loaded before the packages are installed.
+  // Imported here because this file is loaded before the packages are installed.
   const { build } = await import('rolldown');
   for (const entries of ENTRIES) await build(options(entries, dir));
   const { output: upload, ...uploadFrom } = options([UPLOAD], dir);
@@ -99,7 +99,7 @@ export async function bundle(dir) {
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);
-    // Wherever a bundler puts the one for Node, it is a module.
+    // The script for Node must be a module wherever a bundler puts it.
     const entryFileNames = worker === 'worker.node' ? '[name].mjs' : '[name].js';
     await build({ ...rest, output: { ...output, entryFileNames, minify: true } });
   }

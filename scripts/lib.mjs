@@ -1,4 +1,4 @@
-// Shared by the scripts: runs commands, fails with a message, and finds out what is up to date.
+// Shared by the scripts: runs commands, fails with a message, and skips outputs that are up to date.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 export const say = (text) => console.log(`decant: ${text}`);
 
-/** Ends the script. Says what has failed and what to do. */
+/** Ends the script with a message about the failure, and advice. */
 export function fail(what, todo) {
   console.error(`decant: ${what}`);
   if (todo) console.error(`decant: ${todo}`);
@@ -52,7 +52,7 @@ export function which(program) {
 /** The path of a binary of an installed npm package. */
 export const bin = (name) => join(root, 'node_modules', '.bin', name);
 
-/** The files that a build is made of: tests beside them do not count. */
+/** The source files of a build, without the tests beside them. */
 function* files(path) {
   if (!statSync(path).isDirectory()) {
     if (!path.endsWith('.test.ts')) yield path;
@@ -74,16 +74,16 @@ function fingerprint(inputs) {
 
 const stampFile = (name) => join(root, '.cache', `${name}.stamp`);
 
-/** Whether `output` exists, and was made of what has the digest `now`. */
+/** Whether `output` exists, and was made from inputs with the digest `now`. */
 function isMadeOf(now, name, output) {
   const stamp = stampFile(name);
   return existsSync(join(root, output)) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now;
 }
 
-/** Whether `output` exists, and `inputs` have not changed since what made it last succeeded. */
+/** Whether `output` exists, and `inputs` have not changed since it was made. */
 export const isDone = (name, { inputs, output }) => isMadeOf(fingerprint(inputs), name, output);
 
-/** Runs `work`, unless it is done. The digest of its inputs is kept in `.cache`. */
+/** Runs `work` unless its output is up to date. The digest of its inputs is kept in `.cache`. */
 export async function unlessDone(name, { inputs, output }, work) {
   const now = fingerprint(inputs);
   if (isMadeOf(now, name, output)) return;

@@ -17,7 +17,7 @@ const read = (file) => readFileSync(file, 'utf8').replaceAll('\r\n', '\n').trim(
 
 const readJson = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
 
-/** Files of licences that are, as the README beside them says, of tests and examples only. */
+/** Licence files that cover only tests and examples, according to the README beside them. */
 const OF_TESTS = ['crossbeam-channel-0.5.17/LICENSE-THIRD-PARTY'];
 
 /** The texts of the licences in a package's folder. */
@@ -45,7 +45,7 @@ const standardTexts = (licence, copyright) =>
     .filter((id) => id !== '')
     .map((id) => standardText(id, copyright));
 
-/** The packages that `name` is linked with, itself included. Packages that only run at build time are left out. */
+/** `name` and the packages linked with it, without those that only run at build time. */
 function linked(manifest, name, ...options) {
   const args = ['metadata', '--format-version', '1', '--locked', '--filter-platform', TARGET, ...options];
   const env = { ...process.env, RUSTC_BOOTSTRAP: '1' };
@@ -69,7 +69,7 @@ function linked(manifest, name, ...options) {
 function crate({ name, version, license, repository, authors, manifest_path }) {
   const folder = dirname(manifest_path);
   const own = textsIn(folder);
-  // The zstd library is a work of its own beside its binding.
+  // The zstd library is a separate work from its binding.
   const library = name === 'zstd-sys' ? [read(join(folder, 'zstd', 'LICENSE'))] : [];
   const texts = own.length > 0 ? own : standardTexts(license, authors.join(', '));
   return work(name, version, license, repository, [...texts, ...library]);
@@ -94,7 +94,7 @@ function crates() {
   ];
 }
 
-/** Nothing of these gets into the page: types, and replacements for a browser on servers. */
+/** Packages that are not part of the page: types, and replacements for a browser on servers. */
 const isAbsent = (name) => name.startsWith('@types/') || name === '@lit-labs/ssr-dom-shim';
 
 /** The packages in the page, in the element and in uploads. */
@@ -112,14 +112,14 @@ function npmPackages() {
     const texts = textsIn(join(root, 'node_modules', name)).map(own);
     return work(name, version, `${license} (${where})`, `https://www.npmjs.com/package/${name}`, texts);
   };
-  // Only a helper of Vite gets into the page, and nothing of the packages that Vite contains.
+  // The page contains only a helper of Vite, and none of the packages that Vite contains.
   const vite = packaged('vite', undefined, (text) => text.split('# Licenses of bundled dependencies')[0].trim());
   const everywhere = packaged('@noble/hashes', 'in the package and the page');
   const uploads = ['aws4fetch', 'hash-wasm'].map((name) => packaged(name, 'in decant/upload only'));
   return [...[...found].map((name) => packaged(name)), vite, everywhere, ...uploads];
 }
 
-/** Each text once, under the titles of the works that it covers. Of two that are alike, an archive keeps one. */
+/** Returns each text once, under the titles of its works. Of texts that differ only in white space, one is kept. */
 function grouped(works) {
   const texts = new Map();
   for (const { title, texts: own } of works) {

@@ -1,5 +1,5 @@
-// Sets up a fresh machine: npm packages, the Rust toolchain, a C compiler, and what tests need. Asks no question, skips
-// what is there, and says what it cannot install and why that is needed.
+// Sets up a fresh machine: npm packages, the Rust toolchain, a C compiler, and the programs for the tests. Asks no questions,
+// skips installed programs, and reports those that it cannot install, with the reason why they are needed.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,16 +10,16 @@ const has = (program) => () => which(program) !== undefined;
 /** A compiler alone is not enough: linking needs the start files of libc6-dev. */
 const canLink = () => which('cc') !== undefined && ask('cc', ['-print-file-name=crti.o']) !== 'crti.o';
 
-/** Debian's packages: how to tell whether they are installed, and what they are for. */
+/** Debian's packages, each with a check whether it is installed, and its purpose. */
 const COMPILER = [
   { there: canLink, packages: ['gcc', 'libc6-dev'], why: 'Rust build scripts need a C linker' },
   { there: has('clang'), packages: ['clang'], why: "zstd's library, written in C, is compiled to wasm" },
 ];
-/** The versions of servers that uploads are tried against. */
+/** The versions of the servers for upload tests. */
 const S3_SERVER = '0.14.1';
 const GCS_SERVER = 'v1.56.1';
 
-/** Debian's Python, for which its packages are. */
+/** Debian's Python, since its packages are for this version. */
 const PYTHON = '/usr/bin/python3';
 const canMakeEnvironments = () => ask(PYTHON, ['-c', 'import ensurepip']) !== undefined;
 
@@ -34,12 +34,12 @@ const TESTS = [
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
   { there: canMakeEnvironments, packages: ['python3-venv'], why: 'tests read outputs with packages of Python' },
 ];
-/** Besides these, for all scopes but the short one. */
+/** In addition, for all scopes except the short one. */
 const FULL_TESTS = [
   { there: has('nginx'), packages: ['nginx-light'], why: 'images are read from it' },
   { there: has('openssl'), packages: ['openssl'], why: 'it makes a certificate for nginx' },
 ];
-/** Tests look into disks that these make. */
+/** Tests read disks that these make. */
 const DISKS = [
   [has('sfdisk'), 'fdisk'],
   [has('mkfs.fat'), 'dosfstools'],
@@ -68,7 +68,7 @@ export function checkNode() {
   fail(`Node ${process.versions.node} is too old.`, 'Install Node 20.19 or later, or 22.12 or later.');
 }
 
-/** Installs what the lock file in `folder` lists. */
+/** Installs the packages in the lock file in `folder`. */
 async function install(name, what, folder) {
   const done = { inputs: [`${folder}package-lock.json`], output: `${folder}node_modules/.package-lock.json` };
   await unlessDone(name, done, () => {
@@ -82,10 +82,10 @@ async function install(name, what, folder) {
 }
 
 export const npmPackages = () => install('npm', 'npm packages', '');
-/** The compilers by which programs are tried against the package's types. */
+/** The compilers that check programs against the package's types. */
 export const olderCompilers = () => install('typescript', 'older versions of TypeScript', 'tools/typescript/');
 
-/** Readers of disk images by others, packages of Python, in a virtual environment in .cache/readers. */
+/** Third-party readers of disk images: Python packages, in a virtual environment in .cache/readers. */
 export async function foreignReaders() {
   const [folder, list] = ['.cache/readers', 'tools/readers/requirements.txt'];
   const todo = 'Check that pip reaches its registry, and run this again.';
@@ -127,7 +127,7 @@ export const toolchain = () => /channel = "(.+)"/.exec(toolchainFile())[1];
 const list = (key) =>
   [...new RegExp(`${key} = \\[(.+)\\]`).exec(toolchainFile())[1].matchAll(/"(.+?)"/g)].map((m) => m[1]);
 
-/** A rustup that was just installed is not in PATH yet. */
+/** A newly installed rustup is not in PATH yet. */
 const cargoBin = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'bin');
 if (existsSync(cargoBin)) process.env.PATH = `${process.env.PATH}${delimiter}${cargoBin}`;
 

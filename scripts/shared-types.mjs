@@ -1,4 +1,4 @@
-// Declarations that several ways into the package have in common, moved into one file: they are a fifth of its text.
+// Moves declarations that several entry points share into one file: they are a fifth of the text.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const nameOf = (block) => DECLARATION.exec(block)?.[1];
 const withoutComments = (text) => text.replaceAll(/\/\*\*(?:.|\n)*?\*\//g, '');
 const mentions = (text, name) => new RegExp(`(?<![.\\w])${name}\\b(?!\\??:)`).test(withoutComments(text));
 
-/** The blocks that are the same in two of `files` at least, by name, and mention nothing that is not. */
+/** The blocks that are equal in at least two of `files`, by name, and refer only to such blocks. */
 function sharedBlocks(files) {
   const seen = files.flat().filter(nameOf);
   const shared = new Map(seen.filter((block, at) => seen.indexOf(block) !== at).map((block) => [nameOf(block), block]));
@@ -28,7 +28,7 @@ function sharedBlocks(files) {
   }
 }
 
-/** Moves what `dist/NAME.d.ts` of several `names` have in common to a file that they take it from. */
+/** Moves declarations that several of `dist/NAME.d.ts` share to a file that they import. */
 export function shareTypes(dist, names) {
   const files = names.map((name) =>
     readFileSync(join(dist, `${name}.d.ts`), 'utf8')

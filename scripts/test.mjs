@@ -1,5 +1,5 @@
-// `npm test` runs the tests of the scope `short`, `npm run test:full` those of `full`. `npm run test:long` runs all parts
-// of the long run, or those that are named: `npm run test:long -- matrix browsers`. Installs what the tests need. Prints
+// `npm test` runs the tests of the scope `short`, `npm run test:full` those of `full`. `npm run test:long` runs all parts of
+// the long run, or the named ones: `npm run test:long -- matrix browsers`. Installs the programs that the tests need. Prints
 // the time of each step and of the slowest files. The last line is "N passed, N failed".
 
 import { build } from './build.mjs';
@@ -28,10 +28,10 @@ const LONG = { DECANT_TESTS: 'long' };
 /** See e2e/support/webdriver/browsers.ts. */
 const OTHER_BROWSERS = ['firefox', 'firefox-private', 'webkit', 'webkit-as-safari', 'webkit-as-safari-private'];
 
-/** What runs in Chromium and Node, two tests at a time. */
+/** Projects that run in Chromium and Node, two tests at a time. */
 const PROJECTS = ['chromium', 'node', 'node-network', 'sizes', 'consumers'];
 
-/** Runs Rust's part and that of the scripts side by side: they do not wait for each other. */
+/** Runs the parts of Rust and of the scripts concurrently. */
 async function everything(env, lints) {
   const core = async () => {
     await rustTests(env);
@@ -55,7 +55,7 @@ async function full() {
 
 /** Each part takes less than 45 minutes on two cores. */
 const PARTS = {
-  /** What `npm run test:full` runs. */
+  /** As `npm run test:full`. */
   full,
   /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
   async matrix() {
@@ -63,11 +63,11 @@ const PARTS = {
     await playwright(['node', 'matrix'], LONG);
     await playwright(['chromium'], LONG, 'pairs.spec');
   },
-  /** The tests of the core once more, where a pointer has 32 bits, as in WebAssembly. */
+  /** The tests of the core with pointers of 32 bits, as in WebAssembly. */
   narrow: () => narrowRustTests(LONG),
   /** Large disks in Chromium, in a profile and in private windows. */
   sizes: () => playwright(['sizes'], LONG),
-  /** Images on servers, uploads, and what is cut off: long random runs, kills, and servers of others. */
+  /** Images on servers, uploads, and interruptions: long random runs, kills, and third-party servers. */
   async network() {
     await uploadServers();
     await playwright(['node-network', 'servers'], LONG);
@@ -82,7 +82,7 @@ const PARTS = {
   },
 };
 
-/** The parts that the arguments ask for, by their names. */
+/** The parts named in the arguments. */
 function chosen() {
   const [option, ...names] = process.argv.slice(2);
   if (option === undefined) return { short };

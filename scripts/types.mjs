@@ -1,7 +1,7 @@
-// The package's types: one declaration file for each way into it, and reports of what is public.
+// The package's types: one declaration file for each entry point, and reports of the public API.
 //
-// `npm run api` writes the reports in docs/api/. The build fails where they do not tell what is public, or where something
-// public is not documented.
+// `npm run api` writes the reports in docs/api/. The build fails if they are out of date, or if a public declaration is not
+// documented.
 
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { shareTypes } from './shared-types.mjs';
 const DECLARATIONS = join(root, '.cache', 'types');
 const REPORTS = join(root, 'docs', 'api');
 
-/** By their names in the package: where each begins, and the global types that it mentions. */
+/** By name in the package: the source of each entry point, and the global types that it uses. */
 const ENTRIES = {
   browser: { main: 'browser', globals: ['browser', 'common'] },
   node: { main: 'node', globals: ['common'] },
@@ -22,7 +22,7 @@ const ENTRIES = {
   upload: { main: 'upload/index', globals: ['common'] },
 };
 
-/** What a way into the package is made of, and where its declarations and report go. */
+/** The sources of an entry point, and the paths of its declarations and report. */
 function config(name, { main }, dist) {
   const entry = join(DECLARATIONS, `${main}.d.ts`);
   return {
@@ -68,11 +68,11 @@ function config(name, { main }, dist) {
   };
 }
 
-/** What of the global types is declared along with the package's; comments for our own linters stay here. */
+/** The global types that are declared with the package's, without comments for our linters. */
 const globalTypes = (name) =>
   readFileSync(join(root, 'scripts', 'globals', `${name}.d.ts`), 'utf8').replace(/^ *\/\/ biome-ignore.*\n/gm, '');
 
-/** The types of `decant/element`: what a page sees of it, by the package's own. */
+/** The types of `decant/element`, which refer to the package's. */
 function elementTypes(dist) {
   run('Compiling TypeScript', bin('tsc'), ['-p', 'element']);
   const files = ['types.texts', 'types', 'index'].map((name) =>
@@ -87,9 +87,9 @@ function elementTypes(dist) {
   );
 }
 
-/** Writes `dist/NAME.d.ts` for each way into the package. With `update` it writes the reports, too. */
+/** Writes `dist/NAME.d.ts` for each entry point, and with `update` the reports, too. */
 export async function types(dist, { update = false } = {}) {
-  // Only now: this file is loaded before the packages are installed.
+  // Imported here because this file is loaded before the packages are installed.
   const { Extractor, ExtractorConfig } = await import('@microsoft/api-extractor');
   rmSync(DECLARATIONS, { recursive: true, force: true });
   run('Compiling TypeScript', bin('tsc'), ['-p', 'worker']);

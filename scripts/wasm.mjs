@@ -1,4 +1,4 @@
-// The wasm of the crate, and its bindings, in target/wasm/. `node scripts/wasm.mjs NAME...` makes those that are named.
+// Builds the crate's wasm and its bindings in target/wasm/. `node scripts/wasm.mjs NAME...` builds the named ones.
 
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { bindings } from './bundle.mjs';
 import { bin, fail, isDone, root, run, say, unlessDone } from './lib.mjs';
 import { compiler, rust, toolchain } from './setup.mjs';
 
-/** As fast for clusters without the second decoder for literals, and without the one for far larger windows. */
+/** Leaves out the second decoder for literals and the one for far larger windows: clusters decode as fast without them. */
 const DECODER = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
-/** The default level uses none of these strategies. With them the module would be twice as large. */
+/** Leaves out strategies that the default level does not use: they would double the size of the module. */
 const UNUSED = ['GREEDY', 'LAZY', 'LAZY2', 'BTLAZY2', 'BTOPT', 'BTULTRA'];
 const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR=1`).join(' ');
 
@@ -26,12 +26,12 @@ const VARIANTS = {
   zstd: { crate: 'decant-zstd-wasm', cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}` },
 };
 
-/** A std of our own: shared memory needs one with atomics, and one built for size spares a tenth of the wasm. */
+/** Builds the standard library: shared memory needs atomics, and a build for size saves a tenth of the wasm. */
 const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimize_for_size'];
-/** Nobody reads the message of a panic in wasm: without them there is 6 % less to load. */
+/** Panics abort without a message, which no one would read: 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
 
-/** Inlining repeats code in ways that brotli does not find again: without it there is less to load. */
+/** Inlining repeats code in ways that brotli does not compress: without it there is less to load. */
 const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
 
 const FEATURES = [
@@ -65,8 +65,8 @@ function bindgen(input, output) {
 }
 
 /**
- * Changes to wasm-bindgen-rayon's worker. Its threads run the script that the coordinator runs, so that it is one file
- * without imports. And a thread that fails rejects a promise that nobody sees: thrown, it reaches whoever started the
+ * Changes to wasm-bindgen-rayon's worker. Its threads run the coordinator's script, so that it is one file without imports. A
+ * failed thread would reject a promise that is never awaited; throwing the error instead reaches the code that started the
  * worker.
  */
 function adaptWorkerHelpers(output) {
@@ -111,7 +111,7 @@ function make(name) {
       ...features,
       ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...STD, ...PANIC],
     ],
-    // Stable Rust builds its std only so.
+    // Stable Rust builds its standard library only with this.
     { RUSTC_BOOTSTRAP: '1', ...(cflags && { CFLAGS_wasm32_unknown_unknown: cflags }) },
   );
   const built = join(target, 'wasm32-unknown-unknown', 'release', `${crate.replaceAll('-', '_')}.wasm`);
@@ -123,7 +123,7 @@ function make(name) {
   if (name === 'threads') adaptWorkerHelpers(output);
 }
 
-/** What all of it is made of. */
+/** The sources of all builds. */
 export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
@@ -146,18 +146,18 @@ const NAMES = Object.keys(VARIANTS);
 const stampOf = (name) => `wasm-${name}`;
 const madeOf = (name) => ({ inputs: INPUTS, output: `target/wasm/${name}/index_bg.wasm` });
 
-/** Makes what is not up to date, at the same time: a compiler that optimises a whole program uses one core. */
+/** Builds all outdated wasm concurrently: a compiler that optimises a whole program uses one core. */
 export async function wasm() {
   const due = NAMES.filter((name) => !isDone(stampOf(name), madeOf(name)));
   if (due.length === 0) return;
   compiler();
   rust();
   const statuses = await Promise.all(due.map(makeAside));
-  // They have said what has failed.
+  // The processes have reported their failures.
   if (statuses.some((status) => status !== 0)) process.exit(1);
 }
 
-/** Makes `name` in a process of its own. Resolves to how that ended. */
+/** Builds `name` in a separate process. Resolves to its exit status. */
 function makeAside(name) {
   const script = fileURLToPath(import.meta.url);
   return new Promise((resolve) => spawn(process.execPath, [script, name], { stdio: 'inherit' }).on('close', resolve));

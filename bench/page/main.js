@@ -1,4 +1,4 @@
-// What the benchmark calls, as a bundler makes it of the package.
+// The functions that the benchmark calls, bundled with the package.
 
 import * as decant from 'decant';
 import { threads } from 'decant/threads';
@@ -8,12 +8,12 @@ import { run } from './task.js';
 
 decant.configure({ threads });
 other.configure({ threads: otherThreads });
-/** By the names that bench/arguments.mjs gives them. */
+/** By the names in bench/arguments.mjs. */
 globalThis.builds = { Decant: decant, 'the other build': other };
 /** Starts the worker of rivals.js. */
 globalThis.startRival = () => new Worker(new URL('rivals.js', import.meta.url), { type: 'module' });
 
-// Where nobody drives the browser, its address says what to do.
+// Without Playwright, the page's address states the task.
 const task = Object.fromEntries(new URLSearchParams(location.search));
 if (task.build !== undefined) {
   const took = await run(task).catch(({ message }) => ({ failed: message }));

@@ -1,8 +1,8 @@
-// The rivals in Chromium: a worker that moves a File's bytes by the same way as a conversion does, and does
-// nothing else. Slices are read ahead; the benchmark looks for the best sizes.
+// Bare copies in Chromium: a worker that copies a File's bytes in the same way as a conversion. Slices are read ahead; the
+// benchmark searches for the best sizes.
 
 const ways = {
-  /** The private file system, by a sync access handle. */
+  /** To the private file system, by a sync access handle. */
   async storage({ name, length }) {
     const directory = await navigator.storage.getDirectory();
     const handle = await (await directory.getFileHandle(name, { create: true })).createSyncAccessHandle();
@@ -13,7 +13,7 @@ const ways = {
     };
   },
 
-  /** A file that was picked: the browser copies and hashes it when it is closed. */
+  /** To a picked file, which the browser copies and hashes on closing. */
   async picked({ handle, length }) {
     const writable = await handle.createWritable();
     await writable.truncate(length);
@@ -41,6 +41,6 @@ async function copy({ way, file, slice, ahead, write, ...target }) {
 }
 
 addEventListener('message', ({ data }) => {
-  // A failure that is thrown outside of a promise reaches the page.
+  // An error thrown outside a promise reaches the page.
   copy(data).then(postMessage, (error) => setTimeout(() => reportError(error)));
 });

@@ -1,4 +1,4 @@
-// What the page does where nobody drives its browser.
+// The tasks of the page in a browser without Playwright.
 
 import { s3Target } from 'decant/upload';
 

@@ -2,7 +2,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { defineConfig } from 'vite';
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
-/** Where there is no other build, this one stands in, and is not called. */
+/** Without another build, this one is used, but never called. */
 const decant = path('../../dist/browser.js');
 const other = process.env.OTHER_DECANT ?? decant;
 const otherThreads = fileURLToPath(new URL('threads.js', pathToFileURL(other)));

@@ -1,4 +1,4 @@
-// What a program need not have the types of is empty for it. Where it has them, this adds nothing.
+// Declares types that a program may lack as empty. If the program has them, this adds nothing.
 declare global {
   interface AbortSignal {}
   interface Blob {}

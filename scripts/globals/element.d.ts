@@ -4,7 +4,7 @@ export interface DecantConverterProps
   'whole-window'?: boolean | '';
 }
 
-// Of what a program does not have, neither the module nor its types are found: that is no error of the program's.
+// If a program lacks a framework, its module and types are missing, which must not be an error in the program.
 // @ts-ignore
 declare module 'react' {
   namespace JSX {

@@ -15,7 +15,7 @@ export async function rustChecks() {
   await check('clippy', 'cargo', cargo('clippy', '--all-targets', ...LINT));
 }
 
-/** Lints of the wasm of each engine. That of `threads` needs a std of its own. */
+/** Lints of the wasm of each engine. `threads` needs a separately built standard library. */
 export async function wasmChecks() {
   for (const [name, features, env] of [
     ['workers', []],

@@ -13,14 +13,14 @@ function* filesBelow(folder, extension) {
   }
 }
 
-/** What imports what, by name: a `Map` of `Set`s. */
+/** The imports of each name: a `Map` of `Set`s. */
 class Graph extends Map {
   add(from, to) {
     if (!this.has(from)) this.set(from, new Set());
     if (from !== to) this.get(from).add(to);
   }
 
-  /** The shortest way from one name to another, or undefined; from a name to itself it has more than one step. */
+  /** The shortest path from one name to another, or undefined. From a name to itself, it has more than one step. */
   way(from, to) {
     const ways = [[from]];
     const seen = new Set();
@@ -54,7 +54,7 @@ function expanded(prefix, text) {
   return parts.filter((part) => part.trim() !== '').flatMap((part) => expanded(before, part));
 }
 
-/** What a file outside of its tests names by `crate::` and `super::`, as lists of names. */
+/** The paths with `crate::` and `super::` in a file outside its tests, as lists of names. */
 function pathsIn(source) {
   const code = source.replaceAll(/\/\/.*$/gm, '').replace(/#\[cfg\(test\)\]\s*mod tests \{[\s\S]*/, '');
   const uses = [...code.matchAll(/\buse ((?:crate|super)\b[^;]*);/g)].flatMap(([, text]) => expanded([], text));
@@ -100,7 +100,7 @@ function rustRooms(part) {
   return graph;
 }
 
-/** The folders of `part`; a file that lies in `part` itself is a folder of its own. */
+/** The folders of `part`; a file directly in `part` counts as a folder. */
 function folders(part) {
   const top = join(root, part);
   const graph = new Graph();
@@ -115,7 +115,7 @@ function folders(part) {
   return graph;
 }
 
-/** Says what is wrong; returns whether nothing is. */
+/** Prints the cycles. Returns whether there are none. */
 export function hasNoCycles() {
   const wrong = [];
   for (const [name, graph] of [

@@ -8,7 +8,7 @@ import { count, start, took } from './tally.mjs';
 
 /** A target with words of 32 bits, as wasm32 has them. */
 const NARROW = 'i686-unknown-linux-musl';
-/** All modules of tests but the matrices, whose images are large. Everything that the matrices combine is in these. */
+/** All modules of tests except the matrices, whose images are large. These cover every value that the matrices combine. */
 const NARROW_TESTS = [
   ...['formats', 'hostile', 'deflate', 'inflate', 'chains', 'salvage', 'zstd', 'reads'],
   ...['vdi', 'vmdk', 'vmdk_footer', 'qed', 'encode'],
@@ -24,7 +24,7 @@ export function rustTests(env) {
   return run('Rust tests', ['--', ...skipped], env);
 }
 
-/** All but the matrices with words of 32 bits. */
+/** Runs all tests except the matrices with words of 32 bits. */
 export async function narrowRustTests(env) {
   for (const name of NARROW_TESTS) {
     const [file, folder] = [`${name}.rs`, join(name, 'mod.rs')].map((path) => join(root, 'crate', 'tests', path));
@@ -49,11 +49,11 @@ async function runNarrow(name, args, env) {
   await run(name, ['--target', NARROW, '--config', 'scripts/i686.toml', ...args], narrow);
 }
 
-/** Lets the tests' own runner, but not the compiler, tell the time of each test: that is not stable yet. */
+/** Lets the test runner, but not the compiler, report the time of each test: an unstable feature. */
 const REPORTING = ['--config', `target.'cfg(all())'.runner = ['env', 'RUSTC_BOOTSTRAP=1']`];
 const REPORT = ['-Zunstable-options', '--report-time'];
 
-/** Runs `cargo test`. `args` has a `--`, and after it what is for the tests' own runner. */
+/** Runs `cargo test`. `args` has a `--`, followed by the arguments for the test runner. */
 async function run(name, args, env) {
   const command = cargo('test', '--locked', '--no-fail-fast', ...REPORTING, ...args, ...REPORT);
   const { ok, stdout, seconds } = await start(name, 'cargo', command, { env });
@@ -61,7 +61,7 @@ async function run(name, args, env) {
     took(`Rust: ${module}`, Number(time));
   const results = [...stdout.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)];
   const sum = (at) => results.reduce((so_far, result) => so_far + Number(result[at]), 0);
-  // An ignored test counts as failed, and so does a runner that broke off.
+  // An ignored test counts as failed, as does an aborted runner.
   const failed = sum(2) + sum(3);
   count(name, { passed: sum(1), failed: failed === 0 && (!ok || results.length === 0) ? 1 : failed, seconds });
 }

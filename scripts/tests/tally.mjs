@@ -1,4 +1,4 @@
-// Runs commands, counts what passed and failed, and keeps how long each took.
+// Runs commands, counts passed and failed tests, and records the time of each command.
 
 import { spawn } from 'node:child_process';
 import { root, say } from '../lib.mjs';
@@ -37,8 +37,8 @@ export function printTimes() {
 }
 
 /**
- * Runs a command. Resolves to whether it succeeded, what it printed to standard output, and its seconds. What it prints
- * is shown when it has ended, so that steps that run side by side do not mix; with `live`, as it comes.
+ * Runs a command. Resolves to whether it succeeded, its standard output, and its seconds. Its output is shown when it has
+ * ended, so that concurrent steps do not mix; with `live`, at once.
  */
 export async function start(name, command, args, { env = {}, live = false } = {}) {
   say(`begins: ${name}`);

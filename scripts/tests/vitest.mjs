@@ -1,4 +1,4 @@
-// Runs the tests that lie beside their sources.
+// Runs the tests beside their sources.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
