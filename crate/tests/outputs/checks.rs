@@ -86,8 +86,8 @@ fn converts(output: &Output, sizes: &[u64]) {
         let path = folder.path().join(size.to_string());
         std::fs::write(&path, &files[0]).unwrap();
         (output.validate)(&path, &disk);
-        if output.is_read {
-            let bytes = Case::new(files[0].clone()).bytes().unwrap();
+        if let Some(reader) = &output.reader {
+            let bytes = (reader.disk)(files[0].clone());
             assert!(bytes.starts_with(&disk) && bytes[disk.len()..].iter().all(|&byte| byte == 0), "{output}, {size}");
         }
         // The output's own reader may take long, as of an archive of a GiB.

@@ -3,6 +3,7 @@
 
 mod checks;
 mod cut;
+mod dynamic_vhd;
 mod random;
 mod readers;
 
@@ -32,9 +33,19 @@ pub struct Output {
     zeros: (f64, u64),
     /// Whether the disk may come in order, so that only its end tells its size; if not, the code of the error.
     in_order: Result<(), &'static str>,
-    /// Whether Decant reads the format.
-    is_read: bool,
+    /// A reader that decides whether a file is an image: Decant, or if it does not read the format, a second reader.
+    reader: Option<Reader>,
 }
+
+/// A reader of images in memory.
+struct Reader {
+    /// Whether it takes the file for an image.
+    opens: fn(Vec<u8>) -> bool,
+    /// The whole disk of an image.
+    disk: fn(Vec<u8>) -> Vec<u8>,
+}
+
+const DECANT: Option<Reader> = Some(Reader { opens: readers::decant_opens, disk: readers::decant });
 
 /// A qcow2 with these options, for disks of at most `most` bytes. A disk of zeros takes at most `zeros` bytes.
 macro_rules! qcow2 {
@@ -49,7 +60,7 @@ macro_rules! qcow2 {
             notice: "since qcow2 accepts only whole sectors",
             zeros: (0., $zeros),
             in_order: Err("size-needed"),
-            is_read: true,
+            reader: DECANT,
         }
     };
 }
@@ -71,7 +82,7 @@ const OUTPUTS: &[Output] = &[
         // The last block is written, so that the file has its size.
         zeros: (0., 4096),
         in_order: Ok(()),
-        is_read: false,
+        reader: None,
     },
     // The smallest clusters, those of most images, and the largest; the L1 table bounds the disk.
     qcow2!([], 2 * PIB, (&[2 * PIB + 512], "qcow2-too-large"), 6 << 16),
@@ -90,7 +101,7 @@ const OUTPUTS: &[Output] = &[
         notice: "since VMDK accepts only whole sectors",
         zeros: (1. / 1000., 68 << 10),
         in_order: Err("size-needed"),
-        is_read: true,
+        reader: DECANT,
     },
     Output {
         name: "vpc",
@@ -111,7 +122,26 @@ const OUTPUTS: &[Output] = &[
         notice: "since Azure accepts only whole MiB",
         zeros: (0., 4096 + 512),
         in_order: Ok(()),
-        is_read: false,
+        reader: None,
+    },
+    Output {
+        name: "vpc",
+        options: &[("subformat", "dynamic")],
+        read: readers::dynamic_vhd,
+        validate: readers::is_dynamic_vhd,
+        sizes: &[
+            (0, 512, None),
+            (512, 512, None),
+            (MIB + 1, MIB + 512, None),
+            (2 * MIB, 2 * MIB, None),
+            (2040 * GIB, 2040 * GIB, None),
+        ],
+        too_large: (&[2040 * GIB + 1, 1 << 52], "vhd-too-large"),
+        notice: "since VHD takes whole sectors only",
+        // Two footers, the header and the BAT.
+        zeros: (0., 5 * 512),
+        in_order: Err("size-needed"),
+        reader: Some(Reader { opens: dynamic_vhd::opens, disk: dynamic_vhd::disk }),
     },
     Output {
         name: "raw.gz",
@@ -123,7 +153,7 @@ const OUTPUTS: &[Output] = &[
         notice: "",
         zeros: (1. / 1000., 4096),
         in_order: Ok(()),
-        is_read: false,
+        reader: None,
     },
     Output {
         name: "tar.gz",
@@ -141,7 +171,7 @@ const OUTPUTS: &[Output] = &[
         notice: "since Google Compute Engine accepts only whole GiB",
         zeros: (1. / 1000., 4096),
         in_order: Err("size-needed"),
-        is_read: false,
+        reader: None,
     },
 ];
 

@@ -1,7 +1,8 @@
-//! How outputs are read back: by programs that know nothing of Decant.
+//! How outputs are read back: by programs that know nothing of Decant, and by Decant.
 
-use super::{GIB, MIB};
-use crate::common::{filter, qemu, text};
+use super::{GIB, MIB, dynamic_vhd as second};
+use crate::common::{Case, filter, open_bytes, qemu, text};
+use decant::OpenOptions;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -18,6 +19,10 @@ pub fn plain(output: &[u8], count: usize) -> Vec<u8> {
 
 pub fn vhd(output: &[u8], count: usize) -> Vec<u8> {
     plain(&output[..output.len() - FOOTER], count)
+}
+
+pub fn dynamic_vhd(output: &[u8], count: usize) -> Vec<u8> {
+    plain(&second::disk(output.to_vec()), count)
 }
 
 pub fn gzip(output: &[u8], count: usize) -> Vec<u8> {
@@ -51,6 +56,14 @@ pub fn is_vhd(path: &Path, disk: &[u8]) {
     std::fs::write(&raw, disk).unwrap();
     File::options().write(true).open(&raw).unwrap().set_len(size).unwrap();
     qemu("qemu-img", &["compare", "-f", "vpc", "-F", "raw", text(path), text(&raw)]);
+}
+
+/// Both readers find the same size to the byte, and the same content.
+pub fn is_dynamic_vhd(path: &Path, disk: &[u8]) {
+    let mut disk = disk.to_vec();
+    disk.resize(disk.len().next_multiple_of(512).max(512), 0);
+    assert!(second::disk(std::fs::read(path).unwrap()) == disk, "other bytes");
+    is_same("vpc", path, &disk);
 }
 
 pub fn qcow2(output: &[u8], count: usize) -> Vec<u8> {
@@ -128,4 +141,12 @@ pub fn is_archive(path: &Path, disk: &[u8]) {
     assert_eq!([&words[..3], &words[5..]].concat(), ["-rw-r--r--", "root/root", &size.to_string(), "disk.raw"]);
     // Archives end at a multiple of 10,240 bytes, with two blocks of zeros or more.
     assert!(len.is_multiple_of(10_240) && len >= TAR as u64 + size + 1024, "{len} bytes");
+}
+
+pub fn decant_opens(file: Vec<u8>) -> bool {
+    open_bytes(file, OpenOptions::default()).is_ok()
+}
+
+pub fn decant(file: Vec<u8>) -> Vec<u8> {
+    Case::new(file).bytes().unwrap()
 }

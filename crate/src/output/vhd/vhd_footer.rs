@@ -1,80 +1,15 @@
-//! A fixed VHD: the disk, followed by a footer ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006,
-//! sections "Hard Disk Footer Format" and "CHS Calculation").
+//! The footer of every VHD ("Hard Disk Footer Format", "CHS Calculation").
 
-use super::layout::{Layout, Stamp};
-use super::options::FormatOption;
-use super::{BLOCK, OutputFormat, grows};
-use crate::disk::info::Notice;
-use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::SECTOR;
+use crate::output::Stamp;
 use crate::structure::structure;
 
-pub(super) const FORMAT: OutputFormat = OutputFormat {
-    name: "vpc",
-    label: "VHD",
-    hint: "For Azure",
-    extension: ".vhd",
-    options: &[FormatOption::new("subformat", &["fixed"]), FormatOption::new("force_size", &["on"])],
-    recommended: &[],
-    has_footer: true,
-    layout: |virtual_size, _| Ok(Box::new(FixedVhd::new(virtual_size)?)),
-};
-
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-/// Maximum size of a disk, in GiB.
-const MOST_GIB: u64 = 2040;
 /// Seconds from 1970-01-01 to 2000-01-01, the epoch of VHD.
 const EPOCH: u64 = 946_684_800;
 
-struct FixedVhd {
-    virtual_size: u64,
-    disk_size: u64,
-}
-
-impl FixedVhd {
-    /// Azure accepts whole MiB only, at least one: a footer alone would be read as the start of a dynamic VHD.
-    fn new(virtual_size: u64) -> Result<Self> {
-        if virtual_size > MOST_GIB * GIB {
-            let message = format!(
-                "A VHD holds at most 2,040 GiB, but the disk has {} GiB; choose another output format",
-                virtual_size.div_ceil(GIB)
-            );
-            return Err(Error::new(ErrorKind::Limit, message).coded("vhd-too-large").field("size", virtual_size));
-        }
-        Ok(Self { virtual_size, disk_size: virtual_size.next_multiple_of(MIB).max(MIB) })
-    }
-}
-
-impl Layout for FixedVhd {
-    fn unit(&self) -> u64 {
-        BLOCK
-    }
-
-    fn disk_size(&self) -> u64 {
-        self.disk_size
-    }
-
-    fn notice(&self) -> Option<Notice> {
-        grows(self.virtual_size, self.disk_size, MIB, "Azure")
-    }
-
-    fn output_size(&self) -> Option<u64> {
-        Some(self.disk_size + Footer::LEN as u64)
-    }
-
-    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
-        Ok(Box::new(Self::new(virtual_size)?))
-    }
-
-    fn footer(&self, stamp: &Stamp) -> Vec<u8> {
-        Footer::new(self.disk_size, stamp).to_bytes().to_vec()
-    }
-}
-
 structure! {
     /// "Hard Disk Footer Format".
-    struct Footer: Big {
+    pub(super) struct VhdFooter: Big {
         cookie: [u8; 8] = 0,
         features: u32 = 8,
         file_format_version: u32 = 12,
@@ -96,17 +31,16 @@ structure! {
     }
 }
 
-impl Footer {
-    /// The footer of a fixed disk of `disk_size` bytes.
-    fn new(disk_size: u64, stamp: &Stamp) -> Self {
+impl VhdFooter {
+    /// The footer of a disk of `disk_size` bytes. `data_offset` is the offset of the next structure; all ones if there is none.
+    pub fn new(disk_type: u32, data_offset: u64, disk_size: u64, stamp: &Stamp) -> Self {
         let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
         let mut footer = Self {
             cookie: *b"conectix",
             // Only the reserved bit, which is always set.
             features: 2,
             file_format_version: 0x0001_0000,
-            // None in a fixed disk.
-            data_offset: u64::MAX,
+            data_offset,
             time_stamp: seconds_since_2000(stamp.seconds),
             // As Windows writes it. Readers then take the size of the disk from the current size, not from the geometry.
             creator_application: *b"win ",
@@ -117,16 +51,20 @@ impl Footer {
             cylinders,
             heads,
             sectors,
-            // Fixed.
-            disk_type: 2,
+            disk_type,
             checksum: 0,
             unique_id: uuid(stamp.random),
             saved_state: 0,
             reserved: [0; 427],
         };
-        footer.checksum = !footer.to_bytes().iter().map(|&byte| u32::from(byte)).sum::<u32>();
+        footer.checksum = checksum(&footer.to_bytes());
         footer
     }
+}
+
+/// The checksum of a structure whose checksum is zero: the ones' complement of the sum of its bytes.
+pub(super) fn checksum(structure: &[u8]) -> u32 {
+    !structure.iter().map(|&byte| u32::from(byte)).sum::<u32>()
 }
 
 fn seconds_since_2000(unix: u64) -> u32 {
