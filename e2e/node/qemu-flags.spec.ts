@@ -75,7 +75,7 @@ test('-n writes into the file that is there', ({ folder }) => {
   expect(statSync(out)).toMatchObject({ ino, size });
   // The size of what is compressed is not known before.
   expect(decant('convert', '-n', '-O', 'raw.gz', images.zlib(), out)).toEqual(
-    refused('not known for a compressed output or a compressed stream; write a new file instead'),
+    refused('known only at the end of this conversion; write a new file instead'),
   );
 });
 

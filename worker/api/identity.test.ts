@@ -122,6 +122,11 @@ test('samples are a small part of a large file', () => {
 describe('is refused for', () => {
   test.each<[string, Given, string]>([
     ['a compressed output', { format: 'raw.gz', resumable: false }, 'the output format raw.gz is written in one pass'],
+    [
+      'a form that cannot be resumed',
+      { format: 'vpc', formatOptions: { subformat: 'dynamic' }, resumable: false },
+      'the output format vpc (subformat=dynamic) is written in one pass',
+    ],
     ['a salvage', { settings: { salvage: true } }, 'salvage reads the image in one pass'],
     ['a streamed image', { comesInOrder: true }, 'the container of the image is read in one pass'],
     ['the legacy encryption', { layers: [{}, { encryption: 'aes' }] }, 'the image has the legacy AES encryption'],

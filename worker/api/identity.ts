@@ -30,7 +30,11 @@ export async function identityOf(
   { name: format, formatOptions, resumable }: ChosenFormat,
   { sparse = true }: ConvertOptions,
 ): Promise<string | Refusal> {
-  if (!resumable) return { reason: `the output format ${format} is written in one pass` };
+  if (!resumable) {
+    const options = Object.entries(formatOptions).map((option) => option.join('='));
+    const chosen = options.length > 0 ? `${format} (${options.join(', ')})` : format;
+    return { reason: `the output format ${chosen} is written in one pass` };
+  }
   if (settings.salvage) return { reason: 'salvage reads the image in one pass' };
   if (comesInOrder) return { reason: 'the container of the image is read in one pass' };
   // Nothing verifies the password: the same image with two passwords gives two disks.

@@ -239,7 +239,7 @@ export class PathTarget implements OutputTarget {
     const { outputSize: size, hasFooter = false } = sizes;
     const isDevice = there.isBlockDevice();
     if (size === undefined) {
-      const reason = 'it is not known for a compressed output or a compressed stream';
+      const reason = 'it is known only at the end of this conversion';
       const message = `'${this.path}' is written in place, so the size of the output must be known: ${reason}; write a new file instead`;
       throw new DecantError('usage', message, { code: 'size-needed' });
     }
