@@ -64,7 +64,7 @@ async function registered(page: Page): Promise<Record<'format' | 'writer', strin
   await giveFile(page, images.kinds());
   const { unknown, writer } = await page.evaluate(async () => {
     const image = await window.decant.open(window.file);
-    const writer = image.formats.map(({ name }) => name);
+    const writer = [...image.formats.map(({ name }) => name), ...Object.keys(window.pairs.FORMS)];
     await image.close();
     const unknown = await window.decant.open(window.file, { format: '?' }).catch(({ message }: Error) => message);
     return { unknown: String(unknown), writer };

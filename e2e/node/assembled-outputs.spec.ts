@@ -1,17 +1,19 @@
-// qcow2 and VMDK out: what the command makes is what other programs read.
+// qcow2, VMDK and dynamic VHD out: what the command makes is what other programs read.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, decant, program, run } from '../support/command.js';
 import { hashFile, images, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const VMDK = ['-O', 'vmdk', '-o', 'subformat=streamOptimized'];
+const VHD = ['-O', 'vpc', '-o', 'subformat=dynamic'];
 
 interface Made {
   args: string[];
-  format: 'qcow2' | 'vmdk';
-  clusterSize?: number;
+  format: 'qcow2' | 'vmdk' | 'vpc';
+  clusterSize: number;
 }
 
 const MADE: Record<string, Made> = {
@@ -28,7 +30,8 @@ const MADE: Record<string, Made> = {
     format: 'qcow2',
     clusterSize: 65_536,
   },
-  'a streamOptimized VMDK': { args: VMDK, format: 'vmdk' },
+  'a streamOptimized VMDK': { args: VMDK, format: 'vmdk', clusterSize: 65_536 },
+  'a dynamic VHD': { args: VHD, format: 'vpc', clusterSize: 2 ** 21 },
 };
 
 for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
@@ -44,9 +47,10 @@ for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
       if (format === 'qcow2') qemuImg('check', '-f', 'qcow2', output);
       qemuImg('compare', '-f', format, '-F', 'qcow2', output, path);
       const { 'cluster-size': found } = JSON.parse(qemuImg('info', '--output=json', output));
-      expect(found).toBe(clusterSize ?? 65_536);
-      // What Decant writes, Decant reads.
-      decant('convert', output, back);
+      expect(found).toBe(clusterSize);
+      // Another program reads what Decant writes, and Decant too if it reads the format.
+      if (format === 'vpc') qemuImg('convert', '-f', format, '-O', 'raw', output, back);
+      else decant('convert', output, back);
       qemuImg('compare', '-f', 'raw', '-F', 'qcow2', back, path);
     });
   }
@@ -89,6 +93,50 @@ test('a VMDK goes to standard output, byte by byte the same but for its identifi
   qemuImg('compare', '-f', 'vmdk', '-F', 'qcow2', join(folder, 'pipe'), images.zlib());
 });
 
+// (bytes of the disk, and of the disk in the VHD)
+for (const [size, made] of [
+  [0, 512],
+  [700, 1024],
+  [2 ** 21, 2 ** 21],
+  [5 * 2 ** 21 - 1536, 5 * 2 ** 21 - 1536],
+] as const) {
+  test(`a disk of ${size} bytes becomes a dynamic VHD, rounded up to a sector`, ({ folder }) => {
+    const [disk, output] = [join(folder, 'disk.raw'), join(folder, 'out.vhd')];
+    const bytes = Buffer.alloc(made);
+    bytes.fill('start', 0, Math.min(size, 4000));
+    bytes.fill('end', Math.max(0, size - 4000), size);
+    writeFileSync(disk, bytes.subarray(0, size));
+    const { status, stderr } = decant('convert', '-f', 'raw', ...VHD, disk, output);
+    expect(status).toBe(0);
+    // A raw disk has whole sectors already.
+    expect(stderr.includes('since VHD takes whole sectors only')).toBe(size === 0);
+    expect(JSON.parse(qemuImg('info', '--output=json', output))['virtual-size']).toBe(made);
+    qemuImg('convert', '-O', 'raw', output, join(folder, 'back.raw'));
+    expect(readFileSync(join(folder, 'back.raw')).equals(bytes)).toBe(true);
+  });
+}
+
+/** A dynamic VHD without the bytes that differ from one conversion to the next: time, UUID and their checksum. */
+function withoutStamp(path: string): string {
+  const bytes = readFileSync(path);
+  for (const footer of [0, bytes.length - 512]) {
+    bytes.fill(0, footer + 24, footer + 28);
+    bytes.fill(0, footer + 64, footer + 84);
+  }
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+test('workers and standard output make the same dynamic VHD', ({ folder }) => {
+  const hashes = ['1', '2', '5'].map((workers) => {
+    const output = join(folder, `${workers}.vhd`);
+    expect(decant('convert', ...VHD, '-m', workers, images.zlib(), output)).toMatchObject({ status: 0, stderr: '' });
+    return withoutStamp(output);
+  });
+  const script = `'${process.execPath}' '${cli}' convert ${VHD.join(' ')} '${images.zlib()}' - | cat > pipe`;
+  expect(run('bash', ['-o', 'pipefail', '-c', script], { cwd: folder })).toMatchObject({ status: 0, stderr: '' });
+  expect(new Set([...hashes, withoutStamp(join(folder, 'pipe'))]).size).toBe(1);
+});
+
 test('engines and numbers of workers make the same qcow2', ({ folder }) => {
   const hashes = ['1', '2', '5'].map((workers) => {
     const output = join(folder, `${workers}.qcow2`);
@@ -129,6 +177,8 @@ for (const [args, status, part] of [
     '(twoPass, --two-pass) or a temporary file (spool, --spool), write to a file',
   ],
   [['-O', 'qcow2', '--resume', 'KINDS', 'out'], 2, 'the output format qcow2 is written in one pass'],
+  [[...VHD, '--resume', 'KINDS', 'out'], 2, 'the output format vpc (subformat=dynamic) is written in one pass'],
+  [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2,040 GiB'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
 ] as [string[], number, string][]) {
   test(`said before anything is written: ${args.join(' ')}`, ({ folder }) => {
@@ -144,7 +194,7 @@ for (const [args, status, part] of [
 
 for (const [args, listed] of [
   [['-o', 'help'], 'The output format raw has no options\n'],
-  [['-O', 'vpc', '-o', '?'], 'subformat=fixed (default: fixed)\nforce_size=on (default: on)\n'],
+  [['-O', 'vpc', '-o', '?'], 'subformat=fixed|dynamic (default: fixed)\nforce_size=on (default: on)\n'],
   [['-O', 'vmdk', '-o', 'help'], 'subformat=streamOptimized (required)\nadapter_type=lsilogic|buslogic|ide|legacyESX'],
 ] as const) {
   test(`lists the options and converts nothing: ${args.join(' ')}`, ({ folder }) => {

@@ -131,7 +131,7 @@ test('what an image can become', () => {
   const others = ['qcow2', 'vmdk'].map((name) => expect.objectContaining({ name, compressed: true }));
   const raw = { name: 'raw', label: 'Raw disk', extension: '.raw', options: [], ...plain };
   const options = [
-    { name: 'subformat', values: ['fixed'], required: false },
+    { name: 'subformat', values: ['fixed', 'dynamic'], required: false },
     { name: 'force_size', values: ['on'], required: false },
   ];
   const vhd = {
@@ -191,11 +191,11 @@ for (const [args, status, part, tag = '@full'] of [
     "no output format 'vhdx'; choose one of raw, qcow2, vmdk, vpc, raw.gz, tar.gz",
     [],
   ],
-  [['-O', 'vpc', '-o', 'subformat=dynamic', 'KINDS', 'out'], 2, "'dynamic' is not a valid subformat of"],
+  [['-O', 'vpc', '-o', 'subformat=differencing', 'KINDS', 'out'], 2, "'differencing' is not a valid subformat of"],
   [
     ['-O', 'vpc', '-o', 'subformat', 'KINDS', 'out'],
     2,
-    'not a valid subformat of the output format vpc; it is always fixed',
+    'not a valid subformat of the output format vpc; choose one of fixed, dynamic',
   ],
   [
     ['-O', 'vpc', '-o', 'force_size=off', 'KINDS', 'out'],

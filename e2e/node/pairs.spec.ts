@@ -57,6 +57,7 @@ const targetsIn = (folder: string, device: string): Record<string, () => pairs.P
 const OPTIONS: Record<string, string[]> = {
   qcow2: ['-c', '--two-pass'],
   vmdk: ['-o', 'subformat=streamOptimized'],
+  'vpc, dynamic': ['-o', 'subformat=dynamic'],
 };
 
 /** Converts the row to standard output by the command. Returns what is wrong; undefined if nothing is. */
@@ -64,7 +65,8 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
   const path = join(folder, 'stdout');
   const file = openSync(path, 'w');
   const said = format === 'raw' ? ['-f', format] : [];
-  const args = [cli, 'convert', '-q', ...said, '-O', writer, ...(OPTIONS[writer] ?? []), pair(format), '-'];
+  const name = pairs.FORMS[writer]?.format ?? writer;
+  const args = [cli, 'convert', '-q', ...said, '-O', name, ...(OPTIONS[writer] ?? []), pair(format), '-'];
   const { status, stderr } = run(process.execPath, args, { stdio: ['ignore', file, 'pipe'] });
   closeSync(file);
   return status === 0 && stderr === ''
@@ -75,7 +77,7 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
 /** The names of all formats that are read, and of all that can be made of a disk. */
 async function registered(): Promise<{ format: string[]; writer: string[] }> {
   const image = await decant.open(images.kinds());
-  const writer = image.formats.map(({ name }) => name);
+  const writer = [...image.formats.map(({ name }) => name), ...Object.keys(pairs.FORMS)];
   await image.close();
   const unknown = await decant.open(images.kinds(), { format: '?' }).catch(({ message }: Error) => message);
   return { format: pairsOf(String(unknown).split('choose one of ')[1]!.split(', ')), writer };

@@ -120,16 +120,44 @@ async function head(stream, length) {
 }
 
 /**
+ * The disk in a dynamic VHD.
+ * @param {Blob} output
+ */
+async function dynamicVhd(output) {
+  const SECTOR = 512;
+  const BLOCK = 2 ** 21;
+  const bytes = new DataView(await output.arrayBuffer());
+  const size = Number(bytes.getBigUint64(output.size - SECTOR + 48));
+  const header = Number(bytes.getBigUint64(output.size - SECTOR + 16));
+  const table = Number(bytes.getBigUint64(header + 16));
+  const disk = [];
+  for (let number = 0; number * BLOCK < size; number += 1) {
+    const sector = bytes.getUint32(table + number * 4);
+    // After the bitmap of its sectors.
+    const data = (sector + 1) * SECTOR;
+    disk.push(sector === 0xffffffff ? new Uint8Array(BLOCK) : output.slice(data, data + BLOCK));
+  }
+  return new Blob(disk).slice(0, size);
+}
+
+/**
  * How the disk, with the zeros that follow it, is read out of an output.
  * @type {Record<string, (output: Blob) => Promise<Blob>>}
  */
 const DISKS = {
   raw: async (output) => output,
   vpc: async (output) => output.slice(0, -512),
+  'vpc, dynamic': dynamicVhd,
   'raw.gz': (output) => new Response(unzipped(output)).blob(),
   // It has a GiB, of which other tests read all; compressed, the disk is well within the first bytes.
   'tar.gz': async (output) => (await head(unzipped(output.slice(0, 32 << 10)), 512 + SIZE + 4096)).slice(512),
 };
+
+/**
+ * Writers that are another form of a registered format, by options that it does not recommend.
+ * @type {Record<string, { format: string; formatOptions: Record<string, string> }>}
+ */
+export const FORMS = { 'vpc, dynamic': { format: 'vpc', formatOptions: { subformat: 'dynamic' } } };
 
 /** Writers whose outputs Decant reads back; other tests read them by other programs. */
 const READ_BACK = ['qcow2', 'vmdk'];
@@ -172,6 +200,16 @@ export async function complaint(decant, writer, output) {
 }
 
 /**
+ * The format of a writer, and its options: those of the form, or those that the format recommends.
+ * @param {Image} image
+ * @param {string} writer
+ */
+function formOf({ formats }, writer) {
+  const recommended = formats.find(({ name }) => name === writer)?.recommended ?? {};
+  return FORMS[writer] ?? { format: writer, formatOptions: recommended };
+}
+
+/**
  * Converts an image; returns what is wrong, or the kind and the sentence of the error. Where the place does not tell
  * what was made, the caller has to look.
  * @param {Package} decant
@@ -184,8 +222,7 @@ export async function convert(decant, { format, writer }, input, place, options)
   try {
     const image = await decant.open(input, SAID.includes(format) ? { ...options, format } : options);
     try {
-      const formatOptions = image.formats.find(({ name }) => name === writer)?.recommended ?? {};
-      const { outputSize } = await image.convert(place.output, { format: writer, formatOptions, twoPass: true });
+      const { outputSize } = await image.convert(place.output, { ...formOf(image, writer), twoPass: true });
       const made = await place.made(outputSize);
       if (!made) return undefined;
       return made.size === outputSize ? await complaint(decant, writer, made) : `${made.size} bytes, not ${outputSize}`;
@@ -232,7 +269,7 @@ export const REFUSED_IN_NODE = [
     target,
     says: 'usage: In Node, an output must be a path, a file URL',
   })),
-  ...['qcow2', 'vmdk', 'raw.gz', 'tar.gz'].map((writer) => ({
+  ...['qcow2', 'vmdk', 'vpc, dynamic', 'raw.gz', 'tar.gz'].map((writer) => ({
     writer,
     target: 'device',
     says: 'is written in place, so the size of the output must be known',
