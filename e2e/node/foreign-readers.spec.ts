@@ -34,6 +34,7 @@ const OUTPUTS: Record<string, Output> = {
   'compressed qcow2, largest clusters': { format: 'qcow2', formatOptions: { compress: 'on', cluster_size: '2M' } },
   'qcow2 compressed by zstd': { format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
   'streamOptimized VMDK': { format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+  'dynamic VHD': { format: 'vpc', formatOptions: { subformat: 'dynamic' } },
 };
 
 /** An image, and the disk that it has. */
@@ -78,10 +79,10 @@ const DISKS: Record<string, (folder: string) => Disk> = {
 };
 
 /** What both programs say of an output with a disk of `size` bytes. */
-const accepted = (format: string, size: number): Answer => ({
+const accepted = (format: Question['format'], size: number): Answer => ({
   size,
   difference: null,
-  format,
+  format: format === 'vpc' ? 'vhd' : format,
   virtualSize: size,
   failures: {},
 });

@@ -1,6 +1,6 @@
 """Reads disk images with dissect.hypervisor, and inspects them with OpenStack's format_inspector.
 
-Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2" or "vmdk"), and the path of the
+Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2", "vmdk" or "vpc"), and the path of the
 raw disk that is expected in it as `disk`. Answers with a line of JSON: see Answer in foreign-readers.ts.
 """
 
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from dissect.hypervisor.disk.qcow2 import QCow2
+from dissect.hypervisor.disk.vhd import VHD
 from dissect.hypervisor.disk.vmdk import VMDK
 from oslo_utils.imageutils import format_inspector
 
@@ -32,7 +33,11 @@ class Sectors:
         return part
 
 
-READERS = {"qcow2": lambda path: QCow2(path).open(), "vmdk": Sectors}
+READERS = {
+    "qcow2": lambda path: QCow2(path).open(),
+    "vmdk": Sectors,
+    "vpc": lambda path: VHD(path.open("rb")),
+}
 
 
 def difference(found, disk):

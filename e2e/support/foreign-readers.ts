@@ -13,7 +13,7 @@ const python = pathOf('../../.cache/readers/bin/python3');
 export interface Question {
   /** The path of the image. */
   image: string;
-  format: 'qcow2' | 'vmdk';
+  format: 'qcow2' | 'vmdk' | 'vpc';
   /** The path of the raw disk that is expected in it; zeros may follow it in the image. */
   disk: string;
 }
