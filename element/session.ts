@@ -1,4 +1,4 @@
-// The behaviour of the element, without its looks: takes files, and opens and converts images one after the other.
+// The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Waiting } from 'decant';
 import { asError, nextSteps } from './failures.js';

@@ -1,5 +1,5 @@
-//! The tests as one program, which is linked once. Those that have an allocator of their own are in two more programs:
-//! Cargo.toml names them.
+//! The tests as one program, which is linked once. Tests with a custom allocator are in two more programs: see
+//! Cargo.toml.
 
 mod begun;
 mod chains;

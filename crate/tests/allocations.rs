@@ -1,9 +1,9 @@
-//! Memory that runs out is not damage: whichever allocation fails, an image is read as it is, or the failure is one of
-//! kind `internal` or `limit`. Never is it `corrupt`, never are other bytes taken for a success, and never does salvage
-//! make zeros of it.
+//! A lack of memory is not damage: whichever allocation fails, the image is read correctly, or the error has the kind
+//! `internal` or `limit`. It is never `corrupt`, wrong bytes never count as a success, and a salvage never replaces the
+//! data by zeros.
 //!
-//! Each run makes one allocation fail, in a process of its own: code that cannot return an error aborts the process. An
-//! abort counts as `internal`: where the wasm traps, the TypeScript side reports that kind.
+//! Each run makes one allocation fail, in a separate process: code that cannot return an error aborts the process. An
+//! abort counts as `internal`: if the wasm traps, the TypeScript side reports that kind.
 
 use crate::fuzz::files::Files;
 use crate::fuzz::memory::Memory;
@@ -32,9 +32,9 @@ struct Failing;
 thread_local! {
     /// Whether this thread's allocations count.
     static COUNTS: Cell<bool> = const { Cell::new(false) };
-    /// How many allocations were counted.
+    /// Number of counted allocations.
     static COUNT: Cell<u64> = const { Cell::new(0) };
-    /// Which one fails, counted from 1; 0 for none.
+    /// Number of the allocation to fail, from 1; 0 for none.
     static FAILS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -68,7 +68,7 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// A disk that asks for no memory while it is written.
+/// A disk that allocates nothing while it is written.
 struct Disk {
     bytes: RefCell<Vec<u8>>,
     is_finished: Cell<bool>,
@@ -112,7 +112,7 @@ impl Target<Vec<u8>> for Disk {
 /// Upper bound on the disks of the images here, in bytes.
 const MOST: usize = 1 << 20;
 
-/// An overlay whose clusters are parts of its backing file's compressed ones.
+/// An overlay whose clusters are parts of the compressed clusters of its backing file.
 fn over_parts_of_clusters() -> Files {
     const SIZE: usize = 4096;
     let text: Vec<u8> = (0..SIZE).map(|at| (at * at / 11) as u8 & 0x3f).collect();
@@ -136,7 +136,7 @@ fn over_parts_of_clusters() -> Files {
 
 /// Numbers of VMDKs of the fuzzer: a compressed one, one of several extents, one with a parent.
 const VMDKS: [u8; 3] = [2, 5, 8];
-/// How many images there are: those of the fuzzer, `over_parts_of_clusters`, `VMDKS`, and two in containers.
+/// Number of images: those of the fuzzer, `over_parts_of_clusters`, `VMDKS`, and two in containers.
 const IMAGES: u8 = bases::BASES + 1 + VMDKS.len() as u8 + 2;
 const IN_GZIP: u8 = IMAGES - 2;
 const IN_TAR: u8 = IMAGES - 1;
@@ -162,11 +162,12 @@ fn files(number: u8) -> Files {
     }
 }
 
-/// Output formats: a plain one, and those that are assembled.
+/// Output formats: a plain one, and the assembled ones.
 const PLAIN: &str = "raw";
 const ASSEMBLED: [&str; 3] = ["raw.gz", "qcow2", "vmdk"];
 
-/// One conversion: the number of the image, the output format, whether it is salvaged, and which allocation fails.
+/// One conversion: the number of the image, the output format, whether it is salvaged, and the number of the allocation
+/// to fail.
 #[derive(Clone, Copy, Debug)]
 struct Task<'a> {
     image: u8,
@@ -176,7 +177,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Opens, describes and converts the image: the disk, what was lost of it, and how many allocations that took.
+    /// Opens, describes and converts the image. Returns the disk, its lost ranges, and the number of allocations.
     fn run(self) -> (Result<(Vec<u8>, u64)>, u64) {
         let Files { image, companions, password } = files(self.image);
         let companion = |(name, bytes): (String, Vec<u8>)| Companion {
@@ -188,7 +189,7 @@ impl Task<'_> {
         let options = OpenOptions {
             name: Some("image".to_owned()),
             companions: companions.into_iter().map(companion).collect(),
-            // What comes in order cannot be salvaged.
+            // Streamed images cannot be salvaged.
             salvage: self.salvage && self.image != IN_GZIP,
             ..OpenOptions::default()
         };
@@ -227,7 +228,7 @@ impl Task<'_> {
         (result.map(|done| (disk.bytes.into_inner(), done.lost.bytes)), COUNT.get())
     }
 
-    /// Runs it in a process of its own. Returns how that ended and what it printed.
+    /// Runs it in a separate process. Returns its exit status and output.
     fn in_a_process(self) -> (ExitStatus, String) {
         let Self { image, format, salvage, fails } = self;
         let output = Command::new(std::env::current_exe().unwrap())
@@ -241,15 +242,15 @@ impl Task<'_> {
     }
 }
 
-/// The variable of the environment that says which run a process is.
+/// The environment variable with the run of a process.
 const TASK: &str = "DECANT_TEST_ALLOCATION";
 
-/// The exit codes of a run: the result is that of a run in which nothing fails; there is an error of the right kind.
+/// The exit codes of a run: the result equals that of a run without failures; an error of the right kind.
 const SAME: i32 = 40;
 const TOLD: i32 = 41;
 const SIGABRT: i32 = 6;
 
-/// One run, which the tests below start with `TASK` in its environment. Without that, all images are converted, and no
+/// One run, which the tests below start with `TASK` in its environment. Without it, all images are converted, and no
 /// allocation fails.
 #[test]
 fn one_run() {
@@ -279,10 +280,10 @@ fn one_run() {
     }
 }
 
-/// Fails one allocation after the other, or a sample of them; all tasks are done with or without `salvage`.
+/// Fails one allocation after another, or a sample of them, in conversions with or without `salvage`.
 fn fail_each(salvage: bool) {
     let sample = by_scope(24, 24, usize::MAX);
-    // These have decoders that allocate buffers of their own: all allocations are tried, not a sample.
+    // These have decoders with separate buffers: all their allocations are tried, not a sample.
     const ALL_OF: [u8; 4] = [6, 7, bases::BASES, IN_GZIP];
     let (mut told, mut aborted) = (0, 0);
     for (image, format) in (0..IMAGES).map(|image| (image, PLAIN)).chain(ASSEMBLED.map(|format| (0, format))) {

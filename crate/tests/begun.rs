@@ -1,4 +1,4 @@
-//! An output of which a part is there already is completed as if it had been made in one go.
+//! A partial output is completed to the same bytes as an output made at once.
 
 use crate::common::*;
 use decant::compress::Encoding;
@@ -12,7 +12,7 @@ use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A file of which the first bytes are there already.
+/// A file whose first bytes exist already.
 struct Kept(RefCell<Vec<u8>>);
 
 impl TargetHandle<Vec<u8>> for Kept {
@@ -51,12 +51,12 @@ impl Target<Vec<u8>> for Kept {
 #[derive(Clone, Default)]
 struct Made {
     bytes: Vec<u8>,
-    /// What was told to be there, and the bytes of the whole disk that were written then.
+    /// The reported points, and the bytes of the whole disk that were written by then.
     settled: Vec<ResumePoint>,
     written: u64,
 }
 
-/// Converts `image`, of which `kept` is there up to `begun`.
+/// Converts `image`; the output already has `kept`, up to `begun`.
 fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -> Made {
     let source = HeldSource::new(image.to_vec());
     let target = Rc::new(Kept(RefCell::new(kept)));
@@ -93,7 +93,7 @@ fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
         let whole = make(&image, format, Vec::new(), ResumePoint::default());
         assert!(whole.settled.len() > 4, "{format}: it is told as it grows");
         for begun in whole.settled {
-            // What lies behind was written as well, or was not.
+            // Later bytes may have been written, too, or not.
             let end = begun.guest as usize;
             let begin = &whole.bytes[..end];
             let rest = make(&image, format, begin.to_vec(), begun);

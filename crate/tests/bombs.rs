@@ -1,5 +1,5 @@
-//! Compressed files that expand beyond reason: what they cost does not depend on what they expand to. No time is asserted;
-//! it is printed.
+//! Compressed files that expand excessively: their cost does not depend on the expanded size. Times are printed, not
+//! asserted.
 
 use crate::alone;
 use crate::common::{by_scope, filter, layout_in_order};
@@ -37,7 +37,7 @@ impl Source for Bytes {
     }
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 #[derive(Default)]
 struct Nowhere {
     written: Cell<u64>,
@@ -84,7 +84,7 @@ fn zeros_cost_no_memory_and_no_output() {
     let made = Command::new("sh").args(["-c", "head -c 128M /dev/zero | gzip -c"]).output().unwrap();
     assert!(made.status.success());
     let member = made.stdout;
-    // Those that need no size.
+    // Formats that need no size.
     let in_order = ["raw", "vpc", "raw.gz"].map(|name| by_name(name).unwrap());
     let whole = vec![(GIB, &in_order[..]), (2 * GIB, &in_order[..1])];
     let cases = by_scope(vec![(2 * MEMBER, &in_order[..])], whole.clone(), whole);
@@ -121,7 +121,7 @@ fn zeros_cost_no_memory_and_no_output() {
             assert!(peak < 16 * MIB, "{}: {peak} bytes", format.name);
             let written = target.written.get();
             match format.name {
-                // All is zeros: only the last block is written, so that the file has its size.
+                // The disk is all zeros: only the last block is written, to give the file its size.
                 "raw" => assert_eq!((written, target.end.get()), (4096, size)),
                 "vpc" => assert_eq!((written, target.end.get()), (4096 + 512, size + 512)),
                 // Zeros compress to 260 bytes for each 256 KiB.
@@ -131,7 +131,7 @@ fn zeros_cost_no_memory_and_no_output() {
     }
 }
 
-/// A hole in a sparse member of tar that comes in order costs nothing for its bytes.
+/// A hole in a sparse member of a streamed tar costs nothing per byte.
 #[test]
 fn a_hole_of_a_pebibyte_in_order() {
     const SIZE: u64 = 1 << 50;

@@ -1,4 +1,4 @@
-//! What a worker holds for its jobs stays within its share of the memory of a conversion, whatever it makes.
+//! The memory of a worker for its jobs stays within its share of the memory of a conversion, for every output.
 
 use crate::alone;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
@@ -17,9 +17,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MIB: u64 = 1 << 20;
-/// The memory of a worker, of which a quarter is the size of its jobs.
+/// The memory of a worker: four times the size of its jobs.
 const SHARE: u64 = 16 * MIB;
-/// What a decoder and an encoder hold besides, with what the pipeline and the tables take.
+/// Additional memory of a decoder and an encoder, the pipeline and the tables.
 const BESIDES: u64 = 2 * MIB;
 
 struct Bytes(Vec<u8>);
@@ -35,7 +35,7 @@ impl Source for Bytes {
     }
 }
 
-/// A worker as the engine `workers` has it: it keeps its buffers, and hands out copies.
+/// A worker as in the engine `workers`: it keeps its buffers, and returns copies.
 struct Worker {
     workload: Workload,
     transcoder: Transcoder,

@@ -1,4 +1,4 @@
-//! Chains: which companion a name means, what is read of each layer, and what cannot be a chain.
+//! Chains: the companion for a name, the reads of each layer, and invalid chains.
 
 use crate::common::small::*;
 use crate::common::*;
@@ -14,7 +14,7 @@ fn numbered() -> Vec<u8> {
     (0..8 * CLUSTER).map(|at| (at / CLUSTER) as u8 + 1).collect()
 }
 
-/// What `overlay` reads as over `below`.
+/// The disk of `overlay` over `below`.
 fn over(below: &[u8]) -> Vec<u8> {
     let mut disk = below.to_vec();
     disk.resize(8 * CLUSTER, 0);
@@ -27,8 +27,8 @@ fn which_file_a_name_means() {
     use ErrorKind::{Corrupt, MissingFile, Usage};
     let one = numbered();
     let other = vec![9; 8 * CLUSTER];
-    // (image's name, recorded name, companions: their names and whether it is the right one; the kind of
-    // error, or None where it is right)
+    // (image's name, recorded name, companions: their names and whether they are the right one; the kind of error, or
+    // None)
     type Given<'a> = &'a [(&'a str, bool)];
     let cases: &[(&str, &str, Given, Option<ErrorKind>)] = &[
         ("a.qcow2", "base.raw", &[("base.raw", true)], None),
@@ -39,18 +39,18 @@ fn which_file_a_name_means() {
         ("a.qcow2", "file:base.raw", &[("base.raw", true)], None),
         ("a.qcow2", "file:///vm/base.raw", &[("base.raw", true)], None),
         ("a.qcow2", "nbd://host/base.raw", &[("base.raw", true)], None),
-        // The whole name wins over the base name.
+        // The whole name takes precedence over the base name.
         ("a.qcow2", "/vm/base.raw", &[("/old/base.raw", false), ("/vm/base.raw", true)], None),
         ("a.qcow2", "base.raw", &[("x/base.raw", false), ("base.raw", true)], None),
-        // Never merely because it is the only one.
+        // A companion is not chosen merely because it is the only one.
         ("a.qcow2", "base.raw", &[("disk.raw", true)], Some(MissingFile)),
-        // In another case, or another form of its characters, if that is one file only.
+        // In another case, or another Unicode form, if only one file matches.
         ("a.qcow2", "base.raw", &[("Base.RAW", true)], None),
         ("a.qcow2", "/vm/Gr\u{f6}\u{df}e.raw", &[("x/Gro\u{308}\u{df}E.raw", true)], None),
         ("a.qcow2", "base.raw", &[("BASE.raw", false), ("base.raw", true)], None),
         ("a.qcow2", "base.raw", &[("BASE.raw", true), ("Base.raw", false)], Some(Usage)),
         ("A.qcow2", "a.qcow2", &[("x/A.qcow2", true)], Some(Usage)),
-        // An address with a query, and JSON.
+        // A URL with a query, and JSON.
         ("a.qcow2", "https://h/x/base.raw?versionId=3", &[("base.raw", true)], None),
         ("a.qcow2", "https://h/x/my%20base.raw?a#b", &[("my base.raw", true)], None),
         ("a.qcow2", "https://h/x/base.raw?a", &[("base.raw?a", true), ("base.raw", false)], None),
@@ -66,7 +66,7 @@ fn which_file_a_name_means() {
         ("a.qcow2", "base.raw", &[], Some(MissingFile)),
         ("a.qcow2", "/vm/base.raw", &[("/x/base.raw", true), ("/y/base.raw", false)], Some(Usage)),
         ("a.qcow2", "base.raw", &[("base.raw", true), ("base.raw", false)], Some(Usage)),
-        // The same name in another folder is common, and is asked for.
+        // The same name in another folder is common, and must be stated.
         ("/vm/disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
         ("disk.qcow2", "/base/disk.qcow2", &[], Some(MissingFile)),
         ("disk.qcow2", "/base/disk.qcow2", &[("disk.qcow2", true)], None),
@@ -136,7 +136,7 @@ fn formats_of_backing_files() {
     let mut iso = vec![3; 40 << 10];
     iso[32_769..32_774].copy_from_slice(b"CD001");
     let vmdk = [&b"KDMV"[..], &[0; 4092]].concat();
-    // (stated format, content, what it reads as or the kind of error)
+    // (stated format, content, the disk or the kind of error)
     type Reads<'a> = Result<&'a [u8], ErrorKind>;
     let numbers = numbered();
     let cases: &[(Option<&str>, &[u8], Reads)] = &[
@@ -153,7 +153,7 @@ fn formats_of_backing_files() {
         // QEMU reads a protocol as raw.
         (Some("file"), &small(), Ok(&small())),
         (Some("host_device"), &vmdk, Ok(&vmdk)),
-        // As QEMU probes: what it does not know as a disk is raw.
+        // As in QEMU, content in an unknown format is raw.
         (None, &small(), Ok(&small_disk())),
         (None, &numbers, Ok(&numbers)),
         (None, &iso, Ok(&iso)),
@@ -180,7 +180,7 @@ fn formats_of_backing_files() {
     assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "guessed-raw"));
 }
 
-/// What JSON says of a backing file: its format, where the image states none, and nothing that makes other bytes of it.
+/// JSON descriptions of a backing file: they state its format if the image does not, and must not change its bytes.
 #[test]
 fn backing_files_described_in_json() {
     let with = |text: &str, stated| Case {
@@ -201,10 +201,10 @@ fn backing_files_described_in_json() {
     assert!(matches!(&info.needs[..], [Need::MissingFile { file_name, .. }] if file_name == "base"));
 }
 
-/// The file that has to be got again is the one that is named.
+/// The error names the file that must be copied again.
 #[test]
 fn damage_is_told_of_the_file_that_has_it() {
-    // The first cluster is said to be compressed, and is not.
+    // The first cluster is marked as compressed, but is not.
     let broken = changed(small(), &[(L2, &(COMPRESSED | DATA as u64).to_be_bytes())]);
     let over = changed(overlay("base.qcow2", Some("qcow2")), &[(L2, &[0; 8])]);
     let data = with_data_file("data.bin");
@@ -220,7 +220,7 @@ fn damage_is_told_of_the_file_that_has_it() {
 #[test]
 fn circles_and_depth() {
     let companion = |name: &str, below: &str| (name.to_owned(), overlay(below, Some("qcow2")));
-    // (image's name, what it refers to, companions)
+    // (image's name, its reference, companions)
     type Given<'a> = &'a [(&'a str, &'a str)];
     let circles: &[(&str, &str, Given)] =
         &[("a", "b", &[("b", "a")]), ("a", "b", &[("b", "b")]), ("a", "b", &[("b", "c"), ("c", "b")])];
@@ -232,7 +232,7 @@ fn circles_and_depth() {
         };
         assert_eq!(case.bytes().unwrap_err().kind, ErrorKind::Corrupt, "{name} {below} {given:?}");
     }
-    // The same name in another folder may be another file, which was not handed over.
+    // The same name in another folder may be another file, which was not passed.
     let companions = vec![companion("b", "/x/c"), companion("c", "/y/b")];
     let case = Case { companions, ..Case::new(overlay("/x/b", Some("qcow2"))) };
     assert_eq!(case.bytes().unwrap_err().kind, ErrorKind::MissingFile);
@@ -294,8 +294,8 @@ fn what_is_covered_above_costs_nothing_below() {
 
 #[test]
 fn parts_of_a_compressed_cluster_below() {
-    // Every other 4 KiB above, compressed clusters of 2 MiB below: each is decompressed for a job, not
-    // for a part.
+    // Every second 4 KiB above, compressed clusters of 2 MiB below: each is decompressed once for a job, not for each
+    // part.
     let folder = tempfile::tempdir().unwrap();
     let (base, top, raw) = (folder.path().join("b.qcow2"), folder.path().join("t.qcow2"), folder.path().join("raw"));
     qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=2M", text(&base), "4M"]);

@@ -21,7 +21,7 @@ export type ToPage =
   | { ready: true }
   /** The browser has requested the download, and shows it in its list. */
   | { begun: true }
-  /** The browser has taken so many more bytes. */
+  /** The browser has taken this many more bytes. */
   | { taken: number }
   /** The browser has all bytes. */
   | { complete: true }

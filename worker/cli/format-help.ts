@@ -3,7 +3,7 @@
 import type { AnyImage } from '../node.js';
 import { print } from './printing.js';
 
-/** What asks for the list, as with `qemu-img`. */
+/** The arguments that request the list, as with `qemu-img`. */
 const HELP = ['help', '?'];
 
 /** Prints the options of `format`, if `formatOptions` ask for them. Returns whether they do, and the format is known. */

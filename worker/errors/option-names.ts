@@ -32,7 +32,7 @@ export function checkNames(call: string, options: object, names: readonly string
   }
 }
 
-/** Up to so many changes make a name of another one; a third of the letters at most. */
+/** Maximum number of edits between an unknown name and a suggested one, and at most a third of the letters. */
 const MOST_CHANGES = 3;
 
 function nearestOf(option: string, names: readonly string[]): string | undefined {

@@ -78,7 +78,7 @@ export class HttpClient {
     return !this.#skipsDecoding && !this.options.fetch && this.platform.fetchUndecoded !== undefined;
   }
 
-  /** Leaves bodies encoded from now on. Returns whether that changes anything. */
+  /** Stops decoding bodies. Returns whether that is a change. */
   skipDecoding(): boolean {
     const { canSkipDecoding } = this;
     this.#skipsDecoding ||= canSkipDecoding;

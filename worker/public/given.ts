@@ -1,4 +1,4 @@
-// What callers hand over, wherever they are.
+// The arguments of callers, in browsers and in Node.
 
 import type * as Browser from './types.browser.js';
 import type { CommonOpenOptions } from './types.js';

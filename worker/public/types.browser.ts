@@ -15,8 +15,8 @@ import type {
 } from './types.js';
 
 /**
- * What an image can be read from. A string or `URL` with `http` or `https` names a file on a server: see `httpSource`. With a
- * handle, Decant can detect for certain that an output is the image itself.
+ * A source of an image. A string or `URL` with `http` or `https` names a file on a server: see `httpSource`. With a handle,
+ * Decant can detect for certain that an output is the image itself.
  *
  * A stream is read once, in order, and cancelled when the image is closed. It contains a raw disk, which `format` must state,
  * or a raw disk in gzip or tar; anything else is refused after its first bytes. It can be converted once.

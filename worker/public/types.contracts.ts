@@ -116,7 +116,7 @@ export interface Network {
   readonly waiting?: Waiting | undefined;
 }
 
-/** What a target learns before the first write. */
+/** The argument of `Target.open`, which is called before the first write. */
 export interface TargetPlan {
   /** The size of the guest's disk; missing if it is known only at the end. */
   virtualSize?: number;

@@ -137,7 +137,7 @@ export interface Progress {
 export interface Kept {
   /** How many bytes of the disk are done; 0 if nothing is kept. */
   readonly guestDone: number;
-  /** Deletes what is kept. */
+  /** Deletes the stored progress. */
   discard(): Promise<void>;
 }
 

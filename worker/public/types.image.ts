@@ -135,7 +135,7 @@ export interface Convertible<Output, Options> {
 export interface CommonImage extends ImageBase {
   /** Distinguishes an `Image` from a `StreamedImage`. */
   readonly streamed: false;
-  /** What the headers say, and what a conversion still needs. */
+  /** The content of the headers, and the files and passwords that a conversion still needs. */
   readonly info: Info;
   /**
    * Derives the keys of an encrypted image now, instead of when they are first needed. Does nothing if there is nothing to
@@ -164,6 +164,6 @@ export interface CommonImage extends ImageBase {
 export interface CommonStreamedImage extends ImageBase {
   /** Distinguishes a `StreamedImage` from an `Image`. */
   readonly streamed: true;
-  /** What is known before the conversion. */
+  /** The information that is available before the conversion. */
   readonly info: StreamedInfo;
 }

@@ -10,7 +10,7 @@ export interface ContainerInfo {
   member?: string;
 }
 
-/** What the headers of an image say. Names are unchanged: show them with `shownText`. */
+/** The content of an image's headers. Names are unchanged: show them with `shownText`. */
 export interface HeaderInfo {
   /** The name of the format, as in `qemu-img -f`. */
   format: string;
@@ -48,19 +48,19 @@ export interface HeaderInfo {
   safety: Notice[];
 }
 
-/** What the headers of an image say about it and its disk. */
+/** The content of an image's headers, and information about its disk. */
 export interface Info extends HeaderInfo {
   /** The size of the guest's disk. */
   virtualSize: number;
 }
 
-/** What is known of a streamed image before it is converted. */
+/** The information about a streamed image that is available before its conversion. */
 export interface StreamedInfo extends HeaderInfo {
   /** Known only at the end of the disk: see `Result.virtualSize`. */
   virtualSize?: undefined;
 }
 
-/** What is known of an image of either kind. */
+/** The information about an image of either kind. */
 export type AnyInfo = Info | StreamedInfo;
 
 /** The role of a file that an image refers to. A backing file, or a parent, is the layer below. */
@@ -80,7 +80,7 @@ export interface Reference {
   identity?: Identity;
 }
 
-/** What distinguishes one disk from another: UUIDs or content IDs. */
+/** The identity of a disk: UUIDs or content IDs. */
 export interface Identity {
   /** The ID of the disk. */
   id: string;
@@ -120,7 +120,7 @@ export interface Notice {
   message: string;
 }
 
-/** What a LUKS header says. Offsets are relative to its start. */
+/** The content of a LUKS header. Offsets are relative to its start. */
 export interface Luks {
   /** The cipher, as in the header. */
   cipher: string;

@@ -33,9 +33,9 @@ export interface NodeFileHandle {
 }
 
 /**
- * What an image can be read from. A string is a path, or the URL of a file on a server if it begins with `http://` or
- * `https://`: see `httpSource`. A `URL` names a file or a server. The file of a `FileHandle` is opened again, so the handle may
- * be closed; this does not work on Windows.
+ * A source of an image. A string is a path, or the URL of a file on a server if it begins with `http://` or `https://`: see
+ * `httpSource`. A `URL` names a file or a server. The file of a `FileHandle` is opened again, so the handle may be closed; this
+ * does not work on Windows.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
  * disk, which `format` must state, or a raw disk in gzip or tar; anything else is refused after its first bytes. It can be

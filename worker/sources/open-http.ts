@@ -39,7 +39,7 @@ import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEn
 const HEAD = 64 << 10;
 /** Range Not Satisfiable: the file ends before the range. */
 const NOT_THERE = 416;
-/** After so many different states, the server has both at the same time. */
+/** After this many changes of the state, the server is assumed to serve several states at once. */
 const MAX_SIZE_DOUBTS = 3;
 
 /**

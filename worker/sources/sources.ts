@@ -123,7 +123,7 @@ export class Sources {
     const known = this.all.findIndex((source) => source.identity === identity);
     if (known >= 0 || !entry) return known;
     for (const [at, other] of this.all.entries()) {
-      // The same file has the same size and time: the browser is asked about few of many files.
+      // Equal files have equal sizes and times, so that few pairs need a call of the browser.
       if (other.size !== size || other.entry?.lastModified !== entry.lastModified) continue;
       if (await other.entry.handle.isSameEntry(entry.handle)) return at;
     }

@@ -16,7 +16,7 @@ const UNCHECKED = '?';
 export interface StoredPart {
   etag: string;
   digest: Uint8Array | undefined;
-  /** Whether nothing shows that the stored bytes are those that were sent. */
+  /** Whether the stored bytes could not be compared with the sent ones. */
   isUnchecked?: true;
 }
 

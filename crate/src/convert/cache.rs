@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn clusters_that_alternate_are_decompressed_once() {
-        // (sizes of the clusters requested in turn, number of decompressions in each round after the first)
+        // (sizes of the clusters in the order of requests, number of decompressions in each round after the first)
         let cases: &[(&[usize], usize)] = &[
             (&[2 * MIB], 0),
             (&[2 * MIB; 3], 0),

@@ -36,7 +36,7 @@ impl Keys {
 }
 
 fn internal() -> Error {
-    Error::new(ErrorKind::Internal, "Keys could not be handed between workers")
+    Error::new(ErrorKind::Internal, "Keys could not be passed between workers")
 }
 
 pub(super) fn wipe(bytes: &mut [u8]) {

@@ -1,7 +1,7 @@
 //! The contract of outputs: how a format lays a disk out.
 //!
-//! There are two ways. A *plain* output stores data at its guest offset: nobody asks, and workers write by themselves.
-//! In an *assembled* output, executors encode units of the disk, and an [`Assembler`] gives them their offsets, in guest
+//! There are two ways. A *plain* output stores data at its guest offset, so workers write without asking. In an
+//! *assembled* output, executors encode units of the disk, and an [`Assembler`] gives them their offsets, in guest
 //! order. So the output does not depend on the engine and the number of workers.
 
 use crate::compress::{EncodedPart, Encoding};

@@ -1,4 +1,4 @@
-// Tells qemu-img that another second of CPU time has passed whenever it asks.
+// Reports another second of CPU time to qemu-img on each call.
 #include <sys/resource.h>
 
 int getrusage(int who, struct rusage *usage) {

@@ -1,4 +1,4 @@
-//! An allocator that counts allocations, the bytes that are held, and the most that were.
+//! An allocator that counts allocations, allocated bytes, and their peak.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The system's allocator, counting.
 struct Counting;
 
-/// How many allocations there were.
+/// Number of allocations.
 pub static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 pub static HELD: AtomicUsize = AtomicUsize::new(0);
 pub static PEAK: AtomicUsize = AtomicUsize::new(0);

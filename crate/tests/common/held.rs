@@ -11,14 +11,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// In which order reads are answered.
+/// The order in which reads are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
-    /// All that are waiting, the oldest first.
+    /// All waiting reads, the oldest first.
     InOrder,
-    /// The newest first, one before anything goes on.
+    /// The newest first, one before the work continues.
     Reverse,
-    /// The oldest first, one before anything goes on.
+    /// The oldest first, one before the work continues.
     OneAtATime,
 }
 
@@ -38,7 +38,7 @@ pub struct HeldSource {
     held: Rc<RefCell<Held>>,
     /// Every read: offset and length.
     pub reads: RefCell<Vec<(u64, u64)>>,
-    /// How many reads waited at once, at most.
+    /// Maximum number of reads that waited at once.
     pub most_waiting: Cell<usize>,
 }
 
@@ -125,8 +125,7 @@ impl Source for HeldSource {
     }
 }
 
-/// Runs `work` to its end, answering the reads of `source` as told. `None` where it would wait for
-/// ever.
+/// Runs `work` to its end, answering the reads of `source` in the given order. `None` if it would wait forever.
 pub fn drive<T: 'static>(
     source: &HeldSource,
     answers: Answers,

@@ -1,5 +1,5 @@
-//! What the tests share: images made by qemu-img, a target that checks how it is used, an image with what it takes to
-//! convert it.
+//! Shared by the tests: images made by qemu-img, a target that checks its calls, an image with everything for its
+//! conversion.
 
 #![allow(dead_code)] // Each test binary uses its part.
 
@@ -37,7 +37,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-/// Does `work` with each number below `count`, two at once: a program that makes an image keeps one core busy.
+/// Runs `work` with each number below `count`, two at a time: a program that makes an image keeps one core busy.
 pub fn two_at_once<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let work = &work;
     std::thread::scope(|scope| {
@@ -58,8 +58,8 @@ pub fn qemu(program: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// qemu-img for making LUKS headers. It measures how many iterations of a hash take a certain time, for a second or two,
-/// and fails now and then: here, time passes as soon as it looks.
+/// qemu-img for making LUKS headers. It measures how many iterations of a hash take a certain time, for a second or
+/// two, and sometimes fails: here, time passes with each call.
 pub fn qemu_img_for_luks(args: &[&str]) {
     static CLOCK: OnceLock<PathBuf> = OnceLock::new();
     let clock = CLOCK.get_or_init(|| {
@@ -93,25 +93,25 @@ pub fn qemu_reads(image: &Path, raw: &Path) -> Vec<u8> {
     std::fs::read(raw).unwrap()
 }
 
-/// A target in memory that checks every call. Where holes are told its bytes are not zero at first.
+/// A target in memory that checks every call. If holes are reported, its bytes are not zero at first.
 pub struct MemoryTarget {
     abilities: Abilities,
     pub bytes: RefCell<Vec<u8>>,
-    /// Sectors that were written, or told to be a hole.
+    /// Sectors that were written, or reported as a hole.
     covered: RefCell<Vec<bool>>,
     last_end: Cell<u64>,
     pub data_bytes: Cell<u64>,
-    /// The holes that were told, as offset and length.
+    /// The reported holes, as offset and length.
     pub holes: RefCell<Vec<(u64, u64)>>,
     pub finished: Cell<bool>,
     pub aborted: Cell<bool>,
-    /// The output is assembled: writes and holes begin anywhere. What each byte is: nothing yet, a hole or data.
+    /// For an assembled output, whose writes and holes begin anywhere: the state of each byte.
     assembled: RefCell<Option<Vec<Byte>>>,
     /// The size was not known.
     grows: Cell<bool>,
 }
 
-/// What a target has of a byte of an assembled output.
+/// The state of a byte of an assembled output.
 #[derive(Clone, Copy, PartialEq)]
 enum Byte {
     Nothing,
@@ -248,7 +248,7 @@ pub fn layout(format: &OutputFormat, virtual_size: u64) -> Result<Box<dyn Layout
     (format.layout)(virtual_size, &Options::recommended(format))
 }
 
-/// The same for a disk of unknown size.
+/// The layout of a disk of unknown size.
 pub fn layout_in_order(format: &OutputFormat) -> Result<Box<dyn Layout>> {
     format.layout_in_order(&Options::recommended(format))
 }
@@ -256,7 +256,7 @@ pub fn layout_in_order(format: &OutputFormat) -> Result<Box<dyn Layout>> {
 /// The stamp of every output here.
 pub const STAMP: Stamp = Stamp { seconds: 1_700_000_000, random: [0xa5; 16] };
 
-/// What a conversion came to.
+/// The result of a conversion.
 pub struct Converted {
     pub result: Result<Progress>,
     pub lost: Losses,
@@ -267,7 +267,7 @@ pub struct Converted {
     pub companions: Vec<Rc<HeldSource>>,
 }
 
-/// An image with all that it takes to convert it.
+/// An image with everything for its conversion.
 #[derive(Clone, Default)]
 pub struct Case {
     pub image: Vec<u8>,
@@ -281,11 +281,11 @@ pub struct Case {
     pub assume_password: bool,
     pub salvage: bool,
     pub check_manifest: Option<bool>,
-    /// Whether the image comes as a stream.
+    /// Whether the image is a stream.
     pub as_stream: bool,
 }
 
-/// Bytes that come in order.
+/// Bytes as a stream.
 struct Trickle {
     bytes: Vec<u8>,
     at: usize,
@@ -330,7 +330,7 @@ impl Case {
         (source, held, options)
     }
 
-    /// Opens it, unlocks it where there is a password, and does `work` with it.
+    /// Opens it, unlocks it if there is a password, and runs `work` with it.
     pub fn with<T: 'static, F: std::future::Future<Output = Result<T>> + 'static>(
         &self,
         answers: Answers,
@@ -443,7 +443,7 @@ pub fn convert_bytes(
     Case { format: format.map(str::to_owned), ..Case::new(image) }.convert(answers, abilities, job)
 }
 
-/// Opens the file `image` and says what comes of it, without converting.
+/// Opens the file `image`, without converting it.
 pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<Image, Error> {
     let source = HeldSource::new(image);
     let reading = source.clone();
@@ -469,7 +469,7 @@ pub fn info_of(image: Vec<u8>) -> Info {
     drive(&source, Answers::InOrder, work).expect("opening waits for nothing").unwrap()
 }
 
-/// What `command` makes of `input`.
+/// The output of `command` for `input`.
 pub fn filter(command: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(command).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

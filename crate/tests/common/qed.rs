@@ -1,4 +1,4 @@
-//! A small image in the format QED, of which one field can be changed.
+//! A small QED image, for changing one field.
 
 use super::small::changed;
 

@@ -1,6 +1,6 @@
 //! Random numbers, the same in every run.
 
-/// A generator (SplitMix64). A test that fails while it has one prints the seed.
+/// A generator (SplitMix64). A failing test that uses one prints the seed.
 pub struct Random {
     seed: u64,
     state: u64,

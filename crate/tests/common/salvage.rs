@@ -1,4 +1,4 @@
-//! Salvages images and compares what is left with what was lost.
+//! Salvages images, and compares the disk with the lost ranges.
 
 use super::{Answers, Case};
 use decant::Result;
@@ -8,7 +8,7 @@ use decant::io::target::Abilities;
 /// Sizes of jobs: smaller than an output block, one block, and larger than most images of tests.
 const JOBS: [u64; 3] = [512, 4096, 1 << 20];
 
-/// Converts what is left of `case` by jobs of every size, which must agree. Returns the disk and all losses.
+/// Salvages `case` with jobs of every size, whose results must agree. Returns the disk and all losses.
 pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
     let case = Case { salvage: true, ..case.clone() };
     let mut first: Option<(Vec<u8>, Losses)> = None;
@@ -23,7 +23,7 @@ pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
     Ok((disk, listed))
 }
 
-/// Returns `disk` with zeros where it was lost.
+/// Returns `disk` with zeros in the lost ranges.
 pub fn without(disk: &[u8], lost: &[Lost]) -> Vec<u8> {
     let mut left = disk.to_vec();
     for range in lost {
@@ -32,8 +32,8 @@ pub fn without(disk: &[u8], lost: &[Lost]) -> Vec<u8> {
     left
 }
 
-/// Requires that exactly `expected` is lost of `case`, which otherwise reads as `disk`, and that it is refused where
-/// something is lost and nobody asks for a salvage.
+/// Asserts that a salvage of `case` loses exactly `expected`, and reads `disk` elsewhere, and that a conversion is
+/// refused if anything is lost.
 pub fn check_damage(what: &str, case: &Case, disk: &[u8], expected: &[Lost]) {
     let (left, lost) = salvage(case).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(lost, expected, "{what}");

@@ -1,7 +1,7 @@
-//! How much of the tests runs: `DECANT_TESTS` in the environment is `short`, `full` or `long`.
+//! The scope of a test run: `DECANT_TESTS` in the environment is `short`, `full` or `long`.
 //!
-//! A test that runs in `full` and `long` only lies in a module `full`, one of `long` in a module `long`:
-//! `scripts/tests/rust.mjs` leaves out the modules of larger scopes.
+//! Tests for `full` and `long` are in modules `full`, tests for `long` in modules `long`: `scripts/tests/rust.mjs`
+//! leaves out the modules of larger scopes.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {

@@ -1,4 +1,4 @@
-//! Images of a few clusters, made by hand, of which one field can be changed.
+//! Handmade images of a few clusters, for changing one field.
 
 pub const CLUSTER: usize = 512;
 pub const L1: usize = 512;
@@ -7,16 +7,16 @@ pub const L2: usize = 1024;
 pub const DATA: usize = 1536;
 pub const MORE: usize = 2048;
 pub const COMPRESSED: u64 = 1 << 62;
-/// Where a file of `small` ends.
+/// The length of a file of `small`.
 pub const END: usize = MORE + CLUSTER;
 
-/// What the types of header extensions are.
+/// The types of header extensions.
 pub const BACKING_FORMAT: u32 = 0xe279_2aca;
 pub const DATA_FILE: u32 = 0x4441_5441;
 
 pub type Patch<'a> = &'a [(usize, &'a [u8])];
 
-/// `image` with changes; it grows where they lie behind its end.
+/// `image` with changes; it grows if they are after its end.
 pub fn changed(mut image: Vec<u8>, patches: Patch) -> Vec<u8> {
     for (at, bytes) in patches {
         if image.len() < at + bytes.len() {
@@ -50,7 +50,7 @@ pub fn small() -> Vec<u8> {
     )
 }
 
-/// What `small` holds.
+/// The disk of `small`.
 pub fn small_disk() -> Vec<u8> {
     let mut disk = vec![0; 8 * CLUSTER];
     disk[..CLUSTER].fill(0xaa);
@@ -66,7 +66,7 @@ pub fn extension(kind: u32, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `small` over a backing file, whose format may be stated. Only its first cluster is its own.
+/// `small` over a backing file, whose format may be stated. Only its first cluster is allocated.
 pub fn overlay(backing: &str, format: Option<&str>) -> Vec<u8> {
     let extensions = format.map_or(Vec::new(), |format| extension(BACKING_FORMAT, format.as_bytes()));
     changed(
@@ -81,7 +81,7 @@ pub fn overlay(backing: &str, format: Option<&str>) -> Vec<u8> {
     )
 }
 
-/// `small` with its data in another file, where guest offset is host offset.
+/// `small` with an external data file, where guest offsets equal host offsets.
 pub fn with_data_file(name: &str) -> Vec<u8> {
     changed(
         small(),
@@ -94,7 +94,7 @@ pub fn with_data_file(name: &str) -> Vec<u8> {
     )
 }
 
-/// Where the snapshot table of `with_snapshot` lies, and the L1 and L2 table of its snapshot.
+/// The positions of the snapshot table of `with_snapshot`, and of the L1 and L2 tables of its snapshot.
 pub const SNAPSHOTS: usize = END.next_multiple_of(CLUSTER);
 pub const SNAPSHOT_L1: usize = SNAPSHOTS + CLUSTER;
 pub const SNAPSHOT_L2: usize = SNAPSHOT_L1 + CLUSTER;
@@ -155,7 +155,7 @@ pub fn extended() -> Vec<u8> {
     )
 }
 
-/// What `extended` holds.
+/// The disk of `extended`.
 pub fn extended_disk() -> Vec<u8> {
     let mut disk = vec![0; 4 * BIG];
     disk[..1024].fill(0xcc);

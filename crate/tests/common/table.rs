@@ -1,30 +1,29 @@
-//! Tables of changes to an image, for formats of any kind.
+//! Tables of changes to an image, for all formats.
 
 use super::Case;
 use super::small::{Patch, changed};
 use decant::{Error, ErrorKind};
 use std::fmt::Write as _;
 
-/// What comes of a changed image.
+/// The result of a changed image.
 pub enum Reads<'a> {
     /// The bytes of the image that was changed.
     Same,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// An error of this kind, with this in its message; not empty.
+    /// An error of this kind, whose message contains this text; not empty.
     Fails(ErrorKind, &'a str),
 }
 
-/// What is changed, the changes, and what comes of it.
+/// Description, changes, and result.
 pub type Row<'a> = (&'a str, Patch<'a>, Reads<'a>);
 
-/// Converts `base` with each of the changes, of which every one must come out as its row says. Returns the errors, with
-/// what was changed.
+/// Converts `base` with the changes of each row, and asserts the results. Returns the errors with their descriptions.
 pub fn check_changes<'a>(base: &Case, disk: &[u8], rows: &[Row<'a>]) -> Vec<(&'a str, Error)> {
     check_changed_files(&base.image, &|image| Case { image, ..base.clone() }, disk, rows)
 }
 
-/// Does the same with a file of which `case` makes a case.
+/// As `check_changes`, for a file that `case` makes a case of.
 pub fn check_changed_files<'a>(
     file: &[u8],
     case: &dyn Fn(Vec<u8>) -> Case,

@@ -1,4 +1,4 @@
-//! A small writer of VDI images, for what qemu-img cannot make.
+//! A small writer of VDI images that qemu-img cannot make.
 
 pub const FREE: u32 = 0xffff_ffff;
 pub const ZERO: u32 = 0xffff_fffe;
@@ -8,16 +8,16 @@ pub const NORMAL: u32 = 1;
 pub const UNDO: u32 = 3;
 pub const DIFFERENCING: u32 = 4;
 
-/// What a block of the disk holds.
+/// The content of a block of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
     Free,
     Zero,
-    /// Bytes that `content` makes.
+    /// Bytes from `content`.
     Data(u8),
 }
 
-/// What an image is made of.
+/// The description of an image.
 #[derive(Clone, Debug)]
 pub struct Vdi<'a> {
     pub version: u32,
@@ -51,18 +51,18 @@ impl<'a> Vdi<'a> {
         }
     }
 
-    /// Where the block map lies.
+    /// The position of the block map.
     pub fn map(&self) -> usize {
         if self.version == VERSION_0 { 420 } else { 512 }
     }
 
-    /// Where the blocks begin.
+    /// The position of the first block.
     pub fn data(&self) -> usize {
         let end = self.map() + 4 * self.blocks.len();
         if self.version == VERSION_0 { end } else { end.next_multiple_of(512) }
     }
 
-    /// The file. Its blocks lie in the reverse of their order on the disk, each behind bytes of its own.
+    /// The file. Its blocks are in reverse guest order, each after some other bytes.
     pub fn file(&self) -> Vec<u8> {
         let has_data = |block: &&Block| matches!(block, Block::Data(_));
         let count = self.blocks.iter().filter(has_data).count();
@@ -110,7 +110,7 @@ impl<'a> Vdi<'a> {
         image
     }
 
-    /// What the guest reads over `below`, which has zeros where it ends.
+    /// The disk over `below`, which reads as zeros after its end.
     pub fn disk(&self, below: &[u8]) -> Vec<u8> {
         let mut disk = below.to_vec();
         disk.resize((self.size as usize).next_multiple_of(self.block_size), 0);

@@ -1,4 +1,4 @@
-//! A small writer of VMDKs, for what qemu-img cannot make.
+//! A small writer of VMDKs that qemu-img cannot make.
 
 #![allow(dead_code)] // Each test binary uses its part.
 
@@ -6,22 +6,22 @@ pub const SECTOR: usize = 512;
 /// Descriptors are in sectors 1 to 20 of a "KDMV" file.
 const DESCRIPTOR_SECTORS: usize = 20;
 pub const DESCRIPTOR: usize = SECTOR;
-/// Where tables begin, or grains where there is a footer.
+/// The start of the tables, or of the grains if there is a footer.
 pub const TABLES: usize = SECTOR + DESCRIPTOR_SECTORS * SECTOR;
 
 /// How grains are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     Plain,
-    /// Compressed behind a marker.
+    /// Compressed, after a marker.
     Marked,
-    /// Compressed behind a length.
+    /// Compressed, after a length.
     Length,
     /// Compressed.
     Bare,
 }
 
-/// What a grain holds.
+/// The content of a grain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grain {
     Absent,
@@ -42,7 +42,7 @@ pub struct Kdmv {
     pub redundant: bool,
     pub packing: Packing,
     pub footer: bool,
-    /// With a footer: whether each table lies behind its own grains, not behind all of them.
+    /// With a footer: whether each table follows its grains, instead of all grains.
     pub tables_between: bool,
     pub descriptor: Option<String>,
 }
@@ -72,12 +72,12 @@ pub fn descriptor(create_type: &str, extents: &str) -> String {
     )
 }
 
-/// `len` bytes that tell `seed` and where they are.
+/// `len` bytes that identify `seed` and their position.
 pub fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at / 5) as u8 ^ (at / SECTOR) as u8 ^ seed | 1).collect()
 }
 
-/// Grains of 8 sectors, of which number 0 and 3 and the last one have data.
+/// Grains of 8 sectors; numbers 0 and 3 and the last one have data.
 pub fn few_grains() -> Vec<Grain> {
     let data = |seed: u8| Grain::Data(pattern(seed, 8 * SECTOR));
     let mut grains = vec![data(1), Grain::Absent, Grain::Zero, data(2)];
@@ -85,7 +85,7 @@ pub fn few_grains() -> Vec<Grain> {
     grains
 }
 
-/// The disk of `grains`, of which absent ones are zero.
+/// The disk of `grains`; absent ones are zeros.
 pub fn disk(capacity: u64, grain: u64, grains: &[Grain]) -> Vec<u8> {
     let mut disk = vec![0; capacity as usize * SECTOR];
     for (number, content) in grains.iter().enumerate() {
@@ -189,7 +189,7 @@ impl Kdmv {
         pad(file);
     }
 
-    /// A table of a stream. Returns its sector; 0 for one that names nothing, which is left out.
+    /// A table of a stream. Returns its sector; 0 for an empty table, which is left out.
     fn table(&self, file: &mut Vec<u8>, table: &[u32]) -> u32 {
         if table.iter().all(|&entry| entry == 0) {
             return 0;
@@ -267,7 +267,7 @@ pub fn cowd(capacity: u32, grain: u32, grains: &[Grain]) -> Vec<u8> {
     file
 }
 
-/// Where parts of a SESparse extent lie.
+/// Positions in a SESparse extent.
 pub const SE_VOLATILE: usize = SECTOR;
 pub const SE_DIRECTORY: usize = 2 * SECTOR;
 pub const SE_TABLES: usize = 3 * SECTOR;

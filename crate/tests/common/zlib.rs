@@ -4,10 +4,10 @@
 
 use libz_sys::{Z_BUF_ERROR, Z_FINISH, Z_OK, Z_STREAM_END, inflate, inflateEnd, inflateInit2_, z_stream, zlibVersion};
 
-/// Raw deflate; QEMU promises itself a window of 2^12 bytes, but distances are not held to it.
+/// Raw deflate; QEMU assumes a window of 2^12 bytes, but zlib does not enforce it for distances.
 const WINDOW_BITS: i32 = -12;
 
-/// The first `len` bytes that `stream` inflates to; `None` where QEMU would refuse it.
+/// The first `len` bytes of inflated `stream`; `None` if QEMU would refuse it.
 pub fn decompress(stream: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut output = vec![3; len];
     let mut state = std::mem::MaybeUninit::<z_stream>::zeroed();

@@ -1,7 +1,7 @@
 //! zstd (RFC 8878), one cluster at a time, by the C library that QEMU also uses.
 //!
-//! On WebAssembly the library is a module with a memory of its own (`crate/zstd/wasm`), which is loaded only for images
-//! and outputs that need it. Data is copied in and out.
+//! On WebAssembly the library is a module with separate memory (`crate/zstd/wasm`), which is loaded only for images and
+//! outputs that need it. Data is copied in and out.
 
 #[cfg(feature = "direct")]
 mod direct;
