@@ -344,6 +344,19 @@ test('the command: -n writes to a page blob that is there, and removes none that
   expect(server.asked.filter(({ headers, method }) => headers['x-ms-blob-type'] || method === 'DELETE')).toEqual([]);
 });
 
+test('the command: -n to a page blob that fails half-way says what it has overwritten', async ({ folder }) => {
+  // All pages but the last ones, with the footer, are stored.
+  const isLast = ({ headers }: Asked) => headers['x-ms-range']?.endsWith(`-${SMALL.length + 511}`);
+  await serveWith({ fault: (_, asked) => (isLast(asked) ? 'status 403' : undefined) });
+  const [image, url] = [qcow2Of(SMALL, folder), `${server.origin}/azure/managed`];
+  server.objects.set('/azure/managed', Buffer.alloc(SMALL.length + 512));
+  const ended = await command(SAS, '-n', '--upload', 'azure', '-O', 'vpc', image, url);
+  expect(ended.status).toBe(1);
+  expect(ended.stderr).toMatch(
+    /^decant: Could not upload to [^\n]* 403[^\n]*; the object at '[^']*managed' was overwritten in part\n$/,
+  );
+});
+
 for (const [what, args, sentence] of [
   [
     'no keys',

@@ -158,6 +158,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'left-behind': ({ leftAt }) => `Was hochgeladen wurde, ließ sich nicht entfernen: ${name(leftAt)}.`,
     'object-completed': ({ leftAt }) =>
       `Das Objekt auf dem Server war schon fertig oder ist es vielleicht: ${name(leftAt)}.`,
+    'object-overwritten': ({ leftAt }) =>
+      `Das Objekt auf dem Server wurde zum Teil überschrieben oder wurde es vielleicht: ${name(leftAt)}.`,
     'manifest-mismatch':
       'Der Inhalt ist ein anderer, als das Manifest des Archivs sagt. Laden oder kopieren Sie das Archiv noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',

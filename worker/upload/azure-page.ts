@@ -1,6 +1,7 @@
 // An Azure page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges.
 
 import { DecantError } from '../errors/errors.js';
+import { RequestRefused } from '../http/http-failures.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { ABORT_TIMEOUT, endOf, tooLarge } from './ascending-target.js';
 import { type AzureBlob, UPLOAD_MARK } from './azure-blob.js';
@@ -41,6 +42,8 @@ export class PageBlob implements Target {
   #isUnmarked = false;
   /** Whether unwritten ranges of the blob are zeros. */
   #isBlank = true;
+  /** Whether the server has stored or cleared pages, and how many such requests got no final response. */
+  #written = { some: false, unanswered: 0 };
   #opening: Promise<void> | undefined;
   #size = 0;
   /** Written and not sent yet. */
@@ -77,7 +80,7 @@ export class PageBlob implements Target {
     if (this.#isBlank) return;
     const clear = this.blob.call('PUT', { comp: 'page' }, this.#headers('clear', offset, length));
     await this.#flight.start(async () => {
-      await this.#requests.send(clear, [201]);
+      await this.#requests.retrying(() => this.#change(clear));
     });
   }
 
@@ -91,8 +94,15 @@ export class PageBlob implements Target {
     this.#requests.stop();
     // Ignored: `open` reports it.
     await this.#opening?.catch(() => {});
+    if (this.existing) this.#requireUnwritten();
     if (this.#isOurs !== false && (await this.#isStillThere()))
       await this.#requests.remove(this.blob.call('DELETE', {}, {}));
+  }
+
+  /** Fails with `object-overwritten` if the blob was, or may have been, changed. */
+  #requireUnwritten(): void {
+    const { some, unanswered } = this.#written;
+    if (some || unanswered > 0) throw this.#requests.overwritten(!some);
   }
 
   /**
@@ -172,7 +182,7 @@ export class PageBlob implements Target {
     this.#isUnmarked = true;
     if (!this.existing)
       etags.push((await once(this.blob.call('PUT', { comp: 'metadata' }, {}), [200])).headers.get('ETag'));
-    if (last) etags.push((await once(last, [201])).headers.get('ETag'));
+    if (last) etags.push((await this.#change(last)).headers.get('ETag'));
     const etag = etags.at(-1);
     const isRight = (headers: Headers) => this.existing || !headers.get(UPLOAD_MARK);
     return this.blob.confirm({ size: this.#size, isRight, ...(etag === undefined ? {} : { etag }) });
@@ -210,8 +220,22 @@ export class PageBlob implements Target {
     const page = await this.#takePage();
     if (!page) return;
     await this.#flight.start(async () => {
-      await this.#requests.send(page, [201]);
+      await this.#requests.retrying(() => this.#change(page));
     });
+  }
+
+  /** Makes one attempt to store or clear pages. */
+  async #change(call: MakeCall): Promise<UploadResponse> {
+    this.#written.unanswered += 1;
+    try {
+      const answer = await this.#requests.once(call, [201]);
+      this.#written.some = true;
+      this.#written.unanswered -= 1;
+      return answer;
+    } catch (thrown) {
+      if (thrown instanceof RequestRefused && thrown.status >= 300) this.#written.unanswered -= 1;
+      throw thrown;
+    }
   }
 
   /** Takes the current run, and returns its request; `undefined` if it is empty. */

@@ -224,11 +224,21 @@ test('page blob: one that was completed is never taken over', async () => {
 });
 
 const EXISTING = `${PATH}-of-a-managed-disk`;
+const existingBlob = (cloud: ReturnType<typeof cloudOf>, options = {}) =>
+  new PageBlob(new AzureBlob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`)), true);
 /** Uploads to a page blob that is there. */
-const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK, options = {}) => {
-  const blob = new AzureBlob(requestsTo(cloud, options), new URL(`https://cloud.test${EXISTING}?sig=secret`));
-  return runClock(upload(new PageBlob(blob, true), disk).catch((thrown: unknown) => thrown));
-};
+const filling = (cloud: ReturnType<typeof cloudOf>, disk = DISK) =>
+  runClock(upload(existingBlob(cloud), disk).catch((thrown: unknown) => thrown));
+/** Uploads to a target that fails, and leaves `abort` to the test. */
+const failing = (target: PageBlob) =>
+  failure(
+    (async () => {
+      await target.open(planOf(DISK));
+      for (let at = 0; at < DISK.length; at += PART)
+        await target.write(at, new Uint8Array(DISK.subarray(at, at + PART / 2)));
+      await target.close();
+    })(),
+  );
 const actions = ({ asked }: { asked: Asked[] }) =>
   asked.map(({ method, headers }) => headers['x-ms-page-write'] ?? method);
 
@@ -260,6 +270,46 @@ test('existing page blob: stays after a failure', async () => {
   expect(await filling(cloud)).toMatchObject({ code: 'http-status', fields: { status: 403 } });
   expect(actions(cloud)).not.toContain('DELETE');
   expect(cloud.objects.size).toBe(1);
+});
+
+/** Requests to an existing page blob: HEAD, GET, then five for pages. The first one for pages has this number. */
+const FIRST = 2;
+
+// (case, number of the first request that fails and its fault, sentence)
+test.each([
+  ['before any page', FIRST - 1, 'status 500', undefined],
+  ['by a refusal of every page', FIRST, 'status 403', undefined],
+  ['after some pages', FIRST + 2, 'status 403', 'was overwritten in part'],
+  ['by the footer', FIRST + 4, 'status 403', 'was overwritten in part'],
+  ['without an answer to any page', FIRST, 'drop', 'may have been overwritten in part'],
+  ['by a server that fails', FIRST, 'status 500', 'may have been overwritten in part'],
+] as const)('existing page blob: what was overwritten is said after a failure %s', async (_, from, fault, sentence) => {
+  const cloud = cloudOf({ fault: (number) => (number >= from ? fault : undefined) });
+  cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
+  const target = existingBlob(cloud, { patience: 1 });
+  const thrown = await runClock(failing(target));
+  expect(thrown).not.toBe('nothing failed');
+  const left = await runClock(Promise.resolve(target.abort()).catch((thrown: unknown) => thrown));
+  if (sentence === undefined) expect(left).toBeUndefined();
+  else {
+    expect(left).toMatchObject({
+      kind: 'target',
+      code: 'object-overwritten',
+      fields: { leftCode: 'object-overwritten', leftAt: 'https://cloud.test/disk' },
+      message: `the object at 'https://cloud.test/disk' ${sentence}`,
+    });
+  }
+  expect(actions(cloud)).not.toContain('DELETE');
+});
+
+test('existing page blob: what was overwritten is said after a cancel, while the server is silent', async () => {
+  const cloud = cloudOf({ fault: (number) => (number >= FIRST ? 'silent' : undefined) });
+  cloud.objects.set(EXISTING, Buffer.alloc(DISK.length));
+  const target = existingBlob(cloud);
+  const writing = failing(target);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await runClock(failure(target.abort()))).toMatch(/ may have been overwritten in part$/);
+  expect(await runClock(writing)).not.toBe('nothing failed');
 });
 
 test.each([

@@ -1,4 +1,4 @@
-// Errors about objects that stay on a server after a failed or cancelled upload.
+// Errors about objects that stay on a server, or were changed there, after a failed or cancelled upload.
 
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
@@ -33,6 +33,15 @@ export function mayAppearAt(place: string | undefined, reason: string): DecantEr
   return new DecantError('target', sentence, {
     code: 'object-completed',
     fields: fieldsOf('object-completed', place),
+  });
+}
+
+/** The existing object at `place` was overwritten in part; with `perhaps`, the server has not confirmed any of it. */
+export function overwrittenAt(place: string | undefined, perhaps: boolean): DecantError {
+  const sentence = `the object ${shownPlace(place)} ${perhaps ? 'may have been' : 'was'} overwritten in part`;
+  return new DecantError('target', sentence, {
+    code: 'object-overwritten',
+    fields: fieldsOf('object-overwritten', place),
   });
 }
 

@@ -13,7 +13,7 @@ import { Retries } from '../http/retries.js';
 import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
-import { completedAt, leftBehind, mayAppearAt } from './left-behind.js';
+import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
 import { type Body, sizeOf } from './request-body.js';
 import { EndlessResponse, failureIn200, isRedirect, textOf, unexpected, withHost } from './upload-responses.js';
 import type { UploadOptions } from './upload-types.js';
@@ -358,6 +358,11 @@ export class UploadRequests {
   /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
   completedBefore(doubt?: string): DecantError {
     return completedAt(this.#place, doubt);
+  }
+
+  /** Makes the error of an existing object that was overwritten in part; with `perhaps`, without a confirmation. */
+  overwritten(perhaps: boolean): DecantError {
+    return overwrittenAt(this.#place, perhaps);
   }
 
   /** Makes the error of an object that the server may still complete, because of `reason`. */
