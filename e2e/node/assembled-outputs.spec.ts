@@ -161,8 +161,8 @@ for (const [what, args] of [
 
 // (arguments, exit code, a part of the message)
 for (const [args, status, part] of [
-  [['-O', 'vmdk', 'KINDS', 'out'], 2, 'The output format vmdk takes the option subformat=streamOptimized'],
-  [['KINDS', 'out.vmdk'], 2, 'The output format vmdk takes the option subformat=streamOptimized'],
+  [['-O', 'vmdk', 'KINDS', 'out'], 2, 'The output format vmdk requires the option -o subformat=streamOptimized ('],
+  [['-c', 'KINDS', 'out.vmdk'], 2, 'The output format vmdk requires the option -o subformat=streamOptimized ('],
   [
     ['-O', 'vmdk', '-o', 'subformat=monolithicSparse', 'KINDS', 'out'],
     2,
@@ -180,6 +180,12 @@ for (const [args, status, part] of [
   [[...VHD, '--resume', 'KINDS', 'out'], 2, 'the output format vpc (subformat=dynamic) is written in one pass'],
   [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2,040 GiB'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
+  [['-c', '-o', 'compress=off', 'KINDS', 'out.qcow2'], 2, '-c contradicts -o compress=off; omit one of them'],
+  [
+    ['-c', '-o', 'compress=maybe', 'KINDS', 'out.qcow2'],
+    2,
+    "'maybe' is not a valid compress of the output format qcow2",
+  ],
 ] as [string[], number, string][]) {
   test(`said before anything is written: ${args.join(' ')}`, ({ folder }) => {
     const names: Record<string, string> = { KINDS: images.kinds(), HUGE: images.huge() };
@@ -189,6 +195,29 @@ for (const [args, status, part] of [
     expect(result.stderr).toContain(part);
     expect(result.status).toBe(status);
     expect(readdirSync(folder)).toEqual([]);
+  });
+}
+
+// (arguments that compress, the same output without -c)
+for (const [args, plain] of [
+  [['-c', ...VMDK], VMDK],
+  [
+    ['-c', '-O', 'qcow2', '-o', 'compress'],
+    ['-O', 'qcow2', '-o', 'compress=on'],
+  ],
+  [
+    ['-c', '-O', 'raw.gz'],
+    ['-O', 'raw.gz'],
+  ],
+] as const) {
+  test(`-c is accepted where the output is compressed: ${args.join(' ')}`, ({ folder }) => {
+    const sizes = [args, plain].map((given, at) => {
+      const output = join(folder, `${at}`);
+      const ended = decant('convert', ...given, images.kinds(), output);
+      expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
+      return statSync(output).size;
+    });
+    expect(sizes[0]).toBe(sizes[1]);
   });
 }
 

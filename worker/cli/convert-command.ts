@@ -68,13 +68,15 @@ async function run(
   }
 }
 
-/** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot. */
+/** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot, and for `-o compress=off`. */
 function optionsOf({ formats }: AnyImage, command: Extract<Command, { name: 'convert' }>): Record<string, string> {
   const { compress, format, formatOptions } = command;
   const chosen = formats.find(({ name }) => name === format);
   // An unknown format has a clearer error later.
   if (!compress || !chosen) return formatOptions;
-  if (chosen.options.some(({ name }) => name === COMPRESS)) return { ...formatOptions, [COMPRESS]: 'on' };
+  if (formatOptions[COMPRESS] === 'off')
+    throw new DecantError('usage', '-c contradicts -o compress=off; omit one of them');
+  if (chosen.options.some(({ name }) => name === COMPRESS)) return { [COMPRESS]: 'on', ...formatOptions };
   if (chosen.compressed) return formatOptions;
   const compressed = formats.filter((output) => output.compressed).map(({ name }) => name);
   throw new DecantError('usage', `-c needs a compressed output format: -O ${compressed.join(' or -O ')}`);

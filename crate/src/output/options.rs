@@ -105,7 +105,7 @@ fn unknown_value(format: &OutputFormat, option: &FormatOption, value: &str) -> E
 
 fn missing_option(format: &OutputFormat, option: &FormatOption) -> Error {
     usage(format!(
-        "The output format {} requires the option {}={} (-o, formatOptions): Decant writes no other form",
+        "The output format {0} requires the option -o {1}={2} (formatOptions: {{ {1}: '{2}' }}): Decant writes no other form",
         format.name, option.name, option.values[0]
     ))
 }
