@@ -5,6 +5,7 @@ import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
 import type { Stage } from './stage.js';
+import { LEAST_ROOM } from './texts/units.js';
 import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
@@ -98,17 +99,15 @@ async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
 const streamObstacle = async ({ streamedDownloads }: Host, texts: AllTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
 
-/** The smallest room that is reported, in bytes. */
-const SMALL = 64e6;
 /** The ratio of two successive sizes that are tried. */
 const STEP = 1.25;
 
 /**
- * Estimates the room in the private storage, in bytes, if it is less than `size`. Tries sizes in descending order: a trial
+ * Estimates the room in the private storage, in bytes, if it is less than `size`; 0 if it is less than `LEAST_ROOM`. Tries sizes in descending order: a trial
  * that fails ends at once, but one that succeeds takes time if the storage is in memory.
  */
 async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
-  for (let tried = size / STEP; tried > SMALL && !turn.aborted; tried /= STEP) {
+  for (let tried = size / STEP; tried > LEAST_ROOM && !turn.aborted; tried /= STEP) {
     if (await canStore(Math.floor(tried)).catch(() => false)) return tried;
   }
   return 0;

@@ -3,7 +3,7 @@
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { clause, sentence } from './sentences.js';
-import { unitsOf } from './units.js';
+import { LEAST_ROOM, unitsOf } from './units.js';
 
 const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
@@ -381,5 +381,5 @@ const byButton: Partial<Record<string, string>> = {
 /** The beginning of a sentence: the private storage has less room than the disk needs. */
 const holds = (room: number | undefined): string => {
   if (room === undefined) return 'This window cannot store all of it';
-  return `This window can store ${room > 0 ? `about ${size(room)}` : 'almost nothing'}, which is less than the disk`;
+  return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
 };

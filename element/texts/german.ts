@@ -4,7 +4,7 @@ import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { germanMessages } from './german-messages.js';
 import { clause } from './sentences.js';
-import type { Units } from './units.js';
+import { LEAST_ROOM, type Units } from './units.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -52,7 +52,7 @@ export function german(units: Units): AllTexts {
   /** The beginning of a sentence: the private storage has less room than the disk needs. */
   const holds = (room: number | undefined): string => {
     if (room === undefined) return 'Dieses Fenster kann die Platte nicht ganz speichern';
-    return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : 'fast nichts'} speichern, weniger als die Platte hat`;
+    return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
   };
 
   const texts: AllTexts = {

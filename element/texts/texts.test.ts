@@ -281,6 +281,16 @@ for (const [path, values, text] of [
     '654 MB of zeros are added at the end: the size of the disk must be a multiple of 1 GiB.',
   ],
   ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],
+  [
+    'mayNotFit',
+    [10e6],
+    'This window can store about 10 MB, which is less than the disk. Whether the result fits is known only after converting.',
+  ],
+  [
+    'mayNotFit',
+    [0],
+    'This window can store less than 1 MB, which is less than the disk. Whether the result fits is known only after converting.',
+  ],
   ['contents.title', [{ kind: 'GPT' }, 2], 'On this disk: 2 partitions (GPT)'],
 ] as [string, unknown[], string][]) {
   test(`English: ${path} of ${JSON.stringify(values).slice(0, 60)}`, () => {

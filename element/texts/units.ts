@@ -1,5 +1,8 @@
 // Formats sizes and times for people, in a language.
 
+/** The least room in the private storage that is stated as a number, in bytes. */
+export const LEAST_ROOM = 1e6;
+
 /** The names of units in a language. */
 export interface UnitNames {
   /** The language as a BCP 47 tag. */
