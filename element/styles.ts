@@ -67,7 +67,10 @@ export const styles = css`
   :focus-visible { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
   h2:focus-visible, h3:focus-visible { outline: none; }
   .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 1.25rem; }
-  .actions .link:only-child { padding-inline: 0; }
+  /* Where colours are forced, a link has a border. */
+  @media not (forced-colors: active) {
+    .actions .link:only-child { padding-inline: 0; }
+  }
   dl { margin: 0 0 1rem; }
   dl div { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: 0.25rem 1rem; padding: 0.35rem 0; border-bottom: 1px solid var(--decant-line); }
   dl div:last-child { border-bottom: 0; }
