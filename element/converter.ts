@@ -94,6 +94,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #card = { width: 0, height: 0 };
   /** When the current conversion began, in seconds. */
   #began: number | undefined;
+  /** The notification about the end that is shown. */
+  #notification: Notification | undefined;
 
   constructor() {
     super();
@@ -187,16 +189,18 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#card = { width, height };
   }
 
-  /** Notifies the person when a conversion has ended. */
+  /** Notifies the person when a conversion has ended, until the person leaves the result. */
   #notifyEnd(): void {
     const { state, texts } = this.#session;
     const now = performance.now() / 1000;
     if (state.step === 'converting') this.#began ??= now;
-    else if (this.#began !== undefined) {
+    const hasEnded = state.step === 'done' || state.step === 'failed';
+    if (!hasEnded) this.#notification?.close();
+    if (state.step !== 'converting' && this.#began !== undefined) {
       const seconds = now - this.#began;
       this.#began = undefined;
-      const hasEnded = state.step === 'done' || state.step === 'failed';
-      if (hasEnded) notify(windowTitle(state, texts) ?? texts.title, announcement(state, texts), seconds);
+      const title = windowTitle(state, texts) ?? texts.title;
+      if (hasEnded) this.#notification = notify(title, announcement(state, texts), seconds);
     }
   }
 

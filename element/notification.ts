@@ -12,14 +12,19 @@ export async function askToNotify(): Promise<boolean> {
   return (await Notification.requestPermission()) === 'denied';
 }
 
-/** Shows a notification if the work took long (`seconds`), the page is hidden, and the person has given the permission. */
-export function notify(title: string, body: string, seconds: number): void {
+/**
+ * Shows a notification, and returns it, if the work took long (`seconds`), the page is hidden, and the person has given the
+ * permission.
+ */
+export function notify(title: string, body: string, seconds: number): Notification | undefined {
   const isAllowed = 'Notification' in globalThis && Notification.permission === 'granted';
-  if (!isAllowed || !document.hidden || seconds < LONG) return;
+  if (!isAllowed || !document.hidden || seconds < LONG) return undefined;
   try {
     const notification = new Notification(title, { body });
     notification.addEventListener('click', () => window.focus());
+    return notification;
   } catch {
     // Browsers on phones have the class but throw: there only service workers may notify.
+    return undefined;
   }
 }

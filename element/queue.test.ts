@@ -27,11 +27,25 @@ test('new images come before waiting ones', () => {
   expect(rows(queue)).toEqual(['a current', 'c waiting', 'd waiting', 'b waiting']);
 });
 
-test('if none is waiting, new images start a new queue', () => {
-  queue.add([bundle('a')]);
+test.each([
+  ['a', []],
+  ['a', ['b']],
+])('new images end the results of earlier ones: %s is done, %o wait', (done, waiting) => {
+  queue.add([done, ...waiting].map(bundle));
   queue.take();
   queue.settle('done', 'saved');
-  queue.addFirst([bundle('b')]);
+  queue.addFirst([bundle('c')]);
+  expect(rows(queue)).toEqual(['c', ...waiting].map((name) => `${name} waiting`));
+});
+
+test.each([
+  'done',
+  'failed',
+] as const)('when the person leaves an image that is %s, only waiting images stay', (status) => {
+  queue.add([bundle('a'), bundle('b')]);
+  queue.take();
+  queue.settle(status, 'Cancelled.');
+  queue.leave();
   expect(rows(queue)).toEqual(['b waiting']);
 });
 
@@ -92,7 +106,9 @@ test('an image that another one needs is taken from the queue, with its companio
 test('removed, left and cleared images are gone', () => {
   queue.add([bundle('a'), bundle('b'), bundle('c')]);
   queue.take();
-  queue.remove(queue.items[1]!.id);
+  const { id } = queue.items[1]!;
+  expect(queue.remove(id)?.bundle.top.file.name).toBe('b');
+  expect(queue.remove(id)).toBeUndefined();
   expect(rows(queue)).toEqual(['a current', 'c waiting']);
   queue.leave();
   expect(rows(queue)).toEqual(['c waiting']);

@@ -30,10 +30,10 @@ export class Queue {
     }
   }
 
-  /** Adds images before the waiting ones. If none is waiting, starts a new queue. */
+  /** Adds images before the waiting ones. Removes earlier results. */
   addFirst(bundles: Bundle[]): void {
-    const waiting = this.waiting;
-    this.#items = waiting.length === 0 ? [] : this.#items.filter((item) => !waiting.includes(item));
+    const { waiting } = this;
+    this.#items = this.#items.filter(({ status }) => status === 'current');
     this.add(bundles);
     this.#items.push(...waiting);
   }
@@ -46,8 +46,11 @@ export class Queue {
     return item;
   }
 
-  remove(id: number): void {
-    this.#items = this.#items.filter((item) => item.id !== id);
+  /** Removes the item `id`, and returns it. */
+  remove(id: number): Item | undefined {
+    const removed = this.#items.find((item) => item.id === id);
+    this.#items = this.#items.filter((item) => item !== removed);
+    return removed;
   }
 
   /** Removes waiting images that have one of `names`, and returns their files. */
@@ -68,9 +71,9 @@ export class Queue {
     if (item) Object.assign(item, { status: 'current', outcome: '' });
   }
 
-  /** Removes the current item. */
+  /** Removes the current item and the results: only waiting images stay. */
   leave(): void {
-    this.#items = this.#items.filter(({ status }) => status !== 'current');
+    this.#items = this.waiting;
   }
 
   clear(): void {

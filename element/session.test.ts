@@ -240,6 +240,62 @@ test('a waiting image can be opened early or removed, and stays when the person 
   expect(rows()).toEqual(['c waiting']);
 });
 
+test('a removed image is reported', async () => {
+  for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
+  session.take(given('a', 'b', 'c'));
+  await step('ready');
+  session.remove(session.queue.items[2]!.id);
+  expect(session.news).toBe(english.queued.removed('c'));
+  session.remove(99);
+  expect(session.news).toBe('');
+});
+
+// (next step of the person or end of the conversion, its action)
+for (const [what, act, reached] of [
+  ['a cancel', () => session.cancel(), 'failed'],
+  ['the result', () => {}, 'done'],
+  ['a failure', () => {}, 'failed'],
+] as const) {
+  test(`news from during a conversion ends with ${what}, and the results with the next image`, async () => {
+    const held = waiting('a.qcow2');
+    for (const name of ['b.qcow2', 'c.qcow2']) images.set(name, imageCalled(name));
+    session.take(given('a.qcow2'));
+    await step('ready');
+    session.convert();
+    await step('converting');
+    session.take(given('b.qcow2'));
+    await news(english.queued.added(['b.qcow2']));
+    act();
+    if (reached === 'done') held.resolve(RESULT);
+    else held.reject(new DecantError('cancelled', 'The conversion was cancelled'));
+    await step(reached);
+    expect(session.news).toBe('');
+    expect(rows()).toEqual([`a.qcow2 ${reached}`, 'b.qcow2 waiting']);
+    session.take(given('c.qcow2'));
+    await step('ready');
+    expect(rows()).toEqual(['c.qcow2 current', 'b.qcow2 waiting']);
+  });
+}
+
+test('news ends with the next step of the person', async () => {
+  const locked = layerOf('disk.qcow2', { encryption: 'luks' });
+  images.set('disk.qcow2', ({ password }) =>
+    imageOf({ layers: [locked], needs: password ? [] : [{ kind: 'password', of: 'disk.qcow2' }] }),
+  );
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take(given('disk.qcow2'));
+  await step('needs');
+  session.take(given('b.qcow2'));
+  await news(english.queued.added(['b.qcow2']));
+  session.unlock('disk.qcow2', 'right', false);
+  await step('ready');
+  expect(session.news).toBe('');
+  session.takeAddress('no address');
+  expect(session.news).toBe(english.noAddress);
+  session.convert();
+  expect(session.news).toBe('');
+});
+
 test('a missing file is matched by its name, and other images wait', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));

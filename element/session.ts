@@ -21,7 +21,7 @@ export class Session {
   readonly #stage: Stage;
   readonly #opener: Opener;
   readonly #saver: Saver;
-  /** The latest news about files that were given while something else is shown. */
+  /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
 
   /** Calls `changed` after every visible change. */
@@ -36,8 +36,14 @@ export class Session {
     this.#saver = new Saver(
       this.#stage,
       this.#opener,
-      (place) => this.queue.settle('done', this.texts.queued.saved(place)),
-      (turn, thrown, title, left) => this.#failed(turn, thrown, title, left),
+      (place) => {
+        this.news = '';
+        this.queue.settle('done', this.texts.queued.saved(place));
+      },
+      (turn, thrown, title, left) => {
+        if (!turn.aborted) this.news = '';
+        return this.#failed(turn, thrown, title, left);
+      },
     );
   }
 
@@ -86,6 +92,7 @@ export class Session {
   }
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
+    this.news = '';
     // A conversion or a question stays on the screen.
     const stays = this.isBusy || this.state.step === 'needs' || this.asksForFile;
     const bundle = this.opening?.bundle;
@@ -197,8 +204,8 @@ export class Session {
   }
 
   remove(id: number): void {
-    this.news = '';
-    this.queue.remove(id);
+    const removed = this.queue.remove(id);
+    this.news = removed ? this.texts.queued.removed(removed.bundle.top.file.name) : '';
     this.#stage.refresh();
   }
 
@@ -224,6 +231,7 @@ export class Session {
   openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
+    this.news = '';
     const { snapshot: _before, ...rest } = opening;
     const id = state.image.info.snapshots[state.chosenSnapshot]?.id;
     this.#run(this.#opener.open({ ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) }));
@@ -241,11 +249,13 @@ export class Session {
 
   /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
   answer(need: FileNeed, given: Given, confirmed = false): void {
+    this.news = '';
     this.#run(this.#opener.answer(need, given, confirmed));
   }
 
   /** Removes the file that was given for `need`. */
   takeBack(need: FileNeed): void {
+    this.news = '';
     this.#run(this.#opener.takeBack(need));
   }
 
@@ -253,6 +263,7 @@ export class Session {
   unlock(name: string, password: string, assumePassword: boolean): void {
     const { opening } = this;
     if (!opening) return;
+    this.news = '';
     opening.passwords.give(name, password);
     this.#run(this.#opener.open({ ...opening, assumePassword }));
   }
@@ -270,7 +281,9 @@ export class Session {
   }
 
   convert(way?: Way): void {
-    if (!this.isOtherSnapshot) this.#run(this.#saver.convert(way));
+    if (this.isOtherSnapshot) return;
+    this.news = '';
+    this.#run(this.#saver.convert(way));
   }
 
   otherFolder(): void {
@@ -301,6 +314,7 @@ export class Session {
   }
 
   cancel(): void {
+    this.news = '';
     this.#saver.cancel();
   }
 

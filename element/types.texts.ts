@@ -89,6 +89,8 @@ export interface AllTexts {
     waiting: string;
     /** The image that is shown. */
     current: string;
+    /** The person has removed a waiting image. */
+    removed: (name: string) => string;
     saved: (place: SavedPlace) => string;
     cancelled: string;
     open: string;

@@ -68,6 +68,7 @@ export const english: AllTexts = {
     added: (names) => `${list(names)} ${names.length === 1 ? 'was' : 'were'} added to the queue.`,
     claimed: (names) =>
       `${list(names)} ${names.length === 1 ? 'was' : 'were'} taken from the queue, since this image needs ${names.length === 1 ? 'it' : 'them'}.`,
+    removed: (name) => `${shownText(name)} was removed from the queue.`,
     waiting: 'waiting',
     current: 'open now',
     saved: (place) => {

@@ -98,6 +98,7 @@ export function german(units: Units): AllTexts {
       added: (names) => `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} in die Warteschlange gestellt.`,
       claimed: (names) =>
         `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} aus der Warteschlange genommen, weil dieses Abbild ${names.length === 1 ? 'die Datei' : 'die Dateien'} braucht.`,
+      removed: (name) => `${shownText(name)} wurde aus der Warteschlange entfernt.`,
       waiting: 'wartet',
       current: 'gerade geöffnet',
       saved: (place) => {

@@ -67,6 +67,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     aside: each(names(name)),
     'queued.added': each(names(name)),
     'queued.claimed': each(names(name)),
+    'queued.removed': named,
     'queued.saved': each(placesOf(name)),
     encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { cipher: name } }]),
     snapshotValue: each([snapshot(name), { ...snapshot(name), name: '' }]),
