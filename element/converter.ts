@@ -1,6 +1,7 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
 import { filesOf } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
@@ -28,13 +29,14 @@ import {
 import { linkForm } from './views-link.js';
 import { needsView } from './views-needs.js';
 import { readyView } from './views-ready.js';
+import { Announced, warningsOf } from './warnings.js';
 
 const SAMPLE = 'sample.qcow2';
 
 /** The step and the question in it. When this key changes, the focus moves. */
 function focusKey(state: State): string {
   if (state.step === 'ready') {
-    const problem = state.nameProblem && `${state.nameProblem} ${state.nameRefusals}`;
+    const problem = state.nameProblem && `${state.nameProblem.id} ${state.nameRefusals}`;
     return [state.step, state.asking?.kind ?? problem].filter(Boolean).join(' ');
   }
   if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
@@ -83,6 +85,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   /** The texts of the language, without the page's replacements. */
   #texts = english;
   #session = new Session(this, () => this.requestUpdate());
+  readonly #announced = new Announced();
   #focused = 'empty';
   /** The focusable elements around the focus, as they were before an update. */
   #stops: { before: HTMLElement[]; after: HTMLElement[] } | undefined;
@@ -141,6 +144,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override willUpdate(changed: PropertyValues<this>): void {
     this.#stops = this.#tabStops();
+    const isNaming = this.shadowRoot?.activeElement?.matches('[name=name]') ?? false;
+    this.#announced.take(warningsOf(this.#session.state, this.#session, isNaming));
     if (changed.has('texts')) this.#session.texts = replaced(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
   }
@@ -267,6 +272,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${queueView(session)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
+        <div class="unseen" aria-live="polite">${repeat(
+          this.#announced.items,
+          ({ id }) => id,
+          ({ text }) => html`<p>${spoken(text)}</p>`,
+        )}</div>
       </div>
       ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
     `;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
-import { downloadName, freeNameIn, nameProblem, problemSoFar, suggestName, withExtension } from './names.js';
+import { downloadName, freeNameIn, nameProblem, plainName, problemSoFar, suggestName } from './names.js';
 import { english } from './texts/english.js';
 
 // (image, extension of the output, taken names, suggestion)
@@ -11,6 +11,8 @@ for (const [image, extension, taken, suggested] of [
   ['disk.qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
   ['disk.qcow2', '.raw', ['DISK.RAW', 'disk-1.raw'], 'disk-2.raw'],
   ['disk.raw', '.raw', ['disk.raw'], 'disk-1.raw'],
+  // Composed and decomposed.
+  ['Gr\u00f6\u00dfe.raw', '.raw', ['Gro\u0308\u00dfe.raw'], 'Gr\u00f6\u00dfe-1.raw'],
   ['disk.qcow2', '.tar.gz', ['disk.tar.gz'], 'disk-1.tar.gz'],
   ['disk.raw.gz', '.vhd', [], 'disk.vhd'],
   ['Disk.QCOW2', '.raw.gz', [], 'Disk.raw.gz'],
@@ -22,8 +24,9 @@ for (const [image, extension, taken, suggested] of [
   ['disk.tar', '.vhd', [], 'disk.vhd'],
   ['disk.RAW.xz', '.raw', [], 'disk.raw'],
   ['ubuntu-24.04.qcow2', '.raw', [], 'ubuntu-24.04.raw'],
-  [`${'x'.repeat(249)}.vmdk`, '.raw', [], `${'x'.repeat(238)}.raw`],
-  [`${'ü'.repeat(120)}.vdi`, '.raw.gz', [], `${'ü'.repeat(117)}.raw.gz`],
+  [`${'x'.repeat(249)}.vmdk`, '.raw', [], `${'x'.repeat(244)}.raw`],
+  [`${'x'.repeat(249)}.vmdk`, '.raw', [`${'x'.repeat(244)}.raw`], `${'x'.repeat(242)}-1.raw`],
+  [`${'ü'.repeat(121)}.vdi`, '.raw.gz', [], `${'ü'.repeat(120)}.raw.gz`],
   ['my.disk', '.raw', [], 'my.disk.raw'],
   ['disk', '.raw', [], 'disk.raw'],
   ['.qcow2', '.raw', [], 'disk.raw'],
@@ -36,14 +39,10 @@ for (const [image, extension, taken, suggested] of [
   });
 }
 
-for (const [name, extension, now] of [
-  ['disk.raw', '.vhd', 'disk.vhd'],
-  ['disk.RAW', '.raw.gz', 'disk.raw.gz'],
-  ['disk.tar.gz', '.raw', 'disk.raw'],
-  ['mine.disk', '.vhd', 'mine.disk'],
-] as const) {
-  test(`${name} for an output with ${extension} is ${now}`, () => expect(withExtension(name, extension)).toBe(now));
-}
+test('the plain name may be that of the image', () => {
+  expect(plainName('disk.raw', '.raw')).toBe('disk.raw');
+  expect(plainName('disk-1.raw', '.vhd')).toBe('disk-1.vhd');
+});
 
 test('a free name is neither in the folder nor a name of the image', async () => {
   const file = fileHandle(fileOf('a'));
@@ -51,6 +50,7 @@ test('a free name is neither in the folder nor a name of the image', async () =>
   expect(await freeNameIn(folder, 'disk.raw', ['Disk-3.raw'])).toBe('disk-4.raw');
   expect(await freeNameIn(folder, 'disk', [])).toBe('disk-1');
   expect(await freeNameIn(folder, '.raw', [])).toBe('.raw-1');
+  expect(await freeNameIn(folder, `${'x'.repeat(244)}.raw`, [])).toBe(`${'x'.repeat(242)}-1.raw`);
 });
 
 test('a folder that cannot be read is an error', async () => {
@@ -78,7 +78,7 @@ for (const [name, problem] of [
   ['..', english.nameEnd],
 ] as const) {
   test(`the problem of the name ${JSON.stringify(name)} is: ${problem ?? 'none'}`, () => {
-    expect(nameProblem(name, english)).toBe(problem);
+    expect(nameProblem(name, english)?.text).toBe(problem);
   });
 }
 
@@ -96,8 +96,13 @@ test('the name of a download is the one that the browser gives to it', () => {
   }
 });
 
+test('a problem that stays while more is typed keeps its ID, and another one has another', () => {
+  const ids = ['x'.repeat(249), 'x'.repeat(250), 'a/', 'a/b', 'a:b'].map((name) => problemSoFar(name, english)?.id);
+  expect(ids.map((id, at) => ids.indexOf(id) === at)).toEqual([true, false, true, false, true]);
+});
+
 test('while a name is typed, only a wrong beginning is a problem', () => {
   expect(['', 'disk.', 'disk '].map((name) => problemSoFar(name, english))).toEqual([undefined, undefined, undefined]);
-  expect(problemSoFar('a/b', english)).toBe(english.badName('/'));
-  expect(problemSoFar('x'.repeat(304), english)).toBe(english.longName(304, 248));
+  expect(problemSoFar('a/b', english)?.text).toBe(english.badName('/'));
+  expect(problemSoFar('x'.repeat(304), english)?.text).toBe(english.longName(304, 248));
 });

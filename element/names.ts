@@ -1,5 +1,7 @@
 // Names for the converted disk.
 
+import { isSameName } from './sorting.js';
+import type { Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
 /** Extensions of disk images and of containers. */
@@ -11,9 +13,8 @@ const FORBIDDEN = /[/\\:*?"<>|\p{Cc}]/u;
 /** Characters that are invisible or change the direction of text. They are left out of suggested names. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** Whether `name` is one of `taken`. Case is ignored, as in some file systems. */
-const isTaken = (name: string, taken: string[]): boolean =>
-  taken.some((other) => other.toLowerCase() === name.toLowerCase());
+/** Whether `name` is one of `taken`. Case and Unicode form are ignored, as in some file systems. */
+const isTaken = (name: string, taken: string[]): boolean => taken.some((other) => isSameName(other, name));
 
 /** Removes all known extensions: `disk.raw.gz` becomes `disk`. */
 function stemOf(name: string): string {
@@ -30,14 +31,16 @@ function cut(stem: string, most: number): string {
   return fitting;
 }
 
-/** The bytes that are reserved for a number in a name. */
-const NUMBER = 6;
-
-/** Suggests a name with `extension` for the disk in the image file `name`, and avoids the names in `taken`. */
-export function suggestName(name: string, extension: string, taken: string[]): string {
+/** The name with `extension` for the disk in the image file `name`. It may be that of the image. */
+export function plainName(name: string, extension: string): string {
   const visible = stemOf(name).replace(INVISIBLE, '');
   const stem = visible.replace(new RegExp(FORBIDDEN, 'gu'), '_') || 'disk';
-  const plain = `${cut(stem, MOST_BYTES - NUMBER - extension.length)}${extension}`;
+  return `${cut(stem, MOST_BYTES - extension.length)}${extension}`;
+}
+
+/** Suggests a name with `extension` for the disk in the image file `name`: the plain one, or numbered if it is among `taken`. */
+export function suggestName(name: string, extension: string, taken: string[]): string {
+  const plain = plainName(name, extension);
   let free = plain;
   for (let number = 1; isTaken(free, taken); number += 1) free = numbered(plain, number);
   return free;
@@ -50,15 +53,13 @@ export function suggestName(name: string, extension: string, taken: string[]): s
 export const downloadName = (name: string): string =>
   name.replace(/^[.\s]+/, '').replace(/[~\p{Cf}\p{Noncharacter_Code_Point}]/gu, '_');
 
-/** Replaces known extensions of `name` by `extension`. Keeps any other one, which the person has typed. */
-export const withExtension = (name: string, extension: string): string =>
-  stemOf(name) === name ? name : `${stemOf(name)}${extension}`;
-
-/** Inserts `number` before the extensions of `name`. */
+/** Inserts `number` before the extensions of `name`, and shortens it if necessary. */
 function numbered(name: string, number: number): string {
-  const stem = stemOf(name);
-  const dot = stem === name ? name.lastIndexOf('.') : stem.length;
-  return dot > 0 ? `${name.slice(0, dot)}-${number}${name.slice(dot)}` : `${name}-${number}`;
+  const known = stemOf(name);
+  const dot = known === name ? name.lastIndexOf('.') : known.length;
+  const [stem, extensions] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
+  const end = `-${number}${extensions}`;
+  return `${cut(stem, MOST_BYTES - bytesOf(end))}${end}`;
 }
 
 /** Numbers `name` so that it is neither among `taken` nor in `folder`. Does not list the folder. */
@@ -81,16 +82,19 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
   }
 }
 
+/** A problem with a name. */
+export const problem = (text: string, id = text): Warning => ({ id, text });
+
 /** Says why no file name can begin with `name`; `undefined` if one can. */
-export function problemSoFar(name: string, texts: AllTexts): string | undefined {
+export function problemSoFar(name: string, texts: AllTexts): Warning | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
-  if (bad) return /\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad);
+  if (bad) return problem(/\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad));
   const bytes = bytesOf(name);
-  return bytes > MOST_BYTES ? texts.longName(bytes, MOST_BYTES) : undefined;
+  return bytes > MOST_BYTES ? problem(texts.longName(bytes, MOST_BYTES), 'long') : undefined;
 }
 
 /** Says why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string, texts: AllTexts): string | undefined {
-  if (name.trim() === '') return texts.noName;
-  return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? texts.nameEnd : undefined);
+export function nameProblem(name: string, texts: AllTexts): Warning | undefined {
+  if (name.trim() === '') return problem(texts.noName);
+  return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? problem(texts.nameEnd) : undefined);
 }

@@ -2,7 +2,7 @@
 
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { givenOf, Held, imageOf, images, openImage, PAGE, stageIn } from '../e2e/support/units/element.js';
+import { givenOf, Held, imageOf, images, OUTPUTS, openImage, PAGE, stageIn } from '../e2e/support/units/element.js';
 import { bestChoice } from './choices.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
@@ -12,10 +12,13 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   canStore: () => fits.promise,
+  targets: () => kinds.promise,
 }));
 
 /** Resolves to whether the browser's storage has room for a disk. */
 let fits: Held<boolean>;
+/** The result of `targets()`. */
+let kinds: Held<{ name: string; code?: string }[]>;
 let session: Session;
 let rest: Held;
 const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
@@ -26,6 +29,8 @@ beforeEach(() => {
   vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
   fits = new Held();
   fits.resolve(true);
+  kinds = new Held();
+  kinds.resolve([]);
   session = new Session(stageIn().stage.host, () => {});
   rest = new Held();
 });
@@ -96,6 +101,56 @@ test('a proposed way stays, whatever is found later', async () => {
   await vi.advanceTimersByTimeAsync(0);
   expect(bestChoice(ready().choices)?.way).toBe('download');
   expect(ready().way).toBe('folder');
+});
+
+const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
+
+// (case, whether the person has chosen the way)
+for (const [what, chooses] of [
+  ['proposed', false],
+  ['chosen', true],
+] as const) {
+  test(`a ${what} way that turns out to be impossible is not replaced by another one`, async () => {
+    kinds = new Held();
+    await open();
+    if (chooses) session.select('folder');
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(ready().way).toBe('folder');
+    kinds.resolve(FOREIGN);
+    rest.resolve();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(ready()).toMatchObject({ way: undefined, lostWay: 'folder', survey: { complete: true } });
+    expect(ready().choices[0]?.obstacle).toBe(english.foreignPicker);
+    session.select('download');
+    expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+  });
+}
+
+test('a way that was chosen for an earlier image does not replace a proposed one', async () => {
+  await open();
+  session.select('download');
+  fits = new Held();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('folder');
+  fits.resolve(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready().way).toBe('folder');
+});
+
+test('a chosen way that is impossible for another output format is selected again with the first one', async () => {
+  // The storage is too small, and nothing can be streamed: only an output of unknown size can be downloaded.
+  fits = new Held();
+  fits.resolve(false);
+  await open();
+  const [raw, gzip] = OUTPUTS;
+  session.selectOutput(gzip!);
+  await vi.advanceTimersByTimeAsync(2000);
+  session.select('download');
+  session.selectOutput(raw!);
+  expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
+  session.selectOutput(gzip!);
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
 });
 
 test('the question after a closed folder picker disappears with its way', async () => {

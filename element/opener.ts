@@ -269,11 +269,12 @@ export class Opener {
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle)?.way;
     const isClear = isDue || choices.length === 1;
-    // A selected way stays while it is possible: the person may be about to click.
-    const way = possible(this.way) ?? possible(before?.way) ?? (isClear ? bestChoice(choices)?.way : undefined);
+    // A selected way is never replaced by another one: the person may be about to click.
+    const selected = before?.way ?? before?.lostWay;
+    const proposed = () => possible(this.way) ?? (isClear ? bestChoice(choices)?.way : undefined);
+    const way = selected ? possible(selected) : proposed();
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
-      name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       output,
       nameProblem: undefined,
       nameRefusals: 0,
@@ -286,10 +287,12 @@ export class Opener {
       // A question applies to one way only.
       ...(before?.way === way ? {} : { asking: undefined }),
       step: 'ready',
+      name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       image,
       survey,
       choices,
       way,
+      lostWay: way ? undefined : selected,
       otherTab: environment.otherTab,
     });
   }

@@ -28,7 +28,7 @@ export interface Opening {
   format?: string;
   snapshot?: string;
   passwords: Passwords;
-  /** The name for the output that the person has typed. */
+  /** The name for the output that the person has typed. It is never changed. */
   outputName?: string;
   assumePassword?: boolean;
   salvage?: boolean;

@@ -1,15 +1,7 @@
 // Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
-import {
-  type ConvertOptions,
-  copyLifetime,
-  DecantError,
-  type Image,
-  type Kept,
-  type Output,
-  type Result,
-} from 'decant';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { copyLifetime, DecantError, type Kept } from 'decant';
+import { expect, test, vi } from 'vitest';
 import {
   fileHandle,
   fileOf,
@@ -20,15 +12,27 @@ import {
   images,
   OUTPUTS,
   openImage,
-  PAGE,
   progressOf,
   RESULT,
   soon,
-  stageIn,
-  stepOf,
 } from '../e2e/support/units/element.js';
-import { Session } from './session.js';
-import type { State, Step } from './state.js';
+import {
+  cancelledBy,
+  conversions,
+  converting,
+  emitted,
+  open,
+  pickFile,
+  pickFolder,
+  ready,
+  saveTo,
+  session,
+  shown,
+  step,
+  there,
+} from '../e2e/support/units/saving.js';
+import { problem } from './names.js';
+import type { Step } from './state.js';
 import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
@@ -36,75 +40,6 @@ vi.mock('decant', async (original) => ({
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   canStore: async () => true,
 }));
-
-/** A conversion that has begun and ends when the test allows it. */
-interface Conversion {
-  output: Output;
-  options: ConvertOptions;
-  end: Held<Result>;
-}
-
-let session: Session;
-let emitted: [string, unknown][];
-let shown: State[];
-let conversions: Conversion[];
-const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
-const pickFile = vi.fn<() => Promise<FileSystemFileHandle>>();
-
-beforeEach(() => {
-  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
-  vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
-  vi.stubGlobal('showSaveFilePicker', pickFile.mockReset());
-  const page = stageIn();
-  emitted = page.emitted;
-  shown = [];
-  conversions = [];
-  session = new Session(page.stage.host, () => shown.push(session.state));
-  images.clear();
-});
-afterEach(() => {
-  session.end();
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
-
-const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
-/** Waits until the state of the shown image matches. */
-const ready = (more: Partial<Step<'ready'>>) =>
-  soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
-
-/** Opens the image in the file `name`, and waits until a way is proposed. */
-async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Promise<void> {
-  const convert = (output: Output, options: ConvertOptions = {}) => {
-    const end = new Held<Result>();
-    conversions.push({ output, options, end });
-    return end.promise;
-  };
-  images.set(name, imageOf({}, { convert, ...more }));
-  session.take([givenOf(name)]);
-  await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
-}
-
-/** Begins the conversion, and waits for it. */
-async function converting(): Promise<Conversion> {
-  await step('converting');
-  return soon(() => {
-    expect(conversions.length).toBeGreaterThan(0);
-    return conversions.at(-1)!;
-  });
-}
-
-async function saveTo(way: 'folder' | 'download' | 'dialog'): Promise<void> {
-  session.select(way);
-  session.convert(way);
-}
-
-const cancelledBy = (signal: AbortSignal | undefined) =>
-  new Promise<never>((_, reject) => {
-    signal!.addEventListener('abort', () => reject(new DecantError('cancelled', 'The conversion was cancelled')));
-  });
-
-const there = fileOf('disk.raw', 'what was there');
 
 test('a new file in a folder is written without a question, and the next image goes there too', async () => {
   const folder = folderHandle('picked', {});
@@ -178,7 +113,7 @@ for (const [what, entry, nameProblem] of [
     pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': entry }));
     await open();
     await saveTo('folder');
-    await ready({ nameProblem, asking: undefined, placing: false });
+    await ready({ nameProblem: problem(nameProblem), asking: undefined, placing: false });
     session.rename('other.raw');
     await ready({ nameProblem: undefined });
     session.convert();
@@ -197,9 +132,9 @@ test('an impossible name is refused before the person is asked for a place', asy
   await open();
   session.rename('a/b');
   await saveTo('folder');
-  await ready({ nameProblem: english.badName('/'), nameRefusals: 1 });
+  await ready({ nameProblem: problem(english.badName('/')), nameRefusals: 1 });
   session.convert();
-  await ready({ nameProblem: english.badName('/'), nameRefusals: 2 });
+  await ready({ nameProblem: problem(english.badName('/')), nameRefusals: 2 });
   expect(pickFolder).not.toHaveBeenCalled();
 });
 
@@ -217,12 +152,17 @@ test('after a closed dialog the image stays, and so does a folder that was picke
   expect(pickFolder).toHaveBeenCalledTimes(3);
 });
 
-test('if the browser refuses its dialog, the download remains', async () => {
+test('if the browser refuses its dialog, the download remains, and is not selected by itself', async () => {
   pickFolder.mockRejectedValue(new DOMException('no', 'SecurityError'));
   await open();
   await saveTo('folder');
-  await ready({ way: 'download', placing: false });
-  const { choices } = await step('ready');
+  await ready({ way: undefined, lostWay: 'folder', placing: false });
+  session.convert();
+  expect(conversions).toEqual([]);
+  await saveTo('download');
+  await converting();
+  expect(shown.filter((state) => state.step === 'ready' && state.way === 'download' && state.lostWay)).toEqual([]);
+  const { choices } = shown.findLast((state) => state.step === 'ready') as Step<'ready'>;
   expect(choices.map(({ way, obstacle }) => [way, obstacle])).toEqual([
     ['folder', english.pickerFailed],
     ['download', undefined],
@@ -266,30 +206,6 @@ test('while a dialog is open, the image and its name stay, and new files wait', 
   expect(pickFolder).toHaveBeenCalledTimes(1);
 });
 
-test('another output format changes the extension of the name, and is kept for the next image', async () => {
-  await open();
-  session.selectOutput(OUTPUTS[2]!);
-  await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
-  session.rename('mine.disk');
-  session.selectOutput(OUTPUTS[1]!);
-  await ready({ name: 'mine.disk', output: OUTPUTS[1]! });
-  await open();
-  await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
-});
-
-test('a typed name stays, even after a cancel', async () => {
-  await open();
-  session.rename('mine.raw');
-  session.selectOutput(OUTPUTS[2]!);
-  await saveTo('download');
-  const { options, end } = await converting();
-  cancelledBy(options.signal).catch(end.reject);
-  session.cancel();
-  await step('failed');
-  session.takeStep('saveAgain');
-  await ready({ name: 'mine.vhd', output: OUTPUTS[2]! });
-});
-
 test('a cancel ends the conversion once, and the remains are reported', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);
@@ -328,7 +244,7 @@ test('a cancel that comes too late is reported with the result', async () => {
 test('an impossible name is refused while it is typed', async () => {
   await open();
   session.rename('x'.repeat(304));
-  await ready({ nameProblem: english.longName(304, 248) });
+  await ready({ nameProblem: problem(english.longName(304, 248), 'long') });
   session.rename('disk.');
   await ready({ nameProblem: undefined });
 });

@@ -4,7 +4,7 @@ import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progr
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
-import { downloadName, freeNameIn, nameProblem, problemSoFar, withExtension } from './names.js';
+import { downloadName, freeNameIn, nameProblem, plainName, problem, problemSoFar } from './names.js';
 import type { Opener } from './opener.js';
 import { sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
@@ -12,7 +12,7 @@ import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
-import { methodOf, type Place, type Step } from './state.js';
+import { methodOf, type Place, type Step, type Warning } from './state.js';
 import { hasGpt, type Way } from './ways.js';
 import { guardWork } from './work-guard.js';
 
@@ -54,14 +54,14 @@ export class Saver {
   }
 
   /** Shows why the disk cannot be saved under its name. */
-  #refuseName(turn: AbortSignal, nameProblem: string): void {
+  #refuseName(turn: AbortSignal, nameProblem: Warning): void {
     const { state } = this.stage;
     if (state.step === 'ready') this.#change(turn, { nameProblem, nameRefusals: state.nameRefusals + 1 });
   }
 
   select(way: Way): void {
     this.opener.way = way;
-    this.#change(this.stage.turn, { way, asking: undefined });
+    this.#change(this.stage.turn, { way, lostWay: undefined, asking: undefined });
   }
 
   selectOutput(output: OutputFormat): void {
@@ -69,19 +69,18 @@ export class Saver {
     if (!ready) return;
     this.opener.format = output.name;
     const { turn } = this.stage;
-    const name = withExtension(ready.name, output.extension);
-    const { opening } = this.opener;
-    if (opening?.outputName !== undefined) opening.outputName = name;
-    this.#change(turn, { output, name, nameProblem: problemSoFar(name, this.stage.texts), asking: undefined });
-    // The ways to save depend on the output.
+    this.#change(turn, { output, asking: undefined });
+    // The suggested name and the ways to save depend on the output.
     this.opener.showImage(ready.image, turn, ready.survey);
+    const { state } = this.stage;
+    if (state.step === 'ready') this.#change(turn, { nameProblem: problemSoFar(state.name, this.stage.texts) });
   }
 
   rename(name: string): void {
     if (!this.#ready) return;
     if (this.opener.opening) this.opener.opening.outputName = name;
-    const problem = problemSoFar(name, this.stage.texts);
-    this.#change(this.stage.turn, { name, nameProblem: problem, asking: undefined });
+    const nameProblem = problemSoFar(name, this.stage.texts);
+    this.#change(this.stage.turn, { name, nameProblem, asking: undefined });
   }
 
   /** Asks for another folder. */
@@ -95,9 +94,9 @@ export class Saver {
     const state = this.#ready;
     if (!state || !way) return;
     const { turn } = this.stage;
-    const problem = nameProblem(state.name, this.stage.texts);
-    if (problem) {
-      this.#refuseName(turn, problem);
+    const unusable = nameProblem(state.name, this.stage.texts);
+    if (unusable) {
+      this.#refuseName(turn, unusable);
       return;
     }
     // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
@@ -114,12 +113,15 @@ export class Saver {
     await this.#convertTo({ kind: 'folder', folder, name, replaces: there });
   }
 
-  /** Saves under a free name instead of replacing the existing file. */
+  /** Saves under a free name instead of replacing the existing file. The name in the text field stays. */
   async useFreeName(): Promise<void> {
     const asking = this.#ready?.asking;
     if (asking?.kind !== 'replace' && asking?.kind !== 'source') return;
-    this.rename(asking.freeName);
-    await this.convert('folder');
+    const { folder, freeName: name } = asking;
+    const { turn } = this.stage;
+    // Another program may have created a file with this name by now.
+    const isFree = await this.#whilePlacing(turn, () => this.#isFree(turn, folder, name));
+    if (isFree && !turn.aborted) await this.#convertTo({ kind: 'folder', folder, name, replaces: undefined });
   }
 
   /** Resumes the interrupted download that the person was asked about, or starts over. */
@@ -188,19 +190,16 @@ export class Saver {
       const sources = sourcesOf(this.opener.opening!);
       const there = { file: await handle.getFile(), handle };
       const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
-      const freeName = await freeNameIn(
-        folder,
-        name,
-        sources.map(({ file }) => file.name),
-      );
+      const taken = sources.map(({ file }) => file.name);
+      const freeName = await freeNameIn(folder, this.#unnumbered(name), taken);
       const asked = { folder, name, freeName };
       this.#change(turn, {
         asking: same.includes(true) ? { kind: 'source', ...asked } : { kind: 'replace', ...asked, there: there.file },
       });
     } catch (thrown) {
       if (isNamed(thrown, 'NotFoundError')) return true;
-      if (isNamed(thrown, 'TypeMismatchError')) this.#refuseName(turn, this.stage.texts.folderOfName);
-      else if (thrown instanceof TypeError) this.#refuseName(turn, this.stage.texts.nameRefused);
+      if (isNamed(thrown, 'TypeMismatchError')) this.#refuseName(turn, problem(this.stage.texts.folderOfName));
+      else if (thrown instanceof TypeError) this.#refuseName(turn, problem(this.stage.texts.nameRefused));
       else {
         // The permission or the folder itself is gone.
         this.opener.folder = undefined;
@@ -208,6 +207,14 @@ export class Saver {
       }
     }
     return false;
+  }
+
+  /** The name to number instead of `name`: the typed one, or the suggested one without its number. */
+  #unnumbered(name: string): string {
+    const { opening } = this.opener;
+    const { state } = this.stage;
+    if (!opening || state.step !== 'ready') return name;
+    return opening.outputName ?? plainName(opening.top.file.name, state.output.extension);
   }
 
   /** Opens a dialog of the browser. Returns `undefined` if the dialog was closed or refused. */

@@ -42,6 +42,15 @@ export interface Doubt {
 
 export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
 
+/** A warning, which is shown and announced. */
+export interface Warning {
+  /** Stays the same while the figures in the text change. */
+  id: string;
+  text: string;
+  /** Whether a screen reader reads it anyway, as the description of what takes the focus. */
+  isDescription?: boolean;
+}
+
 /** A place where a disk is saved. */
 export type Place =
   /** `replaces` is the existing file, if any. */
@@ -73,12 +82,14 @@ export type State =
       survey: Survey;
       choices: Choice[];
       way: Way | undefined;
+      /** The way that was selected until it became impossible. No other one is selected in its place. */
+      lostWay: Way | undefined;
       /** The chosen output format, which is possible for the image. */
       output: OutputFormat;
       otherTab: boolean;
       /** The name in the text field, and the problem with it. */
       name: string;
-      nameProblem: string | undefined;
+      nameProblem: Warning | undefined;
       /** How often Convert was refused because of the name. Each time the text field takes the focus. */
       nameRefusals: number;
       /** The index of the chosen snapshot; -1 is the active disk. */

@@ -134,6 +134,7 @@ export const styles = css`
   details { margin: 0.5rem 0; }
   summary { padding: 0.5rem 0; cursor: pointer; }
   .field { display: grid; gap: 0.25rem; margin: 0.75rem 0; }
+  .field + .quiet { margin: -0.5rem 0 0.75rem; }
   .field > span { color: var(--decant-quiet); }
   .field input, select {
     min-height: 2.75rem;
@@ -145,6 +146,7 @@ export const styles = css`
     color: inherit;
     font: inherit;
   }
+  select { text-overflow: ellipsis; }
   ::placeholder { color: var(--decant-quiet); opacity: 1; }
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
   .check { display: flex; gap: 0.5rem; align-items: baseline; }

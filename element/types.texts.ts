@@ -191,6 +191,9 @@ export interface AllTexts {
   /** The download cannot be resumed. */
   beginsAnew: string;
   output: string;
+  /** The purpose of an output format with a `hint`. */
+  outputHint: (output: OutputFormat) => string;
+  /** The name of an output format in the list: short enough for a narrow window. */
   outputValue: (output: OutputFormat) => string;
   /** `hasGpt`: whether the disk has a GPT; `undefined` if unknown. */
   notice: (notice: Notice, hasGpt: boolean | undefined) => string;
@@ -206,6 +209,8 @@ export interface AllTexts {
   longName: (bytes: number, most: number) => string;
   folderOfName: string;
   nameRefused: string;
+  /** The typed name ends in `end`, the extension of another output format; `extension` is that of the chosen one. */
+  otherExtension: (end: string, extension: string) => string;
   ways: {
     folder: string;
     dialog: string;
@@ -240,6 +245,8 @@ export interface AllTexts {
   convert: string;
   /** Describes the disabled button `convert` while no way is selected. */
   noWay: string;
+  /** As above, and follows the reason why the way that was selected is impossible. */
+  chooseWay: string;
   /** A dialog of the browser is open. */
   picking: string;
 

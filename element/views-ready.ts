@@ -1,33 +1,28 @@
 // The step that describes an image and offers ways to save its disk.
 
-import { type Snapshot, shownText } from 'decant';
+import { type OutputFormat, type Snapshot, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { advice } from './choices.js';
-import { smallerLayers } from './companions.js';
 import { contentsView } from './contents-view.js';
 import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
-import type { Asking, Step } from './state.js';
+import type { Asking, Step, Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
-import { type Choice, hasGpt } from './ways.js';
+import { extensionWarning, imageWarnings, outputWarnings } from './warnings.js';
+import type { Choice } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { info } = state.image;
   const { survey, placing, picking } = state;
-  const notices = [
-    ...info.safety.map((notice) => texts.notice(notice, hasGpt(survey))),
-    ...smallerLayers(info, texts),
-    info.unusedCompanions.length > 0 ? texts.unused(info.unusedCompanions) : undefined,
-    session.isSalvage ? texts.salvaging(survey.lost) : undefined,
-    state.otherTab ? texts.otherTab : undefined,
-  ].filter((notice) => notice !== undefined);
+  const warnings = imageWarnings(state, session);
   const cannot = !state.way || placing || session.isOtherSnapshot;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
-  const why = picking ? texts.picking : !state.way && canChoose ? texts.noWay : undefined;
+  const choose = state.lostWay ? texts.chooseWay : texts.noWay;
+  const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   return html`
@@ -53,7 +48,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${survey.contents ? contentsView(survey.contents, texts) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts) : nothing}
     ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
-    ${notices.length > 0 ? html`<ul class="notice" part="notice">${notices.map((notice) => html`<li>${spoken(notice)}</li>`)}</ul>` : nothing}
+    ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
     ${waitingView(session)}
     ${outputField(state, session)}
     ${state.way === 'host' ? nothing : placeFields(state, session)}
@@ -70,6 +65,8 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
 function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { chosenSnapshot } = state;
+  // The closed list may have no room for it.
+  const chosen = snapshots[chosenSnapshot];
   const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`
     <div class="with-button">
@@ -82,28 +79,35 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
       </label>
       <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
     </div>
+    ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
     ${session.isOtherSnapshot ? html`<p class="notice" part="notice">${texts.otherSnapshot}</p>` : nothing}
   `;
 }
 
-function outputField({ image, survey, output, placing }: Step<'ready'>, session: Session): TemplateResult {
+/** Warnings about a single choice, below it. */
+const below = (warnings: Warning[]) =>
+  warnings.map(({ text }) => html`<p class="notice" part="notice">${spoken(text)}</p>`);
+
+function outputField(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
+  const { image, output, placing } = state;
   const { formats } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
     session.selectOutput(formats.find((one) => one.name === name)!);
   };
+  // The closed list shows the name only, which fits into a narrow window.
+  const option = (one: OutputFormat) =>
+    html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`;
   return html`
     <label class="field">
       <span>${texts.output}</span>
-      <select name="output" part="field" ?disabled=${placing} .value=${output.name} @change=${choose}>
-        ${formats.map(
-          (one) =>
-            html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`,
-        )}
+      <select name="output" part="field" ?disabled=${placing} .value=${output.name} aria-describedby=${output.hint ? 'output-hint' : nothing} @change=${choose}>
+        ${formats.map((one) => (one.hint ? html`<optgroup label=${texts.outputHint(one)}>${option(one)}</optgroup>` : option(one)))}
       </select>
     </label>
-    ${output.notices.map((notice) => html`<p class="notice" part="notice">${spoken(texts.notice(notice, hasGpt(survey)))}</p>`)}
+    ${output.hint ? html`<p class="quiet" id="output-hint">${texts.outputHint(output)}</p>` : nothing}
+    ${below(outputWarnings(state, texts))}
     ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
   `;
 }
@@ -141,13 +145,15 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
         type="radio"
         name="way"
         value=${way}
+        aria-labelledby=${`way-${way}`}
+        aria-describedby=${`best-${way} cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
         @change=${() => session.select(way)}
       />
       <span>
-        <strong>${texts.ways[way]}</strong>${best?.way === way ? html` <em>${best.reason}</em>` : nothing}<br />
-        <span class="quiet">${obstacle ?? [note, compressed ? texts.compressedCost : cost, restart].filter(Boolean).join(' ')}</span>
+        <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
+        <span class="quiet" id=${`cost-${way}`}>${obstacle ?? [note, compressed ? texts.compressedCost : cost, restart].filter(Boolean).join(' ')}</span>
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>
     </label>
@@ -162,8 +168,9 @@ const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html
   </p>
 `;
 
-function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Session): TemplateResult {
+function nameField(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
+  const { name, nameProblem, placing } = state;
   const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
     if (key === 'Enter' && !isComposing) session.convert();
@@ -186,7 +193,8 @@ function nameField({ name, nameProblem, placing }: Step<'ready'>, session: Sessi
         @keydown=${convertOnEnter}
       />
     </label>
-    ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem}</p>` : nothing}
+    ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem.text}</p>` : nothing}
+    ${below(extensionWarning(state, texts))}
   `;
 }
 

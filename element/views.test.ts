@@ -125,8 +125,14 @@ for (const [what, state, said, title] of [
     `${english.doneDamaged}. ${english.place(place('stored'), 3)}`,
     `${english.doneDamaged}: disk.raw`,
   ],
-  ['a failure', failed, 'It failed Because. Nothing is left.', 'It failed'],
-  ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed', 'It failed'],
+  ['a failure', failed, 'It failed. Because. Nothing is left.', 'It failed'],
+  ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed.', 'It failed'],
+  [
+    'a cancel that is done',
+    { ...failed, title: english.cancelled, message: undefined },
+    'Cancelled. Nothing is left.',
+    'Cancelled.',
+  ],
 ] as [string, State, string, string | undefined][]) {
   test(`announcement and title: ${what}`, () => {
     expect(announcement(state, english)).toBe(said);

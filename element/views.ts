@@ -8,7 +8,9 @@ import { SILENT } from './progress-meter.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
+import { sentence } from './texts/sentences.js';
 import type { AllTexts } from './types.texts.js';
+import { resultWarnings } from './warnings.js';
 
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
@@ -55,7 +57,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
     case 'done':
       return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
     case 'failed':
-      return [state.title, state.message, state.left].filter(Boolean).join(' ');
+      return [sentence(state.title), state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
       return waiting ? texts.waitingShort(waiting.host) : texts.opening(state.name);
     case 'unlocking':
@@ -137,14 +139,13 @@ const notifyButton = (session: Session) =>
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place, picture, seconds, converting, speed, tooLate } = state;
+  const { result, place, picture, seconds, converting, speed } = state;
   const method = methodOf(place);
   const waiting = session.queue.waiting[0];
   return html`
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
-    ${tooLate ? html`<p class="notice" part="notice">${texts.wasTooLate}</p>` : nothing}
-    ${result.notices.map((notice) => html`<p class="notice" part="notice">${spoken(texts.notice(notice, state.hasGpt))}</p>`)}
+    ${resultWarnings(state, texts).map(({ text }) => html`<p class="notice" part="notice">${spoken(text)}</p>`)}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
@@ -188,7 +189,7 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
   const waiting = session.queue.waiting.length > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
   return html`
-    ${message ? html`${heading(title)}<p class="bad">${spoken(message)}</p>` : heading(left ? `${title} ${left}` : title)}
+    ${message ? html`${heading(title)}<p class="bad">${spoken(message)}</p>` : heading(left ? `${sentence(title)} ${left}` : title)}
     ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
       ${steps.map(

@@ -367,7 +367,7 @@ open(
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('a/b.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
-      await expect(page.getByText('The character / is not possible in a file name.')).toBeVisible();
+      await expect(page.getByText('The character / is not possible in a file name.').first()).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('other.raw');
       await page.getByRole('button', { name: 'Convert' }).click();

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '../support/browser.js';
 import { images } from '../support/images.js';
-import { audit, choose, look } from '../support/page.js';
+import { audit, choose, cutOptions, look } from '../support/page.js';
 
 test.use({ locale: 'de-DE' });
 test.beforeEach(async ({ page }) => {
@@ -16,6 +16,8 @@ test('a whole conversion', async ({ page }, testInfo) => {
   await look(page, testInfo, 'german-start');
   await choose(page, images.states());
   await page.getByRole('radio', { name: 'Als Download' }).check();
+  await page.setViewportSize({ width: 360, height: 800 });
+  expect(await cutOptions(page, 'output')).toEqual([]);
   await look(page, testInfo, 'german-ready');
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Konvertieren' }).click();

@@ -1,10 +1,11 @@
 // What a careful person expects of a page: focus, forced colours, contrast, words for a screen reader.
 
+import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
 import { stopMidway, useGates } from '../support/gates.js';
 import { images, PASSWORD, sparse } from '../support/images.js';
-import { audit, choose } from '../support/page.js';
+import { announced, audit, choose, cutOptions, drop, noteAnnounced } from '../support/page.js';
 
 test.beforeEach(async ({ page }) => {
   await page.goto('/');
@@ -21,7 +22,7 @@ test('arrow keys run through the snapshots without opening one, and the focus st
     await expect(picker).toHaveValue(value);
     await expect(picker).toBeFocused();
   }
-  await expect(page.getByText('The chosen state is not open yet')).toBeVisible();
+  await expect(page.getByText('The chosen state is not open yet').first()).toBeVisible();
   await expect(page.getByRole('button', { name: 'Convert' })).toHaveAttribute('aria-disabled', 'true');
   await page.getByRole('button', { name: 'Open this state' }).click();
   await expect(picker).toHaveValue('1');
@@ -40,6 +41,65 @@ test('the password has the focus, and is marked when it was wrong', async ({ pag
   await expect(field).toHaveAttribute('aria-invalid', 'true');
   await expect(field).toHaveAccessibleDescription(/password/i);
   await audit(page);
+});
+
+test('at 360 px the closed list shows the whole name of every format', async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 800 });
+  await choose(page, images.snapshots());
+  await expect(page.getByRole('combobox', { name: 'Output format' })).toBeVisible();
+  expect(await cutOptions(page, 'output')).toEqual([]);
+  // A snapshot may have any name, which is repeated below its list.
+  await page.getByLabel('State of the disk').selectOption({ index: 1 });
+  const chosen = await page
+    .getByLabel('State of the disk')
+    .evaluate((list: HTMLSelectElement) => list.selectedOptions[0]!.label);
+  await expect(page.locator('.card p').filter({ hasText: chosen })).toBeVisible();
+});
+
+test('each warning that appears is announced once', async ({ page }, testInfo) => {
+  const odd = testInfo.outputPath('odd.qcow2');
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', odd, '3145216']);
+  execFileSync('qemu-img', ['snapshot', '-c', 'before', odd]);
+  await noteAnnounced(page);
+  await drop(page, [odd, images.states()]);
+  const convert = page.getByRole('button', { name: 'Convert' });
+  await expect(page.getByRole('heading', { name: 'odd.qcow2' })).toBeVisible();
+  const output = page.getByRole('combobox', { name: 'Output format' });
+  const name = page.getByLabel('File name');
+  const said = async (...texts: (string | RegExp)[]) => {
+    await expect.poll(async () => (await announced(page)).length).toBe(texts.length);
+    for (const [at, text] of (await announced(page)).entries()) expect(text).toMatch(texts[at]!);
+  };
+  await output.selectOption('vpc');
+  await said(/^512 bytes of zeros are added at the end/);
+  await name.fill('a/b.vhd');
+  await said(/^512 bytes/, /^The character \/ is not possible/);
+  await name.pressSequentially('c/d');
+  await convert.click();
+  await expect(name).toBeFocused();
+  await said(/^512 bytes/, /^The character \//);
+  // With the focus, its description is read.
+  await name.fill('');
+  await convert.click();
+  await expect(name).toBeFocused();
+  await expect(name).toHaveAccessibleDescription('Enter a file name.');
+  await said(/^512 bytes/, /^The character \//);
+  await name.fill('mine.vhd');
+  await page.getByLabel('State of the disk').selectOption({ index: 1 });
+  await said(/^512 bytes/, /^The character \//, /^The chosen state is not open yet/);
+  await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
+  await said(/^512 bytes/, /^The character \//, /^The chosen state/, /^states\.qcow2 was removed from the queue\.$/);
+  await audit(page);
+});
+
+test('a lone link has room inside its border where colours are forced', async ({ page }) => {
+  await choose(page, images.chain().top);
+  const link = page.getByRole('button', { name: 'Choose another file' });
+  await expect(link).toBeVisible();
+  const padding = () => link.evaluate((button) => Number.parseFloat(getComputedStyle(button).paddingInlineStart));
+  expect(await padding()).toBe(0);
+  await page.emulateMedia({ forcedColors: 'active' });
+  expect(await padding()).toBeGreaterThan(8);
 });
 
 test('a cancel while the image is unlocked leads back to the start, and nothing throws', async ({ page }) => {

@@ -122,7 +122,7 @@ test('a truncated image is refused, and salvaged', async ({ page }, testInfo) =>
   await choose(page, damaged);
   await expect(page.locator('.bad')).toContainText('truncated');
   await page.getByRole('button', { name: 'Salvage the readable parts' }).click();
-  await expect(page.getByText('Unreadable parts become zeros')).toBeVisible();
+  await expect(page.getByText('Unreadable parts become zeros').first()).toBeVisible();
   await look(page, testInfo, 'salvage');
   await convert(page, testInfo.outputPath('out.raw'));
   await expect(page.getByRole('heading', { name: 'Done, but the disk is damaged' })).toBeVisible();

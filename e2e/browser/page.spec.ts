@@ -147,7 +147,7 @@ test.describe('while it converts', () => {
     const other = await context.newPage();
     await other.goto('/');
     await choose(other, images.kinds());
-    await expect(other.getByText('Another tab is converting too')).toBeVisible();
+    await expect(other.getByText('Another tab is converting too').first()).toBeVisible();
   });
 
   test('a refusal to notify is said, and the focus stays near the button', async ({ page }) => {
@@ -233,16 +233,25 @@ test.describe('where nothing is kept for offline use', () => {
   });
 });
 
-test('where no place can be picked the download is left', { tag: '@full' }, async ({ page }) => {
-  await page.evaluate(() => {
-    Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
-  });
-  await choose(page, images.kinds());
-  await page.getByRole('radio', { name: 'To a folder you pick' }).check();
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByText('does not let this page ask for a place')).toBeVisible();
-  await expect(page.getByRole('radio', { name: 'As a download' })).toBeChecked();
-});
+test(
+  'where no place can be picked the download is left, for the person to choose',
+  { tag: '@full' },
+  async ({ page }) => {
+    await page.evaluate(() => {
+      Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
+    });
+    await choose(page, images.kinds());
+    await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByText('does not let this page ask for a place').first()).toBeVisible();
+    // A second press must not download by itself.
+    const convert = page.getByRole('button', { name: 'Convert' });
+    await expect(page.getByRole('radio', { checked: true })).toHaveCount(0);
+    await expect(convert).toHaveAccessibleDescription('Choose where to save it.');
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    await expect(convert).not.toHaveAttribute('aria-disabled');
+  },
+);
 
 test.describe('without isolation', () => {
   test.use({ isolated: false });

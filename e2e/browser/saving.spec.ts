@@ -177,8 +177,22 @@ for (const [name, measured, image, advice, tag] of [
     await choose(page, image());
     await expect(page.getByText(/Takes the full/)).toBeVisible();
     await expect(page.getByText(/About/).first()).toBeVisible();
-    if (advice) await expect(page.getByText(advice)).toBeVisible();
-    else await expect(page.getByText('Best for this image')).toHaveCount(0);
+    if (advice) {
+      await expect(page.getByText(advice)).toBeVisible();
+      // The name is short, and a screen reader pauses between the sentences about it.
+      const best = page.getByRole('radio', { name: /^(To a folder you pick|As a download)$/ });
+      const described = await best.evaluateAll((ways) =>
+        ways.map((way) => {
+          const root = way.getRootNode() as ShadowRoot;
+          const ids = way.getAttribute('aria-describedby')!.split(' ');
+          return ids
+            .map((id) => root.getElementById(id)?.textContent ?? '')
+            .join(' ')
+            .trim();
+        }),
+      );
+      expect(described.filter((text) => /^Best for this image: .*[^.]\. Takes/.test(text))).toHaveLength(1);
+    } else await expect(page.getByText('Best for this image')).toHaveCount(0);
   });
 }
 

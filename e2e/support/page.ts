@@ -31,6 +31,40 @@ export async function audit(page: Page): Promise<void> {
   expect(violations).toEqual([]);
 }
 
+/** The names of options that are wider than their closed list, whose own name is `name`. */
+export const cutOptions = (page: Page, name: string): Promise<string[]> =>
+  page.locator(`select[name=${name}]`).evaluate((list: HTMLSelectElement) =>
+    [...list.options].flatMap((option) => {
+      // A list of this option alone, as wide as it wants to be.
+      const alone = list.cloneNode() as HTMLSelectElement;
+      alone.append(new Option(option.text));
+      alone.style.width = 'max-content';
+      list.after(alone);
+      const width = alone.offsetWidth;
+      alone.remove();
+      return width > list.offsetWidth ? [option.text] : [];
+    }),
+  );
+
+/** Notes from now on what live regions announce, except the status: see `announced`. */
+export const noteAnnounced = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const said: string[] = [];
+    Object.assign(window, { said });
+    const regions = document.querySelector('decant-converter')!.shadowRoot!.querySelectorAll('[aria-live]:not([role])');
+    const observer = new MutationObserver((changes) => {
+      for (const { addedNodes, target } of changes) {
+        const texts = target.nodeType === Node.TEXT_NODE ? [target] : [...addedNodes];
+        said.push(...texts.map((node) => node.textContent!.trim()).filter(Boolean));
+      }
+    });
+    for (const region of regions) observer.observe(region, { childList: true, subtree: true, characterData: true });
+  });
+
+/** What was announced since `noteAnnounced`. */
+export const announced = (page: Page): Promise<string[]> =>
+  page.evaluate(() => (window as unknown as { said: string[] }).said);
+
 interface Look {
   colorScheme: 'light' | 'dark';
   width: number;

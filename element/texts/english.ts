@@ -180,14 +180,19 @@ export const english: AllTexts = {
   compressedCost: 'Usually takes less space than the disk. Size and time depend on its data.',
   beginsAnew: 'If this download is interrupted, it must start over.',
   output: 'Output format',
-  outputValue: ({ label, hint }) => (hint ? `${hint}: ${label}` : label),
+  outputHint: ({ hint = '' }) => hint,
+  outputValue: ({ label }) => label,
   notice: ({ code, fields: { added, unit }, message }, hasGpt) => {
     if (code !== 'disk-grows') return sentence(message);
     const grows = `${size(Number(added))} of zeros are added at the end: the size of the disk must be a multiple of ${binarySize(Number(unit))}.`;
     if (hasGpt === undefined) return `${grows} If the disk has a GPT, its backup is then no longer at the end.`;
     return hasGpt ? `${grows} The backup of the GPT is then no longer at the end.` : grows;
   },
-  outputRefusal: (output, refusal) => `${english.outputValue(output)} is not possible. ${english.failure(refusal)}`,
+  outputRefusal: (output, refusal) => {
+    const value = english.outputValue(output);
+    const named = output.hint ? `${english.outputHint(output)}: ${value}` : value;
+    return `${named} is not possible. ${english.failure(refusal)}`;
+  },
   saveHow: 'Where to save it',
   fileName: 'File name',
   noName: 'Enter a file name.',
@@ -198,6 +203,7 @@ export const english: AllTexts = {
     `The name is too long: it has ${bytes} bytes, and at most ${most} are possible. Letters with accents count as two or more.`,
   folderOfName: 'The folder that you picked contains a folder with this name. Choose another name.',
   nameRefused: 'The browser does not allow this name. Choose another name.',
+  otherExtension: (end, extension) => `The name ends in ${end}, but files of the chosen format end in ${extension}.`,
   ways: {
     folder: 'To a folder you pick',
     dialog: "With the browser's save dialog",
@@ -236,6 +242,7 @@ export const english: AllTexts = {
   otherTab: 'Another tab is converting too; both will be slower.',
   convert: 'Convert',
   noWay: 'Choose where to save it, or wait for a suggestion.',
+  chooseWay: 'Choose where to save it.',
   picking: "Pick a place in the browser's dialog, or close the dialog to return here.",
 
   replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,

@@ -13,14 +13,14 @@ const ROLES: Record<string, string> = {
   parent: 'Elterndatei',
 };
 
-/** Labels of output formats, by their names in the package. */
-const OUTPUTS: Record<string, string> = {
-  raw: 'Rohe Platte',
-  qcow2: 'Für KVM, Proxmox und OpenStack: qcow2',
-  vmdk: 'Für VMware und VirtualBox: VMDK',
-  'raw.gz': 'Rohe Platte, mit gzip komprimiert',
-  vpc: 'Für Azure: VHD fester Größe',
-  'tar.gz': 'Für die Google Cloud: tar.gz mit disk.raw',
+/** Labels and hints of output formats, by their names in the package. */
+const OUTPUTS: Record<string, [label: string, hint?: string]> = {
+  raw: ['Rohe Platte'],
+  qcow2: ['qcow2', 'Für KVM, Proxmox und OpenStack'],
+  vmdk: ['VMDK', 'Für VMware und VirtualBox'],
+  'raw.gz': ['Rohe Platte (gzip)'],
+  vpc: ['VHD fester Größe', 'Für Azure'],
+  'tar.gz': ['tar.gz mit disk.raw', 'Für die Google Cloud'],
 };
 
 const role = (name: string): string => ROLES[name] ?? name;
@@ -215,8 +215,13 @@ export function german(units: Units): AllTexts {
     compressedCost: 'Belegt meist weniger Platz als die Platte. Größe und Dauer hängen von den Daten ab.',
     beginsAnew: 'Wird dieser Download unterbrochen, muss er von vorn beginnen.',
     output: 'Ausgabeformat',
-    outputValue: ({ name, label }) => OUTPUTS[name] ?? label,
-    outputRefusal: (output, refusal) => `${texts.outputValue(output)} ist nicht möglich. ${texts.failure(refusal)}`,
+    outputHint: ({ name, hint = '' }) => OUTPUTS[name]?.[1] ?? hint,
+    outputValue: ({ name, label }) => OUTPUTS[name]?.[0] ?? label,
+    outputRefusal: (output, refusal) => {
+      const value = texts.outputValue(output);
+      const named = output.hint ? `${texts.outputHint(output)}: ${value}` : value;
+      return `${named} ist nicht möglich. ${texts.failure(refusal)}`;
+    },
     saveHow: 'Speicherort',
     fileName: 'Dateiname',
     noName: 'Geben Sie einen Dateinamen ein.',
@@ -227,6 +232,8 @@ export function german(units: Units): AllTexts {
       `Der Name ist zu lang: er hat ${bytes} Bytes, und höchstens ${most} sind möglich. Umlaute zählen als zwei oder mehr.`,
     folderOfName: 'Der ausgewählte Ordner enthält einen Ordner mit diesem Namen. Wählen Sie einen anderen Namen.',
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
+    otherExtension: (end, extension) =>
+      `Der Name endet auf ${end}, aber Dateien des gewählten Formats enden auf ${extension}.`,
     ways: {
       folder: 'In einen Ordner, den Sie auswählen',
       dialog: 'Mit dem Speicherdialog des Browsers',
@@ -268,6 +275,7 @@ export function german(units: Units): AllTexts {
     otherTab: 'Auch ein anderer Tab konvertiert gerade; beide werden langsamer.',
     convert: 'Konvertieren',
     noWay: 'Wählen Sie einen Speicherort, oder warten Sie auf einen Vorschlag.',
+    chooseWay: 'Wählen Sie einen Speicherort.',
     picking:
       'Wählen Sie im Dialog des Browsers einen Ort aus, oder schließen Sie den Dialog, um hierher zurückzukehren.',
 

@@ -122,6 +122,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     lostRange: each(
       ['grain-cut', 'of-tomorrow'].map((code) => ({ start: 512, length: 512, code, reason: 'the file ends' })),
     ),
+    outputHint: each(formats.filter(({ hint }) => hint)),
     outputValue: each(formats),
     notice: [
       [{ code: 'disk-grows', fields: { added: 1e6, unit: 2 ** 30 }, message: 'The disk grows' }, true],
@@ -134,6 +135,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ]),
     badName: [['/']],
     longName: [[304, 248]],
+    otherExtension: [['.raw', '.vhd']],
     pickedCost: each(costs),
     downloadCost: costs.map((cost) => [cost, 5e6]),
     folderChosen: named,

@@ -1,0 +1,112 @@
+// Names for a disk: suggested, typed and free ones, also after a cancel.
+
+import { expect, test, vi } from 'vitest';
+import { fileHandle, folderHandle, OUTPUTS, openImage, soon } from '../e2e/support/units/element.js';
+import {
+  cancelledBy,
+  conversions,
+  converting,
+  open,
+  pickFolder,
+  ready,
+  saveTo,
+  session,
+  step,
+  there,
+} from '../e2e/support/units/saving.js';
+import { problem } from './names.js';
+import { english } from './texts/english.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+test('the suggested name follows the output format, a typed name stays; the format is kept for the next image', async () => {
+  await open();
+  session.selectOutput(OUTPUTS[2]!);
+  await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
+  session.rename('mine.raw');
+  session.selectOutput(OUTPUTS[1]!);
+  await ready({ name: 'mine.raw', output: OUTPUTS[1]! });
+  await open();
+  await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
+});
+
+test('a suggested name is numbered only where the image has it, and is never the name of the image', async () => {
+  await open({}, 'disk.raw');
+  await ready({ name: 'disk-1.raw' });
+  session.selectOutput(OUTPUTS[2]!);
+  await ready({ name: 'disk.vhd' });
+  session.selectOutput(OUTPUTS[0]!);
+  await ready({ name: 'disk-1.raw' });
+  await open({}, 'other.vhd');
+  session.selectOutput(OUTPUTS[2]!);
+  await ready({ name: 'other-1.vhd' });
+});
+
+test('another format forgets a problem with the suggested name', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': folderHandle('disk.raw', {}) }));
+  await open();
+  await saveTo('folder');
+  await ready({ nameProblem: problem(english.folderOfName) });
+  session.selectOutput(OUTPUTS[2]!);
+  await ready({ name: 'disk.vhd', nameProblem: undefined });
+});
+
+/** Cancels the conversion, and returns to the image. */
+async function cancelAndReturn(): Promise<void> {
+  const { options, end } = await converting();
+  cancelledBy(options.signal).catch(end.reject);
+  session.cancel();
+  await step('failed');
+  session.takeStep('saveAgain');
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
+  conversions.length = 0;
+}
+
+test('a typed name stays, even after a cancel', async () => {
+  await open();
+  session.rename('mine.raw');
+  session.selectOutput(OUTPUTS[2]!);
+  await saveTo('download');
+  await cancelAndReturn();
+  await ready({ name: 'mine.raw', output: OUTPUTS[2]! });
+});
+
+// (case, image, typed name, files in the folder, name in the field, free name)
+for (const [what, image, typed, files, name, freeName] of [
+  ['suggested', 'disk.qcow2', undefined, ['disk.raw'], 'disk.raw', 'disk-1.raw'],
+  ['suggested and numbered', 'disk.raw', undefined, ['disk-1.raw', 'disk-2.raw'], 'disk-1.raw', 'disk-3.raw'],
+  ['typed', 'disk.qcow2', 'mine.raw', ['mine.raw'], 'mine.raw', 'mine-1.raw'],
+  ['typed with a number', 'disk.qcow2', 'mine-1.raw', ['mine-1.raw'], 'mine-1.raw', 'mine-1-1.raw'],
+] as const) {
+  test(`after each cancel, the name and the free name are the same: ${what}`, async () => {
+    pickFolder.mockResolvedValue(
+      folderHandle('picked', Object.fromEntries(files.map((one) => [one, fileHandle(there)]))),
+    );
+    await open({}, image);
+    if (typed !== undefined) session.rename(typed);
+    for (let times = 0; times < 3; times += 1) {
+      await ready({ name });
+      await saveTo('folder');
+      await ready({ name, asking: expect.objectContaining({ kind: 'replace', freeName }) });
+      session.useFreeName();
+      expect((await converting()).output).toMatchObject({ name: freeName });
+      await cancelAndReturn();
+    }
+  });
+}
+
+test('a file that has taken the free name by now is not replaced', async () => {
+  const entries: Record<string, FileSystemFileHandle> = { 'disk.raw': fileHandle(there) };
+  pickFolder.mockResolvedValue(folderHandle('picked', entries));
+  await open();
+  await saveTo('folder');
+  await ready({ asking: expect.objectContaining({ kind: 'replace', freeName: 'disk-1.raw' }) });
+  entries['disk-1.raw'] = fileHandle(there);
+  session.useFreeName();
+  await ready({ asking: expect.objectContaining({ kind: 'replace', name: 'disk-1.raw', freeName: 'disk-2.raw' }) });
+  expect(conversions).toEqual([]);
+});

@@ -1,0 +1,79 @@
+// The warnings of a step, which are shown and announced to screen readers.
+
+import { smallerLayers } from './companions.js';
+import type { Session } from './session.js';
+import type { State, Step, Warning } from './state.js';
+import type { AllTexts } from './types.texts.js';
+import { hasGpt } from './ways.js';
+
+/** The warnings about the image, above the choices. */
+export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, session: Session): Warning[] {
+  const { texts, isSalvage } = session;
+  const { info } = image;
+  return [
+    ...info.safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice, hasGpt(survey)) })),
+    ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
+    ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
+    ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),
+    ...only(otherTab, 'other tab', () => texts.otherTab),
+  ];
+}
+
+/** The warnings about the chosen output format. */
+export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: AllTexts): Warning[] =>
+  output.notices.map((notice) => ({
+    id: `output ${output.name} ${notice.code}`,
+    text: texts.notice(notice, hasGpt(survey)),
+  }));
+
+/** The warning that the name ends in the extension of another output format. */
+export function extensionWarning({ image, output, name }: Step<'ready'>, texts: AllTexts): Warning[] {
+  const endsIn = (extension: string) => name.toLowerCase().endsWith(extension);
+  const other = image.formats.find(({ extension }) => endsIn(extension))?.extension;
+  if (other === undefined || endsIn(output.extension)) return [];
+  return [{ id: `extension ${other}`, text: texts.otherExtension(other, output.extension) }];
+}
+
+/** The warnings about a result. */
+export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: AllTexts): Warning[] => [
+  ...only(tooLate, 'too late', () => texts.wasTooLate),
+  ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice, hasGpt) })),
+];
+
+/** All warnings of the step that is shown. `isNaming`: whether the name is being typed. */
+export function warningsOf(state: State, session: Session, isNaming: boolean): Warning[] {
+  const { texts } = session;
+  if (state.step === 'done') {
+    const { lostBytes, lostRanges } = state.result;
+    const lost = only(lostBytes > 0, 'lost', () => texts.lost(lostBytes, lostRanges));
+    return [...resultWarnings(state, texts), ...lost];
+  }
+  if (state.step !== 'ready') return [];
+  const { survey, nameProblem: problem, choices, lostWay } = state;
+  const obstacle = choices.find(({ way }) => way === lostWay)?.obstacle;
+  return [
+    ...imageWarnings(state, session),
+    ...only(survey.contents?.table?.isDamaged, 'table', () => texts.contents.damaged),
+    ...only(session.isOtherSnapshot, 'snapshot', () => texts.otherSnapshot),
+    ...outputWarnings(state, texts),
+    ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
+    ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isNaming }] : []),
+    ...extensionWarning(state, texts),
+  ];
+}
+
+const only = (isThere: unknown, id: string, text: () => string): Warning[] => (isThere ? [{ id, text: text() }] : []);
+
+/** The warnings that a live region has: each is announced once, when it appears. */
+export class Announced {
+  #items = new Map<string, Warning>();
+
+  /** Takes the present warnings. A warning that stays keeps its first text. */
+  take(warnings: Warning[]): void {
+    this.#items = new Map(warnings.map((warning) => [warning.id, this.#items.get(warning.id) ?? warning]));
+  }
+
+  get items(): Warning[] {
+    return [...this.#items.values()].filter(({ isDescription }) => !isDescription);
+  }
+}
