@@ -79,14 +79,26 @@ fn changed_vmdks() {
     assert!(opened < rounds && compared > rounds / 10, "{opened} of {rounds} were opened, {compared} compared");
 }
 
-/// How many of how many random inputs were opened, and compared with what a second reader has.
+/// Runs random inputs with one to three changes; see `random_inputs_of`.
 fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (u64, u64, u64) {
-    let (mut opened, mut compared) = (0, 0);
     // Words of 32 bits are slower: the million runs natively.
     let rounds = by_scope(1_000, 3_000, if cfg!(target_pointer_width = "32") { 200_000 } else { 1_000_000 });
+    random_inputs_of(2, 8, 3, rounds, run)
+}
+
+/// Runs `rounds` random inputs of a head of `head` bytes and up to `most` parts of `part` bytes. How many were opened, how
+/// many compared, and `rounds`.
+fn random_inputs_of(
+    head: usize,
+    part: usize,
+    most: usize,
+    rounds: u64,
+    run: fn(&[u8]) -> fuzz::examine::Seen,
+) -> (u64, u64, u64) {
+    let (mut opened, mut compared) = (0, 0);
     for seed in 0..rounds {
         let mut random = Random::new(seed);
-        let count = 2 + 8 * (1 + random.below(3));
+        let count = head + part * (1 + random.below(most));
         let input: Vec<u8> = (0..count).map(|_| random.byte()).collect();
         let seen = run(&input);
         opened += u64::from(seen.opened);
@@ -94,6 +106,21 @@ fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (u64, u64, u64) {
     }
     println!("{opened} of {rounds} were opened, {compared} compared");
     (opened, compared, rounds)
+}
+
+/// Random disks through every output and back.
+#[test]
+fn random_outputs() {
+    let rounds = by_scope(300, 3_000, if cfg!(target_pointer_width = "32") { 100_000 } else { 1_000_000 });
+    let (head, extent, most) = (fuzz::outputs::HEAD, fuzz::outputs::EXTENT, fuzz::outputs::MOST_EXTENTS);
+    let (_, compared, _) = random_inputs_of(head, extent, most, rounds, fuzz::outputs::output);
+    assert_eq!(compared, rounds);
+}
+
+#[test]
+fn kept_outputs() {
+    let (_, read) = replay("outputs", fuzz::outputs::output);
+    assert!(read > 0);
 }
 
 #[test]

@@ -3,9 +3,12 @@
 pub mod bases;
 pub mod changes;
 pub mod containers;
+#[path = "../../tests/outputs/dynamic_vhd.rs"]
+pub mod dynamic_vhd;
 pub mod examine;
 pub mod files;
 pub mod memory;
+pub mod outputs;
 #[path = "../../tests/common/qed.rs"]
 pub mod qed;
 pub mod reference;
@@ -17,6 +20,8 @@ pub mod vdi;
 pub mod vmdk_bases;
 #[path = "../../tests/common/vmdk.rs"]
 pub mod vmdk_writer;
+#[path = "../../tests/common/written.rs"]
+pub mod written;
 
 use examine::{Seen, examine};
 use files::Files;

@@ -12,6 +12,7 @@ pub mod small;
 pub mod table;
 pub mod vdi;
 pub mod vmdk;
+pub mod written;
 pub mod zlib;
 
 pub use held::*;

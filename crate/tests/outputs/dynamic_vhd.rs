@@ -1,10 +1,8 @@
 //! A second reader of dynamic VHDs, by the specification. It knows nothing of Decant.
 
-use super::MIB;
-
 const SECTOR: usize = 512;
 const HEADER: usize = 1024;
-const BLOCK: usize = 2 * MIB as usize;
+const BLOCK: usize = 2 << 20;
 const UNUSED: u32 = u32::MAX;
 
 fn u32_at(file: &[u8], at: usize) -> u32 {
