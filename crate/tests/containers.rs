@@ -1,4 +1,4 @@
-//! What all containers have in common: what is wrong inside of one is said of what it holds, damage, and what is read.
+//! Common properties of all containers: errors inside name the content, damage, and reads.
 
 use crate::common::small::*;
 use crate::common::*;
@@ -13,10 +13,10 @@ use std::process::Command;
 
 /// The unit of tar, and of its headers.
 const BLOCK: usize = 512;
-/// What is said of a file that was cut off, and is to be had whole elsewhere.
+/// The advice for a truncated file, which may be complete elsewhere.
 const ADVICE: &str = "download or copy it again";
 
-/// What `command` makes of `files`, (name, content), in a folder of its own.
+/// The output of `command` for `files`, (name, content), in a new folder.
 fn made_of(command: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -43,19 +43,19 @@ fn disk(len: usize) -> Vec<u8> {
     disk
 }
 
-/// What is left of `file`: the disk, and what was lost of it.
+/// Salvages `file`. Returns the disk and its lost ranges.
 fn salvaged(file: &[u8], as_stream: bool) -> Result<(Vec<u8>, Vec<Lost>), decant::Error> {
     let case = Case { salvage: true, as_stream, ..Case::new(file.to_vec()) };
     let converted = case.convert(Answers::InOrder, Abilities::default(), 4096);
     converted.result.map(|_| (converted.target.bytes.take(), converted.lost.listed))
 }
 
-/// A raw disk of which the archive has a part only.
+/// A raw disk of which the archive has only a part.
 #[test]
 fn a_disk_in_a_cut_archive_is_salvaged() {
     const LEN: usize = 10_000;
     let disk = disk(LEN);
-    // (archive, where the disk lies in it)
+    // (archive, position of the disk in it)
     let archives = [
         (tar(&[("a", &disk)]), BLOCK),
         (tar(&[("README", b"text"), ("disk.raw", &disk)]), 3 * BLOCK),
@@ -77,13 +77,14 @@ fn a_disk_in_a_cut_archive_is_salvaged() {
             let rest = Lost { start: left as u64, len: (LEN - left) as u64, damage: DISK_TRUNCATED };
             assert_eq!(lost, [rest], "{number} {len}");
         }
-        // What fills the last block, and the end mark, hold nothing of the disk.
+        // The padding of the last block, and the end mark, are not part of the disk.
         assert_eq!(salvaged(&archive[..start + LEN], false).unwrap().1, [], "{number}");
         assert_eq!(salvaged(archive, false).unwrap().1, [], "{number}");
     }
 }
 
-/// A format that says where its data lies finds out by itself what is missing; what is no part of the disk is not missed.
+/// A format that records the positions of its data detects missing data; bytes that are not part of the disk are not
+/// missed.
 #[test]
 fn other_members_of_a_cut_archive() {
     let image = small();
@@ -95,7 +96,7 @@ fn other_members_of_a_cut_archive() {
     let beside = tar(&[("a.qcow2", &image), ("text", &[b'x'; 2000])]);
     let cut = &beside[..BLOCK + image.len().next_multiple_of(BLOCK) + BLOCK + 700];
     assert_eq!(salvaged(cut, false).unwrap(), (small_disk(), Vec::new()));
-    // Where a header is cut, nothing tells what the archive held.
+    // If a header is truncated, the content of the archive is unknown.
     let in_header = &beside[..BLOCK + image.len().next_multiple_of(BLOCK) + 100];
     assert_eq!(salvaged(in_header, false).unwrap_err().kind, ErrorKind::Corrupt);
 }
@@ -120,12 +121,12 @@ fn what_comes_in_order_is_not_salvaged() {
         let error = salvaged(&file, as_stream).unwrap_err();
         assert_eq!((error.kind, error.message()), (ErrorKind::Unsupported, message));
     }
-    // As of a raw disk in a file, nothing of it can be damaged.
+    // As in a raw disk in a file, nothing in it can be damaged.
     let raw = Case { salvage: true, as_stream: true, format: Some("raw".to_owned()), ..Case::new(disk.clone()) };
     assert!(raw.bytes().unwrap()[..5000] == disk);
 }
 
-/// What is wrong with what a container holds is said of that; another copy of the container would not help.
+/// Errors in the content of a container name the content; another copy of the container would not help.
 #[test]
 fn messages_say_what_is_wrong_with_which_file() {
     let (raw, image) = (disk(5000), small());
@@ -155,21 +156,21 @@ fn messages_say_what_is_wrong_with_which_file() {
         let Some(rest) = message.strip_prefix(start) else { panic!("{what}: {error}") };
         assert!(rest.contains(part) && !rest.contains("In ") && !rest.contains(ADVICE), "{what}: {error}");
     }
-    // The fault of the outermost file is said of no other.
+    // An error of the outermost file names no other file.
     for file in [&zipped[..100], &gzip(&zipped)[..100], &gzip(&archive)[..100], &archive[..1000]] {
         let error = Case::new(file.to_vec()).bytes().unwrap_err();
         assert!(error.message().starts_with("The image is truncated") && error.message().ends_with(ADVICE), "{error}");
     }
 }
 
-/// One look at the first bytes tells whether a file is a container, and which format it has.
+/// One read of the first bytes identifies a container and a format.
 #[test]
 fn heads_are_read_once() {
     let (image, raw) = (small(), disk(100_000));
     let head = |len: usize| (len as u64).min(HEAD);
     let over = overlay("b.qcow2", Some("qcow2"));
     let below = 2 * BLOCK + over.len().next_multiple_of(BLOCK);
-    // (file, where the heads of files lie in it, and their length)
+    // (file, positions of the first bytes of files in it, and their lengths)
     type Row<'a> = (Vec<u8>, &'a [(usize, u64)]);
     let cases: &[Row] = &[
         (image.clone(), &[(0, head(image.len()))]),
@@ -180,7 +181,7 @@ fn heads_are_read_once() {
             &[(0, head(10_240)), (BLOCK, head(over.len())), (below, head(image.len()))],
         ),
         (tar(&[("a", &raw)]), &[(0, HEAD), (BLOCK, HEAD)]),
-        // Its name tells what it is.
+        // Its name identifies it.
         (tar(&[("disk.raw", &raw)]), &[(0, HEAD), (BLOCK, 0)]),
     ];
     for (number, (file, heads)) in cases.iter().enumerate() {
@@ -196,7 +197,7 @@ fn heads_are_read_once() {
     }
 }
 
-/// A layer may lie in a container, where it is known to be in a format: a guest may write an archive to a raw disk.
+/// A layer may be in a container if its format is recognised: a guest may write an archive to a raw disk.
 #[test]
 fn companions_in_containers() {
     let base = small();
@@ -248,7 +249,7 @@ fn companions_in_containers() {
     }
 }
 
-/// A parent that is found by what identifies it, in an archive.
+/// A parent in an archive, found by its identity.
 #[test]
 fn a_parent_in_an_archive() {
     use vdi::Block::{Data, Free, Zero};

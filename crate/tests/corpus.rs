@@ -1,5 +1,4 @@
-//! The inputs that fuzzing has found to reach something of their own, once more; and that the valid images
-//! which it changes are valid.
+//! Runs the inputs of the fuzzing corpus, and checks that the images that the fuzzer changes are valid.
 
 use crate::fuzz;
 use crate::random::Random;
@@ -16,7 +15,7 @@ fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     files.map(read).collect()
 }
 
-/// Runs all inputs of `target`; how many were opened, and of how many clusters were read.
+/// Runs all inputs of `target`. Returns the number of opened inputs, and of those with clusters that were read.
 fn replay(target: &str, run: fn(&[u8]) -> fuzz::examine::Seen) -> (usize, usize) {
     let (mut opened, mut read) = (0, 0);
     for (name, input) in inputs(target) {
@@ -36,7 +35,7 @@ fn the_valid_images_are_valid() {
         assert!(seen.opened && seen.read && seen.converted, "{number}: {seen:?}");
         compared.extend(seen.compared.then_some(number));
     }
-    // Those that the second readers know.
+    // The formats that the second readers know.
     assert_eq!(compared, [0, 1, 2, 6, 10, 12, 13, 15]);
 }
 
@@ -59,7 +58,7 @@ fn the_valid_containers_are_valid() {
     }
 }
 
-/// Random changes to containers: whatever comes of it, the second reader has the same bytes.
+/// Random changes to containers: the second reader must return the same bytes.
 #[test]
 fn changed_containers() {
     let (opened, compared, rounds) = random_inputs(fuzz::containers::container);
@@ -72,7 +71,7 @@ fn kept_containers() {
     assert!(read > 0 && opened < inputs("containers").len());
 }
 
-/// Random changes to VMDKs: whatever comes of it, the second reader has the same bytes.
+/// Random changes to VMDKs: the second reader must return the same bytes.
 #[test]
 fn changed_vmdks() {
     let (opened, compared, rounds) = random_inputs(fuzz::changed_vmdk);
@@ -86,8 +85,8 @@ fn random_inputs(run: fn(&[u8]) -> fuzz::examine::Seen) -> (u64, u64, u64) {
     random_inputs_of(2, 8, 3, rounds, run)
 }
 
-/// Runs `rounds` random inputs of a head of `head` bytes and up to `most` parts of `part` bytes. How many were opened, how
-/// many compared, and `rounds`.
+/// Runs `rounds` random inputs, each with a head of `head` bytes and up to `most` parts of `part` bytes. Returns the
+/// numbers of opened and of compared inputs, and `rounds`.
 fn random_inputs_of(
     head: usize,
     part: usize,

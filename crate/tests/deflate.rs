@@ -1,5 +1,5 @@
-//! Compressed clusters with deflate: streams that end in every way, beside what qemu-img makes of the same image; and
-//! clusters that are referred to twice.
+//! Clusters compressed by deflate: streams with all kinds of ends, compared with qemu-img, and clusters that are
+//! referred to twice.
 
 use crate::common::small::*;
 use crate::common::*;
@@ -17,19 +17,19 @@ fn stored(bytes: &[u8], last: bool) -> Vec<u8> {
     [&[u8::from(last)][..], &len.to_le_bytes(), &(!len).to_le_bytes(), bytes].concat()
 }
 
-/// What lies in the file behind a stream.
+/// The bytes after a stream in the file.
 #[derive(Clone, Copy, Debug)]
 enum Behind {
     /// The end of the file.
     Nothing,
     Zeros,
     Noise,
-    /// The stream ends where its range does by its L2 entry; noise follows.
+    /// The stream ends at the end of its range in the L2 entry; noise follows.
     NextSector,
 }
 
 const BEHIND: [Behind; 4] = [Behind::Nothing, Behind::Zeros, Behind::Noise, Behind::NextSector];
-/// Where the range of the stream ends, which has two sectors.
+/// The end of the stream's range, which has two sectors.
 const RANGE_END: usize = END + CLUSTER + 2 * CLUSTER;
 
 /// `small` whose first cluster is compressed to `stream`. It has an empty refcount table: without one qemu-img opens no
@@ -60,7 +60,7 @@ fn image(stream: &[u8], behind: Behind) -> Vec<u8> {
     image
 }
 
-/// What qemu-img converts the image to, if it does.
+/// The output of qemu-img for the image, if it succeeds.
 fn qemu_reads_it(image: &[u8], folder: &Path) -> Option<Vec<u8>> {
     let (path, raw) = (folder.join("image.qcow2"), folder.join("raw"));
     std::fs::write(&path, image).unwrap();
@@ -78,7 +78,7 @@ fn streams_that_end_in_every_way() {
     let then = |bytes: &[u8]| [&stored(&full, false)[..], bytes].concat();
     let deflated = compress_to_vec(&full, 9);
     let (yes, no) = ([true; 4], [false; 4]);
-    // Behind a full cluster without an end there are headers to come: only what nothing follows is good.
+    // After a full cluster without an end, zlib expects headers: only a stream at the end of the file is valid.
     let only_at_the_end = [false, false, false, true];
     // (what, stream, whether the cluster reads as 0x5a)
     let cases: &[(&str, Vec<u8>, Good)] = &[
@@ -135,8 +135,8 @@ fn a_stream_that_the_file_has_not_all_of_is_truncated() {
     }
 }
 
-/// A compressed cluster is as long as its own entry says, whatever another entry says of the same place, and whatever
-/// part of it is asked for with which job.
+/// The length of a compressed cluster comes from its entry, regardless of other entries for the same position, of the
+/// requested part, and of the job.
 #[test]
 fn one_place_with_two_lengths() {
     const SIZE: usize = 4096;
@@ -159,7 +159,7 @@ fn one_place_with_two_lengths() {
                 (PLACE + 9 * CLUSTER - 1, &[0]),
             ],
         );
-        // By itself, and under an overlay that has a sector of its own in each cluster, so that parts are asked for.
+        // Alone, and below an overlay with an allocated sector in each cluster, so that parts are read.
         let over = changed(
             overlay("base", Some("qcow2")),
             &[(24, &size.to_be_bytes()), (L2 + 64, &(MORE as u64).to_be_bytes())],

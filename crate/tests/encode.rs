@@ -1,4 +1,4 @@
-//! The encoder of deflate, and members of gzip joined from its segments, beside gzip and miniz_oxide.
+//! The deflate encoder, and gzip members joined from its segments, compared with gzip and miniz_oxide.
 
 use crate::common::by_scope;
 use decant::compress::deflate::Deflater;
@@ -68,7 +68,7 @@ fn programs_take_hardly_more_than_with_gzip() {
     }
 }
 
-/// What `command` makes of `input`.
+/// The output of `command` for `input`.
 fn filter(command: &mut Command, input: Vec<u8>) -> Vec<u8> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -142,7 +142,7 @@ fn segments_are_one_member() {
             }
         }
         let file = member(&parts);
-        // There is nothing behind the first stream but its trailer.
+        // Only its trailer follows the first stream.
         let trailer = file.len() - 8;
         let (data, taken) = inflate(&file[10..]);
         assert_eq!(10 + taken, trailer, "{what}: where the stream ends");
@@ -151,7 +151,7 @@ fn segments_are_one_member() {
     }
 }
 
-/// Decompresses one stream, and says how many bytes it has.
+/// Decompresses one stream. Returns its length, too.
 fn inflate(stream: &[u8]) -> (Vec<u8>, usize) {
     use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -174,7 +174,7 @@ fn zeros_are_exact() {
     for &len in &around_units[..by_scope(1, 4, 4)] {
         let file = member(&[Part::Zeros(len)]);
         assert!(file.len() as u64 <= len / 1030, "{len} zeros take {} bytes", file.len());
-        // It checks length and CRC, and its count of bytes is not ours.
+        // gzip checks length and CRC, and counts the bytes independently.
         filter(Command::new("gzip").arg("-t"), file);
     }
 }

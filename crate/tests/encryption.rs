@@ -1,5 +1,5 @@
-//! Encrypted images: every cipher, mode and hash that qemu-img can make and this reads, key slots, and the
-//! legacy method.
+//! Encrypted images: every cipher, mode and hash that qemu-img writes and Decant reads, key slots, and the legacy
+//! method.
 
 use crate::common::table::Reads::{Fails, Same};
 use crate::common::table::{Row, check_changes};
@@ -33,7 +33,7 @@ fn with_password(path: &Path, password: &str) -> Case {
     Case { password: Some(password.as_bytes().to_vec()), ..Case::new(std::fs::read(path).unwrap()) }
 }
 
-/// What qemu-img makes of `options`, with some data in it.
+/// An image by qemu-img with `options` and some data.
 fn make(path: &Path, options: &str) -> Vec<u8> {
     luks(path, "1M", &format!("{options},encrypt.iter-time=10"), "secret");
     write(path, "luks", "secret", &["write -q -P 5 0 100k", "write -q -P 6 300k 512", "write -q -z 64k 64k"]);
@@ -43,7 +43,7 @@ fn make(path: &Path, options: &str) -> Vec<u8> {
 #[test]
 fn luks_by_every_cipher_mode_and_hash() {
     let folder = tempfile::tempdir().unwrap();
-    // qemu-img crashes when it makes one with a key of 192 bits: see below. Of essiv it takes no other hashes.
+    // qemu-img crashes when it makes one with a key of 192 bits: see below. It supports no other hashes for essiv.
     let ciphers = ["aes-128", "aes-256", "serpent-128", "serpent-256", "twofish-128", "twofish-256"];
     let modes = ["xts", "cbc", "ecb", "ctr"];
     let ivs = [
@@ -81,7 +81,7 @@ fn luks_by_every_cipher_mode_and_hash() {
         assert!(bytes.as_deref() == Ok(&expected[..]), "{options}: {:?}", bytes.map(|bytes| bytes.len()));
         let wrong = with_password(&path, "Secret").bytes().unwrap_err();
         assert_eq!(wrong.kind, ErrorKind::Password, "{options}");
-        // It is described as qemu-img does.
+        // The description equals that of qemu-img.
         let said: serde_json::Value =
             serde_json::from_str(&qemu("qemu-img", &["info", "--output=json", text(&path)])).unwrap();
         let said = &said["format-specific"]["data"]["encrypt"];
@@ -99,7 +99,7 @@ fn luks_by_every_cipher_mode_and_hash() {
     });
 }
 
-/// CAST5 is not supported: of the ciphers that qemu-img makes it is the only one with blocks of 64 bits, and hardly used.
+/// CAST5 is not supported: it is the only cipher of qemu-img with blocks of 64 bits, and hardly used.
 #[test]
 fn cast5_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn the_legacy_method_is_checked_by_what_a_disk_has() {
     let swap: Vec<String> =
         b"SWAPSPACE2".iter().enumerate().map(|(at, byte)| format!("write -q -P {byte} {} 1", 4086 + at)).collect();
     let table = ["write -q -P 0x55 510 1", "write -q -P 0xaa 511 1", "write -q -P 0x83 450 1"];
-    // (password, what is written, whether a structure is there)
+    // (password, written data, whether it is a known structure)
     let swap: Vec<&str> = swap.iter().map(String::as_str).collect();
     let cases: &[(&str, &[&str], bool)] = &[
         ("short", &table, true),

@@ -1,4 +1,4 @@
-//! What the tables of an image show before a conversion, and how much of its file that takes.
+//! The examination of an image's tables before a conversion, and the number of bytes it reads.
 
 use crate::common::*;
 use decant::native::FileSource;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The first bytes of a file; counts what is read of them.
+/// The first bytes of a file; counts the bytes read.
 struct Counted {
     file: FileSource,
     size: u64,
@@ -29,7 +29,7 @@ impl Source for Counted {
     }
 }
 
-/// The examination of the first `share` of the file at `path`, and how many bytes it has read.
+/// The examination of the first `share` of the file at `path`, and the number of bytes read.
 fn examined(path: &Path, share: f64, deep: bool, salvage: bool) -> (Examination, u64, u64) {
     let file = FileSource::open(path).unwrap();
     let size = (file.size() as f64 * share) as u64;

@@ -1,4 +1,4 @@
-//! What a conversion reads is told to sources that expect it.
+//! A conversion announces its reads to sources with `expects`.
 
 use crate::common::*;
 use decant::convert::{Budget, Cancel, MAX_JOB, Output, convert, read};
@@ -15,17 +15,17 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// A source that is told what will be read.
+/// A source that receives announcements of reads.
 struct Told {
     held: Rc<HeldSource>,
     expects: bool,
-    /// Ranges that were told and not read yet, and by whom.
+    /// Announced ranges that were not read yet, with their readers.
     waiting: RefCell<Vec<(Reader, (u64, u64))>>,
-    /// Those that have told something and have not ended.
+    /// Readers that have announced ranges and have not ended.
     readers: RefCell<HashSet<Reader>>,
     told: Cell<u64>,
     most_waiting: Cell<u64>,
-    /// How many readers have ended.
+    /// Number of readers that have ended.
     ended: Cell<usize>,
 }
 
@@ -35,7 +35,7 @@ impl Told {
         Rc::new(Self { held, expects, waiting, readers, told, most_waiting, ended })
     }
 
-    /// Nothing is left of what was told.
+    /// Asserts that no announced range is left.
     fn ensure_settled(&self, what: &str) {
         assert_eq!(*self.waiting.borrow(), [], "{what}");
         assert!(self.readers.borrow().is_empty(), "{what}: a reader has not ended");
@@ -80,7 +80,7 @@ fn what_is_read_is_told_before_within_bounds_and_only_to_who_expects_it() {
     qemu("qemu-io", &["-c", "write -q -P 7 0 24M", "-c", "write -q -P 9 40M 24M", text(&path)]);
     let expected = qemu_reads(&path, &raw);
     let image = std::fs::read(&path).unwrap();
-    // (whether it expects, read ahead, the least and the most that is told and not read)
+    // (whether it expects, read ahead, minimum and maximum of announced bytes that are not read)
     let rows = [
         (false, 8 << 20, 0, 0),
         (true, 0, 1 << 20, 4 << 20),
@@ -120,8 +120,8 @@ fn memory_is_divided_where_a_file_expects() {
     assert_eq!(Budget::new(&files(true), mib(96)), budget(mib(64), mib(4), mib(32)));
 }
 
-/// How the data is divided shows in a compressed output. It is the same for every memory and number of workers, and for a
-/// source that is told what will be read.
+/// The division of data shows in a compressed output. It is the same for every memory, number of workers and kind of
+/// source.
 #[test]
 fn a_compressed_output_is_the_same_however_it_is_made() {
     let data: Vec<u8> = (0..9u32 << 20).map(|at| (at.wrapping_mul(at >> 9) >> 11) as u8 | 1).collect();
@@ -154,7 +154,7 @@ fn a_compressed_output_is_the_same_however_it_is_made() {
     }
 }
 
-/// An image of many tables, which do not lie side by side.
+/// An image with many tables that are not adjacent.
 fn of_many_tables() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image.qcow2");
@@ -172,7 +172,7 @@ fn maps_examinations_and_reads_need_nothing_at_their_end() {
         let told = Told::new(HeldSource::new(image.clone()), true);
         let source = told.clone();
         let work = async move {
-            // Stated: the first bytes, which identify the file, hold tables too.
+            // The format is stated, since the first bytes, which identify the file, include tables.
             let options = OpenOptions { format: Some("qcow2".to_owned()), ..OpenOptions::default() };
             let image = Image::open(source, &options).await.unwrap();
             match work_name {

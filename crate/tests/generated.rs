@@ -1,7 +1,6 @@
-//! A generated matrix: version x cluster size x compression x extended L2 x data file x chain of up to
-//! four layers x snapshot x encryption x sizes that are no multiple. The expected bytes are those that
-//! were written, and qemu-img must agree. What was made stays in `target/matrix` with a list, where
-//! the tests of the command find it.
+//! A generated matrix: version x cluster size x compression x extended L2 x data file x chain of up to four layers x
+//! snapshot x encryption x sizes that are no multiple. The expected bytes are the written ones, and qemu-img must
+//! agree. The images stay in `target/matrix` with a list, for the tests of the command.
 
 use crate::common::*;
 use sha2::{Digest, Sha256};
@@ -67,7 +66,7 @@ impl Layer {
             zstd: is_3 && random.one_in(2),
             extended: is_3 && cluster >= 1 << 14 && random.one_in(2),
             data_file,
-            // In a raw data file all is allocated from the start: what was never written decrypts to noise.
+            // In a raw data file all clusters are allocated from the start: unwritten ones decrypt to noise.
             encryption: (data_file != DataFile::Raw && random.one_in(5)).then(|| random.pick(&["aes", "luks", "luks"])),
             size: (cluster * (4 + random.below(20))).min(3 << 20) / 512 * 512 + random.below(9) * 512,
             states_backing_format: !random.one_in(4),
@@ -87,10 +86,10 @@ struct Row {
     name: String,
 }
 
-/// What a disk holds.
+/// The content of a disk.
 type Model = Vec<u8>;
 
-/// How qemu opens the chain `files`, its password included.
+/// The options with which QEMU opens the chain `files`, including its password.
 fn opened(files: &[File]) -> String {
     let mut options = Vec::new();
     let mut prefix = String::new();
@@ -144,8 +143,7 @@ fn create(file: &File, below: Option<&File>) {
     }
 }
 
-/// Makes the header extension that states the backing file's format one that nobody knows, since
-/// qemu-img always writes it.
+/// Changes the header extension with the backing file's format to an unknown one, since qemu-img always writes it.
 fn forget_backing_format(path: &Path) {
     let mut image = std::fs::read(path).unwrap();
     if let Some(at) = image[..512.min(image.len())].windows(4).position(|four| four == [0xe2, 0x79, 0x2a, 0xca]) {
@@ -154,11 +152,11 @@ fn forget_backing_format(path: &Path) {
     }
 }
 
-/// Writes at random into the top one of `files`, and into the model of what it holds.
+/// Writes at random to the top one of `files`, and to the model of its content.
 ///
-/// qemu compresses only into clusters that `touched` does not have. And once something was written over
-/// a compressed cluster, none is compressed any more: qemu-io 7.2 goes on to fill the freed place with
-/// compressed data, also where it has put other data there meanwhile, and so spoils its own image.
+/// QEMU compresses only clusters that `touched` does not have. After a write over a compressed cluster, no cluster is
+/// compressed: qemu-io 7.2 continues to fill the freed space with compressed data, even over other data, and so
+/// corrupts its image.
 fn fill(random: &mut Random, files: &[File], disk: &mut Model, touched: &mut Vec<bool>) {
     let layer = &files[0].layer;
     let size = disk.len() as u64;
@@ -203,7 +201,7 @@ fn fill(random: &mut Random, files: &[File], disk: &mut Model, touched: &mut Vec
     qemu("qemu-io", &args);
 }
 
-/// What the guest sees of a disk of `size` bytes over `below`.
+/// The guest's view of a disk of `size` bytes over `below`.
 fn over(below: &Model, size: u64) -> Model {
     let mut disk = below.clone();
     disk.resize(size as usize, 0);
@@ -233,7 +231,7 @@ fn convert(row: &Row, snapshot: Option<&str>) -> Model {
     case.bytes().unwrap_or_else(|error| panic!("{}: {error}", row.name))
 }
 
-/// Writes every row's images; answers with its entry in the list.
+/// Writes the images of every row. Returns its entry in the list.
 fn check_row(number: u32, folder: &Path) -> Vec<String> {
     let mut random = Random(0x9e37_79b9 ^ (number + 1).wrapping_mul(0x85eb_ca6b) | 1);
     for _ in 0..4 {
@@ -266,7 +264,7 @@ fn check_row(number: u32, folder: &Path) -> Vec<String> {
         }
         fill(&mut random, &row.files, &mut disk, &mut touched);
     }
-    // qemu-img gives a snapshot the size of the active disk, so it is asked about that one only.
+    // qemu-img assigns the active disk's size to a snapshot, so it reads the active disk only.
     let expected = folder.join(format!("{number}-expected.raw"));
     let image = opened(&row.files);
     qemu("qemu-img", &["convert", SECRET[0], SECRET[1], "--image-opts", "-O", "raw", &image, text(&expected)]);

@@ -1,5 +1,5 @@
-//! What lies in a container and is in no known format: a raw disk where it has a sign of one, else refused before anything
-//! is complete.
+//! Content of containers in no known format: read as a raw disk if it has a signature of one, otherwise refused before
+//! anything is complete.
 
 use crate::common::*;
 use crate::tar::{archive, member};
@@ -7,21 +7,21 @@ use decant::ErrorKind;
 use decant::io::target::Abilities;
 
 const KIB: usize = 1 << 10;
-/// More than signs are looked for in.
+/// More than the range in which signatures are searched.
 const LARGE: usize = 3 << 20;
 
 fn gzip(content: &[u8]) -> Vec<u8> {
     filter("gzip", &["-cn1"], content)
 }
 
-/// A file of `len` bytes that is nothing, and has `sign` at `offset`.
+/// A file of `len` bytes in no known format, with `sign` at `offset`.
 fn file(len: usize, offset: usize, sign: &[u8]) -> Vec<u8> {
     let mut file: Vec<u8> = (0..len).map(|at| (at / 7 % 251) as u8 | 4).collect();
     file[offset..offset + sign.len()].copy_from_slice(sign);
     file
 }
 
-/// `content` in each container, by each way in.
+/// `content` in each container, as a file and as a stream.
 fn packed(content: &[u8]) -> Vec<(&'static str, Case)> {
     let tar = archive(&[member("a", b'0', content)]);
     let stream = |file: Vec<u8>| Case { as_stream: true, ..Case::new(file) };
@@ -34,9 +34,9 @@ fn packed(content: &[u8]) -> Vec<(&'static str, Case)> {
     ]
 }
 
-/// Whether it is read as a raw disk; otherwise nothing was completed, and the error says why.
+/// Whether it is read as a raw disk; otherwise asserts that nothing was completed, and checks the error.
 fn is_read(case: &Case, content: &[u8], what: &str) -> bool {
-    // Jobs of less than what signs are looked for in.
+    // Jobs smaller than the range in which signatures are searched.
     let converted = case.convert(Answers::InOrder, Abilities::default(), 64 << 10);
     match converted.result {
         Ok(_) => {
@@ -89,7 +89,7 @@ fn a_raw_disk_has_a_sign() {
 #[test]
 fn what_has_no_sign_of_a_disk_is_refused() {
     let mut late = file(LARGE + 1, 0, b"");
-    // What lies behind the first MiB decides nothing.
+    // Content after the first MiB is irrelevant.
     late[(1 << 20) + 510..][..2].copy_from_slice(&[0x55, 0xaa]);
     let cases: &[(&str, Vec<u8>, bool)] = &[
         ("one byte", vec![7], false),
@@ -112,7 +112,7 @@ fn what_has_no_sign_of_a_disk_is_refused() {
     }
 }
 
-/// A name that says that it is a raw disk is enough, and a format that is stated too.
+/// The name of a raw disk is sufficient, as is a stated format.
 #[test]
 fn what_is_stated_is_not_guessed() {
     let content = file(1001, 0, b"");
@@ -127,7 +127,7 @@ fn what_is_stated_is_not_guessed() {
     }
 }
 
-/// A producer that has died, or a file that is no file, must not make an empty disk.
+/// A dead producer, or something other than a file, must not result in an empty disk.
 #[test]
 fn an_empty_stream_is_refused() {
     for format in [None, Some("raw".to_owned())] {
@@ -136,7 +136,7 @@ fn an_empty_stream_is_refused() {
     }
 }
 
-/// What is no disk is named, wherever it lies.
+/// Other known types of files are named, in every container.
 #[test]
 fn what_is_no_image_is_named() {
     let text = |start: &str| [start.as_bytes(), &b"\nand more of it"[..]].concat();
@@ -207,7 +207,7 @@ fn what_is_no_image_is_named() {
     }
 }
 
-/// What only begins like one of them is no such thing.
+/// A file that merely begins like one of them is not recognised as one.
 #[test]
 fn what_only_looks_like_one_of_them_is_read() {
     let with = |start: &[u8]| {

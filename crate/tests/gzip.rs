@@ -1,4 +1,4 @@
-//! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, whatever the file holds.
+//! Raw disks in gzip and as streams: the bytes of the disk, or one clear error, for any content.
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
@@ -25,8 +25,8 @@ pub fn noise(len: usize) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// A disk with a boot sector's signature, text, noise and zeros of all lengths, at its end too. One of less than a sector is
-/// all zeros: nothing else is taken for a disk.
+/// A disk with a boot sector's signature, text, noise and zeros of all lengths, at its end too. A disk smaller than a
+/// sector is all zeros: nothing else is recognised as a disk.
 pub fn disk(len: usize) -> Vec<u8> {
     if len < 512 {
         return vec![0; len];
@@ -43,7 +43,7 @@ pub fn disk(len: usize) -> Vec<u8> {
     disk
 }
 
-/// A member with `flags`, and the fields of a header that they stand for.
+/// A member with `flags`, and their header fields.
 pub fn member(flags: u8, fields: &[u8], data: &[u8]) -> Vec<u8> {
     let header = [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], fields].concat();
     let plain = filter("gzip", &["-cn"], data);
@@ -113,7 +113,7 @@ fn headers_and_members() {
     };
     let both = [member(0, &[], left), member(8, b"b\0", right)].concat();
     let end = plain.len();
-    // (what, file, the part of an error's message that tells what is wrong)
+    // (description, file, a part of the error message)
     let cases: &[(&str, Vec<u8>, Option<&str>)] = &[
         ("plain", plain.clone(), None),
         ("text", member(1, &[], &disk), None),
@@ -148,7 +148,7 @@ fn headers_and_members() {
     }
 }
 
-/// What expands to much, and holds no data, is not decoded to its end.
+/// A container that expands excessively without data is not decoded to its end.
 #[test]
 fn nothing_is_decoded_without_bound() {
     let empty = filter("gzip", &["-cn"], b"");
@@ -204,7 +204,7 @@ fn members_stand_alone() {
     assert!(error.message().contains("invalid"), "{error}");
 }
 
-/// Each bit of a small file changed: right bytes or an error.
+/// With any changed bit in a small file: right bytes or an error.
 #[test]
 fn changed_files_never_give_other_bytes() {
     let disk = disk(1500);
@@ -224,7 +224,7 @@ fn changed_files_never_give_other_bytes() {
             }
         }
     }
-    // The time, the level, the system, that it is text, and what fills the last byte.
+    // The time, the level, the system, the text flag, and the padding of the last byte.
     assert!((48..60).contains(&accepted), "{accepted}");
 }
 
@@ -255,7 +255,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
             "The gzip file holds VHDX (Hyper-V disk), which Decant does not read yet",
         ),
         ("dynamic VHD", image("vpc", &[]), ErrorKind::Unsupported, "VHD"),
-        // Only its end tells.
+        // It is recognised only at its end.
         ("fixed VHD", fixed, ErrorKind::Unsupported, "The gzip file holds VHD"),
     ];
     for (name, content, kind, message) in cases {
@@ -271,7 +271,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
     );
     assert!(bytes(twice).unwrap()[..5000] == disk(5000));
     assert_eq!(bytes(five).unwrap_err().kind, ErrorKind::Limit);
-    // Where raw is stated, the file itself is the disk.
+    // If raw is stated, the file itself is the disk.
     let file = filter("gzip", &["-c"], &disk(5000));
     let found = Case { format: Some("raw".to_owned()), ..Case::new(file.clone()) }.bytes().unwrap();
     assert!(found[..file.len()] == file);
@@ -290,7 +290,7 @@ fn archives_in_gzip_are_read_back() {
             let case = Case { as_stream, ..Case::new(filter("gzip", &["-c"], &archive)) };
             assert!(case.bytes().unwrap() == disk, "{format}");
         }
-        // Cut anywhere but in its end.
+        // Cut anywhere except in its end.
         for len in (2000..MIB + 512).step_by(77_777) {
             let error = bytes(filter("gzip", &["-c"], &archive[..len])).unwrap_err();
             assert!(error.message().contains("truncated"), "{format} {len}: {error}");
@@ -304,7 +304,7 @@ fn archives_in_gzip_are_read_back() {
         let code = if *message == "more than one file" { "several-files" } else { "no-image" };
         assert_eq!(&*error.code, code);
     }
-    // What follows the archive is checked too.
+    // The bytes after the archive are checked, too.
     let mut file = filter("gzip", &["-c"], &tar(&["disk.raw"]));
     let at = file.len() - 8;
     file[at] ^= 1;
@@ -390,8 +390,8 @@ mod full {
     }
 }
 
-/// Metadata behind checked members is left out, and a notice says so. What may be a damaged member is refused: the disk would
-/// be short.
+/// Metadata after verified members is ignored, with a notice. A possibly damaged member is refused, since the disk
+/// would be too short.
 #[test]
 fn trailers_are_left_out() {
     let disk = disk(70_000);

@@ -1,6 +1,5 @@
-//! The decoder of deflate beside zlib, called as QEMU calls it: real data, every kind of block, streams changed at
-//! random, and everything that can follow when the output is full. Both must accept the same streams and make the same
-//! bytes of them.
+//! Compares the deflate decoder with zlib, called as QEMU calls it: real data, every kind of block, random changes, and
+//! everything that can follow when the output is full. Both must accept the same streams and return the same bytes.
 
 use crate::common::random::Random;
 use crate::common::{by_scope, zlib};
@@ -31,7 +30,7 @@ fn texts(len: usize) -> Vec<Vec<u8>> {
     let mut texts = vec![
         vec![0; len],
         (0..len).map(|_| random() as u8).collect(),
-        // Few symbols of very unlike frequency: long codes.
+        // Few symbols with very different frequencies: long codes.
         (0..len).map(|_| (random() % 65_535 + 1).leading_zeros() as u8).collect(),
         (0..len).map(|at| (at % 251) as u8).collect(),
         include_str!("inflate.rs").bytes().cycle().take(len).collect(),
@@ -53,7 +52,7 @@ fn everything_that_was_compressed_comes_back() {
                 let end = StreamEnd::At(stream.len());
                 assert_eq!(inflater.inflate(&stream, &mut output), Ok(end));
                 assert!(output == text, "{len} bytes, level {level}");
-                // Something follows, as in the last sector of a cluster.
+                // With following bytes, as in the last sector of a cluster.
                 stream.extend([0x55; 600]);
                 output.fill(0xee);
                 assert_eq!(inflater.inflate(&stream, &mut output), Ok(end));
@@ -97,7 +96,7 @@ fn an_input_that_ends_is_told_from_one_that_is_wrong() {
                 Err(error) => assert_eq!(error, InflateError::InputEnds, "{len} of {}", stream.len()),
             }
         }
-        // A disk of more bytes than there are.
+        // A disk longer than the data.
         let mut output = vec![0; text.len() + 1];
         assert_eq!(inflater.inflate(&stream, &mut output), Err(InflateError::Invalid));
     }
@@ -115,7 +114,7 @@ fn changed_stream(text: &[u8], random: &mut Random) -> Vec<u8> {
     stream
 }
 
-/// Whatever the neighbours are, and wherever they end: each stream comes to what it comes to alone.
+/// The result of each stream does not depend on its neighbours and their ends.
 #[test]
 fn many_at_once_are_as_one_by_one() {
     let texts: Vec<_> = [1, 300, 4096, 65_536].into_iter().flat_map(texts).collect();
@@ -215,7 +214,7 @@ impl Bits {
         self.code(0, 7);
     }
 
-    /// A block that is not compressed; `len` is what its header says.
+    /// A stored block; `len` is the length in its header.
     fn stored(&mut self, last: bool, len: u16, complement: u16, content: &[u8]) {
         self.push(u32::from(last), 3);
         self.push(0, self.bytes.len() * 8 - self.count);
@@ -224,7 +223,7 @@ impl Bits {
         content.iter().for_each(|&byte| self.push(u32::from(byte), 8));
     }
 
-    /// The header of a block of its own codes: how many there are, and the lengths of the codes of lengths.
+    /// The header of a dynamic block: the numbers of codes, and the lengths of the code length codes.
     fn header(&mut self, last: bool, [literals, distances, lengths]: [u32; 3], lens: &[u32]) {
         self.push(u32::from(last) | 2 << 1, 3);
         self.push(literals, 5);
@@ -234,7 +233,7 @@ impl Bits {
     }
 }
 
-/// How many bytes a full output has here.
+/// The length of a full output here, in bytes.
 const FULL: usize = 8;
 
 /// Streams that fill the output of `FULL` bytes, each in another state of the decoder.
@@ -283,10 +282,10 @@ fn fillings() -> Vec<(&'static str, Bits)> {
     ]
 }
 
-/// (what, whether it is valid behind a block that has ended, the bits): what may follow when the output is full.
+/// (description, whether it is valid after a completed block, the bits): bits that may follow when the output is full.
 fn followers() -> Vec<(&'static str, bool, Bits)> {
     let follower = |write: &dyn Fn(&mut Bits)| {
-        // A stored block is aligned to a byte here. It is aligned behind another stored block, too.
+        // A stored block is aligned to a byte here. It is aligned after another stored block, too.
         let mut bits = Bits::default();
         write(&mut bits);
         bits
@@ -402,8 +401,8 @@ fn followers() -> Vec<(&'static str, bool, Bits)> {
     ]
 }
 
-/// When the output is full, zlib goes on until it needs room for a byte. Each stream is also cut after each of its last
-/// bytes.
+/// When the output is full, zlib continues until it needs room for a byte. Each stream is also cut after each of its
+/// last bytes.
 #[test]
 fn what_follows_a_full_output_counts_as_zlib_has_it() {
     let mut inflater = Inflater::default();
@@ -427,7 +426,7 @@ fn what_follows_a_full_output_counts_as_zlib_has_it() {
     }
 }
 
-/// The same with random bits, at any place in a byte.
+/// As above, with random bits at any position in a byte.
 #[test]
 fn anything_may_follow_a_full_output() {
     let mut inflater = Inflater::default();
@@ -454,7 +453,7 @@ fn anything_may_follow_a_full_output() {
     assert!(good > cases / 10 && good < cases * 9 / 10, "{good} of {cases} are good");
 }
 
-/// Found by the fuzzer: the fixed codes have two distance symbols that stand for no distance.
+/// Found by the fuzzer: the fixed codes have two distance symbols without a meaning.
 #[test]
 fn a_distance_without_a_meaning() {
     let mut stream = vec![0x4b, 0x4c, 0x4a, 0x1c, 0x85, 0xa3];

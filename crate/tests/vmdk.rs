@@ -1,4 +1,4 @@
-//! VMDK: what every kind of it reads as, beside qemu-img where that is right.
+//! VMDK: every kind is read, and compared with qemu-img where that is right.
 
 use crate::common::vmdk::*;
 use crate::common::*;
@@ -42,7 +42,7 @@ fn case_of(folder: &Path, name: &str) -> Case {
     Case { name: Some(name.to_owned()), companions, ..Case::new(image) }
 }
 
-/// Converts in every way; all must give `disk`.
+/// Converts in every way; all results must equal `disk`.
 fn assert_reads(case: &Case, disk: &[u8], what: &str) {
     let kinds = [
         Abilities::default(),
@@ -97,11 +97,11 @@ fn zeroed_grains_and_parents() {
     let case = case_of(folder.path(), "top.vmdk");
     assert_reads(&case, &disk, "three layers");
 
-    // A parent that was written to since.
+    // A parent that was changed later.
     write("middle.vmdk", &["write -P 1 2M 64k"]);
     let error = case_of(folder.path(), "top.vmdk").bytes().unwrap_err();
     assert!(error.kind == Corrupt && error.message().contains("chain is broken"), "{error}");
-    // qemu-img says so too, in its way.
+    // qemu-img reports it, too.
     let mut theirs = std::process::Command::new("qemu-img");
     theirs.args(["convert", "-O", "raw", &path("top.vmdk"), &path("no.raw")]);
     assert!(!theirs.output().unwrap().status.success());
@@ -109,7 +109,7 @@ fn zeroed_grains_and_parents() {
     let missing = Case { companions: Vec::new(), ..case.clone() }.bytes().unwrap_err();
     assert!(missing.kind == MissingFile && missing.message().contains("middle.vmdk"), "{missing}");
 
-    // Found by what it is, whatever its name.
+    // Found by its identity, with any name.
     let mut renamed = case;
     for (number, (name, _)) in renamed.companions.iter_mut().enumerate() {
         *name = format!("other {number}");
@@ -144,10 +144,10 @@ fn sparse_files_of_every_shape() {
     let stream = Kdmv { packing: Packing::Marked, version: 3, ..base.clone() };
     let export = "RDONLY 64 SPARSE \"call-me-stream.vmdk\"\n";
     let other = "RW 1000 SPARSE \"a.vmdk\"\n";
-    // (what, file, bytes behind it)
+    // (what, file, bytes after it)
     let files = [
         ("plain", base.clone(), 0),
-        // As VMware's own tools export disks: neither the access nor the name is that of this file.
+        // As exported by VMware's tools: neither the access nor the name matches this file.
         ("another name", Kdmv { descriptor: Some(descriptor("streamOptimized", export)), ..base.clone() }, 0),
         ("another size", Kdmv { descriptor: Some(descriptor("streamOptimized", other)), ..base.clone() }, 0),
         ("no extent in the descriptor", Kdmv { descriptor: Some(descriptor("custom", "")), ..base.clone() }, 0),
@@ -168,14 +168,14 @@ fn sparse_files_of_every_shape() {
         ("no markers", Kdmv { packing: Packing::Bare, ..stream.clone() }, 0),
         ("a footer", Kdmv { footer: true, ..stream.clone() }, 0),
         ("a footer, many tables", Kdmv { footer: true, grain: 1, capacity: 2000, ..stream.clone() }, 0),
-        // qemu-img refuses any byte behind the end.
+        // qemu-img refuses any byte after the end.
         ("a footer and padding", Kdmv { footer: true, ..stream.clone() }, 200_000),
         ("a footer and half a sector", Kdmv { footer: true, ..stream }, 100),
     ];
     for (what, file, padding) in files {
         let (count, last) = (file.capacity.div_ceil(file.grain), file.capacity % file.grain);
         let full = file.grain as usize;
-        // Of a last grain that is short, all of it or the part within the disk is stored.
+        // Of a short last grain, the whole grain or the part within the disk is stored.
         for last in [if last == 0 { full } else { last as usize }, full] {
             let grains = some_grains(full, count as usize, last);
             let mut image = file.build(&grains);
@@ -191,7 +191,7 @@ struct Split<'a> {
     what: &'a str,
     lines: String,
     files: Vec<(&'a str, Vec<u8>)>,
-    /// What it reads as.
+    /// The disk.
     disk: Vec<u8>,
 }
 
@@ -205,7 +205,7 @@ fn split_disks() -> Vec<Split<'static>> {
     let se_grains = some_grains(8, 5000, 8);
     vec![
         Split {
-            // qemu-img leaves ZERO and RDONLY extents out, and shifts what follows.
+            // qemu-img omits ZERO and RDONLY extents, and shifts later ones.
             what: "ZERO and RDONLY in the middle",
             lines:
                 "RW 3 FLAT \"a.bin\" 0\nRW 5 ZERO\nRDONLY 2 FLAT \"b.bin\" 1\nNOACCESS 2 ZERO\nRW 4 FLAT \"a.bin\" 3\n"
@@ -308,7 +308,7 @@ fn names_in_windows_1252() {
 /// A descriptor is in the encoding that it states.
 #[test]
 fn names_in_other_encodings() {
-    // (what is stated, the name in these bytes, the name)
+    // (stated encoding, the bytes of the name, the name)
     let cases: &[(&str, &[u8], &str)] = &[
         ("encoding=\"GBK\"", b"\xb4\xc5\xc5\xcc.bin", "磁盘.bin"),
         // The second byte of a character is a backslash.
@@ -316,7 +316,7 @@ fn names_in_other_encodings() {
         ("Encoding = \"Big5\"", b"\xba\xcf\xba\xd0.bin", "磁碟.bin"),
         ("encoding=\"windows-1252\"", b"\xc3\xb6.bin", "Ã¶.bin"),
         ("encoding=\"UTF-8\"", "Größe.bin".as_bytes(), "Größe.bin"),
-        // What is stated and wrong is passed over.
+        // A wrong encoding is ignored.
         ("encoding=\"UTF-8\"", b"Gr\xf6\xdfe.bin", "Größe.bin"),
         ("encoding=\"GBK\"", b"\xff\xfe.bin", "ÿþ.bin"),
         ("encoding=\"nothing known\"", "磁盘.bin".as_bytes(), "磁盘.bin"),
@@ -374,7 +374,7 @@ fn what_info_says() {
         let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
         let mut specific = serde_json::to_value(&info.specific).unwrap();
         let mut expected = theirs["format-specific"]["data"].clone();
-        // qemu-img has the image's own path where the descriptor is embedded.
+        // qemu-img reports the image's path if the descriptor is embedded.
         if matches!(subformat, "monolithicSparse" | "streamOptimized") {
             expected["extents"][0].as_object_mut().unwrap().remove("filename");
         } else {
@@ -388,7 +388,7 @@ fn what_info_says() {
     }
 }
 
-/// What is refused, or needs another file: (what, descriptor's lines, kind, a part of the message).
+/// Refused images, and images that need another file: (what, descriptor's lines, kind, a part of the message).
 #[test]
 fn what_is_refused() {
     let many = "RW 1 ZERO\n".repeat(4097);
@@ -410,7 +410,7 @@ fn what_is_refused() {
         ("another access", "custom", "RX 10 FLAT \"a.bin\" 0\n", Corrupt, "line 8"),
         ("too many", "custom", &many, Limit, "4096 extents"),
         ("a missing file", "custom", "RW 10 FLAT \"dir/b.bin\" 0\n", MissingFile, "'dir/b.bin', the extent"),
-        // qemu-img fills it up with zeros, silently.
+        // qemu-img silently pads it with zeros.
         ("a file that is too short", "custom", "RW 10 FLAT \"a.bin\" 0\n", Corrupt, "truncated"),
         ("an offset behind its end", "custom", "RW 1 FLAT \"a.bin\" 7\n", Corrupt, "truncated"),
         ("a sparse extent that is none", "custom", "RW 10 SPARSE \"a.bin\"\n", Corrupt, "In 'a.bin'"),
@@ -429,13 +429,13 @@ fn what_is_refused() {
     for (what, image) in bare {
         let error = Case::new(image).bytes().unwrap_err();
         assert!(error.kind == MissingFile && error.message().contains("open the descriptor"), "{what}: {error}");
-        // Nothing tells the name of the file that is missing.
+        // The name of the missing file is unknown.
         assert_eq!(error.code, "descriptor-missing", "{what}");
         assert_eq!(error.fields.iter().count(), 0, "{what}");
     }
 }
 
-/// A descriptor may name a file on many lines. Its header, and its footer behind a lot of padding, are read once.
+/// A descriptor may name a file on many lines. Its header, and its footer after much padding, are read once.
 #[test]
 fn a_file_of_many_extents_is_read_once() {
     const LINES: usize = 4000;

@@ -1,4 +1,4 @@
-//! Streams whose footer is lost: what a salvage finds by the markers of grains.
+//! Salvage of streams without their footer, by the markers of grains.
 
 use crate::common::random::Random;
 use crate::common::small::changed;
@@ -50,7 +50,7 @@ fn a_lost_footer() {
                 converted.result.unwrap();
                 let mut there: Vec<usize> =
                     ends.iter().filter(|(_, end)| *end <= len).map(|(number, _)| *number).collect();
-                // Behind a hole, a grain counts only if a marker or its table behind it agrees.
+                // After a hole, a grain counts only if a later marker or its table agrees.
                 if let Some(&last) = there.last()
                     && last > 0
                     && !there.contains(&(last - 1))
@@ -59,7 +59,7 @@ fn a_lost_footer() {
                     assert!(ends.iter().all(|(number, end)| *number <= last || end.next_multiple_of(SECTOR) > len));
                     there.pop();
                 }
-                // A grain that is cut is lost as such, and what no marker names as what is behind the last one.
+                // A truncated grain is lost as such, and everything without a marker as the part after the last one.
                 let known = there.last().map_or(0, |last| (last + 1) * grain);
                 let bytes = converted.target.bytes.take();
                 assert!(bytes[..known] == disk[..known], "{len}: other bytes");
@@ -73,7 +73,7 @@ fn a_lost_footer() {
             }
         }
     }
-    // What is no grain that may follow ends the search: a grain before the last one, one between grains, a huge one.
+    // An invalid next grain ends the search: one before the last grain, one between grains, a huge one.
     let image = Kdmv { packing: Packing::Marked, footer: true, ..Kdmv::default() }.build(&few_grains());
     let cut = image[..image.len() - 2 * SECTOR].to_vec();
     let second = TABLES
@@ -94,7 +94,7 @@ fn a_lost_footer() {
     }
 }
 
-/// A header and a footer that describe two extents: one of them is wrong, and nothing tells which. A salvage goes by the
+/// A header and a footer that describe two extents: one of them is wrong, and it is unknown which. A salvage uses the
 /// markers.
 #[test]
 fn a_footer_of_another_extent() {
@@ -127,7 +127,7 @@ fn a_footer_of_another_extent() {
             }
         }
     }
-    // What may differ: a version, the state.
+    // Fields that may differ: the version, the state.
     let same = changed(image, &[(footer + 4, &le32(3)), (footer + 72, &[1])]);
     assert!(Case::new(same).bytes().unwrap() == disk(64, 8, &grains));
 }
@@ -162,9 +162,9 @@ fn errors_of_a_footer_name_its_fields() {
 struct Marked {
     image: Vec<u8>,
     disk: Vec<u8>,
-    /// The number of each grain that is not absent, and where its marker lies.
+    /// The number of each present grain, and the position of its marker.
     markers: Vec<(usize, usize)>,
-    /// Where the last grain ends.
+    /// The end of the last grain.
     end: usize,
 }
 
@@ -202,14 +202,14 @@ impl Marked {
         Self { disk: disk(kdmv.capacity, kdmv.grain, &grains), image, markers, end }
     }
 
-    /// The grains that could lie where marker number `turn` is, as far as its neighbours tell.
+    /// The grains that could be at marker number `turn`, according to its neighbours.
     fn possible(&self, turn: usize) -> std::ops::Range<usize> {
         let first = if turn == 0 { 0 } else { self.markers[turn - 1].0 + 1 };
         first..self.markers.get(turn + 1).map_or(64, |next| next.0)
     }
 
-    /// Salvages `cut`, which has no footer and is damaged: every byte that is wrong must be told as lost. Returns whether
-    /// any is.
+    /// Salvages `cut`, which has no footer and is damaged: every wrong byte must be reported as lost. Returns whether
+    /// any is wrong.
     fn check(&self, cut: Vec<u8>, what: &str) -> bool {
         let converted =
             Case { salvage: true, ..Case::new(cut) }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
@@ -222,7 +222,7 @@ impl Marked {
     }
 }
 
-/// Where a marker of a stream without its footer is damaged, every byte that is wrong is reported as lost.
+/// If a marker of a stream without its footer is damaged, every wrong byte is reported as lost.
 #[test]
 fn damaged_markers_of_a_lost_footer() {
     let streams = [Marked::new(false), Marked::new(true)];
@@ -235,7 +235,7 @@ fn damaged_markers_of_a_lost_footer() {
         let mut random = Random::new(seed);
         let stream = &streams[random.below(2)];
         let Marked { image, markers, end, .. } = stream;
-        // Behind the grains are the tables, or the last one of them; without them too.
+        // With all tables after the grains, with the last one, and with none.
         let mut cut = image[..if random.below(2) == 0 { *end } else { image.len() - 2 * SECTOR }].to_vec();
         let turn = random.below(markers.len());
         let (own, marker) = markers[turn];
@@ -254,7 +254,7 @@ fn damaged_markers_of_a_lost_footer() {
     assert!(with_loss > most / 2, "{with_loss}");
 }
 
-/// A grain that is moved within the hole beside it is contradicted by nothing but its table, if that is behind it.
+/// A grain moved within the adjacent hole is contradicted only by its table, if that follows it.
 #[test]
 fn grains_that_are_moved() {
     let stream = Marked::new(true);

@@ -1,4 +1,4 @@
-//! Links between VMDKs, and what a descriptor says that keeps its disk from being read.
+//! Links between VMDKs, and descriptors whose disks cannot be read.
 
 use crate::common::vdi::{Block, DIFFERENCING, Vdi, content};
 use crate::common::vmdk::*;
@@ -13,7 +13,8 @@ fn uuid(seed: u8) -> String {
     [4, 2, 2, 2, 6].map(|count| byte.repeat(count)).join("-")
 }
 
-/// What VirtualBox adds to a descriptor: the UUIDs of a disk, of its state, of its parent and of that one's state.
+/// The lines that VirtualBox adds to a descriptor: the UUIDs of the disk, its state, its parent, and the parent's
+/// state.
 fn uuids([disk, state, parent, parent_state]: [&str; 4]) -> String {
     format!(
         "ddb.uuid.image=\"{disk}\"\nddb.uuid.modification=\"{state}\"\nddb.uuid.parent=\"{parent}\"\n\
@@ -47,13 +48,13 @@ fn snapshots_of_virtualbox() {
     let top = vmdk(&uuids([c, mc, b, mb]), &grains([0, 0, 23, 0, 0, 0, 0, 0]));
     let all = disk(64, 8, &grains([1, 12, 23, 4, 15, 6, 7, 8]));
     assert!(with(top.clone(), &[("x", &base), ("y", &middle)]).bytes().unwrap() == all);
-    // In upper case, in braces; a state that is not recorded is not compared.
+    // In upper case, in braces; an unrecorded state is not compared.
     let spelled = vmdk(&uuids([c, mc, &format!("{{{}}}", b.to_uppercase()), NULL]), &grains([0, 0, 23, 0, 0, 0, 0, 0]));
     assert!(with(spelled, &[("x", &base), ("y", &middle)]).bytes().unwrap() == all);
-    // Which of two files is the parent, its state says.
+    // The state identifies the parent among two files.
     let changed = vmdk(&uuids([b, uuid(9).as_str(), a, ma]), &grains([9; 8]));
     assert!(with(top.clone(), &[("old", &changed), ("x", &base), ("y", &middle)]).bytes().unwrap() == all);
-    // A base is whole.
+    // A base is complete.
     assert!(with(base.clone(), &[]).bytes().unwrap() == disk(64, 8, &grains([1, 2, 3, 4, 0, 6, 7, 8])));
     let other = vmdk(&uuids([uuid(9).as_str(), mb, NULL, NULL]), &grains([9; 8]));
     type Below<'a> = &'a [(&'a str, &'a [u8])];
@@ -94,7 +95,7 @@ fn parents_in_another_format() {
     assert!(with(top, &[("base.vdi", &vdi_base.file())]).bytes().unwrap() == expected);
 }
 
-/// A companion that cannot be opened may be the parent: what is wrong with it is said, not that a file is missing.
+/// A companion that cannot be opened may be the parent: its error is reported, not a missing file.
 #[test]
 fn a_parent_that_cannot_be_opened() {
     let [a, ma, b, mb] = [1, 2, 3, 4].map(uuid);
@@ -107,21 +108,21 @@ fn a_parent_that_cannot_be_opened() {
     for (what, parent, kind) in cases {
         let error = with(top.clone(), &[("a file", &[0; 99]), ("x.vmdk", parent)]).bytes().unwrap_err();
         assert!(error.kind == kind && error.message().starts_with("In 'x.vmdk': "), "{what}: {error}");
-        // Where the parent is there, the others do not matter.
+        // If the parent is present, the others do not matter.
         let case = with(top.clone(), &[("x.vmdk", parent), ("y.vmdk", &base)]);
         assert!(case.bytes().unwrap()[..4096] == pattern(1, 4096), "{what}");
     }
-    // An extent of another disk is no parent.
+    // An extent of another disk is not a parent.
     let extent = Kdmv { descriptor: None, ..Kdmv::default() }.build(&few_grains());
     let error = with(top, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
     assert!(error.kind == MissingFile && error.message().contains(&a), "{error}");
-    // Where it is named as the layer below, the error names it.
+    // If it is stated as the layer below, the error names it.
     let over = small::overlay("x-s001.vmdk", Some("vmdk"));
     let error = with(over, &[("x-s001.vmdk", &extent)]).bytes().unwrap_err();
     assert!(error.kind == MissingFile && error.message().starts_with("In 'x-s001.vmdk': "), "{error}");
 }
 
-/// A path is a link, whatever the content ID beside it.
+/// A path is a link, with any content ID.
 #[test]
 fn a_path_without_a_content_id() {
     let base = vmdk("", &grains([1, 2, 3, 4, 5, 6, 7, 8]));
@@ -151,7 +152,7 @@ fn encrypted_disks_are_refused() {
             }
         }
     }
-    // What is empty says nothing.
+    // Empty values count as absent.
     let empty = vmdk("keyID=\"\"\nencryptionKeys=\"\"\nddb.iofilters = \"\"\n", &few_grains());
     assert!(with(empty, &[]).bytes().unwrap() == disk(64, 8, &few_grains()));
 }
@@ -171,7 +172,7 @@ fn what_is_unknown_in_a_descriptor_is_reported() {
     assert_eq!(codes("ddb.iofilters = \"vmwarelwd, other\"\n", "version=2"), ["unknown-io-filter"]);
 }
 
-/// A descriptor of three extents of zeros that lost its end.
+/// A truncated descriptor of three extents of zeros.
 #[test]
 fn descriptors_that_are_cut_off() {
     let whole = descriptor("custom", "RW 8 ZERO\nRW 16 ZERO\nRW 32 ZERO\n");
@@ -188,7 +189,7 @@ fn descriptors_that_are_cut_off() {
     };
     let end = whole.len();
     let comment_of_nuls = [whole.as_bytes(), &[0; 100], b"#"].concat();
-    // (what, the file, the sectors of the disk; `None` where it is corrupt, whether there is a notice)
+    // (what, the file, the sectors of the disk or `None` if it is corrupt, whether there is a notice)
     let cases: &[(&str, Vec<u8>, Option<u64>, bool)] = &[
         ("whole", whole.clone().into_bytes(), Some(56), false),
         ("whole, with CR", whole.replace('\n', "\r\n").into_bytes(), Some(56), false),
@@ -228,7 +229,7 @@ fn descriptors_that_are_cut_off() {
             }
             (found, _) => panic!("{what}: {found:?}"),
         }
-        // A salvage reads what is left.
+        // A salvage reads the rest.
         let salvage = Case { salvage: true, ..case };
         let info = salvage.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
         let is_short = info.virtual_size < Some(56 * SECTOR as u64);
@@ -236,7 +237,7 @@ fn descriptors_that_are_cut_off() {
     }
 }
 
-/// The descriptor in a sparse file is followed by NULs, and by nothing else.
+/// The descriptor in a sparse file is followed only by NULs.
 #[test]
 fn descriptors_in_sparse_files_are_padded() {
     let image = vmdk("", &few_grains());
@@ -266,7 +267,7 @@ fn extents_of_no_sectors() {
     }
 }
 
-/// A parent that is cut off is reported with its name.
+/// A truncated parent is reported with its name.
 #[test]
 fn parents_that_are_cut_off() {
     let base = descriptor("custom", "RW 64 ZERO\n").replace("#DDB\n\nddb.adapterType = \"ide\"\n", "");
@@ -281,7 +282,7 @@ fn parents_that_are_cut_off() {
     assert!(cut.message.starts_with("'base.vmdk': "), "{}", cut.message);
 }
 
-/// A stated format that the file does not have, whatever its size.
+/// A stated format that differs from the file's, at every size.
 #[test]
 fn files_that_are_no_vmdk() {
     for size in [0, 1, 511, 513, 1 << 20, (1 << 20) + 1, 5 << 20] {

@@ -1,4 +1,4 @@
-//! The footer of a VHD field by field, and what targets are told of holes.
+//! The fields of a VHD footer, and reports of holes to targets.
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
@@ -12,7 +12,7 @@ fn layout_of(format: &str, virtual_size: u64) -> Box<dyn Layout> {
     layout(output::by_name(format).unwrap(), virtual_size).unwrap()
 }
 
-/// A field of the footer: where it is, and its bytes.
+/// A field of the footer: its offset and its bytes.
 type Field = (usize, &'static [u8]);
 
 #[test]
@@ -23,7 +23,7 @@ fn each_field_of_a_footer() {
         // Rounded up to 1 MiB: 2,048 sectors are 30 cylinders of 4 heads and 17 sectors.
         (512, &[(40, &[0, 0, 0, 0, 0, 0x10, 0, 0]), (48, &[0, 0, 0, 0, 0, 0x10, 0, 0]), (56, &[0, 30, 4, 17])]),
         (GIB, &[(40, &[0, 0, 0, 0, 0x40, 0, 0, 0]), (48, &[0, 0, 0, 0, 0x40, 0, 0, 0]), (56, &[0x08, 0x20, 16, 63])]),
-        // More than cylinders, heads and sectors can tell: they are at their maximum.
+        // More than the geometry can state: cylinders, heads and sectors are at their maximum.
         (200 * GIB, &[(48, &[0, 0, 0, 0x32, 0, 0, 0, 0]), (56, &[0xff, 0xff, 16, 255])]),
     ];
     let always: &[Field] = &[
@@ -34,7 +34,7 @@ fn each_field_of_a_footer() {
         (28, b"win "),
         (36, b"Wi2k"),
         (60, &[0, 0, 0, 2]),
-        // A random UUID says so in its version and variant.
+        // Version and variant of a random UUID.
         (68, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x4f, 0xff, 0xbf]),
         (77, &[0xff; 7]),
         (84, &[0; FOOTER - 84]),
@@ -71,15 +71,15 @@ fn a_target_that_wants_to_know_holes_is_told_of_them() {
         converted.result.unwrap();
         (converted.target.holes.take(), converted.target.data_bytes.get())
     };
-    // Zeros found in data count as a hole, whatever the job they are in.
+    // Zeros found in data count as a hole, across jobs.
     let (holes, data) = told(Holes::Report, "raw", 8 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (128 << 10), 128 << 10));
     assert!(holes.len() <= 3, "{holes:?}");
-    // A large one is told in parts: the target may have to send it.
+    // A large one is reported in parts: the target may have to send it.
     let (holes, _) = told(Holes::Report, "raw", 1 << 20);
     assert_eq!(holes.iter().map(|(_, len)| len).sum::<u64>(), 8 * MIB - (128 << 10));
     assert!(holes.len() >= 7 && holes.iter().all(|(_, len)| *len <= 2 * MIB), "{holes:?}");
-    // Where holes are filled, zeros in data are data, and a hole is told in parts, so that progress is seen.
+    // If holes are filled, zeros in data are data, and a hole is reported in parts, so that progress is visible.
     let (holes, data) = told(Holes::WriteZeros, "raw", 1 << 20);
     assert_eq!((holes.iter().map(|(_, len)| len).sum::<u64>(), data), (8 * MIB - (192 << 10), 192 << 10));
     assert!(holes.len() >= 7 && holes.iter().all(|(_, len)| *len <= MIB), "{holes:?}");

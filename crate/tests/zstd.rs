@@ -1,5 +1,4 @@
-//! Compressed clusters with zstd: every shape of frames, hostile ones too, beside what qemu-img makes of
-//! the same image.
+//! Clusters compressed by zstd: all kinds of frames, including hostile ones, compared with qemu-img.
 
 use crate::common::random::Random;
 use crate::common::small::*;
@@ -65,7 +64,7 @@ fn image(stream: &[u8]) -> Vec<u8> {
     image
 }
 
-/// Whether qemu-img converts the image, and to what.
+/// The output of qemu-img for the image, if it succeeds.
 fn qemu_reads_it(image: &[u8], folder: &Path) -> Option<Vec<u8>> {
     let (path, raw) = (folder.join("image.qcow2"), folder.join("raw"));
     std::fs::write(&path, image).unwrap();

@@ -1,4 +1,4 @@
-//! Writes the valid images, as inputs to begin with, into the folder given.
+//! Writes the valid images, as initial inputs, to the given folder.
 
 fn main() {
     let folder = std::path::PathBuf::from(std::env::args_os().nth(1).expect("a folder"));

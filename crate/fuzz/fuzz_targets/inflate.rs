@@ -10,22 +10,22 @@ use std::cell::RefCell;
 const LENS: [usize; 8] = [1, 100, 293, 512, 600, 1024, 4096, 65_536];
 
 thread_local! {
-    /// Kept from one input to the next, as it is from cluster to cluster.
+    /// Kept between inputs, as between clusters.
     static INFLATER: RefCell<Inflater> = RefCell::default();
-    /// A good stream, to be decoded at the same time, and what is in it.
+    /// A valid stream, to decode at the same time, and its content.
     static NEIGHBOUR: (Vec<u8>, &'static [u8]) = {
         let text = &include_bytes!("inflate.rs")[..1024];
         (miniz_oxide::deflate::compress_to_vec(text, 6), text)
     };
 }
 
-// The first byte chooses the length of the output, and whether the stream is decoded alone or beside two others,
-// and between them or in front of them.
+// The first byte chooses the length of the output, and whether the stream is decoded alone, between two others, or
+// before them.
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((&first, stream)) = input.split_first() else { return };
     let len = LENS[usize::from(first) % LENS.len()];
     let place = [None, Some(0), None, Some(1)][usize::from(first) / LENS.len() % 4];
-    // Exactly as long as it is, so that the address sanitizer sees a byte too many.
+    // Of exact length, so that the address sanitizer detects a read after it.
     let mut ours = vec![1; len];
     let result = INFLATER.with_borrow_mut(|inflater| {
         let result = inflater.inflate(stream, &mut ours);
@@ -41,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     assert!(expected.is_none_or(|expected| expected == ours), "zlib has other bytes");
 });
 
-/// Inflates `stream` with two neighbours, of which nothing is changed by it.
+/// Inflates `stream` with two neighbours, which it must not affect.
 fn beside_neighbours(
     inflater: &mut Inflater,
     stream: &[u8],

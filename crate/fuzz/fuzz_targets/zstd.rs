@@ -15,13 +15,13 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let theirs = libzstd(stream, size);
     match (ours, theirs) {
         (Ok(()), Some(expected)) => assert!(output == expected, "other bytes than libzstd"),
-        // libzstd does not look at everything in damaged streams; to be stricter is no harm.
+        // libzstd does not check everything in damaged streams; stricter checks are harmless.
         (Err(_), _) => {}
         (Ok(()), None) => panic!("libzstd refuses it"),
     }
 });
 
-/// As QEMU does it: frame by frame until the cluster is full, and the last frame must end there.
+/// As in QEMU: frame by frame until the cluster is full; the last frame must end there.
 fn libzstd(stream: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut context = DCtx::create();
     let mut bytes = vec![0; size];
@@ -35,7 +35,7 @@ fn libzstd(stream: &[u8], size: usize) -> Option<Vec<u8>> {
             return None;
         }
         if output.pos() == size {
-            // The rest of the frame has nothing more to say.
+            // The rest of the frame has no content.
             let mut none = [0; 1];
             let mut end = OutBuffer::around(&mut none[..]);
             let mut hint = hint;

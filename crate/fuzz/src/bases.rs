@@ -1,4 +1,4 @@
-//! Valid images of every kind, small ones, to be changed.
+//! Small valid images of every kind, for changes.
 
 use super::files::Files;
 use super::qed;
@@ -9,7 +9,7 @@ use decant::crypt::{CipherKey, Ciphers, Keys};
 
 pub const PASSWORD: &[u8] = b"password";
 
-/// How many there are.
+/// The number of images.
 pub const BASES: u8 = 17;
 
 fn alone(image: Vec<u8>) -> Files {
@@ -20,7 +20,7 @@ fn with(image: Vec<u8>, name: &str, companion: Vec<u8>) -> Files {
     Files { companions: vec![(name.to_owned(), companion)], ..alone(image) }
 }
 
-/// The image number `number`, counted round.
+/// The image number `number`, modulo their number.
 pub fn base(number: u8) -> Files {
     match number % BASES {
         0 => alone(small()),
@@ -43,7 +43,7 @@ pub fn base(number: u8) -> Files {
     }
 }
 
-/// `small` with its first two clusters compressed, one behind the other in the same sector.
+/// `small` with its first two clusters compressed, one after the other in the same sector.
 fn deflated() -> Vec<u8> {
     let text: Vec<u8> = (0..CLUSTER).map(|at| (at * at / 7) as u8 & 0x3f).collect();
     let first = miniz_oxide::deflate::compress_to_vec(&text, 9);
@@ -94,7 +94,7 @@ fn luks() -> Vec<u8> {
     derive(PASSWORD, [1; 32], 2, &mut derived);
     let spec = CipherSpec { cipher: BlockCipher::Aes, mode: Mode::Cbc, iv: IvGenerator::Plain64 };
     let keys = Keys(vec![CipherKey { spec, key: derived }]);
-    // What the key slot holds may be anything: what it decrypts to is the master key.
+    // The content of the key slot is arbitrary: it decrypts to the master key.
     let mut master = [3; 512];
     Ciphers::new(&keys).and_then(|ciphers| ciphers.decrypt(0, 0, &mut master)).expect("the key fits the cipher");
     let mut digest = [0; 20];
@@ -125,7 +125,7 @@ fn luks() -> Vec<u8> {
     )
 }
 
-/// `small` as version 2, whose header is shorter and knows no features.
+/// `small` as version 2, whose header is shorter and has no features.
 fn version_2() -> Vec<u8> {
     changed(small(), &[(4, &2u32.to_be_bytes()), (72, &[0; 32])])
 }
@@ -143,7 +143,7 @@ fn vdi_base() -> Vdi<'static> {
     Vdi { size: image.size - 512, ..image }
 }
 
-/// What differs from `vdi_base`.
+/// The differences from `vdi_base`.
 fn over_vdi() -> Vdi<'static> {
     use vdi::Block::{Data, Free, Zero};
     let base = vdi_base();
@@ -151,7 +151,7 @@ fn over_vdi() -> Vdi<'static> {
     Vdi { kind: vdi::DIFFERENCING, id: 2, parent: base.id, parent_state: base.state, ..image }
 }
 
-/// `qed::small` over a backing file, which has what it has itself.
+/// `qed::small` over a backing file with the same content.
 fn over_qed() -> Vec<u8> {
     let name = [100u32.to_le_bytes(), 4u32.to_le_bytes()].concat();
     changed(qed::small(), &[(16, &[1]), (56, &name), (100, b"base"), (qed::L2 + 8, &[0; 8])])

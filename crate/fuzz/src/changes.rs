@@ -1,14 +1,13 @@
 //! Changes to an image, as bytes of a fuzzer's input.
 
-/// The most changes that are applied; more of them leave nothing of the image.
+/// Maximum number of applied changes; more would leave nothing of the image.
 const MOST: usize = 4;
-/// Seven changes of eight are made behind this place, in bytes: in the header the first one that does harm
-/// is the last one that is seen.
+/// Seven of eight changes are after this offset, in bytes: the first harmful change in a header hides all later ones.
 const HEADER: usize = 104;
-/// An image does not grow beyond this, in bytes.
+/// Maximum size of an image, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// Values that borders are made of.
+/// Values around which limits are tried.
 const VALUES: [u64; 16] = [
     0,
     1,
@@ -40,7 +39,7 @@ pub fn apply(mut image: Vec<u8>, changes: &[u8]) -> Vec<u8> {
             1 => put(&mut image, at, &number(kind, value.into(), 2)),
             2 => put(&mut image, at, &number(kind, value.into(), 4)),
             3 => put(&mut image, at / 8 * 8, &number(kind, value.into(), 8)),
-            // An entry with the flags that entries have.
+            // An entry with valid flags.
             4 => put(&mut image, at / 8 * 8, &number(kind, u64::from(small) << 56 | u64::from(value), 8)),
             5 => put(&mut image, at / 8 * 8, &number(kind, VALUES[usize::from(small) % VALUES.len()], 8)),
             6 => {
@@ -54,7 +53,7 @@ pub fn apply(mut image: Vec<u8>, changes: &[u8]) -> Vec<u8> {
     image
 }
 
-/// The `len` lowest bytes of `value`, in the order that formats have: big-endian, or little-endian by a bit of `kind`.
+/// The `len` lowest bytes of `value`, big-endian or little-endian, by a bit of `kind`.
 fn number(kind: u8, value: u64, len: usize) -> Vec<u8> {
     if kind & 8 == 0 { value.to_be_bytes()[8 - len..].to_vec() } else { value.to_le_bytes()[..len].to_vec() }
 }

@@ -1,4 +1,4 @@
-//! Disk images in gzip and tar: valid files to be changed, and what a second, plain reader makes of them.
+//! Disk images in gzip and tar: valid files for changes, and a second, plain reader.
 
 use super::changes;
 use super::examine::{Seen, convert_if_small, settled};
@@ -17,17 +17,17 @@ use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::rc::Rc;
 
-/// How many valid files there are.
+/// The number of valid files.
 pub const BASES: u8 = 10;
 /// The unit of tar.
 const TAR: usize = 512;
 /// Where the checksum of a header of tar is, and the signature.
 const SUM: usize = 148;
 const MAGIC: usize = 257;
-/// The most bytes of a container that the second reader looks at.
+/// Maximum number of bytes of a container that the second reader reads.
 const LARGEST: usize = 4 << 20;
 
-/// A raw disk that is no multiple of a sector, with the signature of a boot sector.
+/// A raw disk whose size is not a multiple of a sector, with the signature of a boot sector.
 fn disk() -> Vec<u8> {
     let mut disk: Vec<u8> = (0..9000usize).map(|at| if at / 3000 == 1 { 0 } else { (at * at / 900) as u8 }).collect();
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
@@ -49,7 +49,7 @@ fn tar(members: &[Vec<u8>]) -> Vec<u8> {
     summed([&members.concat()[..], &[0; 2 * TAR]].concat())
 }
 
-/// The same archive, whose headers have the right checksums.
+/// The archive with corrected header checksums.
 fn summed(mut archive: Vec<u8>) -> Vec<u8> {
     for block in archive.chunks_exact_mut(TAR).filter(|block| block[MAGIC..].starts_with(b"ustar")) {
         block[SUM..SUM + 8].fill(b' ');
@@ -59,7 +59,7 @@ fn summed(mut archive: Vec<u8>) -> Vec<u8> {
     archive
 }
 
-/// A member of gzip with a name, if that is not empty.
+/// A gzip member, with `name` unless that is empty.
 fn gzip(name: &[u8], data: &[u8]) -> Vec<u8> {
     let (flags, end): (u8, &[u8]) = if name.is_empty() { (0, b"") } else { (8, b"\0") };
     [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], name, end, &compress_to_vec(data, 6), &trailer(data)].concat()
@@ -76,7 +76,7 @@ fn crc32(data: &[u8]) -> u32 {
     })
 }
 
-/// The file number `number`, of which `change` changes a part.
+/// The file number `number`, a part of which `change` changes.
 fn base(number: u8, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     let file = |name: &str, data: &[u8]| member(name, b'0', data);
     let raw = disk();
@@ -99,8 +99,8 @@ fn base(number: u8, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Takes `input` for changes to one of the valid files, or for a file. Where a bit of the second byte is set, checksums
-/// are made right again.
+/// Interprets `input` as changes to one of the valid files, or as a file. A bit of the second byte states whether
+/// checksums are corrected.
 pub fn container(input: &[u8]) -> Seen {
     let [number, how, rest @ ..] = input else { return Seen::default() };
     let repaired = |file: Vec<u8>| match how & 1 {
@@ -115,7 +115,7 @@ pub fn container(input: &[u8]) -> Seen {
     examine(base(number, |file| repaired(changes::apply(file, rest))))
 }
 
-/// The same file, whose first member of gzip has the right checksum and size, if its data can be decompressed.
+/// The file with the checksum and size of its first gzip member corrected, if its data can be decompressed.
 fn retrailed(file: Vec<u8>) -> Vec<u8> {
     match gzip_member(&file) {
         Some((data, len)) => [&file[..len], &trailer(&data)].concat(),
@@ -123,7 +123,7 @@ fn retrailed(file: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// The data of the first member of gzip, and where its trailer is. It may have a name, and no other field.
+/// The data of the first gzip member, and the position of its trailer. It may have a name, but no other field.
 fn gzip_member(file: &[u8]) -> Option<(Vec<u8>, usize)> {
     if !file.starts_with(&[0x1f, 0x8b, 8]) || file.len() < 10 || file[3] & !9 != 0 {
         return None;
@@ -144,7 +144,7 @@ fn gzip_member(file: &[u8]) -> Option<(Vec<u8>, usize)> {
     }
 }
 
-/// What a file in gzip that the first reader accepts holds; `None` for what only that knows.
+/// The content of a gzip file that the first reader accepts; `None` if only that one supports it.
 fn gunzip(mut file: &[u8]) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     while file.iter().any(|&byte| byte != 0) {
@@ -156,7 +156,7 @@ fn gunzip(mut file: &[u8]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The regular files of an archive; `None` for what is wrong, and for what only the first reader knows.
+/// The regular files of an archive; `None` if it is invalid, or if only the first reader supports it.
 fn files(archive: &[u8]) -> Option<Vec<&[u8]>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < archive.len() {
@@ -179,7 +179,7 @@ fn files(archive: &[u8]) -> Option<Vec<&[u8]>> {
     Some(found)
 }
 
-/// What lies in a file, as a second reader finds it, and how many containers it was in.
+/// The content of a file, by the second reader, and the number of its containers.
 fn unpacked(file: Vec<u8>, depth: usize) -> Option<(Vec<u8>, usize)> {
     if file.starts_with(&[0x1f, 0x8b, 8]) {
         return unpacked(gunzip(&file)?, depth + 1);
@@ -196,7 +196,7 @@ fn opened(file: &[u8], salvage: bool) -> Result<Opened, Error> {
     block_on(open(Input::File(Rc::new(Memory(file.to_vec()))), &options))
 }
 
-/// Opens and converts `file`, and panics where something is wrong with what comes of it.
+/// Opens and converts `file`. Panics if the result is wrong.
 fn examine(file: Vec<u8>) -> Seen {
     let mut seen = Seen::default();
     let sizes = [64 << 10, 4 << 10];
@@ -205,7 +205,7 @@ fn examine(file: Vec<u8>) -> Seen {
         Ok(Opened::Streamed(image)) => {
             let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size)).collect();
             let stream: Box<dyn ByteStream> = Box::new(FileStream::new(Rc::new(Memory(file.clone()))));
-            // An archive is the outermost container of a file that is read at any position.
+            // Only the outermost container of a file can be read at any position if it is an archive.
             if image.info().containers[0].name == "gzip" {
                 match block_on(open(Input::Stream(stream), &OpenOptions::default())) {
                     Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0])),

@@ -16,20 +16,20 @@ use futures_util::future::ready;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How far an image came.
+/// The progress of an image.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     pub opened: bool,
     /// Whether clusters were read.
     pub read: bool,
-    /// Whether it was converted, and its bytes were compared with those of the reference.
+    /// Whether it was converted, and compared with the reference.
     pub converted: bool,
     pub compared: bool,
 }
 
-/// Batches of extents after which an image is too large to be looked at further.
+/// Maximum number of batches of extents; larger images are not examined further.
 const MOST_BATCHES: usize = 64;
-/// How often unlocking may report before it is ended.
+/// The number of reports after which unlocking is cancelled.
 const MOST_RESTS: u32 = 20;
 
 fn open(files: &Files, salvage: bool, snapshot: Option<String>) -> Result<Image, Error> {
@@ -61,11 +61,11 @@ fn open(files: &Files, salvage: bool, snapshot: Option<String>) -> Result<Image,
     Ok(image)
 }
 
-/// Does everything with an image; panics where something is wrong with what comes of it.
+/// Runs all operations of an image. Panics if a result is wrong.
 pub fn examine(files: &Files) -> Seen {
     let mut seen = Seen::default();
     let Ok(image) = open(files, false, None) else {
-        // What is refused may be salvaged.
+        // Refused images may be salvaged.
         if let Ok(image) = open(files, true, None) {
             convert_if_small(&image, &[64 << 10]);
         }
@@ -82,7 +82,7 @@ pub fn examine(files: &Files) -> Seen {
     if let Some((Ok(disk), _)) = results.first() {
         seen.converted = true;
         seen.compared = matches_reference(files, disk);
-        // Nothing is lost of what is whole.
+        // Nothing is lost of an undamaged image.
         if let Ok(salvaging) = open(files, true, None) {
             let salvaged = convert_if_small(&salvaging, &[64 << 10]);
             let Some((Ok(salvaged), _)) = salvaged.first() else { panic!("what is whole cannot be salvaged") };
@@ -125,7 +125,7 @@ fn attempt(image: &Image, job: u64) -> Attempt {
     (settled(result, disk), read.get())
 }
 
-/// The disk, where it was converted.
+/// The disk, if it was converted.
 pub fn settled(result: Result<(), Error>, disk: Disk) -> Result<Disk, Error> {
     match result {
         Ok(()) => {
@@ -140,7 +140,7 @@ pub fn settled(result: Result<(), Error>, disk: Disk) -> Result<Disk, Error> {
     }
 }
 
-/// Lists the extents and checks that they cover the disk; whether that came to an end.
+/// Lists the extents and checks that they cover the disk. Returns whether the list was completed.
 fn list(image: &Image) -> bool {
     let Ok(mut extents) = image.extents() else { return false };
     let mut covered = 0;
@@ -166,7 +166,7 @@ fn list(image: &Image) -> bool {
     false
 }
 
-/// Both end alike, though not always with the same of several errors.
+/// Both succeed or fail; of several errors, they may return different ones.
 fn compare(whole: &Result<Disk, Error>, pieces: &Result<Disk, Error>) {
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => assert!(whole.blocks == pieces.blocks, "other bytes from smaller jobs"),
@@ -175,7 +175,7 @@ fn compare(whole: &Result<Disk, Error>, pieces: &Result<Disk, Error>) {
     }
 }
 
-/// Compares all that was written, and a part of what was not; whether the reference knows the image.
+/// Compares all written bytes, and a part of the others. Returns whether the reference supports the image.
 fn matches_reference(files: &Files, disk: &Disk) -> bool {
     const SECTOR: usize = 512;
     const MOST_HOLES: u64 = 64;

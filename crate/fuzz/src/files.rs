@@ -1,6 +1,6 @@
-//! An image, and the files that belong to it.
+//! An image and its companions.
 
-/// An image with what belongs to it.
+/// An image with its companions.
 pub struct Files {
     pub image: Vec<u8>,
     /// (name, content)

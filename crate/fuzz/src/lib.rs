@@ -1,4 +1,4 @@
-//! What the fuzz targets do with an input; the tests do the same with the corpus that is kept.
+//! Runs inputs, for the fuzz targets and for the tests of the stored corpus.
 
 pub mod bases;
 pub mod changes;
@@ -26,14 +26,14 @@ pub mod written;
 use examine::{Seen, examine};
 use files::Files;
 
-/// Takes `input` for an image. It is its own companion too, so that chains of it are tried.
+/// Interprets `input` as an image. It is its own companion, too, so that chains are tried.
 pub fn file(input: &[u8]) -> Seen {
     let itself = input.to_vec();
     let companions = vec![("base".to_owned(), itself.clone()), ("raw".to_owned(), vec![0x77; 3000])];
     examine(&Files { image: itself, companions, password: Some(bases::PASSWORD.to_vec()) })
 }
 
-/// Takes `input` for changes to one of the valid images.
+/// Interprets `input` as changes to one of the valid images.
 pub fn changed_image(input: &[u8]) -> Seen {
     let Some((&base, changes)) = input.split_first() else { return Seen::default() };
     let mut files = bases::base(base);
@@ -41,7 +41,7 @@ pub fn changed_image(input: &[u8]) -> Seen {
     examine(&files)
 }
 
-/// The same with a VMDK. Every other time the file of its first extent is changed, where it has one.
+/// Interprets `input` as changes to a VMDK: every second time, to the file of its first extent, if there is one.
 pub fn changed_vmdk(input: &[u8]) -> Seen {
     let Some((&base, changes)) = input.split_first() else { return Seen::default() };
     let mut files = vmdk_bases::base(base);

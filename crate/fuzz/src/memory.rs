@@ -25,18 +25,18 @@ impl Source for Memory {
     }
 }
 
-/// A disk that keeps what is no zero, as long as that is not too much.
+/// A disk that stores its nonzero blocks, up to a limit.
 #[derive(Default)]
 pub struct Disk {
     pub len: Cell<u64>,
-    /// Whether its size is not known, and it ends with the last byte that is written.
+    /// Whether its size is unknown: it ends with the last written byte.
     grows: Cell<bool>,
     /// By the number of the block.
     pub blocks: RefCell<BTreeMap<u64, Vec<u8>>>,
     pub finished: Cell<bool>,
 }
 
-/// What a disk keeps, in blocks.
+/// Maximum number of stored blocks.
 const MOST_BLOCKS: usize = 256;
 
 impl Disk {

@@ -1,9 +1,9 @@
-//! How far the inputs of a target come.
+//! Counts how far the inputs of a target get.
 
 use super::examine::Seen;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Told to the standard error at every power of two, and each time as many inputs were tried as this.
+/// Counts are printed to standard error at every power of two, and after each of this many inputs.
 const OFTEN: u64 = 250_000;
 
 pub struct Tally {
@@ -20,7 +20,7 @@ impl Tally {
         Self { tried, opened, read, converted, compared }
     }
 
-    /// Counts one input, and tells all counts now and then.
+    /// Counts one input, and prints all counts from time to time.
     pub fn count(&self, seen: Seen) {
         let add = |counter: &AtomicU64, counted: bool| {
             let counted = u64::from(counted);

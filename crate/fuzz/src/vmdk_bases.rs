@@ -1,9 +1,9 @@
-//! VMDK: valid images to be changed.
+//! VMDK: valid images for changes.
 
 use super::files::Files;
 use super::vmdk_writer::*;
 
-/// How many images there are.
+/// The number of images.
 pub const BASES: u8 = 9;
 
 fn grains(count: usize, last: usize) -> Vec<Grain> {
@@ -27,7 +27,7 @@ fn split(lines: &str, files: Vec<(&str, Vec<u8>)>) -> Files {
     Files { companions, ..alone(descriptor("custom", lines).into_bytes()) }
 }
 
-/// The image number `number`, counted round.
+/// The image number `number`, modulo their number.
 pub fn base(number: u8) -> Files {
     let file = Kdmv::default();
     let stream = Kdmv { packing: Packing::Marked, capacity: 61, ..file.clone() };

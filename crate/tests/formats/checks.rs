@@ -1,4 +1,4 @@
-//! What the suite checks.
+//! The checks of the suite.
 
 use super::{Extreme, Listing, Sample, Spare};
 use crate::common::random::Random;
@@ -26,8 +26,8 @@ fn lengths(sample: &Sample) -> Vec<usize> {
     lengths.into_iter().collect()
 }
 
-/// A file that was cut never reads as zeros: it is refused as truncated, or all that is needed is there. A salvage has
-/// every byte that it does not list as lost.
+/// A truncated file never reads as zeros: it is refused as truncated, or has all needed bytes. A salvage has every byte
+/// that it does not list as lost.
 pub fn truncation(format: &str, samples: Vec<Sample>) {
     for sample in samples {
         let Sample { what, file, disk, .. } = &sample;
@@ -50,7 +50,7 @@ pub fn truncation(format: &str, samples: Vec<Sample>) {
                 Some(error) => {
                     let is_noticed = error.kind == ErrorKind::Corrupt && error.message().contains("truncated");
                     assert!(is_noticed, "{name}: {error}");
-                    // The end of a file that is not needed may be missed where it is cut, not where all of it is.
+                    // An unneeded end of a file may be missed if it is cut, but not if it is absent.
                     assert!(!was_whole || sample.spare != Spare::Unknown, "{name}: fewer bytes were enough");
                 }
             }
@@ -63,7 +63,7 @@ pub fn truncation(format: &str, samples: Vec<Sample>) {
     }
 }
 
-/// Bytes of headers and tables set to random values: whatever comes of it comes soon, and without a panic.
+/// Bytes of headers and tables set to random values: conversions must end soon, without a panic.
 pub fn random_changes(format: &str, samples: Vec<Sample>) {
     // A disk that fits into memory is converted too.
     const LARGEST: u64 = 1 << 20;
@@ -76,7 +76,7 @@ pub fn random_changes(format: &str, samples: Vec<Sample>) {
     );
 }
 
-/// Does the same with containers, which say nothing of the disk before it is read.
+/// As above for containers, which reveal nothing about the disk before it is read.
 pub fn random_changes_of_containers(container: &str, samples: Vec<Sample>) {
     changed_at_random(container, &samples, |case| case.bytes().map(drop));
 }
@@ -138,7 +138,7 @@ pub fn listings(format: &str, listings: Vec<Listing>) {
     }
 }
 
-/// A read of data may pass over a table; no other reads a part of one again.
+/// A read of data may pass over a table; no other read may repeat a part of one.
 fn assert_tables_are_read_once(name: &str, tables: &[Range<u64>], reads: &[(u64, u64)]) {
     let begins_in_one = |(start, _): &&(u64, u64)| tables.iter().any(|table| table.contains(start));
     let own: Vec<_> = reads.iter().filter(begins_in_one).collect();
@@ -160,7 +160,7 @@ fn assert_tables_are_read_once(name: &str, tables: &[Range<u64>], reads: &[(u64,
     }
 }
 
-/// A disk of any size whose tables are missing is refused, and a salvage lists all of it as lost at little cost.
+/// A disk of any size without tables is refused, and a salvage lists all of it as lost at little cost.
 pub fn extremes(format: &str, extremes: Vec<Extreme>) {
     const MOST_READS: usize = 64;
     for Extreme { what, file, size } in extremes {

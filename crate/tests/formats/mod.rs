@@ -1,5 +1,5 @@
-//! The conformance suite for formats and containers. Each has a file here that makes its images and says where their
-//! parts lie, and one line in `suite!`.
+//! The conformance suite for formats and containers. Each has a file here with its images and the positions of their
+//! parts, and one line in `suite!`.
 
 mod checks;
 mod gzip;
@@ -33,16 +33,16 @@ struct Container {
     samples: fn() -> Vec<Sample>,
 }
 
-/// A small file that is whole, and can be cut and changed.
+/// A small complete file, for truncation and changes.
 struct Sample {
     what: String,
     file: Vec<u8>,
     /// Makes a case of the file. The file may be the image or one of its companions.
     case: fn(Vec<u8>) -> Case,
     disk: Vec<u8>,
-    /// How many of the first bytes it takes to recognise the file, and the error for fewer.
+    /// The number of first bytes needed to recognise the file, and the error for fewer.
     signature: (usize, ErrorKind),
-    /// How many of the last bytes are not needed for the disk.
+    /// The number of last bytes that the disk does not need.
     spare: Spare,
     /// The lengths at which a salvage opens the file.
     salvaged: Range<usize>,
@@ -50,7 +50,7 @@ struct Sample {
     tables: Vec<Range<usize>>,
     /// The distance between the lengths to which the file is cut, beyond its first KiB.
     step: usize,
-    /// Lengths to which it is not cut, since another whole file ends there.
+    /// Lengths to which it is not cut, since another complete file ends there.
     also_whole: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ enum Spare {
 }
 
 impl Sample {
-    /// An image of which every byte is needed, whose first four bytes tell its format.
+    /// An image that needs all of its bytes, and whose first four bytes identify its format.
     fn new(what: impl Into<String>, file: Vec<u8>, disk: Vec<u8>) -> Self {
         Self {
             what: what.into(),
@@ -86,7 +86,7 @@ impl Sample {
         }
     }
 
-    /// The same with zeros at the end that are not needed.
+    /// The sample with unneeded zeros at its end.
     fn zeros_at_the_end(self) -> Self {
         let zeros = self.file.iter().rev().take_while(|&&byte| byte == 0).count();
         Self { spare: Spare::Exactly(zeros), ..self }
@@ -97,12 +97,12 @@ impl Sample {
 struct Listing {
     what: &'static str,
     file: Vec<u8>,
-    /// How many bytes of the disk have data.
+    /// The number of bytes of data on the disk.
     data: u64,
-    /// The most extents that it may take to describe the disk.
+    /// The maximum number of extents for the disk.
     most_extents: usize,
     tables: Vec<Range<u64>>,
-    /// The most reads, and the most bytes that they may have together.
+    /// The maximum number of reads, and of their bytes together.
     most_reads: usize,
     most_bytes: u64,
 }

@@ -21,7 +21,7 @@ fn samples() -> Vec<Sample> {
     }]
 }
 
-/// What `small` reads as with one of its clusters filled with `byte`.
+/// The disk of `small` with one of its clusters filled with `byte`.
 fn filled<'a>(cluster: usize, byte: u8) -> Reads<'a> {
     let mut disk = small_disk();
     disk[cluster * CLUSTER..(cluster + 1) * CLUSTER].fill(byte);
@@ -162,7 +162,7 @@ fn listings() -> Vec<Listing> {
     }]
 }
 
-/// Images whose L1 table lies behind the end of the file.
+/// Images whose L1 table is after the end of the file.
 fn extremes() -> Vec<Extreme> {
     const LARGEST: u64 = (1 << 53) - 512;
     // Clusters of 64 MiB, tables of 16 clusters.

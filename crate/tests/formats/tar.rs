@@ -16,7 +16,7 @@ fn samples() -> Vec<Sample> {
         let sample = Sample::new(what, archive(members), disk).zeros_at_the_end();
         Sample { signature: (BLOCK, sample.signature.1), ..sample }
     };
-    // What an archive holds is not known where the header behind the last member is cut, even if that would be its end.
+    // The content of an archive is unknown if the header after the last member is cut, even if that is the end mark.
     vec![
         Sample {
             tables: vec![0..2 * BLOCK, 2 * BLOCK..3 * BLOCK],

@@ -158,7 +158,8 @@ fn damage() {
     }
 }
 
-/// The map is read once, in large parts; runs of free and zero blocks are one extent, and so are neighbours.
+/// The map is read once, in large parts; runs of free blocks, of zero blocks and of adjacent blocks are one extent
+/// each.
 fn listings() -> Vec<Listing> {
     const BLOCKS: usize = 300_000;
     let mut blocks = vec![Free; BLOCKS];
@@ -207,7 +208,7 @@ fn listings() -> Vec<Listing> {
     ]
 }
 
-/// Images whose block map lies behind the end of the file.
+/// Images whose block map is after the end of the file.
 fn extremes() -> Vec<Extreme> {
     const LARGEST: u64 = (1 << 53) - 1;
     // Blocks of 2 GiB.

@@ -1,5 +1,5 @@
 //! Second readers, as plain as the specifications: one cluster at a time, no jobs, no windows, nothing shared with the
-//! crate. They know single images, and say of everything else that they do not know.
+//! crate. They support single images, and return `None` for everything else.
 
 mod qcow2;
 mod qed;
@@ -13,11 +13,11 @@ pub trait Reference {
     /// The size of the disk, in bytes.
     fn size(&self) -> u64;
 
-    /// The `len` bytes at `guest`, all in one block of 512; `None` where they cannot be read.
+    /// The `len` bytes at `guest`, all in one block of 512; `None` if they cannot be read.
     fn read(&self, guest: u64, len: usize) -> Option<Vec<u8>>;
 }
 
-/// Reads the image of `files` as the format that it is in; `None` where no reader knows it.
+/// Reads the image of `files` in its format; `None` if no reader supports it.
 pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
     let image = &files.image[..];
     let qcow2 = || qcow2::Qcow2::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);

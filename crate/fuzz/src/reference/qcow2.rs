@@ -24,7 +24,7 @@ fn half(image: &[u8], at: u64) -> Option<u64> {
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
 
 impl<'a> Qcow2<'a> {
-    /// `None` where it does not know the image.
+    /// `None` if the image is not supported.
     pub fn open(image: &'a [u8]) -> Option<Self> {
         let version = half(image, 4)?;
         let cluster_bits = half(image, 20)? as u32;

@@ -11,7 +11,7 @@ pub struct Qed<'a> {
 }
 
 impl<'a> Qed<'a> {
-    /// `None` where it does not know the image.
+    /// `None` if the image is not supported.
     pub fn open(image: &'a [u8]) -> Option<Self> {
         const BACKING_FILE: u64 = 1;
         let cluster = little(image, 4, 4)?;

@@ -12,7 +12,7 @@ pub struct Vdi<'a> {
 }
 
 impl<'a> Vdi<'a> {
-    /// `None` where it does not know the image.
+    /// `None` if the image is not supported.
     pub fn open(image: &'a [u8]) -> Option<Self> {
         if little(image, 64, 4)? != 0xbeda_107f {
             return None;

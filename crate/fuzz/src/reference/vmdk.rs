@@ -44,7 +44,7 @@ fn number(file: &[u8], at: u64, len: usize) -> Option<u64> {
 }
 
 impl<'a> Vmdk<'a> {
-    /// `None` where it does not know the image.
+    /// `None` if the image is not supported.
     pub fn open(files: &'a Files) -> Option<Self> {
         let image = &files.image[..];
         if !image.starts_with(b"KDMV") {
@@ -183,7 +183,7 @@ impl<'a> Sparse<'a> {
         })
     }
 
-    /// The table of entry `index` in `directory`: nothing where the file does not have it, 0 where there is none.
+    /// The table of entry `index` in `directory`: nothing if it is after the end of the file, 0 if there is none.
     fn table(&self, directory: u64, index: u64) -> Option<u64> {
         if self.kind != Kind::SeSparse {
             return Some(number(self.file, directory.checked_add(index * 4)?, 4)? * 512);
@@ -204,7 +204,7 @@ impl<'a> Sparse<'a> {
         let found: Vec<Option<u64>> = self.directories.iter().map(|&place| self.table(place, index)).collect();
         let table = match found.iter().flatten().find(|table| is_whole(table)) {
             Some(table) => *table,
-            // There must be one that says so.
+            // A header must state this.
             None => *found.iter().flatten().next()?,
         };
         if table == 0 {

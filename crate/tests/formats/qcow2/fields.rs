@@ -1,4 +1,4 @@
-//! qcow2 images of which one field is changed.
+//! qcow2 images with one changed field.
 
 use crate::common::small::*;
 use crate::common::table::Reads::{Bytes, Fails, Same};
@@ -128,7 +128,7 @@ fn header_and_tables() {
 }
 
 fn larger_clusters() {
-    // Clusters of 1 KiB over the same bytes: what is aligned to 512 bytes only is not aligned.
+    // Clusters of 1 KiB over the same bytes: alignment to 512 bytes is not enough.
     let base = changed(small(), &[(20, &be32(10)), (24, &be64(1024)), (40, &be64(1024)), (1024, &be64(2048))]);
     let rows: &[Row] = &[
         ("L1 entry unaligned", &[(1024, &be64(0x600))], Fails(Corrupt, "L2 table")),
@@ -211,7 +211,7 @@ fn snapshots() {
     check_changes(&base, &disk, rows);
     let by_name = Case { snapshot: Some("then".to_owned()), ..base.clone() };
     assert_eq!(by_name.bytes().unwrap(), disk);
-    // With less extra data its size is not recorded: it is the active disk's.
+    // With less extra data, its size is not recorded: the active disk's size is used.
     let short = changed(
         base.image.clone(),
         &[(SNAPSHOTS + 36, &be32(8)), (SNAPSHOTS + 48, b"7then\0\0\0"), (SNAPSHOTS + 56, &[0; 8])],

@@ -26,7 +26,7 @@ fn samples() -> Vec<Sample> {
             salvaged: BIG..usize::MAX,
             tables: vec![header.clone(), BIG..BIG + 8, BIG_L2..BIG_L2 + 64],
             step: 512,
-            // Of its one cluster two subclusters have data.
+            // Two subclusters of its one cluster have data.
             spare: Spare::Exactly(BIG - 1024),
             ..Sample::new("extended L2 entries", extended(), extended_disk())
         },
@@ -84,7 +84,7 @@ fn made_by_qemu_img() -> Vec<Sample> {
 
 fn damage() {
     let be64 = |value: u64| value.to_be_bytes();
-    // What is lost, as (first cluster, clusters, why).
+    // The lost ranges, as (first cluster, clusters, reason).
     type Losses<'a> = &'a [(u64, u64, Damage)];
     let rows: &[(&str, Patch, Losses)] = &[
         ("nothing", &[], &[]),
@@ -106,7 +106,7 @@ fn damage() {
         let lost: Vec<_> = losses.iter().map(|&(start, len, damage)| lost(start, len, damage)).collect();
         check_damage(what, &Case::new(changed(small(), patches)), &small_disk(), &lost);
     }
-    // A compressed cluster that begins at the end of the second one, of which it makes twelve bytes zero.
+    // A compressed cluster that begins at the end of the second one, twelve bytes of which become zero.
     let zeros = [0; 12];
     let overlapping: Patch = &[(L2, &be64(COMPRESSED | (MORE as u64 + 500))), (MORE + 500, &zeros)];
     let disk = changed(small_disk(), &[(2 * CLUSTER - 12, &zeros)]);
@@ -131,7 +131,7 @@ fn damage() {
     check_damage("a short data file", &short, &small_disk(), &[lost(1, 1, CLUSTER_TRUNCATED)]);
 }
 
-/// `len` clusters from `start` on, which are lost for the reason `damage`.
+/// `len` lost clusters from `start`, with the reason `damage`.
 fn lost(start: u64, len: u64, damage: Damage) -> Lost {
     let cluster = CLUSTER as u64;
     Lost { start: start * cluster, len: len * cluster, damage }
@@ -176,14 +176,14 @@ fn listings() -> Vec<Listing> {
     ]
 }
 
-/// Where the L2 tables of an image lie.
+/// The positions of the L2 tables of an image.
 pub fn l2_tables(image: &[u8]) -> Vec<u64> {
     let word = |at: u64| u64::from_be_bytes(image[at as usize..at as usize + 8].try_into().unwrap());
     let (entries, table) = (word(32) & 0xffff_ffff, word(40));
     (0..entries).map(|at| word(table + at * 8) & 0x00ff_ffff_ffff_fe00).filter(|&host| host != 0).collect()
 }
 
-/// Images with clusters of 2 MiB whose L1 table lies behind the end of the file.
+/// Images with clusters of 2 MiB whose L1 table is after the end of the file.
 fn extremes() -> Vec<Extreme> {
     const LARGEST: u64 = (1 << 53) - 512;
     let sized = |size: u64| {

@@ -1,4 +1,4 @@
-//! VMDKs of which one field is changed.
+//! VMDKs with one changed field.
 
 use super::*;
 use crate::common::table::Reads::{Fails, Same};
@@ -62,7 +62,7 @@ fn compressed_grains() {
     let second = u32::from_le_bytes(stream[TABLE + 12..TABLE + 16].try_into().unwrap());
     let rows: &[Row] = &[
         ("nothing", &[], Same),
-        // QEMU does not look at it.
+        // QEMU ignores it.
         ("another sector", &[(GRAINS, &le64(8))], Fails(Corrupt, "the marker of another grain")),
         ("another grain", &[(TABLE, &le32(second))], Fails(Corrupt, "the marker of another grain")),
         ("a length of 0", &[(GRAINS + 8, &le32(0))], Fails(Corrupt, "decompress")),
@@ -81,7 +81,7 @@ fn compressed_grains() {
         ("grains that are larger", &[(20, &le64(16))], Fails(Corrupt, "decompress")),
     ];
     check_changes(&Case::new(stream.clone()), &whole(), rows);
-    // A stream that is longer than its grain is none, as for zlib.
+    // A stream that is longer than its grain is invalid, as for zlib.
     let grains = vec![Grain::Data(pattern(1, 9 * SECTOR))];
     let longer = Kdmv { packing: Packing::Marked, ..Kdmv::default() }.build(&grains);
     assert!(Case::new(longer).bytes().unwrap_err().message().contains("decompress"));

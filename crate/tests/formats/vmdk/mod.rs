@@ -31,7 +31,7 @@ fn stream(footer: bool) -> Vec<u8> {
     Kdmv { version: 3, packing: Packing::Marked, footer, ..Kdmv::default() }.build(&few_grains())
 }
 
-/// Where the directory, the table and the first grain lie in `plain` and `stream(false)`.
+/// The positions of the directory, the table and the first grain in `plain` and `stream(false)`.
 const DIRECTORY: usize = TABLES;
 const TABLE: usize = TABLES + SECTOR;
 const GRAINS: usize = TABLE + 4 * SECTOR;
@@ -97,7 +97,7 @@ fn samples() -> Vec<Sample> {
 }
 
 fn damage() {
-    // What is lost, as (first grain, grains, why).
+    // The lost ranges, as (first grain, grains, reason).
     type Losses<'a> = &'a [(u64, u64, Damage)];
     let redundant = Kdmv { redundant: true, ..Kdmv::default() }.build(&few_grains());
     let beyond = le32(1 << 20);
@@ -112,7 +112,7 @@ fn damage() {
         ("the same with another one", &redundant, &[(56, &le64(1 << 20))], &[]),
         ("a marker", &stream, &[(GRAINS, &[1])], &[(0, 1, GRAIN_MISPLACED)]),
         ("a stream", &stream, &[(GRAINS + 16, &[0xff; 4])], &[(0, 1, GRAIN_INVALID)]),
-        // A stored block that is longer than the marker says: the file has all that the marker announces.
+        // A stored block longer than the length in the marker: the file has all bytes that the marker states.
         ("the last stream", &stream, &[(last + 14, &[0, 0xff, 0xff, 0, 0])], &[(7, 1, GRAIN_INVALID)]),
         ("the last marker", &stream, &[(last + 8, &le32(1 << 12))], &[]),
         ("a compressed grain behind the end", &stream, &[(TABLE + 12, &beyond)], &[(3, 1, GRAIN_TRUNCATED)]),
@@ -129,13 +129,13 @@ fn damage() {
     check_damage("extents", &Case { companions, ..Case::new(flat.into_bytes()) }, &disk, &lost);
 }
 
-/// `len` sectors from `start` on, which are lost for the reason `damage`.
+/// `len` lost sectors from `start`, with the reason `damage`.
 fn lost(start: u64, len: u64, damage: Damage) -> Lost {
     Lost { start: start * SECTOR as u64, len: len * SECTOR as u64, damage }
 }
 
 fn listings() -> Vec<Listing> {
-    // Tables of one entry lie a sector apart: as many as a pass may hold are read at once.
+    // Tables of one entry are a sector apart: as many as a pass may hold are read at once.
     const TABLES_OF_ONE: usize = 4000;
     let grains: Vec<Grain> = (0..TABLES_OF_ONE).map(|at| Grain::Data(pattern(at as u8, SECTOR))).collect();
     let text = descriptor("monolithicSparse", "RW 4000 SPARSE \"a.vmdk\"\n");
@@ -160,7 +160,7 @@ fn listings() -> Vec<Listing> {
     }]
 }
 
-/// Images whose grain directory lies behind the end of the file.
+/// Images whose grain directory is after the end of the file.
 fn extremes() -> Vec<Extreme> {
     const LARGEST: u64 = (1 << 44) - 1;
     let sized = |sectors: u64| {
