@@ -1,5 +1,5 @@
-//! Hostile images of a megabyte: what they cost, in memory and in reads, and that a conversion of them can
-//! be ended whenever one likes. No time is asserted; what takes it is counted.
+//! Hostile images of a megabyte: their cost in memory and reads, and that their conversions can be cancelled at any
+//! time. Reads are counted; times are not asserted.
 
 use crate::alone;
 use crate::common::layout;
@@ -25,13 +25,13 @@ use std::time::Instant;
 const MIB: usize = 1 << 20;
 const MEMORY: usize = 256 * MIB;
 
-/// A file in memory that counts what is read of it and lets others run between, and may cancel.
+/// A file in memory that counts its reads, yields to other tasks, and may cancel.
 struct Counted {
     bytes: Vec<u8>,
     reads: Cell<u64>,
     read: Cell<u64>,
     cancel: Rc<Cancel>,
-    /// At which read it cancels.
+    /// The number of the read that cancels.
     cancel_at: Cell<u64>,
 }
 
@@ -60,7 +60,7 @@ impl Source for Counted {
     }
 }
 
-/// Takes everything and keeps nothing.
+/// Accepts and discards everything.
 #[derive(Default)]
 pub struct Nowhere {
     aborted: Cell<bool>,
@@ -95,8 +95,8 @@ impl Target<Vec<u8>> for Nowhere {
     }
 }
 
-/// An image of a megabyte and more with clusters of 2^`bits` bytes, all of whose L1 entries are `l1`, and all
-/// entries of the L2 table at `table` are `l2`.
+/// An image of at least a megabyte with clusters of 2^`bits` bytes: all L1 entries are `l1`, and all entries of the L2
+/// table at `table` are `l2`.
 fn uniform(bits: u32, l1: u64, table: usize, l2: u64) -> Vec<u8> {
     let cluster = 1usize << bits;
     let entries = ((MIB / cluster).max(1) * cluster) / 8;
@@ -124,7 +124,7 @@ fn uniform(bits: u32, l1: u64, table: usize, l2: u64) -> Vec<u8> {
     image
 }
 
-/// All clusters are one and the same compressed one, which holds no zeros.
+/// All clusters are the same compressed one, without zeros.
 fn one_compressed_cluster(bits: u32) -> Vec<u8> {
     let cluster = 1usize << bits;
     let stream = miniz_oxide::deflate::compress_to_vec(&vec![0x5a; cluster], 9);
@@ -135,7 +135,7 @@ fn one_compressed_cluster(bits: u32) -> Vec<u8> {
     changed(uniform(bits, table as u64, table, entry), &[(host, &stream), (host + stream.len(), &[0; 512])])
 }
 
-/// As many snapshots as the specification allows, of which each says that it is `extra` bytes long.
+/// As many snapshots as the specification allows, each stating a length of `extra` bytes.
 fn snapshots(count: u32, extra: u32) -> Vec<u8> {
     let entry = [&[0u8; 36][..], &extra.to_be_bytes()].concat();
     let mut image = changed(
@@ -148,7 +148,7 @@ fn snapshots(count: u32, extra: u32) -> Vec<u8> {
     image
 }
 
-/// A deflate stream that stores a byte, over and over, and never ends.
+/// An endless deflate stream of stored blocks of one byte.
 fn endless() -> Vec<u8> {
     let block = [0u8, 1, 0, 0xfe, 0xff, 7];
     let stream: Vec<u8> = block.iter().copied().cycle().take(MIB).collect();
@@ -160,7 +160,7 @@ fn endless() -> Vec<u8> {
     [head, &stream].concat()
 }
 
-/// A VDI of a megabyte and more with blocks of `block` bytes, all entries of whose map are `entry`.
+/// A VDI of at least a megabyte with blocks of `block` bytes: all entries of the map are `entry`.
 fn uniform_vdi(block: usize, entry: u32) -> Vec<u8> {
     const BLOCKS: usize = MIB / 4;
     let image = Vdi::new(block, &[Block::Free; BLOCKS]);
@@ -168,8 +168,8 @@ fn uniform_vdi(block: usize, entry: u32) -> Vec<u8> {
     changed(image.file(), &[(map, &entry.to_le_bytes().repeat(BLOCKS)), (end - 1, &[0])])
 }
 
-/// A QED with clusters of 64 KiB and tables of 1 MiB, all entries of whose L1 table are `l1`, and of the L2 table behind
-/// it `l2`.
+/// A QED with clusters of 64 KiB and tables of 1 MiB: all entries of the L1 table are `l1`, all of the following L2
+/// table `l2`.
 fn uniform_qed(l1: u64, l2: u64) -> Vec<u8> {
     let cluster = 64 << 10;
     changed(
@@ -239,7 +239,7 @@ fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
-/// (what, the outcomes of a conversion and of a salvage, the image): VMDKs that say as much as they can.
+/// (what, the outcomes of a conversion and of a salvage, the image): VMDKs with as many structures as possible.
 fn hostile_vmdks() -> Vec<(&'static str, [&'static str; 2], Vec<u8>)> {
     use vmdk::{Kdmv, Packing, SECTOR, descriptor, few_grains};
     let plain = Kdmv::default().build(&few_grains());
@@ -327,7 +327,7 @@ fn hostile_images_cost_little_and_can_be_ended() {
     let _alone = alone();
     for (name, expected, image) in hostile_images() {
         let begun = Instant::now();
-        // Conversions that end by themselves take fewer reads than that. The others hardly end.
+        // Conversions that end without a cancel take fewer reads than that. The others run almost forever.
         let Cost { opening: (reads, read), peak, outcome, reads_after } =
             cost(&image, false, by_scope(500, 3000, 3000));
         println!(
@@ -351,7 +351,7 @@ fn a_conversion_can_be_ended_at_every_read() {
     }
 }
 
-/// Every other cluster of 512 bytes lies behind the end of the file: four million ranges are lost.
+/// Every second cluster of 512 bytes is after the end of the file: four million ranges are lost.
 #[test]
 fn losses_without_number_cost_little() {
     let _alone = alone();
@@ -362,7 +362,7 @@ fn losses_without_number_cost_little() {
     }
     let Cost { peak, outcome, .. } = cost(&image, true, u64::MAX);
     assert_eq!(outcome, "done");
-    // As much as the jobs in flight have, and the list.
+    // The memory of the jobs in flight, and the list.
     assert!(peak < 8 * MIB, "{peak} bytes");
 }
 
@@ -384,7 +384,7 @@ fn hostile_vmdks_cost_little_and_can_be_ended() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Extents that are named by their paths: what each takes does not depend on how many there are.
+/// Extents with paths as names: the cost of each does not depend on their number.
 #[test]
 fn extents_cost_the_same_however_many_there_are() {
     let _alone = alone();

@@ -4,7 +4,7 @@ use crate::common::*;
 use decant::io::target::{Abilities, Holes};
 use std::path::Path;
 
-/// How large jobs may be: smaller than a block, than a cluster, and larger than most images here.
+/// Maximum job sizes: smaller than a block, smaller than a cluster, and larger than most images here.
 const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 const KINDS: [Abilities; 6] = [
@@ -42,10 +42,10 @@ fn fill(image: &Path, cluster: u64, size: u64) {
     qemu("qemu-io", &args);
 }
 
-/// How an image is converted.
+/// A way to convert an image.
 type Way = (Answers, Abilities, u64);
 
-/// All ways; in the scope `short` a ninth of them for each image, of which nine in a row have all.
+/// All ways; in the scope `short` a ninth of them for each image: nine consecutive images cover all.
 fn ways(row: usize) -> Vec<Way> {
     let mut ways = Vec::new();
     for answers in ANSWERS {
@@ -85,7 +85,7 @@ fn bytes_are_those_of_qemu_img() {
             rows.extend([0, 1, 7, 13].map(|beyond| (version, cluster, 24 * cluster + beyond * 512)));
         }
     }
-    // Every version, cluster size and size in turn.
+    // Cycles through versions, cluster sizes and sizes.
     rows = by_scope(rows.iter().copied().step_by(3).collect(), rows.clone(), rows);
     two_at_once(rows.len(), |number| {
         let (version, cluster, size) = rows[number];
@@ -121,7 +121,7 @@ fn data_that_is_zero_stays_a_hole() {
 
 #[test]
 fn a_raw_file_is_read_when_it_is_said_to_be_one() {
-    // (length, virtual size): whole sectors, as QEMU has it
+    // (length, virtual size): whole sectors, as in QEMU
     for (len, size) in [(0u64, 0u64), (1, 512), (512, 512), (100_000, 100_352), (4 << 20, 4 << 20)] {
         let file: Vec<u8> = (0..len).map(|at| if at / 4096 % 3 == 1 { 0 } else { at as u8 | 1 }).collect();
         for kind in KINDS {

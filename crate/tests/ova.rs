@@ -41,7 +41,7 @@ fn disks_in_pieces() {
     let disk = [&raw[..], &[0; 352]].concat();
     let parts = pieces("disk.raw", &raw, 30_001);
     assert!(Case::new(with_ovf(&parts)).bytes() == Ok(disk.clone()), "a raw disk");
-    // A number that is no piece's: the name of the only file.
+    // A number that is not that of a piece: the name of the only file.
     assert!(Case::new(archive(&[file("disk.000000007", &raw)])).bytes() == Ok(disk), "a number");
 }
 
@@ -73,7 +73,7 @@ fn wrong_pieces() {
         let error = Case::new(with_ovf(members)).bytes().unwrap_err();
         assert!(error.kind == ErrorKind::Corrupt && error.message().contains(part), "{what}: {error}");
     }
-    // A salvage has what there is of the last piece, and no others.
+    // A salvage has the available part of the last piece, and no later pieces.
     let whole = with_ovf(&parts());
     let cut = whole[..whole.len() - 1024 - 512].to_vec();
     assert_eq!(Case::new(cut.clone()).bytes().unwrap_err().kind, ErrorKind::Corrupt);
@@ -88,7 +88,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `tool` of the system over `data`: sha256sum, for example.
+/// The output of the system's `tool` for `data`: sha256sum, for example.
 fn sum(tool: &str, data: &[u8]) -> String {
     let output = filter(tool, &["-b"], data);
     String::from_utf8(output).unwrap().split(' ').next().unwrap().to_owned()
@@ -139,7 +139,7 @@ fn manifests_are_checked() {
             }
             (result, _) => panic!("{what}: {result:?}"),
         }
-        // Not where it is not asked for, and in a salvage only where it is.
+        // Not if the check is off; in a salvage only if it is on.
         for (check_manifest, salvage) in [(Some(false), false), (None, true)] {
             let found = converted(&Case { check_manifest, salvage, ..case.clone() });
             assert!(found.result.is_ok() && found.target.bytes.take() == small_disk(), "{what}");
@@ -148,13 +148,13 @@ fn manifests_are_checked() {
         let forced = converted(&Case { check_manifest: Some(true), salvage: true, ..case });
         assert_eq!(forced.result.is_ok(), expected.is_none(), "{what}");
     }
-    // Without a manifest there is nothing to say.
+    // Without a manifest there is no notice.
     let plain = archive(&[file("a.ovf", b"<xml/>"), file("disk.qcow2", &image)]);
     for check_manifest in [None, Some(true), Some(false)] {
         let found = converted(&Case { check_manifest, ..Case::new(plain.clone()) });
         assert!(found.result.is_ok() && found.notices.is_empty());
     }
-    // What cannot be compared is said.
+    // A notice names files that cannot be compared.
     for manifest in [format!("MD5(disk.qcow2)= {}\n", &wrong[..32]), "x".repeat((1 << 20) + 1)] {
         let found = converted(&Case::new(ova(&image, &manifest)));
         assert!(found.result.is_ok());
@@ -236,7 +236,7 @@ fn manifests_that_miss_the_disk() {
     }
 }
 
-/// The files of an image in an archive: each that it uses, and no other.
+/// The files of an image in an archive: all that it uses, and no others.
 #[test]
 fn manifests_that_miss_a_file_of_the_image() {
     let (base, top) = (small(), overlay("base", Some("qcow2")));
@@ -274,7 +274,7 @@ fn manifests_that_miss_a_file_of_the_image() {
     }
 }
 
-/// A changed byte that the format itself cannot notice.
+/// A changed byte that the format itself cannot detect.
 #[test]
 fn a_changed_byte_is_noticed() {
     let image = small();
@@ -308,7 +308,7 @@ fn manifests_of_pieces_and_of_disks_in_order() {
     let wrong = lines.replacen("= ", "= 0", 1);
     let error = Case::new(with(&wrong, &in_folder(&parts))).bytes().unwrap_err();
     assert_eq!(&*error.code, "manifest-mismatch", "{error}");
-    // A raw disk tells nothing of its size, the manifest does.
+    // A raw disk does not record its size; the manifest detects a change.
     let raw = content();
     let renamed = |(number, part): (usize, &[u8])| file(&format!("vm/disk.raw.{number:09}"), part);
     let raw_parts: Vec<_> = raw.chunks(50_000).enumerate().map(renamed).collect();
@@ -326,7 +326,7 @@ fn manifests_of_pieces_and_of_disks_in_order() {
     assert_eq!(&*error.code, "manifest-mismatch", "{error}");
 }
 
-/// A machine's folder in an archive: what it is, its members, the name of the image, the disk.
+/// A machine's folder in an archive: description, members, name of the image, disk.
 type Folder<'a> = (&'a str, Vec<Vec<u8>>, &'a str, &'a [u8]);
 
 /// The files of a machine in one archive: an image finds those that it refers to, and is found among them.
@@ -378,18 +378,18 @@ fn folders_of_a_machine() {
             converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(converted.target.bytes.take() == *disk, "{what}: other bytes");
         }
-        // What is handed over comes first; what nothing refers to is said.
+        // Passed files take precedence; unused ones are reported.
         let companions = vec![("unused".to_owned(), base.clone())];
         let opened = Case { companions, ..Case::new(file) };
         assert!(opened.bytes().as_ref().map(Vec::as_slice) == Ok(*disk), "{what}");
     }
-    // Two that are no chain, and two that refer to one another.
+    // Two images without a chain, and two that refer to each other.
     let circle = [file("base", &overlay("top", Some("qcow2"))), file("top", &top)];
     for members in [vec![file("a", &base), file("b", &base)], circle.to_vec()] {
         let error = Case::new(archive(&members)).bytes().unwrap_err();
         assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, "several-images"), "{error}");
     }
-    // One that is not there is asked for.
+    // A missing one is reported.
     let lonely = Case::new(archive(&[file("README", b"text"), file("top", &top)])).bytes().unwrap_err();
     assert_eq!(lonely.kind, ErrorKind::MissingFile, "{lonely}");
 }

@@ -1,6 +1,6 @@
-//! A generated matrix of the four roles: source x format x output x target, each row with a small image. A format or
-//! output that is registered is taken in by itself. The scope `short` has each member once, `full` each two that meet,
-//! `long` all rows.
+//! A generated matrix of the four roles: source x format x output x target, each row with a small image. Registered
+//! formats and outputs are included automatically. The scope `short` has each member once, `full` each pair of adjacent
+//! roles, `long` all rows.
 
 use crate::common::*;
 use crate::outputs;
@@ -15,13 +15,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The size of the disk: no whole number of blocks, nor of MiB.
+/// The size of the disk: neither a whole number of blocks nor of MiB.
 const SIZE: usize = (3 << 20) + 1024;
 
-/// How the image is read: as a file, or with its reads answered as told.
+/// The source: a file, or reads answered in the given order.
 const SOURCES: [Option<Answers>; 4] = [None, Some(Answers::InOrder), Some(Answers::Reverse), Some(Answers::OneAtATime)];
 
-/// How the output is written: as a file, or to memory with these abilities.
+/// The target: a file, or memory with these abilities.
 const TARGETS: [Option<Abilities>; 7] = [
     None,
     Some(Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX }),
@@ -74,7 +74,7 @@ async fn run(
     writer: &'static OutputFormat,
     target: Rc<dyn Target<Vec<u8>>>,
 ) -> Result<u64> {
-    // Raw is the only format that has to be stated.
+    // Only the format raw must be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
     let executor = Inline::new(image.files().clone(), &image.keys(), 4, 256 << 10)?;
@@ -114,9 +114,9 @@ impl std::fmt::Display for Row<'_> {
     }
 }
 
-/// Whether a row runs, by which of its members are the first ones of their roles.
+/// Whether a row runs; `is_first` states for each role whether its member is the first one.
 fn is_in_scope(is_first: [bool; 4]) -> bool {
-    // Two roles that meet have any of their members, the others their first one.
+    // Two adjacent roles have any of their members, the others their first one.
     let meets = (0..3).any(|at| (0..4).all(|role| is_first[role] || role == at || role == at + 1));
     let others = is_first.iter().filter(|is_first| !**is_first).count();
     by_scope(others <= 1, meets, true)

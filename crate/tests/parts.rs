@@ -1,4 +1,4 @@
-//! Parts of the disk as the guest reads them.
+//! Reads of parts of the disk.
 
 use crate::common::*;
 use decant::ErrorKind;

@@ -1,4 +1,4 @@
-//! A source is read as its profile says.
+//! A source is read according to its profile.
 
 use crate::common::*;
 use decant::convert::{Cancel, Output, convert};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 const CLUSTER: u64 = 64 << 10;
 
-/// A source with a profile of its own.
+/// A source with a custom profile.
 struct Profiled(Rc<HeldSource>, Profile);
 
 impl Source for Profiled {
@@ -42,7 +42,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
     }
     let expected = qemu_reads(&path, &raw);
     let image = std::fs::read(&path).unwrap();
-    // (gap, min_read, reads at once, whether gaps are read over, reads that wait for an answer at most)
+    // (gap, min_read, reads at once, whether gaps are read over, maximum number of pending reads)
     let rows = [
         (0, 0, 4, false, 4),
         (CLUSTER - 1, 0, 1, false, 1),

@@ -51,7 +51,7 @@ fn images_of_qemu_img() {
         let companions = below.iter().map(|_| (text(&base).to_owned(), read(&base))).collect();
         let case = Case { companions, ..Case::new(read(&top)) };
         check(&case, &qemu_reads(&top, &raw), options);
-        // A format other than raw is not stated, but found by the content.
+        // Formats other than raw are not stated, but detected by content.
         let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
         let stated = below.map(|format| (format == "raw").then(|| format.to_owned()));
         assert_eq!(info.references.first().map(|reference| reference.format.clone()), stated, "{options}");
@@ -69,7 +69,7 @@ fn a_backing_file() {
         disk[at] = byte;
     }
     check(&Case { companions: vec![("base".to_owned(), below)], ..Case::new(over(1)) }, &disk, "raw by default");
-    // What is said to be raw is not probed.
+    // A file stated as raw is not probed.
     let below = small();
     let case = |flags| Case { companions: vec![("base".to_owned(), below.clone())], ..Case::new(over(flags)) };
     assert_eq!(case(5).bytes().unwrap()[2 * CLUSTER..3 * CLUSTER], below[2 * CLUSTER..3 * CLUSTER]);

@@ -1,4 +1,4 @@
-//! Which ranges of data are read: few and large ones.
+//! Data is read in few, large ranges.
 
 use crate::common::*;
 use decant::io::target::Abilities;
@@ -28,7 +28,7 @@ fn neighbours_are_read_at_once_and_reads_overlap() {
         converted.result.unwrap();
         assert!(*converted.target.bytes.borrow() == disk);
         let data_reads = converted.source.reads.borrow().iter().filter(|&&(_, len)| len > 200_000).count();
-        // 8 MiB in jobs of 1 MiB; nothing of them is read in small parts.
+        // 8 MiB in jobs of 1 MiB, none of them in small parts.
         assert!((8..=9).contains(&data_reads), "{data_reads} reads of data");
         assert!(converted.source.reads.borrow().len() <= data_reads + 6);
         assert_eq!(converted.source.most_waiting.get(), 4, "reads ahead");

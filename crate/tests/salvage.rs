@@ -1,12 +1,12 @@
-//! Salvage of images with many losses, and what is no damage.
+//! Salvage of images with many losses, and errors that are not damage.
 
 use crate::common::small::*;
 use crate::common::*;
 use decant::disk::losses::{Losses, MOST_LISTED};
 use decant::io::target::{Abilities, Holes};
 
-/// An image with clusters of 512 bytes, and what salvage makes of its disk. Every other cluster is lost, `lost` of
-/// them; then come at least `shift` clusters of zeros, and 63 with data at the end.
+/// An image with clusters of 512 bytes, and its salvaged disk. Every second cluster is lost, `lost` in all; at least
+/// `shift` clusters of zeros follow, and 63 with data at the end.
 fn many_losses(lost: usize, shift: usize) -> (Vec<u8>, Vec<u8>) {
     let clusters = (2 * lost + shift + 63).next_multiple_of(64);
     let tables = clusters / 64;
@@ -37,7 +37,7 @@ fn many_losses(lost: usize, shift: usize) -> (Vec<u8>, Vec<u8>) {
     (changed(image, head), disk)
 }
 
-/// A job lists a bounded number of losses; what follows the last one is in another job, and in no other.
+/// A job lists a bounded number of losses; the rest is in the next job, exactly once.
 #[test]
 fn more_losses_than_a_job_lists() {
     for (lost, shift) in [(4095, 0), (4096, 0), (4096, 1), (4097, 3), (9_999, 5), (10_000, 1), (10_001, 0), (32_768, 5)]
@@ -51,7 +51,7 @@ fn more_losses_than_a_job_lists() {
             let Losses { listed, ranges, bytes } = converted.lost;
             assert_eq!((ranges, bytes), (lost as u64, (lost * CLUSTER) as u64), "{shift}");
             assert_eq!(listed.len(), lost.min(MOST_LISTED), "{shift}");
-            // The first ones, each by itself.
+            // The first ones, separately.
             let expected = (0..listed.len() as u64).map(|number| (number * 2 * CLUSTER as u64, CLUSTER as u64));
             assert!(listed.iter().map(|lost| (lost.start, lost.len)).eq(expected));
         }

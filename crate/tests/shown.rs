@@ -1,5 +1,5 @@
-//! The rule by which texts are shown, and every place where one gets into a message.
-//! `e2e/node/shown.spec.ts` runs the same cases in TypeScript.
+//! The rule for showing foreign texts, and every place where a message contains one. `e2e/node/shown.spec.ts` runs the
+//! same cases in TypeScript.
 
 use crate::common::small::*;
 use crate::common::*;
@@ -7,9 +7,9 @@ use decant::error::shown::{LONGEST_MESSAGE, shown};
 
 #[derive(serde::Deserialize)]
 struct Table {
-    /// The first and the last one of each run of characters that are escaped.
+    /// The first and the last character of each escaped range.
     hidden: Vec<(u32, u32)>,
-    /// A text, and how it is shown.
+    /// A text, and its shown form.
     cases: Vec<(String, String)>,
 }
 
@@ -83,7 +83,7 @@ fn luks([cipher, mode, hash]: [&str; 3]) -> Vec<u8> {
     image(&[], None, &[(35, &[2]), (104, &extension), (AT as usize, &header)])
 }
 
-/// As much of `name` as a field of `N` bytes holds, filled up with zeros.
+/// `name` as a field of `N` bytes: cut, or padded with zeros.
 fn field<const N: usize>(name: &str) -> [u8; N] {
     std::array::from_fn(|at| name.as_bytes().get(at).copied().unwrap_or(0))
 }
@@ -93,12 +93,12 @@ fn numbered() -> Vec<u8> {
     vec![1; 4096]
 }
 
-/// What is used for `name` where there is room for `most` bytes.
+/// The part of `name` that fits in `most` bytes.
 fn fitting(name: &str, most: usize) -> &str {
     &name[..name.floor_char_boundary(most)]
 }
 
-/// Everything that is said about `case`: notices, and why it cannot be opened, unlocked or converted.
+/// All messages about `case`: notices, and errors of opening, unlocking and converting.
 fn messages(case: Case) -> Vec<String> {
     let notices = Case { password: None, ..case.clone() }.with(Answers::InOrder, |image| async move {
         Ok(image.info().safety.into_iter().map(|notice| notice.message).collect::<Vec<_>>())
@@ -118,7 +118,7 @@ fn no_message_has_a_text_as_it_is() {
     let locked = |names: [&str; 3]| Case { password: Some(b"secret".to_vec()), ..Case::new(luks(names)) };
     let data_file: Patch =
         &[(79, &[4]), (2 << 20, &(4u64 << 20 | 1 << 63).to_be_bytes()), (4 << 20, &[0x80]), (6 << 20, &[0])];
-    // (place, the bytes that it has room for, an image with the text there)
+    // (place, its maximum length in bytes, an image with the text there)
     type Place<'a> = (&'a str, usize, &'a dyn Fn(&str) -> Case);
     let places: &[Place] = &[
         ("a backing file", 1023, &|name| Case::new(image(&[], Some(name), &[]))),
@@ -186,7 +186,7 @@ fn no_message_has_a_text_as_it_is() {
                 assert!(message.chars().count() <= LONGEST_MESSAGE, "{place}: {} bytes: {start:?}", message.len());
                 assert!(!message.contains(is_hidden), "{place}: {start:?}");
             }
-            // Of a long one the end may be that of a path.
+            // For a long path, its end may be shown.
             let start: String = shown(name).chars().take(90).collect();
             assert!(messages.iter().any(|message| message.contains(&start)), "{place}: {messages:?}");
         }

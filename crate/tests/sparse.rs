@@ -22,7 +22,7 @@ const KINDS: [&[&str]; 4] = [
 
 const BOOT: [u8; 2] = [0x55, 0xaa];
 
-/// What GNU tar makes of the file `name` in `dir`.
+/// GNU tar's archive of the file `name` in `dir`.
 fn tar_of(dir: &Path, name: &str, kind: &[&str]) -> Vec<u8> {
     let made = Command::new("tar").args(["-Scf", "-"]).args(kind).arg("-C").arg(dir).arg(name).output().unwrap();
     assert!(made.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&made.stderr));
@@ -59,14 +59,14 @@ fn gnu_tar_makes_them() {
         ("disk.raw", 4 * MIB, 5000, vec![0, MIB, 3 * MIB]),
         ("ends-with-data", 3 * MIB + 300, 300, vec![MIB, 3 * MIB]),
         ("hole", 2 * MIB, 0, vec![]),
-        // More than the header has room for, and than one block after it.
+        // More entries than the header and one block after it hold.
         ("many", 4 * MIB, 4096, (0..128).map(|at| at * 32_768).collect()),
         ("odd", MIB + 77, 1, vec![0, 512 * 1024]),
     ];
     for (name, size, len, places) in files {
         let mut disk = padded(sparse_file(&dir.join(name), size, len, places.iter().copied()));
         if size % 512 != 0 && places.first() == Some(&0) {
-            // The boot sector of a raw disk, whose size is an odd one.
+            // The boot sector of a raw disk of an odd size.
             File::options().write(true).open(dir.join(name)).unwrap().write_all_at(&BOOT, 510).unwrap();
             disk[510..512].copy_from_slice(&BOOT);
         }
@@ -83,7 +83,7 @@ fn gnu_tar_makes_them() {
                     assert!(converted.target.bytes.take() == disk, "{what}: other bytes");
                     let data: u64 = places.iter().map(|_| (len as u64).next_multiple_of(4096) + 4096).sum();
                     let written = converted.target.data_bytes.get();
-                    // Where zeros are written, chunks in order are.
+                    // Targets without holes get chunks with zeros.
                     let is_dense = holes == Holes::WriteZeros && !is_plain;
                     assert!(is_dense || written <= data + 4096, "{what}: {written} bytes are no holes");
                     let read = converted.source.reads.borrow().iter().map(|&(_, len)| len).sum::<u64>();
@@ -157,7 +157,7 @@ fn old_gnu(start: &[u8], len: &[u8], size: &[u8], data: &[u8]) -> Vec<Vec<u8>> {
     vec![bytes]
 }
 
-/// Members with a map: what is wrong with it, the members, the kind of the error if there is one.
+/// Members with a map: its fault, the members, the kind of the error if any.
 type Mapped<'a> = (&'a str, Vec<Vec<u8>>, Option<ErrorKind>);
 
 #[test]
@@ -238,7 +238,7 @@ fn wrong_maps() {
     }
 }
 
-/// What is left of an archive that ends in its sparse member: the data that is there, and the holes before its end.
+/// Salvage of an archive that ends inside its sparse member: the available data, and the holes before its end.
 #[test]
 fn cut_members_are_salvaged() {
     let data: Vec<u8> = (0..3000).map(|at| at as u8 | 1).collect();
@@ -258,7 +258,7 @@ fn cut_members_are_salvaged() {
     assert!(Case { salvage: true, ..Case::new(whole[..start + 3000].to_vec()) }.bytes() == Ok(disk));
 }
 
-/// A hole costs nothing, however large it is: neither memory nor a step for each part.
+/// A hole of any size costs nothing: neither memory nor a step per part.
 #[test]
 fn large_holes() {
     const SIZE: u64 = 1 << 50;

@@ -1,4 +1,4 @@
-//! Headers and tables stay with the image: no pass and no read of a part fetches what another one has fetched.
+//! The image keeps headers and tables: no pass or partial read fetches them again.
 
 use crate::common::vdi::{Block, Vdi};
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR, disk, pattern};
@@ -33,7 +33,7 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
     images
 }
 
-/// The bytes of `reads` that were read before.
+/// The number of bytes in `reads` that were read before.
 fn read_twice(reads: &[(u64, u64)]) -> u64 {
     let mut sorted: Vec<_> = reads.iter().map(|&(start, len)| (start, start + len)).collect();
     sorted.sort_unstable();
@@ -60,7 +60,7 @@ fn passes_read_no_table_twice() {
                 assert_eq!(all_extents(&image).await, first);
             };
             drive(&source, answers, work).unwrap();
-            // Those that identify the file, too.
+            // Includes the reads that identify the file.
             let reads = source.reads.borrow();
             assert!(!reads.is_empty(), "{what}");
             assert_eq!(read_twice(&reads), 0, "{what}, {answers:?}: {reads:?}");
@@ -68,7 +68,7 @@ fn passes_read_no_table_twice() {
     }
 }
 
-/// Small reads, there and back: tables and headers are read for the first one in their reach.
+/// Small reads, forwards and backwards: only the first read that needs a table or header fetches it.
 #[test]
 fn reads_of_parts_keep_the_tables() {
     for (what, image) in images() {
@@ -85,7 +85,7 @@ fn reads_of_parts_keep_the_tables() {
                     bytes.push(read(&image, GuestRange { start, end: start + 512 }).await.unwrap());
                 }
                 let reads = reading.reads.borrow().len() - before;
-                // Of the second round, each one is a read of data.
+                // All reads of the second round are of data.
                 assert!(round == 0 || reads == 8, "{what}: {reads} reads, {:?}", reading.reads.borrow());
             }
             assert!(bytes[..8] == bytes[8..], "{what}");
@@ -94,11 +94,11 @@ fn reads_of_parts_keep_the_tables() {
     }
 }
 
-/// A stream whose footer is lost has no directory: each pass looks at all markers up to what it is asked for.
+/// A stream without its footer has no directory: each pass reads all markers up to the requested range.
 #[test]
 fn reads_in_order_go_on_with_one_pass() {
     const GRAIN: usize = 8 * SECTOR;
-    // Data that does not compress, so that markers lie far apart.
+    // Incompressible data, so that markers are far apart.
     let mut state = 1u32;
     let mut noise = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -120,7 +120,7 @@ fn reads_in_order_go_on_with_one_pass() {
             let bytes = read(&image, GuestRange { start, end }).await.unwrap();
             assert!(bytes == expected[start as usize..end as usize], "{start}");
         }
-        // Back again.
+        // Backwards.
         let bytes = read(&image, GuestRange { start: 5000, end: 9000 }).await.unwrap();
         assert!(bytes == expected[5000..9000]);
     };

@@ -1,4 +1,4 @@
-//! Images in tar archives, made by GNU tar and Python in every format, and archives that are wrong.
+//! Images in tar archives, made by GNU tar and Python in every format, and invalid archives.
 
 use crate::common::*;
 use decant::disk::extent::ExtentKind;
@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-/// What `tar` makes of `files` of the folder `dir`.
+/// The archive by `tar` of `files` in the folder `dir`.
 fn tar(dir: &Path, args: &[&str], files: &[&str]) -> Vec<u8> {
     let path = dir.join("archive.tar");
     let made = Command::new("tar").arg("-cf").arg(&path).args(args).arg("-C").arg(dir).args(files).output().unwrap();
@@ -37,7 +37,7 @@ pub fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A member, filled up to whole blocks.
+/// A member, padded to whole blocks.
 pub fn member(name: &str, kind: u8, data: &[u8]) -> Vec<u8> {
     let mut bytes = header(name, kind, format!("{:011o}\0", data.len()).as_bytes());
     bytes.extend_from_slice(data);
@@ -58,7 +58,7 @@ pub fn archive(members: &[Vec<u8>]) -> Vec<u8> {
     [&members.concat()[..], &[0; 1024]].concat()
 }
 
-/// What gzip makes of `data`.
+/// `data`, compressed by gzip.
 fn gzip(data: &[u8]) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut file, data).unwrap();
@@ -79,7 +79,7 @@ fn bytes(file: Vec<u8>) -> Result<Vec<u8>, decant::Error> {
     Case::new(file).bytes()
 }
 
-/// What opening says, and the name of the member.
+/// The result of opening, and the name of the member.
 fn opened(file: Vec<u8>) -> Result<(Image, String), decant::Error> {
     let image = open_bytes(file, OpenOptions::default())?;
     let name = image.info().containers[0].member.clone().unwrap();
@@ -143,7 +143,7 @@ fn which_member_is_the_image() {
     let mut iso = raw.clone();
     iso[32769..32774].copy_from_slice(b"CD001");
     let file = |name: &str, data: &[u8]| member(name, b'0', data);
-    // (what, members, the name of the one that is taken, or parts of the error)
+    // (what, members, the name of the chosen one, or parts of the error)
     type Expected = Result<&'static str, &'static [&'static str]>;
     let cases: &[(&str, Vec<Vec<u8>>, Expected)] = &[
         ("one", vec![file("a", &raw)], Ok("a")),
@@ -284,7 +284,7 @@ fn wrong_archives() {
         ),
     ];
     for (what, file, expected) in cases {
-        // In order, it says the same of how many headers there are.
+        // A stream has the same limit on headers.
         if what.contains("headers") {
             let found = bytes(gzip(file));
             assert_eq!(found.as_ref().err().map(|error| error.kind), expected.map(|(kind, _)| kind), "{what} in gzip");
@@ -300,7 +300,7 @@ fn wrong_archives() {
     }
 }
 
-/// A size that no file has is refused in a salvage too, or leaves what there is: never a panic, and no header is read twice.
+/// An impossible size is refused in a salvage too, or cut to the file: no panic, and no header is read twice.
 #[test]
 fn extreme_sizes_are_salvaged() {
     let raw = content();
@@ -326,7 +326,7 @@ fn extreme_sizes_are_salvaged() {
             }
         };
         match drive(&source, Answers::InOrder, work).unwrap() {
-            // What comes behind the disk may have any size that is one.
+            // A member after the disk may have any valid size.
             Ok(found) => assert!(found == 100_352 || found == size.next_multiple_of(512), "{number}: {size}: {found}"),
             Err(error) => {
                 assert!(matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Limit), "{number}: {size}: {error}");
@@ -336,8 +336,8 @@ fn extreme_sizes_are_salvaged() {
     }
 }
 
-/// An archive that is cut behind a member, or in its end mark, is read where what it holds says by itself whether it is
-/// whole; in a salvage it always is.
+/// An archive cut after a member, or in its end mark, is read if its content proves to be complete; a salvage always
+/// reads it.
 #[test]
 fn ends_of_archives() {
     let (raw, qcow2) = (content(), small::small());
@@ -374,7 +374,7 @@ fn ends_of_archives() {
                 assert!(salvaged == Ok(disk.clone()), "{what}, {end}: salvage");
             }
         }
-        // Something else than zeros is a header that was cut.
+        // Other bytes than zeros are a truncated header.
         let cut = [&whole[..start], &[0, 1]].concat();
         for salvage in [false, true] {
             let error = Case { salvage, ..Case::new(cut.clone()) }.bytes().unwrap_err();
@@ -383,7 +383,7 @@ fn ends_of_archives() {
     }
 }
 
-/// macOS packs the attributes of each file as another one before it. Only the name and the signature together tell.
+/// macOS packs the attributes of each file as another file before it, recognised only by name and signature together.
 #[test]
 fn apple_double_files_are_passed_over() {
     let raw = content();
@@ -413,12 +413,12 @@ fn apple_double_files_are_passed_over() {
     }
 }
 
-/// What describes a machine, lists digests or signs them is no disk, even if it is all that there is.
+/// Machine descriptions, lists of digests and signatures are not disks, even if there is nothing else.
 #[test]
 fn what_goes_with_a_disk_is_none() {
     let xml = b"<?xml version=\"1.0\"?><Envelope/>".repeat(100);
     let file = |name: &str| member(name, b'0', &xml);
-    // (members, whether more was there before the archive was cut)
+    // (members, whether the archive had more before it was cut)
     let cases = [vec![file("a.ovf")], vec![file("x/A.OVF")], vec![file("a.mf")], vec![file("a.cert")]];
     for members in cases.iter().chain([&vec![file("a.ovf"), file("a.mf")]]) {
         let (whole, cut) = (archive(members), members.concat());
@@ -432,12 +432,12 @@ fn what_goes_with_a_disk_is_none() {
             assert_eq!(error.kind, ErrorKind::Unsupported, "in order: {error}");
         }
     }
-    // The machine's memory is not taken for its disk, which would have come next.
+    // The machine's memory is not mistaken for its disk, which would have been next.
     let error = bytes(archive(&[file("a.ovf"), file("a.nvram")])).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
 }
 
-/// What the guest writes to its disk decides nothing, where the name of the disk is `disk.raw`.
+/// If the disk's name is `disk.raw`, the guest's data does not affect its format.
 #[test]
 fn a_raw_disk_by_its_name() {
     let (qcow2, raw) = (small::small(), content());
@@ -467,7 +467,7 @@ fn a_raw_disk_by_its_name() {
     }
 }
 
-/// A disk image may have the signature of an archive where no field of its own is.
+/// A disk image may have the signature of an archive outside its own fields.
 #[test]
 fn what_only_looks_like_an_archive() {
     let mut qcow2 = small::small();
@@ -484,7 +484,7 @@ fn what_only_looks_like_an_archive() {
     }
 }
 
-/// Sizes that eleven octal digits do not hold, as GNU tar and pax write them. The disks are holes.
+/// Sizes beyond eleven octal digits, as written by GNU tar and pax. The disks are holes.
 #[test]
 fn large_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -524,7 +524,7 @@ fn jobs_read_a_member_where_it_lies() {
     assert_eq!(reads.last(), Some(&(1024, 100_000)), "{reads:?}");
 }
 
-/// A cluster of zeros that has a place names the file in which that is: `map` counts from its start.
+/// A cluster of zeros with a position names its file: offsets in `map` are relative to its start.
 #[test]
 fn zeros_have_a_place_in_a_file() {
     let zero = |entry: u64, mut file: Vec<u8>| {
@@ -532,7 +532,7 @@ fn zeros_have_a_place_in_a_file() {
         file
     };
     let place = 1 << 63 | small::CLUSTER as u64;
-    // (image, the file that has the place)
+    // (image, the file with the position)
     let cases = [(zero(place, small::small()), 0), (zero(place, small::with_data_file("data.raw")), 1)];
     for (image, expected) in cases {
         let source = HeldSource::new(archive(&[member("a", b'0', &image)]));

@@ -1,5 +1,4 @@
-//! VDI: versions, block sizes, types, and chains by UUID. What qemu-img can make it makes; the rest is
-//! written here.
+//! VDI: versions, block sizes, types, and chains by UUID. Images are made by qemu-img if it can, otherwise here.
 
 use crate::common::small::{changed, overlay};
 use crate::common::vdi::Block::{Data, Free, Zero};
@@ -9,7 +8,7 @@ use decant::ErrorKind::{self, *};
 use decant::io::target::{Abilities, Holes};
 use std::path::Path;
 
-/// How large jobs may be: smaller than an output block, than a block, and larger than most images here.
+/// Maximum job sizes: smaller than an output block, smaller than a block, and larger than most images here.
 const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 const MIXED: &[Block] = &[Data(1), Free, Zero, Data(2), Data(3), Free, Free, Data(4)];
@@ -18,7 +17,7 @@ fn case(image: &Vdi) -> Case {
     Case { name: Some("image.vdi".to_owned()), ..Case::new(image.file()) }
 }
 
-/// Converts in every way; all must have the bytes `disk`.
+/// Converts in every way; all results must equal `disk`.
 fn check(case: &Case, disk: &[u8], what: &str) {
     for answers in ANSWERS {
         for job in JOBS {
@@ -103,16 +102,16 @@ fn chains_are_found_by_uuid() {
     let [(_, base), (_, middle), (_, top)] = &chain();
     let disk = top.disk(&middle.disk(&base.disk(&[])));
     let stray = Vdi { id: 9, ..base.clone() };
-    // Names are of no account.
+    // Names are ignored.
     check(&with(top, &[("x", base), ("y", middle)]), &disk, "base first");
     check(&with(top, &[("{02}.vdi", middle), ("other.vdi", &stray), ("z", base)]), &disk, "middle first");
-    // What no version 0 image records, and what is null, is not compared.
+    // Values that version 0 does not record, and null values, are not compared.
     let old = Vdi { version: VERSION_0, ..top.clone() };
     check(&with(&old, &[("x", base), ("y", &Vdi { state: 8, ..middle.clone() })]), &disk, "a child of version 0");
     let free = Vdi { parent_state: 0, ..top.clone() };
     check(&with(&free, &[("x", base), ("y", &Vdi { state: 8, ..middle.clone() })]), &disk, "no state of the parent");
     check(&with(top, &[("x", base), ("y", &Vdi { state: 0, ..middle.clone() })]), &disk, "a parent without a state");
-    // The one that is unchanged wins.
+    // The unchanged one takes precedence.
     let changed = Vdi { state: 8, blocks: &[Zero; 4], ..middle.clone() };
     check(&with(top, &[("old", &changed), ("x", base), ("y", middle)]), &disk, "two states of the parent");
     let case = with(top, &[("x", base), ("y", middle)]);
@@ -122,7 +121,7 @@ fn chains_are_found_by_uuid() {
     assert!(info.unused_companions.is_empty() && info.needs.is_empty());
 }
 
-/// Each file is opened once to learn which disk it is, and once as a layer, however many layers look for a parent.
+/// Each file is opened once for its identity, and once as a layer, however many layers search for a parent.
 #[test]
 fn a_long_chain_takes_few_reads_of_each_file() {
     const LAYERS: u8 = 40;
@@ -197,7 +196,7 @@ fn a_backing_file_of_qcow2() {
     check(&case, &qemu_reads(top, &path("disk.raw")), "made by qemu-img");
 }
 
-/// Blocks that are used twice are read, and told of where that makes more data than the file has.
+/// Blocks that are used twice are read, with a notice if the disk then has more data than the file.
 #[test]
 fn shared_blocks() {
     let image = Vdi::new(1024, &[Data(1); 8]);

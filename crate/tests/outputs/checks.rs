@@ -1,4 +1,4 @@
-//! What the suite checks of every output.
+//! The checks of the suite for every output.
 
 use super::{MIB, OUTPUTS, Output};
 use crate::common::*;
@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Abilities of targets: of those that workers may open, and of streams.
+/// Abilities of targets: of files that workers may open, and of streams.
 const TARGETS: [Abilities; 5] = [
     Abilities { ordered: false, holes: Holes::Skip, short_hole: 0, late_start: u64::MAX },
     Abilities { ordered: true, holes: Holes::Skip, short_hole: 64 << 10, late_start: u64::MAX },
@@ -47,9 +47,8 @@ fn layout_of(output: &Output, virtual_size: u64) -> decant::Result<Box<dyn Layou
     (output.format().layout)(virtual_size, &output.options())
 }
 
-/// Converts disks of all sizes to every kind of target. The outputs are the same wherever they are written to, in which
-/// order and in jobs of which size, and whatever they are made from: where data is compressed, the holes of the image show.
-/// The output's reader takes them.
+/// Converts disks of all sizes to every kind of target. The outputs do not depend on the target, the order and size of
+/// jobs, or the image, except that holes of the image show in compressed outputs. The output's reader accepts them.
 fn converts(output: &Output, sizes: &[u64]) {
     let folder = tempfile::tempdir().unwrap();
     let encoding = layout_of(output, 0).unwrap().encoding();
@@ -90,7 +89,7 @@ fn converts(output: &Output, sizes: &[u64]) {
             let bytes = (reader.disk)(files[0].clone());
             assert!(bytes.starts_with(&disk) && bytes[disk.len()..].iter().all(|&byte| byte == 0), "{output}, {size}");
         }
-        // The output's own reader may take long, as of an archive of a GiB.
+        // The output's reader may be slow, as for an archive of a GiB.
         for file in &files[1..] {
             let read = (output.read)(file, disk.len() + 4096);
             let is_disk = read.starts_with(&disk) && read[disk.len()..].iter().all(|&byte| byte == 0);
@@ -131,7 +130,7 @@ fn has_every_size(output: &Output) {
     }
 }
 
-/// A disk of zeros costs nothing, or what its compressed form takes.
+/// A disk of zeros costs nothing but its compressed form.
 fn costs_nothing_for_zeros(output: &Output) {
     const SIZE: u64 = 16 * MIB;
     for (what, case) in [("holes", made_from(&[], &vec![0; SIZE as usize])), ("data", raw(&vec![0; SIZE as usize]))] {
@@ -144,7 +143,7 @@ fn costs_nothing_for_zeros(output: &Output) {
     }
 }
 
-/// What becomes of a disk that comes in order is what becomes of the same disk in a file, or it is refused.
+/// The output of a streamed disk equals that of the same disk in a file, or it is refused.
 fn comes_in_order(output: &Output) {
     let disk = disk(3 * MIB as usize + 512);
     let stream = Case::new(filter("gzip", &["-c"], &disk));
@@ -171,15 +170,15 @@ fn comes_in_order(output: &Output) {
     }
 }
 
-/// A target that takes bytes in ascending order only gets an output whose header is written last in two passes, if they are
-/// allowed or need no compression.
+/// An ascending target receives an output whose header is written last in two passes, if these are allowed or need no
+/// compression.
 #[test]
 fn two_passes_are_asked_for() {
     let ascending = Abilities { ordered: true, holes: Holes::Report, short_hole: 0, late_start: 0 };
     let enough = Abilities { late_start: 2 << 16, ..ascending };
     let too_few = Abilities { late_start: (2 << 16) - 1, ..ascending };
     let disk = disk(MIB as usize);
-    // (compressed, target, whether two passes are allowed, how often the image is read)
+    // (compressed, target, whether two passes are allowed, number of passes over the image)
     let cases = [
         (false, enough, false, Ok(1)),
         (false, too_few, false, Ok(2)),
@@ -253,7 +252,7 @@ mod full {
         // Whole MiB, and sizes that are rounded up to one.
         let sizes = [0, 512, 64 << 10, MIB, 5 * MIB - 4096, 10 * MIB, 40 * MIB + 1536];
         for output in OUTPUTS {
-            // Each archive has a GiB that has to be read.
+            // Each archive has a GiB to read.
             converts(output, if output.name == "tar.gz" { &sizes[5..6] } else { &sizes });
         }
     }

@@ -1,5 +1,4 @@
-//! The conformance suite for outputs. Each has one entry in `OUTPUTS`, which says how its disk is read back, and which
-//! sizes it has.
+//! The conformance suite for outputs. Each has one entry in `OUTPUTS`, with its reader and its sizes.
 
 mod checks;
 mod cut;
@@ -21,17 +20,17 @@ pub struct Output {
     options: &'static [(&'static str, &'static str)],
     /// Reads the first bytes of the disk, at most as many as given, out of an output.
     pub read: fn(&[u8], usize) -> Vec<u8>,
-    /// Checks by the output's own reader that the file is valid and has this disk, with zeros behind it.
+    /// Checks with the output's own reader that the file is valid and has this disk, followed by zeros.
     validate: fn(&Path, &[u8]),
-    /// Virtual size, size of the disk in the output, and size of the output if that is known beforehand.
+    /// Virtual size, size of the disk in the output, and size of the output if it is known in advance.
     sizes: &'static [(u64, u64, Option<u64>)],
     /// Virtual sizes that are too large, and the code of the error.
     too_large: (&'static [u64], &'static str),
-    /// What the notice of another size says of the sizes that the output takes.
+    /// The part of the notice about a changed size that states the accepted sizes.
     notice: &'static str,
-    /// The most bytes that the output has for a disk of zeros: as a part of the disk, and those that it has anyway.
+    /// Maximum size of the output for a disk of zeros: a share of the disk, and a constant.
     zeros: (f64, u64),
-    /// Whether the disk may come in order, so that only its end tells its size; if not, the code of the error.
+    /// Whether the disk may be a stream of unknown size; if not, the code of the error.
     in_order: Result<(), &'static str>,
     /// A reader that decides whether a file is an image: Decant, or if it does not read the format, a second reader.
     reader: Option<Reader>,

@@ -1,4 +1,4 @@
-//! How outputs are read back: by programs that know nothing of Decant, and by Decant.
+//! Reads outputs by programs that are independent of Decant, and by Decant.
 
 use super::{GIB, MIB, dynamic_vhd as second};
 use crate::common::{Case, filter, open_bytes, qemu, text};
@@ -31,7 +31,7 @@ pub fn gzip(output: &[u8], count: usize) -> Vec<u8> {
     disk
 }
 
-/// Decompresses no more than it takes: the disk has a GiB.
+/// Decompresses only the needed part: the disk has a GiB.
 pub fn archive(output: &[u8], count: usize) -> Vec<u8> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(output).unwrap();
