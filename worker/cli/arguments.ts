@@ -333,7 +333,8 @@ function conversion(args: string[]): Command {
   const spool = spoolOf(values.spool, isFile);
   if (values.existing && values.resume) throw usage('--resume does not work with -n, which writes in place');
   const { format, note } = outputFormat(output, values['output-format']);
-  if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format))) {
+  const chosen = formatOptions(values.options);
+  if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format, chosen))) {
     const other = isUpload ? 'another upload' : place;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);
   }
@@ -350,7 +351,7 @@ function conversion(args: string[]): Command {
     uploadHeaderFile: headerFile,
     opening: openingOf(values),
     format,
-    formatOptions: formatOptions(values.options),
+    formatOptions: chosen,
     notes: [note, sparseNote].filter((note) => note !== undefined),
     compress: values.compress,
     twoPass: values['two-pass'],

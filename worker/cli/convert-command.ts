@@ -84,14 +84,15 @@ function optionsOf({ formats }: AnyImage, command: Extract<Command, { name: 'con
 
 /** Makes the `Output` of the argument. */
 async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile, format, existing, image } = command;
+  const { output, upload, uploadHeaderFile, format, formatOptions, existing, image } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
   // The server may write in place, and destroy the image while it is read.
   if (upload === undefined && isHttp(image) && fileIdentity(image) === fileIdentity(output)) {
     throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
-  const target = await uploadTarget({ url: output, upload, headerFile: uploadHeaderFile, format, existing }, signal);
+  const headerFile = uploadHeaderFile;
+  const target = await uploadTarget({ url: output, upload, headerFile, format, formatOptions, existing }, signal);
   const abort = target.abort.bind(target);
   target.abort = (...given) => {
     const aborted = abort(...given);

@@ -44,6 +44,7 @@ async function askedBy(destination: Partial<UploadOutput>, env: Record<string, s
     upload: undefined,
     headerFile: undefined,
     format: 'raw',
+    formatOptions: {},
     existing: false,
     url: 'https://cloud.test/put/disk',
   };
@@ -67,6 +68,16 @@ test.each<[string, Partial<UploadOutput>, RegExp]>([
     'azure and vpc: a page blob',
     { upload: 'azure', url: 'https://cloud.test/azure/disk', format: 'vpc' },
     /comp=page$/,
+  ],
+  [
+    'azure and a dynamic VHD: a block blob',
+    {
+      upload: 'azure',
+      url: 'https://cloud.test/azure/disk',
+      format: 'vpc',
+      formatOptions: { subformat: 'dynamic' },
+    },
+    /comp=block&/,
   ],
   ['azure: a block blob', { upload: 'azure', url: 'https://cloud.test/azure/disk' }, /comp=block&/],
 ])('%s, with the headers of a file', async (_, destination, line) => {
@@ -105,6 +116,7 @@ test('s3 can be resumed', async () => {
     url: 'https://cloud.test/s3/disk',
     headerFile: undefined,
     format: 'raw',
+    formatOptions: {},
     existing: false,
   } as const;
   expect((await uploadTarget(destination, signal)).resumes).toBe(true);
@@ -141,7 +153,14 @@ test.each([
   cloud.asked.length = 0;
   const url = 'https://cloud.test/azure/managed';
   if (existing) cloud.objects.set('/azure/managed', Buffer.alloc(DISK.length));
-  const destination = { upload: 'azure', url, format: 'vpc', headerFile: undefined, existing } as const;
+  const destination = {
+    upload: 'azure',
+    url,
+    format: 'vpc',
+    formatOptions: {},
+    headerFile: undefined,
+    existing,
+  } as const;
   await upload(await uploadTarget(destination, signal), DISK);
   expect(cloud.objects.get('/azure/managed')?.equals(DISK)).toBe(true);
   expect(cloud.asked.filter(({ headers }) => headers['x-ms-blob-type'])).toHaveLength(creations);

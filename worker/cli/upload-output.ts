@@ -16,16 +16,21 @@ export interface UploadOutput {
   /** A file with headers for the server. */
   headerFile: string | undefined;
   format: string;
+  formatOptions: Record<string, string>;
   /** Writes in place into an existing page blob. */
   existing: boolean;
 }
 
-export const isPageBlob = (upload: UploadProtocolName | undefined, format: string): boolean =>
-  upload === 'azure' && format === 'vpc';
+/** Whether an upload goes to a page blob: Azure imports a fixed VHD from one, and no other format. */
+export const isPageBlob = (
+  upload: UploadProtocolName | undefined,
+  format: string,
+  { subformat }: Record<string, string>,
+): boolean => upload === 'azure' && format === 'vpc' && subformat !== 'dynamic';
 
 /** Makes the target of an output. Keys come from the environment, by the variables of each cloud's own tools. */
 export async function uploadTarget(output: UploadOutput, signal: AbortSignal): Promise<Target> {
-  const { url, upload, headerFile, format, existing } = output;
+  const { url, upload, headerFile, format, formatOptions, existing } = output;
   // Loaded only for uploads.
   const targets = await import('../upload/index.js');
   const headers = await readHeaders(headerFile, signal);
@@ -42,7 +47,7 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
       return targets.tusTarget(url, { headers, fetch });
     case 'azure': {
       const blob = withSignature(url);
-      return isPageBlob(upload, format)
+      return isPageBlob(upload, format, formatOptions)
         ? targets.azurePageBlobTarget(blob, { headers, fetch, existing })
         : targets.azureBlockBlobTarget(blob, { headers, fetch });
     }
