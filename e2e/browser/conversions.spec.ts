@@ -1,4 +1,4 @@
-// What happens besides the bytes: cancelling, failing, cleaning up, several conversions at once.
+// Behaviour besides the bytes: cancelling, failures, cleaning up, concurrent conversions.
 
 import { appendFileSync, copyFileSync } from 'node:fs';
 import {
@@ -25,11 +25,11 @@ interface Attempt {
   holds?: boolean;
   /** The phase in which to cancel. */
   cancelIn?: string;
-  /** How much of the disk is done by then, in bytes. */
+  /** The bytes of the disk that are done by then. */
   after?: number;
 }
 
-/** Converts `window.file`, perhaps cancels, and tells how it ended. */
+/** Converts `window.file`, cancels if requested, and returns the outcome. */
 async function attempt(page: Page, options: Attempt) {
   return page.evaluate(async ({ engine, target, holds, cancelIn, after = 0 }) => {
     const { file } = window;
@@ -45,7 +45,7 @@ async function attempt(page: Page, options: Attempt) {
     const onProgress = ({ phase, guestDone }: { phase: string; guestDone: number }) => {
       if (phase !== cancelIn || guestDone < after || isCancelled) return;
       isCancelled = true;
-      // Not from inside of the report: as a click would come.
+      // Not inside the callback: as by a click.
       setTimeout(() => abort.abort());
     };
     try {
@@ -62,19 +62,19 @@ async function attempt(page: Page, options: Attempt) {
 
 /** Checks that a cancelled conversion has left nothing, and that the next one works. */
 async function expectNothingLeft(page: Page, { engine, target, cancelIn }: Attempt, raw: string): Promise<void> {
-  // Nobody knows who has made an empty file by a handle: it is not removed.
+  // An empty file of a handle may be older than the conversion: it is not removed.
   expect((await storage(page)).names).toEqual(target === 'handle' ? ['out.raw'] : []);
-  // The coordinator stays warm, and so do threads that no conversion has used. The workers of a conversion end.
+  // The coordinator stays warm, as do threads that no conversion has used. The workers of a conversion end.
   const isUnused = engine === 'threads' && cancelIn === 'preparing';
   await expect.poll(() => page.workers().length).toBeLessThanOrEqual(isUnused ? 3 : 1);
   expect((await attempt(page, { engine, target })).kind).toBe('done');
   expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
 }
 
-/** A disk of several jobs, whatever `DECANT_DISK_MIB` is. */
+/** A disk of several jobs for every `DECANT_DISK_MIB`. */
 const disk = () => sparse(64 << 20);
 
-/** When a conversion is cancelled, and which of these run in the short scope. */
+/** The moments at which a conversion is cancelled, and those in the short scope. */
 const CANCELS: { when: string; cancelIn: string; after: number; short: string[] }[] = [
   { when: 'while preparing', cancelIn: 'preparing', after: 0, short: [] },
   { when: 'before the first byte', cancelIn: 'converting', after: 0, short: ['workers, opfs'] },
@@ -222,7 +222,7 @@ test('a file that changes after it was opened is noticed', async ({ apiPage: pag
   const path = testInfo.outputPath('changing.qcow2');
   copyFileSync(images.zlib(), path);
   await giveFile(page, path);
-  // What the browser compares with is what it noted when the file was first read.
+  // The browser compares with the state at the first read of the file.
   const opened = await page.evaluateHandle(() =>
     Promise.all((['threads', 'workers'] as const).map((engine) => window.decant.open(window.file, { engine }))),
   );
@@ -354,7 +354,7 @@ test('what a closed tab left is removed, what another tab needs is not', async (
       held.holdFrom(window.file.size / 2);
       await new Promise<void>((resolve) => {
         const onProgress = ({ phase }: { phase: string }) => phase === 'converting' && resolve();
-        // It is broken off with its tab.
+        // It ends with its tab.
         image.convert({ opfs: 'out.raw' }, { onProgress }).catch(() => {});
       });
     });
@@ -372,7 +372,7 @@ test('what a closed tab left is removed, what another tab needs is not', async (
     .toEqual([]);
 });
 
-/** How many workers run: some that were ended stay listed for many seconds when the machine is busy. */
+/** The number of running workers: ended ones may stay listed for many seconds on a busy machine. */
 async function countAnswering(page: Page): Promise<number> {
   const answers = page.workers().map((worker) => {
     const answer = worker.evaluate(() => true).catch(() => false);
@@ -416,7 +416,7 @@ test('a thread that dies fails the conversion', { tag: '@full' }, async ({ apiPa
       : script;
   await giveFile(page, images.zlib());
   const ended = attempt(page, { engine: 'threads', target: 'opfs' });
-  // One that waits inside of rayon would not answer either.
+  // A coordinator that waits inside rayon would not answer either.
   await expectDeath(page, ended, () => page.workers().length);
 });
 
@@ -455,10 +455,10 @@ test('a script that is gone is told, and loaded again when it is back', async ({
 });
 
 test('nothing happens at import, and workers end ten seconds after their last use', async ({ page }) => {
-  // The clock stands still but for the test.
+  // Only the test advances the clock.
   await page.clock.install({ time: 0 });
   await page.goto('/blank');
-  // Later than any machine gets here.
+  // Later than even a slow machine arrives here.
   await page.clock.pauseAt(3_600_000);
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));

@@ -16,7 +16,7 @@ const [table = ''] = rows.split('\n\n');
 
 const PARTS = [...new Set([...table.matchAll(/`(\w+)`/g)].map(([, part]) => part!))];
 
-/** A value of its own for each custom property, as the browser tells it. */
+/** A different value for each custom property, as the browser reports it. */
 const PROPERTIES = new Map(
   [...new Set(documented.match(/--decant-[a-z-]+/g))].map((name, at) => {
     const isLength = /radius|padding/.test(name);
@@ -37,7 +37,7 @@ const STYLE = `
   )});
   document.adoptedStyleSheets = [sheet];`;
 
-/** What the step that is shown has of them: the names of parts, of those that are styled, and the values in use. */
+/** In the current step: the names of all parts and of styled parts, and the values in use. */
 const shown = (page: Page) =>
   page.evaluate((parts) => {
     const elements = [...document.querySelector('decant-converter')!.shadowRoot!.querySelectorAll('*')];
@@ -50,7 +50,7 @@ const shown = (page: Page) =>
     };
   }, PARTS);
 
-/** Disks are taken, or never taken to their end. */
+/** Disks are accepted, or accepted without ever ending. */
 const takeDisks = (page: Page, isHeld: boolean) =>
   page.evaluate((isHeld) => {
     document.querySelector('decant-converter')!.output = () => ({

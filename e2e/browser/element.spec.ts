@@ -1,4 +1,4 @@
-// <decant-converter> in a page of others: what it tells, where disks go, in which words, and what it leaves alone.
+// <decant-converter> in a host page: its events, targets and texts, and parts of the page that it must not change.
 
 import { fileURLToPath } from 'node:url';
 import type { LitElement } from 'lit';
@@ -14,7 +14,7 @@ test.use({ isolated: false });
 
 test.afterEach(({ servers }) => closeHost(servers.plain));
 
-/** Takes the whole disk, and notes its hash. */
+/** Accepts the whole disk, and records its hash. */
 const UPLOAD = `
   converter.output = ({ name, format, info }) => {
     const parts = new Uint8Array(info.virtualSize);
@@ -56,7 +56,7 @@ for (const [name, image, password, tag] of [
     expect(types).not.toContain('error');
     expect(events.find(([type]) => type === 'info')).toEqual(['info', 'qcow2']);
     expect(servers.plain.reports).toEqual([]);
-    // Nothing of the browser's storage is touched.
+    // The browser's storage is not used.
     expect(
       await page.evaluate(async () => {
         const root = await navigator.storage.getDirectory();
@@ -113,7 +113,7 @@ for (const [where, element, taken] of [
     await drop(page, images.zlib(), { x: box.x + 5, y: box.y + 5 });
     if (!taken) {
       await page.waitForFunction(() => 'hasDropped' in window);
-      // What it takes changes its title at once.
+      // An accepted file changes the title at once.
       const isUpdated = () =>
         page.locator('decant-converter').evaluate((element) => (element as unknown as LitElement).updateComplete);
       expect(await isUpdated()).toBe(true);
@@ -183,14 +183,14 @@ test('what is below the element comes back into the window after a tall step', a
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
   expect(await isBelow()).toBe(false);
 });
-/** Begins a conversion that waits when some of it is done; the returned function lets it go on. */
+/** Begins a conversion that pauses after a part; the returned function resumes it. */
 const begin = (page: Page) =>
   stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
 
 test('the picture fills as the disk is converted', async ({ page, servers }) => {
   serveGates(servers.plain);
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
-  /** How many pixels of the picture are wholly opaque. */
+  /** The number of fully opaque pixels of the picture. */
   const opaque = () =>
     page.locator('canvas').evaluate((canvas) => {
       const { data } = (canvas as HTMLCanvasElement)

@@ -1,4 +1,4 @@
-// Both engines, isolated and not, by every route: the bytes are those of qemu-img.
+// Both engines, isolated and not, to every target: the bytes equal those of qemu-img.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ interface Row {
   route: Route;
 }
 
-/** Each engine by each route. */
+/** Each engine with each target. */
 const SHORT: Row[] = [
   { isolated: true, engine: 'threads', workers: 2, image: 'plain', route: 'opfs' },
   { isolated: true, engine: 'threads', workers: 3, image: 'scattered', route: 'handle' },
@@ -78,7 +78,7 @@ for (const row of [...SHORT, ...FULL]) {
         expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(expected));
         expect((await storage(page)).names).toEqual(['out.raw']);
       }
-      // Within 10 % of what qemu-img's own output takes.
+      // Within 10 % of the size of qemu-img's output.
       expect(result.bytesWritten).toBeLessThan(diskUsage(expected) * 1.1);
       expect(result.bytesWritten + result.holeBytes).toBe(result.virtualSize);
     });

@@ -1,5 +1,4 @@
-// Saving to a folder that was picked: real dialogs of headed Chromium, and the files on the disk. Nothing that was
-// there is lost on any way out.
+// Saving to a picked folder: real dialogs of headed Chromium, and the files on the disk. No outcome loses an existing file.
 
 import {
   copyFileSync,
@@ -57,11 +56,11 @@ const open = test.extend<{
   },
 });
 
-/** What the tests of a cancel convert, and the gate at which that waits. */
+/** The image for tests of a cancel, and the gate at which its conversion waits. */
 const held = () => sparse(64 << 20);
 const midway = fifthOf('sparse-64.qcow2', 60);
 
-/** Opens `image` and begins to save it to a folder: the dialog is asked for. */
+/** Opens `image` and begins to save it to a folder, up to the dialog. */
 async function begin(page: Page, image: string, name?: string): Promise<void> {
   await choose(page, image);
   await page.getByRole('radio', { name: 'To a folder you pick' }).check();
@@ -296,7 +295,7 @@ open(
       await begin(page, images.states());
       await findDialog(display.name, FOLDER);
       await expect(page.getByText("Pick a place in the browser's dialog").first()).toBeVisible();
-      // Not by a pointer, which the dialog keeps away on a real desktop.
+      // Not by a pointer, which the dialog blocks on a real desktop.
       await page.getByRole('button', { name: 'Choose another file' }).dispatchEvent('click');
       await page.evaluate(() => {
         const dataTransfer = new DataTransfer();

@@ -1,4 +1,4 @@
-// Output formats besides raw: their bytes by every way of writing, and how the page offers them.
+// Output formats besides raw: their bytes by every way of writing, and their choice on the page.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 const FOOTER = 512;
 const ODD = 3 * MIB + 512;
 
-/** A disk that is no whole number of MiB, with data in its first and its last sector. */
+/** A disk whose size is not a whole number of MiB, with data in its first and its last sector. */
 function odd(path: string): string {
   qemuImg('create', '-q', '-f', 'qcow2', path, String(ODD));
   execFileSync('qemu-io', ['-c', 'write -q -P 5 0 512', '-c', `write -q -P 7 ${3 * MIB} 512`, path]);
@@ -26,7 +26,7 @@ function oddDisk(): Buffer {
   return disk;
 }
 
-/** Converts `window.file` to a VHD; answers with what was made of it. */
+/** Converts `window.file` to a VHD. Resolves to the result. */
 async function convert(page: Page, engine: 'threads' | 'workers', target: 'opfs' | 'folder' | 'handle' | 'stream') {
   return page.evaluate(
     async ({ engine, target }) => {
@@ -81,7 +81,7 @@ for (const { engine, target, tag } of [
         const { outputSize } = await image.convert(await output, { format: 'tar.gz' });
         await image.close();
         const file = target === 'stream' ? new Blob(pieces) : await (await root.getFileHandle('out.tar.gz')).getFile();
-        // The header and the disk are kept, the zeros that follow are only counted.
+        // Keeps the header and the disk, and only counts the zeros after them.
         const kept = new Uint8Array(512 + virtualSize);
         let length = 0;
         const reader = file.stream().pipeThrough(new DecompressionStream('gzip')).getReader();

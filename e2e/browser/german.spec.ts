@@ -1,4 +1,4 @@
-// The page in German: the language of its document, and what stays English.
+// The page in German: the language of its document, and texts that stay English.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '../support/browser.js';
@@ -39,7 +39,7 @@ test('a file that is no disk, and may be none', async ({ page }, testInfo) => {
 
 test('what has no German sentence is marked as English', async ({ page }, testInfo) => {
   const image = readFileSync(images.states());
-  // An encryption method that nobody knows.
+  // An unknown encryption method.
   image.writeUInt32BE(9, 32);
   const odd = testInfo.outputPath('odd.qcow2');
   writeFileSync(odd, image);

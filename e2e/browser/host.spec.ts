@@ -1,4 +1,4 @@
-// In a page of others: things of another window, proxies of frameworks, two copies of the package, and what stays behind.
+// In a host page: objects of another window, proxies of frameworks, two copies of the package, and leftovers.
 
 import { chromium, type Frame } from '@playwright/test';
 import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';

@@ -1,4 +1,4 @@
-// Images on servers, from pages: of the page's origin and of others, which say much of a file or little.
+// Images on servers, from pages: of the page's origin and of others, with many or few headers.
 
 import { readFileSync } from 'node:fs';
 import { expect, hashOpfs, type Page, test } from '../support/browser.js';
@@ -10,7 +10,7 @@ import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });
 
-/** What only permutes here what tests beside the sources try in every way (worker/http, worker/sources). */
+/** Permutations of cases that the tests beside the sources cover (worker/http, worker/sources). */
 const FULL = { tag: '@full' };
 
 const ALLOWED = { 'Access-Control-Allow-Origin': '*' };
@@ -66,7 +66,7 @@ test('a file of the same origin, by its address alone', async ({ page, servers }
       return (thrown as Error).message;
     }
   });
-  // The server of these tests knows no ranges: it was fetched as a whole, and is no disk.
+  // The server of these tests does not support ranges: the file was fetched as a whole, and is not a disk.
   expect(told).toMatch(/^The file is not in a disk image format/);
 });
 
@@ -83,7 +83,7 @@ for (const [what, headers, verified] of [
     expect(told).toEqual({ verified, safety: verified ? [] : [expect.stringMatching(notice)] });
     expect(JSON.stringify(told)).not.toContain('secret');
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(small.raw()));
-    // A range alone needs no question beforehand.
+    // A range alone needs no preflight request.
     expect(remote.asked.filter(({ method }) => method === 'OPTIONS')).toEqual([]);
   });
 }
@@ -99,7 +99,7 @@ for (const isTold of [true, false]) {
         headers: ALLOWED,
         answer: ({ method }, response) => {
           if (method !== 'HEAD') return false;
-          // A rule for GET alone leaves the headers for pages out.
+          // A rule for GET alone omits the CORS headers.
           if (!isTold) response.removeHeader('Access-Control-Allow-Origin');
           response.writeHead(403).end();
           return true;
@@ -114,7 +114,7 @@ for (const isTold of [true, false]) {
 test('another origin that does not allow it', async ({ page, servers }) => {
   await openPage(page, servers.plain);
   remote = await serveFile(readFileSync(small.zlib()));
-  // It would be asked three times.
+  // Otherwise there would be three attempts.
   const { failure } = await convert(page, remote.url, { patience: 0 });
   expect(failure).toMatch(/^Could not open '[^']*': no answer came from .*Access-Control-Allow-Origin$/);
 });
@@ -137,7 +137,7 @@ test('a server that fails in every way that passes', async ({ page, servers }) =
   await page.clock.install();
   await openPage(page, servers.plain);
   let [faults, passed] = [0, 0];
-  // The first request opens the image; each of the next ones meets with another fault.
+  // The first request opens the image; each later one meets another fault.
   const fault = (number: number) => {
     const kind = PASSING[number - 1];
     if (kind) faults += 1;

@@ -1,4 +1,4 @@
-// A disk whose map hardly ends: a way is proposed with what is known, and nothing waits for the rest.
+// A disk with an almost endless map: a way to save is proposed with the known part, and nothing waits for the rest.
 
 import { expect, type Page, test } from '../support/browser.js';
 import { hashFile, images } from '../support/images.js';
@@ -12,7 +12,7 @@ test.beforeEach(async ({ page }) => {
 const isReading = (page: Page) => expect(page.getByText('so far')).toBeVisible();
 
 test('a way is proposed while the map is still read', async ({ page }, testInfo) => {
-  // By these a folder is better, however much of the map was read.
+  // With these a folder is better, for any read part of the map.
   await setRates(page);
   await page.clock.install();
   await choose(page, images.endless());

@@ -1,4 +1,4 @@
-// Images on servers in the page: an address that is typed, pasted or dropped, and a network that is gone.
+// Images on servers in the page: a typed, pasted or dropped URL, and a lost network.
 
 import { readFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
@@ -45,7 +45,7 @@ const dropLink = (page: Page, address: string) =>
     document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
   }, address);
 
-/** Converts what is shown into a download. */
+/** Converts the shown image to a download. */
 async function download(page: Page): Promise<string> {
   const downloading = page.waitForEvent('download');
   await page.getByRole('radio', { name: /As a download/ }).check();

@@ -1,4 +1,4 @@
-// What a careful person expects of a page: focus, forced colours, contrast, words for a screen reader.
+// Accessibility: focus, forced colours, contrast, texts for a screen reader.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ test('at 360 px the closed list shows the whole name of every format', async ({ 
   await choose(page, images.snapshots());
   await expect(page.getByRole('combobox', { name: 'Output format' })).toBeVisible();
   expect(await cutOptions(page, 'output')).toEqual([]);
-  // A snapshot may have any name, which is repeated below its list.
+  // A snapshot may have any name, repeated below its list.
   await page.getByLabel('State of the disk').selectOption({ index: 1 });
   const chosen = await page
     .getByLabel('State of the disk')
@@ -105,7 +105,7 @@ test('a lone link has room inside its border where colours are forced', async ({
 test('a cancel while the image is unlocked leads back to the start, and nothing throws', async ({ page }) => {
   await choose(page, images.luksSlow());
   await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
-  // As soon as it is there: on a machine that is slow to click, the image may be unlocked by then.
+  // At once: after a slow click, the image may be unlocked.
   const cancelled = page.evaluate(
     () =>
       new Promise<void>((resolve) => {
@@ -123,7 +123,7 @@ test('a cancel while the image is unlocked leads back to the start, and nothing 
   await page.getByRole('button', { name: 'Unlock' }).click();
   await cancelled;
   await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeFocused();
-  // And the next one is as well as ever.
+  // The next image opens as usual.
   await choose(page, images.kinds());
   await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
 });
@@ -148,7 +148,7 @@ test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await expect(page.getByRole('status')).toContainText(/Done.*kinds\.raw.*downloads/);
 });
 
-/** The contrast of a control's border to what is around it, for every control that is shown. */
+/** The contrast of every visible control's border to its surroundings. */
 const borders = (page: Page) =>
   page.evaluate(() => {
     const luminance = (color: string) => {
@@ -230,11 +230,11 @@ test('the card keeps half of the window while files are read', { tag: '@full' },
 });
 
 test('Convert says why it cannot be pressed yet', async ({ page }) => {
-  // A way is proposed after a while in any case.
+  // A way is proposed after a time-out in any case.
   await page.clock.install();
   // Later than any machine gets here.
   await page.clock.pauseAt(Date.now() + 3_600_000);
-  // Whether another tab converts too is never told.
+  // The query for other converting tabs never answers.
   await page.evaluate(() => {
     LockManager.prototype.query = () => new Promise(() => {});
   });

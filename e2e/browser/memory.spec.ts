@@ -1,4 +1,4 @@
-// Memory that runs out in the browser: it is told as that, or got round.
+// Lack of memory in the browser is reported as such, or avoided.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { expect, giveFile, hashOpfs, type Page, storage, test } from '../support
 import { hashFile, images, sparse } from '../support/images.js';
 import { withMemory } from '../support/wasm-memory.js';
 
-// For scripts that stand in front of the package's own.
+// For scripts that run before the package's.
 test.use({ bypassCSP: true });
 
 const dist = (path: string) => readFileSync(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)));
@@ -43,13 +43,13 @@ const limit = (name: string, most: number): string => `
   };
 `;
 
-/** Has workers, those of workers too, that read no more than `most` bytes at once. */
+/** Limits reads of all workers, including nested ones, to `most` bytes at once. */
 async function limitReads(page: Page, name: string, most: number): Promise<void> {
   await page.evaluate(
     async (code) => {
       const read = Blob.prototype.arrayBuffer;
       await import(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
-      // The page itself is as it was.
+      // The page itself is unchanged.
       Blob.prototype.arrayBuffer = read;
     },
     limit(name, most),
@@ -95,7 +95,7 @@ for (const { pages, tag = [] } of [
     `wasm with ${pages} pages more than at its start says that memory has run out, or is done`,
     { tag },
     async ({ apiPage: page }) => {
-      // With enough data, whatever `DECANT_DISK_MIB` is.
+      // With enough data for every `DECANT_DISK_MIB`.
       const { image, raw } = sparse(64 << 20);
       const body = Buffer.from(withMemory(dist('decant.wasm'), pages));
       await page.context().route('**/decant.wasm', (route) =>

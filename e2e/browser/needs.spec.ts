@@ -7,7 +7,7 @@ import { makeCompressed } from '../support/compressed.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
 import { choose, look } from '../support/page.js';
 
-/** Converts what the page shows, as a download; answers with the disk's hash. */
+/** Converts the shown image to a download. Resolves to the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
   await page.getByRole('radio', { name: 'As a download' }).check();
   const download = page.waitForEvent('download');
@@ -48,7 +48,7 @@ test('missing backing files are asked for one by one, by name', async ({ page },
   await look(page, testInfo, 'needs');
   await page.getByLabel('Choose the backing file').setInputFiles(below[0]!);
   await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
-  // The image itself is not what is meant.
+  // The image itself is not the missing file.
   await page.getByLabel('Choose the backing file').setInputFiles(top);
   await expect(page.locator('.bad')).toContainText('the image itself');
   await expect(page.getByText('base.qcow2', { exact: true })).toBeVisible();
@@ -147,7 +147,7 @@ test('unlocking can be cancelled', async ({ apiPage: page }) => {
     return [kind, latest] as const;
   }, PASSWORD);
   expect(kind).toBe('cancelled');
-  // It has ended soon, and not with the work.
+  // It ended early, not because the work was done.
   expect(share).toBeGreaterThan(0);
   expect(share).toBeLessThan(0.5);
 });

@@ -17,7 +17,7 @@ const HEADING = 'Drop a disk image here';
 
 const FULL = '@full';
 
-/** Makes a build whose page and workers say `mark`. */
+/** Makes a build whose page and workers contain `mark`. */
 async function makeBuild(folder: string, mark: string): Promise<void> {
   const marked = (place: string, change: (code: string) => string) => ({
     name: 'mark',
@@ -44,7 +44,7 @@ interface Fixtures {
   mode: 'private' | 'profile';
   /** Where the page is on its server. */
   base: string;
-  /** A server of its own, which a test may stop or give another build. */
+  /** A separate server, which a test may stop or give another build. */
   server: TestServer;
   context: BrowserContext;
 }
@@ -91,7 +91,7 @@ const test = base.extend<Fixtures, { builds: { a: string; b: string } }>({
   },
 });
 
-/** Waits until the page's build is kept. */
+/** Waits until the page's build is stored. */
 async function untilKept(page: Page, site: string): Promise<void> {
   const { id } = JSON.parse(readFileSync(join(site, 'build.json'), 'utf8'));
   await expect.poll(() => keptBuild(page)).toBe(id);
@@ -115,7 +115,7 @@ async function installClock(page: Page): Promise<() => Promise<void>> {
   };
 }
 
-/** The build that is kept to be opened. */
+/** The stored build that opens next. */
 const keptBuild = (page: Page): Promise<string | undefined> =>
   page.evaluate(async () => {
     const list = await caches.match(new URL('build.json', document.baseURI));
@@ -137,7 +137,7 @@ async function convertSample(page: Page): Promise<void> {
   await convert(page, images.sample());
 }
 
-/** What the page's own files say of their build. */
+/** The marks in the page's files. */
 const markOf = (page: Page): Promise<string> =>
   page
     .getByRole('heading', { name: HEADING })
@@ -160,7 +160,7 @@ for (const [mode, isolated, base, tag] of [
       await context.setOffline(true);
       await server.close();
       await convertSample(page);
-      // What the first image did not need: zstd and encryption.
+      // Features that the first image did not need: zstd and encryption.
       await page.getByRole('button', { name: 'another' }).click();
       await choose(page, images.zstd());
       await convert(page, images.raw());
@@ -204,7 +204,7 @@ for (const mode of ['private', 'profile'] as const) {
         // Once more: what is no longer opened is removed then, if nobody uses it.
         await other.reload();
         expect(await markOf(other)).toBe('B');
-        // The page of A: its own workers and wasm, also what it had not loaded yet.
+        // The page of A: its workers and wasm, including files that it had not loaded yet.
         expect(await markOf(page)).toBe('A');
         await outliveWorkers();
         const asked: string[] = [];
@@ -245,7 +245,7 @@ for (const mode of ['private', 'profile'] as const) {
   });
 }
 
-/** How many builds are kept. */
+/** The number of stored builds. */
 const cachedBuilds = (page: Page): Promise<number> =>
   page.evaluate(async () => (await caches.keys()).filter((name) => !name.endsWith('current')).length);
 
@@ -273,7 +273,7 @@ for (const [at, [how, spoil]] of broken.entries()) {
       await page.reload();
       expect(await markOf(page)).toBe('A');
       await convertSample(page);
-      // Completed, it is taken.
+      // Once complete, it is used.
       server.site = builds.b;
       await page.reload();
       expect(await markOf(page)).toBe('B');
@@ -353,7 +353,7 @@ test.describe('beside another page of its origin', { tag: FULL }, () => {
   });
 });
 
-/** What a server has at the address that was the page's. */
+/** The response of a server at the former address of the page. */
 const others: [string, (site: string) => void][] = [
   ['a page without a service worker', (site) => rmSync(join(site, 'service-worker.js'))],
   ['another page', () => {}],

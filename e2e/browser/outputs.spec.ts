@@ -1,4 +1,4 @@
-// What an output is at the end: right and whole where a conversion succeeds, untouched where it fails.
+// Outputs at the end: right and complete after a success, untouched after a failure.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -55,12 +55,12 @@ async function convert(page: Page, target: 'handle' | 'folder', cancel = false):
 }
 
 test('a file that was there stays as it is unless the disk is complete', async ({ apiPage: page }) => {
-  // (target, what it held before, image, cancelled, how it ends, what it holds then: undefined is no file)
+  // (target, content before, image, cancelled, outcome, content afterwards; undefined is no file)
   type Row = ['handle' | 'folder', string | undefined, () => string, boolean, string, string | undefined];
   const rows: Row[] = [
     ['handle', 'precious', images.truncated, false, 'corrupt', 'precious'],
     ['handle', 'precious', images.zlib, true, 'cancelled', 'precious'],
-    // Nobody knows who has made an empty file.
+    // An empty file may be older than the conversion.
     ['handle', '', images.truncated, false, 'corrupt', ''],
     ['handle', '', images.zlib, true, 'cancelled', ''],
     ['folder', 'precious', images.truncated, false, 'corrupt', 'precious'],
@@ -240,7 +240,7 @@ test('an image that the dialog has emptied is told as that, and stays', async ({
       const root = await navigator.storage.getDirectory();
       const mine = await root.getFileHandle('mine.raw');
       const image = await window.decant.open(given === 'handle' ? mine : await mine.getFile(), { format: 'raw' });
-      // What the save dialog does when an existing file is chosen.
+      // As by the save dialog when an existing file is chosen.
       const writable = await mine.createWritable();
       await writable.close();
       const ended = await image.convert(mine).catch(({ kind, message }) => ({ kind, message }));
@@ -370,7 +370,7 @@ for (const [engine, details] of ENGINES) {
     `what a private window cannot store is refused, and nothing is left, ${engine}`,
     details,
     async ({ apiPage: page }, testInfo) => {
-      // Beyond a share of the memory the private file system of such a window takes no length and no bytes, silently.
+      // Beyond a share of the memory, the private file system of such a window silently ignores truncations and writes.
       const path = testInfo.outputPath('private.qcow2');
       qemuImg('create', '-q', '-f', 'qcow2', path, '200G');
       execFileSync('qemu-io', ['-c', 'write -q -P 1 199G 1M', path]);

@@ -1,4 +1,4 @@
-// A page's own sources and targets, and parts of the disk, by both engines.
+// Custom sources and targets of a page, and parts of the disk, by both engines.
 
 import { ENGINES, expect, giveFile, test } from '../support/browser.js';
 import { DISK_SIZE, hashFile, images, PASSWORD } from '../support/images.js';

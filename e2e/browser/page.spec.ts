@@ -1,4 +1,4 @@
-// The page as a person uses it.
+// The page from a user's view.
 
 import { writeFileSync } from 'node:fs';
 import { expect, type Page, storage, test } from '../support/browser.js';
@@ -28,7 +28,7 @@ test('a whole conversion by keyboard alone', async ({ page }) => {
   await press('Try a sample image');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeFocused();
-  // Tab stops in a group of radios once, at the one that is checked; the arrow keys choose another one.
+  // Tab stops in a radio group once, at the checked button; the arrow keys choose another one.
   const proposed = page.getByRole('radio', { checked: true });
   await expect(proposed).toHaveCount(1);
   await press('As a download');
@@ -122,7 +122,7 @@ test('a pasted file is opened, but not one that is pasted into a text', async ({
 test.describe('while it converts', () => {
   useGates();
 
-  /** Begins a conversion that waits when it has come half-way; the returned function lets it go on. */
+  /** Begins a conversion that pauses half-way; the returned function resumes it. */
   async function beginConverting(page: Page): Promise<() => Promise<void>> {
     await choose(page, sparse(64 << 20).image);
     await page.getByRole('radio', { name: 'As a download' }).check();
@@ -137,7 +137,7 @@ test.describe('while it converts', () => {
     const dialog = await asked;
     expect(dialog.type()).toBe('beforeunload');
     await dialog.dismiss();
-    // The tab stays and works on.
+    // The tab stays and continues.
     await goOn();
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
   });

@@ -1,5 +1,5 @@
-// The generated matrix in Chromium: every source, format, writer and target, all in one page. A format
-// or writer that is registered is taken in by itself.
+// The generated matrix in Chromium: every source, format, writer and target, all in one page. Registered formats and writers
+// are included automatically.
 
 import { openAsBlob, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { byScope } from '../support/scope.js';
 
 const MODULE = '/pairs.mjs';
 const long = byScope({ short: false, long: true });
-/** How many members of a row may differ from the first of their role. With one, each member is in one row. */
+/** The number of members of a row that may differ from the first of their role. With one, each member is in one row. */
 const OTHERS = byScope({ short: 1, full: 4 });
 
 const ROLES = ['source', 'format', 'writer', 'target'] as const;
@@ -29,7 +29,7 @@ declare global {
   }
 }
 
-/** Sources and targets besides those that there are everywhere; paths are refused. */
+/** Sources and targets in addition to those of all platforms; paths are refused. */
 async function prepare(page: Page): Promise<Record<'source' | 'target', string[]>> {
   return page.evaluate(async (url) => {
     window.pairs = await import(url);
@@ -59,7 +59,7 @@ async function prepare(page: Page): Promise<Record<'source' | 'target', string[]
   }, MODULE);
 }
 
-/** The names of all formats that are read, and of all that can be made of a disk. */
+/** The names of all input formats and of all output formats. */
 async function registered(page: Page): Promise<Record<'format' | 'writer', string[]>> {
   await giveFile(page, images.kinds());
   const { unknown, writer } = await page.evaluate(async () => {
@@ -72,7 +72,7 @@ async function registered(page: Page): Promise<Record<'format' | 'writer', strin
   return { format: pairsOf(unknown.split('choose one of ')[1]!.split(', ')), writer };
 }
 
-/** What is wrong with the row, or what it is refused with. */
+/** The fault of the row, or the error that refuses it. */
 async function run(page: Page, row: pairs.Row, engine: Engine): Promise<string | undefined> {
   const says = pairs.refusal(pairs.REFUSED_IN_PAGES, row);
   const download = row.target === 'download' && !says ? page.waitForEvent('download') : undefined;

@@ -1,4 +1,4 @@
-// Pages of others: strict policies, trusted types, the package on another origin.
+// Host pages: strict policies, trusted types, the package on another origin.
 
 import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
@@ -12,7 +12,7 @@ const IMAGES = byScope({ short: [images.zstd], full: [images.zlib, images.zstd, 
 const NOTHING = "default-src 'none'; connect-src 'self'; worker-src 'self'; report-uri /report";
 const TRUSTED = "require-trusted-types-for 'script'; trusted-types decant";
 
-/** Trusted types ask for a worker that is made by a policy of the page. */
+/** Trusted types require a worker URL from a policy of the page. */
 const CONFIGURE = `
   const policy = trustedTypes.createPolicy('decant', { createScriptURL: (url) => url });
   const script = policy.createScriptURL('/dist/worker.js');

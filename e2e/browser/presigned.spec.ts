@@ -1,5 +1,5 @@
-// Uploads from pages to a bucket, by requests that a server signs: the page's half as docs/upload.md has it, the server's as the
-// console example has it, and the bucket's CORS rules as the document lists them.
+// Uploads from pages to a bucket, by requests that a server signs: the page's part from docs/upload.md, the server's from the
+// console example, and the bucket's CORS rules from the document.
 
 import { readFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
@@ -22,7 +22,7 @@ const blocks = [...document.matchAll(/^```json\n([\s\S]*?AllowedMethods[\s\S]*?)
 );
 const [byConsole, byCommand] = blocks as [Rule[], { CORSRules: Rule[] }];
 
-/** What a bucket answers by `rule`. */
+/** The response of a bucket under `rule`. */
 const headersOf = ({ AllowedMethods, AllowedHeaders, ExposeHeaders }: Rule) => ({
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': AllowedMethods.join(', '),
@@ -42,7 +42,7 @@ test.afterEach(async ({ servers }) => {
   await server.close();
 });
 
-/** Uploads a disk of `size` bytes; resolves to what became of it. `cancelUpload()` cancels it. */
+/** Uploads a disk of `size` bytes. Resolves to the outcome. `cancelUpload()` cancels it. */
 async function upload(page: Page, size: number) {
   await page.goto('/blank');
   return page.evaluate(
@@ -137,6 +137,6 @@ test('what a page adds to a request is not signed', async () => {
   expect(url.startsWith(`${server.bucket.origin}/s3/imports/${id}.raw?`)).toBe(true);
   const names = [...new URL(url).searchParams.keys()].filter((name) => !name.startsWith('X-Amz-'));
   expect(names).toEqual(['uploadId']);
-  // Signed for DELETE, it is good for nothing else.
+  // Signed for DELETE, it permits nothing else.
   expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(403);
 });

@@ -1,4 +1,4 @@
-// Several images: which one is meant, which belong to another, and what waits.
+// Several images: the one to open, companions of others, and the queue.
 
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -98,7 +98,7 @@ test(
     writeFileSync(notes, 'no disk');
     await choose(page, top);
     await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
-    // The base of what is still missing, too.
+    // Including the base of a missing file.
     await drop(page, [images.states(), below[1]!, notes]);
     await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
     await expect(queue(page)).toHaveCount(0);

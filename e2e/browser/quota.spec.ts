@@ -1,4 +1,4 @@
-// What a conversion into the browser's storage is charged for, it gives back when its file goes.
+// The quota that a conversion to the browser's storage uses is released when its file is removed.
 
 import { execFileSync } from 'node:child_process';
 import { giveFile, loadApi, storage } from '../support/browser.js';
@@ -6,11 +6,11 @@ import { images } from '../support/images.js';
 import { byScope } from '../support/scope.js';
 import { expect, test } from '../support/windows.js';
 
-/** Folders and journals are charged a little, and not at once. */
+/** Folders and journals use a little quota, with a delay. */
 const SLACK = 1 << 20;
 
 type Ends = 'done' | 'failed' | 'cancelled' | 'kept';
-/** A conversion, and how it ends. */
+/** A conversion, and its outcome. */
 interface Asked {
   format: string;
   formatOptions: Record<string, string>;
@@ -23,7 +23,7 @@ test('every output gives back the room that it was charged for', async ({ openWi
   test.setTimeout(600_000);
   const packed = testInfo.outputPath('disk.raw.gz');
   execFileSync('sh', ['-c', `gzip -1c '${images.raw()}' > '${packed}'`]);
-  // A private window is charged for what is in memory.
+  // In a private window, files in memory count.
   const { page } = await openWindow(false);
   let before: number | undefined;
   for (const path of [images.zlib(), packed]) {

@@ -1,4 +1,4 @@
-// Downloads of the page that were cut off: it asks whether to go on.
+// Interrupted downloads of the page: it asks whether to resume.
 
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -13,16 +13,16 @@ const OPEN_TO_ALL = {
   'Access-Control-Expose-Headers': 'Content-Range, ETag',
 };
 
-/** A server that sends only what the test lets it send. */
+/** A server that sends only the bytes that the test allows. */
 interface HeldFile extends RemoteFile {
   size: number;
-  /** How many bytes were sent. */
+  /** The number of sent bytes. */
   sent: number;
-  /** Up to where the file is sent. */
+  /** The offset up to which the file is sent. */
   sendsUpTo: number;
-  /** Sends the file up to `end`, also to those who wait. */
+  /** Sends the file up to `end`, including to waiting requests. */
   sendUpTo(end: number): void;
-  /** Sends nothing any more: a token has expired, say. */
+  /** Sends nothing more, as after a token has expired. */
   refuse(): void;
 }
 
@@ -82,7 +82,7 @@ test.beforeEach(async () => {
 });
 test.afterEach(() => remote.close());
 
-/** Opens the page with the image, and asks for a download. */
+/** Opens the page with the image, and starts a download. */
 async function begin(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
   await page.goto('/');
@@ -94,9 +94,9 @@ async function begin(context: BrowserContext): Promise<Page> {
   return page;
 }
 
-/** Lets the server send more, little by little, until it was noted that a fifth of the disk is in the storage. */
+/** Lets the server send more, step by step, until the journal records a fifth of the disk. */
 async function noted(page: Page): Promise<void> {
-  /** How many bytes of the disk are noted: the first number of the last line, after one about the conversion. */
+  /** The recorded bytes of the disk: the first number of the last line, after a line about the conversion. */
   const done = () =>
     page.evaluate(async () => {
       const root = await navigator.storage.getDirectory();
@@ -116,11 +116,11 @@ async function noted(page: Page): Promise<void> {
     expect(remote.sendsUpTo).toBeLessThan(remote.size * 0.9);
     return done();
   };
-  // A note is made when something new is written, and not too often.
+  // A line is added when new data is written, but not too often.
   await expect.poll(more, { timeout: 60_000, intervals: [200] }).toBeGreaterThan(DISK / 5);
 }
 
-/** In bytes: a conversion from the beginning reads more, and one that goes on less. */
+/** In bytes: a conversion from the beginning reads more, a resumed one less. */
 const nearlyAll = () => remote.size * 0.95;
 
 const files = async (page: Page): Promise<number> => (await storage(page)).names.length;

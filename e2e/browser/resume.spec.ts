@@ -1,4 +1,4 @@
-// Conversions to the browser's storage that are cut off, and go on from where they were.
+// Interrupted conversions to the browser's storage, and their resumption.
 
 import { statSync } from 'node:fs';
 import { type BrowserContext, chromium } from '@playwright/test';
@@ -20,9 +20,9 @@ import { random } from '../support/random.js';
 const MIB = 1 << 20;
 const KEPT = 'The conversion was cancelled; progress was saved; run again with resume to continue';
 
-/** A disk of several jobs, whatever the size of the others, and an image in which its bytes come in order. */
+/** A disk of several jobs, regardless of the size of others, and an image with its bytes in order. */
 const disk = () => sparse(64 * MIB);
-/** Where reads of that image pause, and how much of the disk is converted by then at least. */
+/** The offset at which reads of that image pause, and the minimum of the disk that is converted by then. */
 const HELD_FROM = 12 * MIB;
 const DONE = 24 * MIB;
 
@@ -38,7 +38,7 @@ interface Run {
 }
 interface End {
   end: string;
-  /** How many bytes of the disk were done at first. */
+  /** The bytes of the disk that were done at first. */
   first: number;
   bytesWritten?: number;
 }
@@ -98,7 +98,7 @@ const names = async (page: Page): Promise<string[]> => (await storage(page)).nam
 /** Starts a conversion, and returns once `done` bytes are converted. */
 async function convertUntil(done: number, page: Page, run: Run): Promise<{ ended: Promise<End> }> {
   const ended = convert(page, run);
-  // A page that is closed answers no more.
+  // A closed page no longer answers.
   ended.catch(() => {});
   await expect.poll(() => page.evaluate(() => window.done)).toBeGreaterThanOrEqual(done);
   return { ended };
@@ -174,7 +174,7 @@ test(
 async function crash(context: BrowserContext, page: Page): Promise<void> {
   const closed = new Promise((done) => context.once('close', done));
   const client = await context.newCDPSession(page);
-  // A browser that has crashed answers no more.
+  // A crashed browser no longer answers.
   client.send('Browser.crash').catch(() => {});
   await closed;
 }
@@ -203,7 +203,7 @@ for (const [what, seed, times] of [
       const firsts: number[] = [];
       for (let time = 0; time < times; time += 1) {
         const page = await openTab(context);
-        // A page that is closed answers no more.
+        // A closed page no longer answers.
         const lost = convert(page, { ...RUN, holdFrom: MIB }).catch(() => undefined);
         const progress = letGoSlowly(page).catch(() => {});
         await page.waitForFunction(() => window.done > 0);
@@ -219,7 +219,7 @@ for (const [what, seed, times] of [
       const page = await openTab(context);
       const { end, first } = await convert(page, RUN);
       expect(end).toBe('done');
-      // Several had time to make something certain.
+      // Several had time to record progress.
       expect(Math.max(first, ...firsts)).toBeGreaterThan(0);
       expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
       expect(await names(page)).toEqual(['out.raw']);
@@ -298,7 +298,7 @@ test('a download goes on, whatever its name, and its copy has no journal', async
   expect((await names(page))[0]).not.toContain('journal');
 });
 
-/** What may become of what is left: the file and its journal. */
+/** Changes to the left file and its journal. */
 const MEANWHILE: Record<string, { change: (page: Page) => Promise<void>; goesOn: boolean }> = {
   'something lies behind what is certain': {
     change: (page) => rewrite(page, /[0-9a-f]$/, { behind: true }),
@@ -320,7 +320,7 @@ const MEANWHILE: Record<string, { change: (page: Page) => Promise<void>; goesOn:
   'a file that is too short': { change: (page) => rewrite(page, /[0-9a-f]$/, { text: () => 'x' }), goesOn: false },
 };
 
-/** Changes the temporary file of that name; removes it where nothing else is said. */
+/** Changes the temporary file of that name; removes it by default. */
 async function rewrite(
   page: Page,
   name: RegExp,
@@ -372,13 +372,13 @@ for (const [what, { change, goesOn }] of Object.entries(MEANWHILE)) {
     if (goesOn) expect(first).toBeGreaterThanOrEqual(DONE);
     else expect(first).toBe(0);
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
-    // What nobody goes on with is swept.
+    // Files that no conversion resumes are swept.
     await page.evaluate(() => window.decant.removeLeftovers());
     if (what !== 'another conversion') expect(await names(page)).toEqual(['out.raw']);
   });
 }
 
-/** What `kept` says of a conversion of `window.file`. */
+/** The result of `kept` for a conversion of `window.file`. */
 const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = false): Promise<number | undefined> =>
   page.evaluate(
     async ({ output, state, format, discards }) => {
