@@ -1,6 +1,7 @@
 //! Distinct types for host and guest offsets, and readers for integers and strings in images.
 
 use serde::{Deserialize, Serialize};
+use std::ops::{Add, AddAssign, Range, Sub};
 
 /// Sector size of disks and most formats, in bytes.
 pub const SECTOR: u64 = 512;
@@ -34,22 +35,68 @@ impl ByteRange {
 pub struct HostOffset(pub u64);
 
 /// An offset on the guest disk, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GuestOffset(pub u64);
+
+impl GuestOffset {
+    /// The last multiple of `unit` up to this offset.
+    pub(crate) fn align_down(self, unit: u64) -> Self {
+        Self(self.0 / unit * unit)
+    }
+
+    /// The first multiple of `unit` from this offset on.
+    pub(crate) fn align_up(self, unit: u64) -> Self {
+        Self(self.0.next_multiple_of(unit))
+    }
+}
+
+impl Add<u64> for GuestOffset {
+    type Output = Self;
+
+    fn add(self, len: u64) -> Self {
+        Self(self.0 + len)
+    }
+}
+
+impl AddAssign<u64> for GuestOffset {
+    fn add_assign(&mut self, len: u64) {
+        self.0 += len;
+    }
+}
+
+/// The distance from an earlier offset, in bytes.
+impl Sub for GuestOffset {
+    type Output = u64;
+
+    fn sub(self, start: Self) -> u64 {
+        self.0 - start.0
+    }
+}
 
 /// A range of the guest disk, in bytes. `end` is exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuestRange {
     /// First byte.
-    pub start: u64,
+    pub start: GuestOffset,
     /// The offset after the last byte.
-    pub end: u64,
+    pub end: GuestOffset,
 }
 
 impl GuestRange {
     /// Whether the range contains no bytes.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
+    }
+
+    /// Length in bytes.
+    pub(crate) fn len(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+impl From<Range<u64>> for GuestRange {
+    fn from(Range { start, end }: Range<u64>) -> Self {
+        Self { start: GuestOffset(start), end: GuestOffset(end) }
     }
 }
 

@@ -94,11 +94,11 @@ fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
         assert!(whole.settled.len() > 4, "{format}: it is told as it grows");
         for begun in whole.settled {
             // Later bytes may have been written, too, or not.
-            let end = begun.guest as usize;
+            let end = begun.guest.0 as usize;
             let begin = &whole.bytes[..end];
             let rest = make(&image, format, begin.to_vec(), begun);
             assert!(rest.bytes == whole.bytes, "{format}: from {end} on");
-            assert_eq!(rest.settled[0].guest, begun.guest / 4096 * 4096, "{format}: from {end} on");
+            assert_eq!(rest.settled[0].guest.0, begun.guest.0 / 4096 * 4096, "{format}: from {end} on");
             assert_eq!(rest.written, whole.written, "{format}: from {end} on");
         }
     }

@@ -7,6 +7,7 @@ use decant::format::HEAD;
 use decant::format::qcow2::CLUSTER_TRUNCATED;
 use decant::format::raw_disk::DISK_TRUNCATED;
 use decant::io::target::Abilities;
+use decant::offsets::GuestOffset;
 use decant::{ErrorKind, OpenOptions};
 use std::path::Path;
 use std::process::Command;
@@ -74,7 +75,7 @@ fn a_disk_in_a_cut_archive_is_salvaged() {
             let left = len / BLOCK * BLOCK;
             let expected = [&disk[..left], &vec![0; LEN.next_multiple_of(BLOCK) - left]].concat();
             assert!(found == expected, "{number} {len}: other bytes");
-            let rest = Lost { start: left as u64, len: (LEN - left) as u64, damage: DISK_TRUNCATED };
+            let rest = Lost { start: GuestOffset(left as u64), len: (LEN - left) as u64, damage: DISK_TRUNCATED };
             assert_eq!(lost, [rest], "{number} {len}");
         }
         // The padding of the last block, and the end mark, are not part of the disk.
@@ -90,7 +91,7 @@ fn other_members_of_a_cut_archive() {
     let image = small();
     let archive = tar(&[("a.qcow2", &image)]);
     let (found, lost) = salvaged(&archive[..BLOCK + MORE], false).unwrap();
-    let missing = lost.iter().map(|lost| (lost.start, lost.damage)).collect::<Vec<_>>();
+    let missing = lost.iter().map(|lost| (lost.start.0, lost.damage)).collect::<Vec<_>>();
     assert_eq!(missing, [(CLUSTER as u64, CLUSTER_TRUNCATED)]);
     assert!(found[..CLUSTER] == small_disk()[..CLUSTER] && found[CLUSTER..2 * CLUSTER] == [0; CLUSTER]);
     let beside = tar(&[("a.qcow2", &image), ("text", &[b'x'; 2000])]);

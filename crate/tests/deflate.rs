@@ -7,6 +7,7 @@ use decant::ErrorKind;
 use decant::compress::decoding_damage::COMPRESSED_INVALID;
 use decant::disk::losses::Lost;
 use decant::io::target::Abilities;
+use decant::offsets::GuestOffset;
 use miniz_oxide::deflate::compress_to_vec;
 use std::path::Path;
 use std::process::Command;
@@ -171,7 +172,7 @@ fn one_place_with_two_lengths() {
                 let converted = case.convert(Answers::InOrder, Abilities::default(), job);
                 converted.result.unwrap();
                 let start = (lost * SIZE + own) as u64;
-                let expected = Lost { start, len: (SIZE - own) as u64, damage: COMPRESSED_INVALID };
+                let expected = Lost { start: GuestOffset(start), len: (SIZE - own) as u64, damage: COMPRESSED_INVALID };
                 assert_eq!(converted.lost.listed, [expected], "{own}, jobs of {job}");
                 let disk = converted.target.bytes.take();
                 let whole = (1 - lost) * SIZE;

@@ -3,8 +3,8 @@
 use crate::common::by_scope;
 use decant::compress::deflate::Deflater;
 use decant::compress::gzip_member::{GzipMember, Zeros, zero_unit};
-use decant::compress::{CompressedEncoding, EncodedPart, Encoder};
-use decant::io::target::Run;
+use decant::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
+use decant::offsets::GuestOffset;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -96,7 +96,7 @@ fn member(parts: &[Part]) -> Vec<u8> {
     for part in parts {
         match part {
             Part::Segment(data) => {
-                let run = Run { offset: 0, start: 0, len: data.len() };
+                let run = GuestRun { guest: GuestOffset(0), start: 0, len: data.len() };
                 let segments = encoder.encode(CompressedEncoding::Segments, data, &[run], &mut encoded).unwrap();
                 member.segment(&segments[0]);
                 output.extend_from_slice(&encoded);
@@ -184,7 +184,7 @@ fn lengths_are_counted_modulo_4_gib() {
     let mut member = GzipMember::default();
     let mut end = Vec::new();
     member.zeros(1 << 40).unwrap();
-    member.segment(&EncodedPart { guest: 0, len: 5, crc: 0, start: 0, encoded_len: 0, is_stored: false });
+    member.segment(&EncodedPart { guest: GuestOffset(0), len: 5, crc: 0, start: 0, encoded_len: 0, is_stored: false });
     member.end(&mut end);
     assert_eq!(end[end.len() - 4..], 5u32.to_le_bytes());
 }

@@ -178,7 +178,7 @@ fn maps_examinations_and_reads_need_nothing_at_their_end() {
             match work_name {
                 "map" => drop(all_extents(&image).await),
                 "survey" => drop(image.survey().await.unwrap()),
-                _ => drop(read(&image, GuestRange { start: 0, end: image.virtual_size() }).await.unwrap()),
+                _ => drop(read(&image, GuestRange::from(0..image.virtual_size())).await.unwrap()),
             }
         };
         drive(&told.held, Answers::OneAtATime, work).expect("it waits for nothing");

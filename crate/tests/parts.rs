@@ -9,7 +9,7 @@ use std::path::Path;
 const MIB: u64 = 1 << 20;
 
 fn part(case: &Case, answers: Answers, start: u64, end: u64) -> decant::Result<Vec<u8>> {
-    case.with(answers, move |image| async move { read(&image, GuestRange { start, end }).await })
+    case.with(answers, move |image| async move { read(&image, GuestRange::from(start..end)).await })
 }
 
 /// Ranges that begin and end around boundaries of every kind.

@@ -53,7 +53,7 @@ fn more_losses_than_a_job_lists() {
             assert_eq!(listed.len(), lost.min(MOST_LISTED), "{shift}");
             // The first ones, separately.
             let expected = (0..listed.len() as u64).map(|number| (number * 2 * CLUSTER as u64, CLUSTER as u64));
-            assert!(listed.iter().map(|lost| (lost.start, lost.len)).eq(expected));
+            assert!(listed.iter().map(|lost| (lost.start.0, lost.len)).eq(expected));
         }
     }
 }

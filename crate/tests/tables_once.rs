@@ -82,7 +82,7 @@ fn reads_of_parts_keep_the_tables() {
                 let before = reading.reads.borrow().len();
                 for at in [5, 3, 1, 7, 0, 6, 2, 4] {
                     let start = size / 8 * at;
-                    bytes.push(read(&image, GuestRange { start, end: start + 512 }).await.unwrap());
+                    bytes.push(read(&image, GuestRange::from(start..start + 512)).await.unwrap());
                 }
                 let reads = reading.reads.borrow().len() - before;
                 // All reads of the second round are of data.
@@ -117,11 +117,11 @@ fn reads_in_order_go_on_with_one_pass() {
         let image = Image::open(reading, &options).await.unwrap();
         for start in (0..size).step_by(64 << 10) {
             let end = (start + (64 << 10)).min(size);
-            let bytes = read(&image, GuestRange { start, end }).await.unwrap();
+            let bytes = read(&image, GuestRange::from(start..end)).await.unwrap();
             assert!(bytes == expected[start as usize..end as usize], "{start}");
         }
         // Backwards.
-        let bytes = read(&image, GuestRange { start: 5000, end: 9000 }).await.unwrap();
+        let bytes = read(&image, GuestRange::from(5000..9000)).await.unwrap();
         assert!(bytes == expected[5000..9000]);
     };
     drive(&source, Answers::InOrder, work).unwrap();

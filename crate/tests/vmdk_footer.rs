@@ -9,6 +9,7 @@ use decant::compress::decoding_damage::GRAIN_CUT;
 use decant::error::fields::Field;
 use decant::format::vmdk::*;
 use decant::io::target::Abilities;
+use decant::offsets::GuestOffset;
 
 fn le32(value: u32) -> [u8; 4] {
     value.to_le_bytes()
@@ -54,7 +55,7 @@ fn a_lost_footer() {
                 if let Some(&last) = there.last()
                     && last > 0
                     && !there.contains(&(last - 1))
-                    && converted.lost.listed.first().is_some_and(|lost| lost.start < (last * grain) as u64)
+                    && converted.lost.listed.first().is_some_and(|lost| lost.start.0 < (last * grain) as u64)
                 {
                     assert!(ends.iter().all(|(number, end)| *number <= last || end.next_multiple_of(SECTOR) > len));
                     there.pop();
@@ -89,7 +90,7 @@ fn a_lost_footer() {
         let case = Case { salvage: true, ..Case::new(changed(cut.clone(), &[patch])) };
         let converted = case.convert(Answers::InOrder, Abilities::default(), 1 << 20);
         converted.result.unwrap();
-        let lost: Vec<_> = converted.lost.listed.iter().map(|lost| (lost.start, lost.len, lost.damage)).collect();
+        let lost: Vec<_> = converted.lost.listed.iter().map(|lost| (lost.start.0, lost.len, lost.damage)).collect();
         assert_eq!(lost, [(8 * SECTOR as u64, 56 * SECTOR as u64, FOOTER_LOST)], "{patch:?}");
     }
 }
@@ -215,7 +216,8 @@ impl Marked {
             Case { salvage: true, ..Case::new(cut) }.convert(Answers::InOrder, Abilities::default(), 1 << 20);
         converted.result.unwrap();
         let bytes = converted.target.bytes.take();
-        let lost = |at: u64| converted.lost.listed.iter().any(|lost| (lost.start..lost.start + lost.len).contains(&at));
+        let lost =
+            |at: u64| converted.lost.listed.iter().any(|lost| (lost.start..lost.end()).contains(&GuestOffset(at)));
         let wrong = (0..self.disk.len()).find(|&at| bytes[at] != self.disk[at] && !lost(at as u64));
         assert_eq!(wrong, None, "{what}");
         converted.lost.bytes > 0

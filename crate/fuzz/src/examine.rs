@@ -156,7 +156,7 @@ fn list(image: &Image) -> bool {
         }
         for extent in batch {
             assert!(extent.start.0 == covered && extent.len > 0, "a gap before {extent:?}");
-            covered = extent.end();
+            covered = extent.end().0;
             if let ExtentKind::Data { file, host, .. } = extent.kind {
                 let size = image.files()[usize::from(file.0)].size();
                 assert!(host.0 + extent.len <= size, "past the end of the file: {extent:?}");

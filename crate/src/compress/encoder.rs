@@ -1,9 +1,9 @@
 //! Encodes the data of jobs: to segments, or unit by unit.
 
+use super::data_runs::GuestRun;
 use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit};
 use super::{grain, zstd};
 use crate::error::{Error, Result};
-use crate::io::target::Run;
 use decant_codec::crc;
 use decant_codec::deflate::Deflater;
 use decant_zstd::Zstd;
@@ -27,7 +27,7 @@ impl Encoder {
         &mut self,
         encoding: CompressedEncoding,
         bytes: &[u8],
-        runs: &[Run],
+        runs: &[GuestRun],
         output: &mut Vec<u8>,
     ) -> Result<Vec<EncodedPart>> {
         // Its content need not be copied when it grows.
@@ -38,7 +38,7 @@ impl Encoder {
         }
     }
 
-    fn segments(&mut self, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
+    fn segments(&mut self, bytes: &[u8], runs: &[GuestRun], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
         let deflater = deflater(&mut self.deflater)?;
         let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
         make_room(output, bound)?;
@@ -47,7 +47,7 @@ impl Encoder {
         for run in runs {
             let data = &bytes[run.start..run.start + run.len];
             let encoded_len = deflater.deflate(data, &mut output[start..]);
-            let (guest, len, crc) = (run.offset, run.len as u64, crc::crc32(data));
+            let (guest, len, crc) = (run.guest, run.len as u64, crc::crc32(data));
             segments.push(EncodedPart { guest, len, crc, start, encoded_len, is_stored: false });
             start += encoded_len;
         }
@@ -59,7 +59,7 @@ impl Encoder {
         &mut self,
         UnitEncoding { unit, method }: UnitEncoding,
         bytes: &[u8],
-        runs: &[Run],
+        runs: &[GuestRun],
         output: &mut Vec<u8>,
     ) -> Result<Vec<EncodedPart>> {
         let deflater = deflater(&mut self.deflater)?;
@@ -72,7 +72,7 @@ impl Encoder {
         for run in runs {
             for at in (0..run.len).step_by(unit) {
                 let mut data = &bytes[run.start + at..run.start + run.len.min(at + unit)];
-                let (guest, len) = (run.offset + at as u64, data.len() as u64);
+                let (guest, len) = (run.guest + at as u64, data.len() as u64);
                 if data.len() < unit {
                     fit(&mut self.last_unit, 0)?;
                     fit(&mut self.last_unit, unit)?;

@@ -1,7 +1,8 @@
 //! Encodings of an output. Executors encode the data of jobs; the coordinator places the results in guest order.
 
+use super::data_runs::GuestRun;
 use crate::error::{Error, Result};
-use crate::io::target::Run;
+use crate::offsets::GuestOffset;
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ impl Encoding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Placement {
     /// Data that is stored at its guest offset.
-    Runs(Vec<Run>),
+    Runs(Vec<GuestRun>),
     /// Encoded data, ascending by guest offset.
     Parts(Vec<EncodedPart>),
 }
@@ -84,7 +85,7 @@ impl Placement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncodedPart {
     /// The guest offset of the data.
-    pub guest: u64,
+    pub guest: GuestOffset,
     /// Length of the data, in bytes.
     pub len: u64,
     /// The CRC-32 of the data; only segments have it.
@@ -99,8 +100,8 @@ pub struct EncodedPart {
 
 impl EncodedPart {
     /// A run of units that are stored unchanged.
-    pub(crate) fn stored(run: &Run) -> Self {
-        Self { guest: run.offset, len: run.len as u64, crc: 0, start: run.start, encoded_len: run.len, is_stored: true }
+    pub(crate) fn stored(run: &GuestRun) -> Self {
+        Self { guest: run.guest, len: run.len as u64, crc: 0, start: run.start, encoded_len: run.len, is_stored: true }
     }
 }
 

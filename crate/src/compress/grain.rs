@@ -3,7 +3,7 @@
 
 use super::decoding_damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
 use super::failure::DecompressError;
-use crate::offsets::SECTOR;
+use crate::offsets::{GuestOffset, SECTOR};
 use crate::structure::structure;
 use decant_codec::deflate::Deflater;
 use decant_codec::inflate::StreamEnd;
@@ -86,14 +86,14 @@ pub(crate) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
 
 /// Encodes the grain `data`, which lies at guest offset `guest`, to the start of `output`, with its marker, and padded to
 /// whole sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length.
-pub(super) fn encode(deflater: &mut Deflater, data: &[u8], guest: u64, output: &mut [u8]) -> usize {
+pub(super) fn encode(deflater: &mut Deflater, data: &[u8], guest: GuestOffset, output: &mut [u8]) -> usize {
     let (marker, zlib) = output.split_at_mut(GrainMarker::LEN);
     let (header, body) = zlib.split_at_mut(ZLIB_HEADER_SIZE);
     header.copy_from_slice(&ZLIB_HEADER);
     let end = deflater.deflate_stream(data, WINDOW, body);
     body[end..end + ADLER_SIZE].copy_from_slice(&simd_adler32::adler32(&data).to_be_bytes());
     let size = ZLIB_HEADER_SIZE + end + ADLER_SIZE;
-    marker.copy_from_slice(&GrainMarker { lba: guest / SECTOR, size: size as u32 }.to_bytes());
+    marker.copy_from_slice(&GrainMarker { lba: guest.0 / SECTOR, size: size as u32 }.to_bytes());
     let len = GrainMarker::LEN + size;
     let padded = len.next_multiple_of(SECTOR as usize);
     output[len..padded].fill(0);

@@ -12,6 +12,7 @@ pub mod gzip_member;
 mod methods;
 mod zstd;
 
+pub use data_runs::GuestRun;
 pub(crate) use data_runs::data_runs;
 pub(crate) use decant_codec::{crc, is_zero};
 pub use decant_codec::{deflate, inflate};

@@ -4,11 +4,10 @@ use super::cache::{ClusterCache, Compressed};
 use super::job::{Ascending, CompressedPart, Job, JobBuffers, JobPart, Piece, Stored};
 use super::repeats::{Repeat, RepeatOutcome, Unit, Units};
 use crate::compress::inflate::Stream;
-use crate::compress::{DecompressError, Decompressor};
+use crate::compress::{DecompressError, Decompressor, GuestRun};
 use crate::crypt::Ciphers;
 use crate::disk::losses::Lost;
 use crate::error::Result;
-use crate::io::target::Run;
 use crate::offsets::HostOffset;
 use std::cell::Cell;
 use std::ops::Range;
@@ -24,7 +23,7 @@ pub struct Decoder {
 #[derive(Debug, Default)]
 pub struct DecodedJob {
     /// The runs of data in the output, without zeros.
-    pub runs: Vec<Run>,
+    pub runs: Vec<GuestRun>,
     /// In a salvage: the ranges that could not be decoded.
     pub lost: Vec<Lost>,
 }
@@ -266,6 +265,7 @@ mod tests {
     use crate::compress::Compression;
     use crate::compress::decoding_damage::COMPRESSED_INVALID;
     use crate::io::source::FileId;
+    use crate::offsets::GuestOffset;
 
     const CLUSTER: usize = 4096;
     /// Whole clusters, and parts of clusters (`true`), each at a multiple of the cluster size.
@@ -304,7 +304,7 @@ mod tests {
             });
             input.extend(stream);
         }
-        job.stretches = vec![Run { offset: 1 << 30, start: 0, len: output.len() }];
+        job.stretches = vec![GuestRun { guest: GuestOffset(1 << 30), start: 0, len: output.len() }];
         (job, input, output)
     }
 

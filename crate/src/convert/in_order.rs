@@ -3,15 +3,14 @@
 
 use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
-use crate::compress::Encoding;
-use crate::compress::is_zero;
+use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::TAIL;
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
-use crate::io::target::{Holes, Run};
-use crate::offsets::{HostOffset, SECTOR};
+use crate::io::target::Holes;
+use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 use crate::open::identify::{FileType, identify_end};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
@@ -270,7 +269,7 @@ impl InOrderPlanner {
         }
         job.reads = vec![FileRange { file: FileId::IMAGE, start: HostOffset(start), len: len as u64 }];
         job.pieces = vec![Piece { input: 0, input_len: len, output: 0, output_len: len, stored: Stored::Plain }];
-        job.stretches = vec![Run { offset: start, start: 0, len }];
+        job.stretches = vec![GuestRun { guest: GuestOffset(start), start: 0, len }];
         self.disk.shelf.chunks.borrow_mut().push_back((start, chunk));
         Ok(job)
     }

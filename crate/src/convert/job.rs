@@ -1,14 +1,11 @@
 //! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
-use crate::compress::Compression;
-use crate::compress::Encoding;
-use crate::compress::data_runs;
+use crate::compress::{Compression, Encoding, GuestRun, data_runs};
 use crate::disk::losses::Lost;
 use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
-use crate::io::target::Run;
-use crate::offsets::HostOffset;
+use crate::offsets::{GuestOffset, HostOffset};
 use decant_codec::resize;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -27,7 +24,7 @@ pub struct Job {
     /// The pieces to decode, ascending by position in the output.
     pub pieces: Vec<Piece>,
     /// The guest ranges of the output, ascending. They fill the output buffer.
-    pub stretches: Vec<Run>,
+    pub stretches: Vec<GuestRun>,
     /// The storage unit of the output, in bytes.
     pub unit: u64,
     /// Zeros between two runs of data may be written as data if they are fewer than this, in bytes; 0: never.
@@ -186,7 +183,7 @@ impl Job {
 
     /// Returns the runs of data in the decoded output, without zeros. `zeros` are ascending ranges of the output that
     /// count as zeros whatever they contain; zeros are written to the parts of them that a run covers.
-    pub fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<Run> {
+    pub fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<GuestRun> {
         let unit = self.unit as usize;
         let mut whole = Vec::with_capacity(zeros.len());
         for zero in zeros {
@@ -210,19 +207,19 @@ impl Job {
         runs
     }
 
-    fn sparse_runs(&self, output: &[u8], zeros: &[Range<usize>]) -> Vec<Run> {
+    fn sparse_runs(&self, output: &[u8], zeros: &[Range<usize>]) -> Vec<GuestRun> {
         let mut runs = Vec::new();
         for stretch in &self.stretches {
             let end = stretch.start + stretch.len;
-            data_runs(output, stretch.start..end, stretch.offset, self.unit as usize, zeros, &mut runs);
+            data_runs(output, stretch.start..end, stretch.guest, self.unit as usize, zeros, &mut runs);
         }
         if self.short_hole > 0 { join_short_holes(runs, self.short_hole) } else { runs }
     }
 
     /// Returns the guest offset of the byte at position `output`.
-    pub fn guest_of(&self, output: usize) -> u64 {
+    pub fn guest_of(&self, output: usize) -> GuestOffset {
         let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
-        self.stretches.get(at).map_or(0, |stretch| stretch.offset + (output - stretch.start) as u64)
+        self.stretches.get(at).map_or(GuestOffset(0), |stretch| stretch.guest + (output - stretch.start) as u64)
     }
 
     /// Splits the job into parts of about `size` bytes of output, for parallel decoding.
@@ -287,10 +284,10 @@ impl<'a> Ascending<'a> {
 const DATA_PER_FILLED_ZERO: u64 = 12;
 
 /// Joins runs across holes shorter than `short_hole`, shortest first, within [`DATA_PER_FILLED_ZERO`].
-fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
-    let gap = |pair: &[Run]| {
+fn join_short_holes(runs: Vec<GuestRun>, short_hole: u64) -> Vec<GuestRun> {
+    let gap = |pair: &[GuestRun]| {
         let in_buffer = pair[1].start - (pair[0].start + pair[0].len);
-        let on_disk = pair[1].offset - pair[0].end();
+        let on_disk = pair[1].guest - pair[0].end();
         (in_buffer as u64 == on_disk && on_disk < short_hole).then_some(on_disk)
     };
     let mut gaps: Vec<(u64, usize)> =
@@ -305,7 +302,7 @@ fn join_short_holes(runs: Vec<Run>, short_hole: u64) -> Vec<Run> {
         allowance -= len;
         joined[at] = true;
     }
-    let mut result: Vec<Run> = Vec::new();
+    let mut result: Vec<GuestRun> = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
         match result.last_mut() {
             Some(last) if joined[at - 1] => last.len = run.start + run.len - last.start,
@@ -352,7 +349,7 @@ mod tests {
 
     #[test]
     fn parts_cover_the_output() {
-        let stretch = |len: usize| Run { offset: 0, start: 0, len };
+        let stretch = |len: usize| GuestRun { guest: GuestOffset(0), start: 0, len };
         let piece = |output: usize, output_len: usize| Piece {
             input: 0,
             input_len: output_len,
@@ -389,7 +386,11 @@ mod tests {
 
     #[test]
     fn short_holes_are_filled_within_the_bound() {
-        let run = |start: usize, len: usize| Run { offset: start as u64 * 1024, start: start * KIB, len: len * KIB };
+        let run = |start: usize, len: usize| GuestRun {
+            guest: GuestOffset(start as u64 * 1024),
+            start: start * KIB,
+            len: len * KIB,
+        };
         // (runs as (start, length), joined runs), in KiB; holes up to 64 KiB count as short
         type Runs = &'static [(usize, usize)];
         let cases: &[(Runs, Runs)] = &[

@@ -4,10 +4,10 @@
 use super::assembly::{Assembled, Assembly, Pass};
 use super::job::Job;
 use super::plan::JobLimits;
-use crate::compress::{Encoding, Placement};
+use crate::compress::{Encoding, GuestRun, Placement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Holes, Run, Target};
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Layout, Stamp, Write};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -114,11 +114,11 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
 
     /// Returns the stretches of `job` if holes are reported; otherwise an empty list. Fails with `internal` if memory
     /// runs out.
-    pub(super) fn stretches_of(&self, job: &Job) -> Result<Vec<Run>> {
+    pub(super) fn stretches_of(&self, job: &Job) -> Result<Vec<GuestRun>> {
         let mut stretches = Vec::new();
         if self.holes != Holes::Skip {
             let len = job.stretches.len();
-            stretches.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len * size_of::<Run>()))?;
+            stretches.try_reserve_exact(len).map_err(|_| Error::out_of_memory(len * size_of::<GuestRun>()))?;
             stretches.extend_from_slice(&job.stretches);
         }
         Ok(stretches)
@@ -132,22 +132,23 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         &self,
         index: u64,
         region: GuestRange,
-        stretches: &[Run],
+        stretches: &[GuestRun],
         data: Option<(B, Placement)>,
     ) -> Result<u64> {
         if let Some(turns) = &self.turns {
             turns.wait(index).await;
         }
-        let filled = match (&self.assembly, &data, self.holes) {
+        let filled = match (&self.assembly, data, self.holes) {
             (Some(assembly), Some((bytes, Placement::Parts(parts))), _) => {
-                assembly.place(region, Some(bytes), parts).await?
+                assembly.place(region, Some(&bytes), &parts).await?
             }
             (Some(assembly), ..) => assembly.place(region, None, &[]).await?,
             (None, Some((bytes, Placement::Runs(runs))), Holes::Skip) => {
-                self.output.target.write(bytes, runs).await?;
+                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
+                self.output.target.write(&bytes, &runs).await?;
                 0
             }
-            (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
+            (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(&bytes), &runs).await?,
             (None, _, Holes::Skip) => 0,
             (None, ..) => self.alternate(region, None, stretches).await?,
         };
@@ -158,13 +159,13 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 
     /// Writes `runs` from `bytes`, if given, and reports the holes between them.
-    async fn alternate(&self, region: GuestRange, bytes: Option<&B>, runs: &[Run]) -> Result<u64> {
+    async fn alternate(&self, region: GuestRange, bytes: Option<&B>, runs: &[GuestRun]) -> Result<u64> {
         let mut filled = 0;
         let mut at = region.start;
         for run in runs {
-            filled += self.hole(at, run.offset).await?;
+            filled += self.hole(at, run.guest).await?;
             if let Some(bytes) = bytes {
-                self.output.target.write(bytes, std::slice::from_ref(run)).await?;
+                self.output.target.write(bytes, &[run.in_output()]).await?;
             }
             at = run.end();
         }
@@ -172,9 +173,9 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     }
 
     /// Reports a hole, unless it is empty. Returns the number of bytes written as zeros.
-    async fn hole(&self, start: u64, end: u64) -> Result<u64> {
+    async fn hole(&self, start: GuestOffset, end: GuestOffset) -> Result<u64> {
         if start < end && self.holes != Holes::Skip {
-            self.output.target.hole(start, end - start).await?;
+            self.output.target.hole(start.0, end - start).await?;
             if self.holes == Holes::WriteZeros {
                 return Ok(end - start);
             }
@@ -186,12 +187,12 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
     pub(super) async fn finish(&self, layout: &dyn Layout, virtual_size: u64) -> Result<FinishedOutput> {
         let Output { stamp, target, .. } = self.output;
         let disk_size = layout.disk_size();
+        let padding = GuestRange::from(virtual_size..disk_size);
         if let Some(assembly) = &self.assembly {
-            let Assembled { written, first } =
-                assembly.finish(GuestRange { start: virtual_size, end: disk_size }).await?;
+            let Assembled { written, first } = assembly.finish(padding).await?;
             return Ok(FinishedOutput { written, output_size: assembly.len(), first });
         }
-        let filled = self.hole(virtual_size, disk_size).await?;
+        let filled = self.hole(padding.start, padding.end).await?;
         let footer = layout.footer(stamp);
         if !footer.is_empty() {
             let run = Run { offset: disk_size, start: 0, len: footer.len() };

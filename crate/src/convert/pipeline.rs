@@ -8,12 +8,11 @@ use super::output::{FinishedOutput, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
 use super::settled::{ResumePoint, Settled};
 use super::workload::Workload;
-use crate::compress::Placement;
+use crate::compress::{GuestRun, Placement};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::target::Run;
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
 use crate::output::Write;
@@ -161,9 +160,9 @@ pub async fn resume<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
-    let end = image.virtual_size();
+    let end = GuestOffset(image.virtual_size());
     // A unit is written by one job only. The last one of the disk may be short.
-    let guest = if begun.guest >= end { end } else { begun.guest / limits.unit * limits.unit };
+    let guest = if begun.guest >= end { end } else { begun.guest.align_down(limits.unit) };
     let begun = ResumePoint { guest, ..begun };
     let manifest = image.manifest();
     run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
@@ -244,7 +243,7 @@ enum Plan {
 
 impl Plan {
     fn of_image(image: &Image, limits: JobLimits, begun: ResumePoint) -> Result<Self> {
-        let rest = GuestRange { start: begun.guest, end: image.virtual_size() };
+        let rest = GuestRange { start: begun.guest, end: GuestOffset(image.virtual_size()) };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
         Ok(Self::Image {
             planner,
@@ -320,7 +319,7 @@ async fn transfer<E: Executor>(
         target.open(guest_total.and(size)).await?;
     }
     let mut lost_ranges = LostRanges::default();
-    let ResumePoint { guest: guest_done, written } = begun;
+    let ResumePoint { guest: GuestOffset(guest_done), written } = begun;
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
     progress(done);
@@ -340,7 +339,7 @@ async fn transfer<E: Executor>(
         .try_buffer_unordered(workload.jobs_in_flight(largest));
     pin_mut!(finished);
     while let Some((range, data, lost, executed)) = finished.try_next().await? {
-        done.guest_done += range.end - range.start;
+        done.guest_done += range.len();
         done.latest = range;
         done.data_done += data;
         done.read = position.as_ref().map_or(done.read + executed.read, |position| position.get());
@@ -369,8 +368,8 @@ struct Regions {
     unit: u64,
     virtual_size: u64,
     /// Ends of the last job's guest range and region.
-    planned: u64,
-    placed: u64,
+    planned: GuestOffset,
+    placed: GuestOffset,
 }
 
 impl Regions {
@@ -386,8 +385,9 @@ impl Regions {
     /// the job. The region ends at a unit boundary, since another job may have data in the next unit.
     fn next(&mut self, job: &Job) -> (GuestRange, GuestRange) {
         let range = GuestRange { start: self.planned, end: self.planned + job.span };
-        let whole = if range.end == self.virtual_size { range.end } else { range.end / self.unit * self.unit };
-        let end = whole.max(job.stretches.last().map_or(0, Run::end)).max(self.placed);
+        let is_last = range.end.0 == self.virtual_size;
+        let whole = if is_last { range.end } else { range.end.align_down(self.unit) };
+        let end = whole.max(job.stretches.last().map_or(GuestOffset(0), GuestRun::end)).max(self.placed);
         let region = GuestRange { start: self.placed, end };
         (self.planned, self.placed) = (range.end, end);
         (range, region)

@@ -5,13 +5,13 @@
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
-use crate::compress::{CompressedEncoding, Encoding};
+use crate::compress::{CompressedEncoding, Encoding, GuestRun};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::error::place::Place;
 use crate::io::source::{FileId, FileRange, Files};
-use crate::io::target::{Abilities, Holes, Run};
+use crate::io::target::{Abilities, Holes};
 use crate::offsets::{GuestOffset, SECTOR};
 use crate::open::image::Image;
 use crate::open::safety::Count;
@@ -92,7 +92,7 @@ pub struct Planner {
     batch: Vec<Extent>,
     next_index: u64,
     /// The jobs so far account for the disk up to this guest offset.
-    planned: u64,
+    planned: GuestOffset,
     /// Output bytes of the jobs so far. Determines the size of the next job.
     planned_output: u64,
     /// Bytes that the extents so far refer to.
@@ -207,21 +207,21 @@ struct Draft {
     limits: JobLimits,
     hole_limits: HoleLimits,
     /// The guest range that the job accounts for.
-    start: u64,
-    end: u64,
+    start: GuestOffset,
+    end: GuestOffset,
     /// The guest offset after the last data; `None` without data so far.
-    data_end: Option<u64>,
+    data_end: Option<GuestOffset>,
     /// The host range of each piece's input, by piece number.
     hosts: Vec<FileRange>,
     pieces: Vec<Piece>,
-    stretches: Vec<Run>,
+    stretches: Vec<GuestRun>,
     /// Input bytes so far, without gaps between ranges that will be read as one.
     input_len: u64,
     lost: Vec<Lost>,
 }
 
 impl Draft {
-    fn new(start: u64, limits: JobLimits, hole_limits: HoleLimits) -> Self {
+    fn new(start: GuestOffset, limits: JobLimits, hole_limits: HoleLimits) -> Self {
         Self {
             limits,
             hole_limits,
@@ -258,7 +258,7 @@ impl Draft {
                         cipher: how.cipher,
                         sector: if how.by_guest { extent.start.0 } else { host.0 } / SECTOR,
                     });
-                    self.push(extent.start.0, len, FileRange { file, start: host, len }, stored);
+                    self.push(extent.start, len, FileRange { file, start: host, len }, stored);
                 }
                 len
             }
@@ -266,7 +266,7 @@ impl Draft {
             ExtentKind::Lost(damage) => {
                 let len = self.fitting_hole(extent);
                 if len > 0 {
-                    self.lost.push(Lost { start: extent.start.0, len, damage });
+                    self.lost.push(Lost { start: extent.start, len, damage });
                 }
                 len
             }
@@ -282,18 +282,18 @@ impl Draft {
         if self.room() < input_len.max(extent.len) && !self.must_take(extent.start) {
             return 0;
         }
-        self.push(extent.start.0, extent.len, host, Stored::Compressed(part));
+        self.push(extent.start, extent.len, host, Stored::Compressed(part));
         extent.len
     }
 
     /// Number of data bytes from `start` that fit, up to a unit boundary.
     fn fitting_data(&self, start: GuestOffset) -> u64 {
         let unit = self.limits.unit;
-        let end = align_down(start.0 + self.room(), unit);
-        if end > start.0 {
-            end - start.0
+        let end = (start + self.room()).align_down(unit);
+        if end > start {
+            end - start
         } else if self.must_take(start) {
-            align_down(start.0, unit) + unit - start.0
+            start.align_down(unit) + unit - start
         } else {
             0
         }
@@ -302,7 +302,7 @@ impl Draft {
     /// Number of bytes of `extent`, which has no data, that fit.
     fn fitting_hole(&self, extent: Extent) -> u64 {
         let in_shared_unit =
-            if self.shares_unit(extent.start) { to_boundary(extent.start, self.limits.unit) } else { 0 };
+            if self.shares_unit(extent.start) { extent.start.align_up(self.limits.unit) - extent.start } else { 0 };
         let hole_start = self.data_end.unwrap_or(self.start);
         let left_of_job = self.hole_limits.job.saturating_sub(self.end - self.start);
         let left_of_hole = self.hole_limits.hole.saturating_sub(self.end - hole_start);
@@ -325,7 +325,7 @@ impl Draft {
 
     /// Whether the job has data in the unit of `start`, so that no other job may write to it.
     fn shares_unit(&self, start: GuestOffset) -> bool {
-        self.data_end.is_some_and(|end| end > align_down(start.0, self.limits.unit))
+        self.data_end.is_some_and(|end| end > start.align_down(self.limits.unit))
     }
 
     /// Whether a recent piece has the same input, which is read once. The last piece alone is not enough: clusters of
@@ -335,7 +335,7 @@ impl Draft {
     }
 
     /// Adds a piece: `len` bytes of the disk from `start`, with input at `host`.
-    fn push(&mut self, start: u64, len: u64, host: FileRange, stored: Stored) {
+    fn push(&mut self, start: GuestOffset, len: u64, host: FileRange, stored: Stored) {
         let output = self.place(start, start + len);
         if !self.is_recent(&host) {
             self.input_len += host.len;
@@ -353,18 +353,18 @@ impl Draft {
 
     /// Returns the position in the output of the guest bytes from `start` to `end`: in the last stretch if they follow
     /// it closely enough, else in a new one. Each stretch begins at a multiple of the unit.
-    fn place(&mut self, start: u64, end: u64) -> usize {
-        let unit_start = align_down(start, self.limits.unit);
+    fn place(&mut self, start: GuestOffset, end: GuestOffset) -> usize {
+        let unit_start = start.align_down(self.limits.unit);
         self.data_end = Some(end);
         if let Some(last) = self.stretches.last_mut() {
             let last_end = last.end();
             if unit_start < last_end || start - last_end < self.limits.abilities.short_hole.max(1) {
-                last.len = (end - last.offset) as usize;
-                return last.start + (start - last.offset) as usize;
+                last.len = (end - last.guest) as usize;
+                return last.start + (start - last.guest) as usize;
             }
         }
         let at = self.output_len().next_multiple_of(self.limits.unit) as usize;
-        self.stretches.push(Run { offset: unit_start, start: at, len: (end - unit_start) as usize });
+        self.stretches.push(GuestRun { guest: unit_start, start: at, len: (end - unit_start) as usize });
         at + (start - unit_start) as usize
     }
 
@@ -373,8 +373,8 @@ impl Draft {
     /// Whole units are written: a stretch that ends inside a unit is extended with zeros.
     fn finish(mut self, virtual_size: u64, files: &Files) -> Job {
         for stretch in &mut self.stretches {
-            let end = stretch.end().next_multiple_of(self.limits.unit).min(virtual_size);
-            stretch.len = (end - stretch.offset) as usize;
+            let end = stretch.end().align_up(self.limits.unit).min(GuestOffset(virtual_size));
+            stretch.len = (end - stretch.guest) as usize;
         }
         let reads = self.join_reads(files);
         Job { reads, pieces: self.pieces, stretches: self.stretches, lost: self.lost, ..Job::default() }
@@ -409,16 +409,6 @@ impl Draft {
         }
         reads
     }
-}
-
-/// The last multiple of `unit` up to `offset`.
-fn align_down(offset: u64, unit: u64) -> u64 {
-    offset / unit * unit
-}
-
-/// Number of bytes from `start` to the next multiple of `unit`; 0 at a multiple.
-fn to_boundary(start: GuestOffset, unit: u64) -> u64 {
-    start.0.next_multiple_of(unit) - start.0
 }
 
 /// Whether both ranges are in one file, at most `gap` bytes apart.

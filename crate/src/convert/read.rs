@@ -6,7 +6,7 @@ use crate::compress::{Encoding, Placement};
 use crate::error::Result;
 use crate::io::source::zeroed;
 use crate::io::target::Abilities;
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::image::Image;
 use crate::output::BLOCK;
 
@@ -17,12 +17,12 @@ const JOB: u64 = 4 << 20;
 /// `password` if a file or key is missing, with `source`, with `internal` if memory runs out, and with `corrupt` at
 /// damage. In a salvage, damaged ranges are zeros.
 pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
-    let mut disk = zeroed((range.end - range.start) as usize)?;
+    let mut disk = zeroed(range.len() as usize)?;
     let limits = JobLimits { bytes: JOB, unit: BLOCK, abilities: Abilities::default(), encoding: Encoding::Plain };
     // Whole blocks, since part of an encrypted sector cannot be decrypted.
     let blocks = GuestRange {
-        start: range.start / BLOCK * BLOCK,
-        end: range.end.next_multiple_of(BLOCK).min(image.virtual_size()),
+        start: range.start.align_down(BLOCK),
+        end: range.end.align_up(BLOCK).min(GuestOffset(image.virtual_size())),
     };
     let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
     let transcoder = Transcoder::new(&image.keys())?;
@@ -30,11 +30,11 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
         let JobOutput { bytes, placement, .. } = transcoder.run(job, image.files()).await?;
         let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };
         for run in runs {
-            let (start, end) = (run.offset.max(range.start), run.end().min(range.end));
+            let (start, end) = (run.guest.max(range.start), run.end().min(range.end));
             if start >= end {
                 continue;
             }
-            let from = run.start + (start - run.offset) as usize;
+            let from = run.start + (start - run.guest) as usize;
             let (to, len) = ((start - range.start) as usize, (end - start) as usize);
             disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
         }

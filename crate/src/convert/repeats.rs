@@ -128,10 +128,9 @@ mod tests {
     use super::super::decoder::Decoder;
     use super::super::job::{Job, JobBuffers, Stored};
     use super::*;
-    use crate::compress::{Compression, GrainFrame};
+    use crate::compress::{Compression, GrainFrame, GuestRun};
     use crate::crypt::Ciphers;
-    use crate::io::target::Run;
-    use crate::offsets::HostOffset;
+    use crate::offsets::{GuestOffset, HostOffset};
 
     const CLUSTER: usize = 1024;
     const UNIT: usize = 4096;
@@ -158,7 +157,7 @@ mod tests {
         };
         let pieces: Vec<_> = places.iter().enumerate().map(piece).collect();
         assert!(pieces.iter().all(|piece| piece.input + piece.input_len <= input.len()));
-        let stretches = vec![Run { offset: 1 << 20, start: 0, len: places.len() * CLUSTER }];
+        let stretches = vec![GuestRun { guest: GuestOffset(1 << 20), start: 0, len: places.len() * CLUSTER }];
         Job { pieces, stretches, unit: UNIT as u64, ..Job::default() }
     }
 
@@ -223,10 +222,10 @@ mod tests {
     }
 
     /// The bytes that `runs` cover, with zeros elsewhere.
-    fn covered(runs: &[Run], output: &[u8], len: usize) -> Vec<u8> {
+    fn covered(runs: &[GuestRun], output: &[u8], len: usize) -> Vec<u8> {
         let mut disk = vec![0; len];
         for run in runs {
-            let at = run.offset as usize - (1 << 20);
+            let at = run.guest.0 as usize - (1 << 20);
             disk[at..at + run.len].copy_from_slice(&output[run.start..run.start + run.len]);
         }
         disk

@@ -3,12 +3,11 @@
 use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
-use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, Placement, prepare_zstd};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement, prepare_zstd};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
-use crate::io::target::Run;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -54,7 +53,7 @@ impl LoadedJob {
     pub(crate) fn finish(
         mut self,
         decode: impl FnOnce(&Job, &mut JobBuffers) -> Result<DecodedJob>,
-        encode: impl FnOnce(CompressedEncoding, &[u8], &[Run], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
+        encode: impl FnOnce(CompressedEncoding, &[u8], &[GuestRun], &mut Vec<u8>) -> Result<Vec<EncodedPart>>,
     ) -> Result<FinishedJob> {
         let DecodedJob { runs, lost } = if self.is_output {
             DecodedJob { runs: self.job.runs(&mut self.buffers.output, &[]), lost: Vec::new() }

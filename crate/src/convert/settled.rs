@@ -1,12 +1,12 @@
 //! Tracks how much of the disk is written without a gap; jobs finish in any order.
 
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 
 /// A point up to which the output is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumePoint {
     /// Everything before this guest offset, in bytes, is written.
-    pub guest: u64,
+    pub guest: GuestOffset,
     /// Number of bytes written for it.
     pub written: u64,
 }
@@ -39,14 +39,14 @@ mod tests {
 
     #[test]
     fn what_has_ended_counts_when_all_in_front_of_it_has() {
-        let mut settled = Settled::new(ResumePoint { guest: 10, written: 5 });
+        let mut settled = Settled::new(ResumePoint { guest: GuestOffset(10), written: 5 });
         let mut add = |start, end, written| {
-            settled.add(GuestRange { start, end }, written);
-            settled.begun
+            settled.add(GuestRange::from(start..end), written);
+            (settled.begun.guest.0, settled.begun.written)
         };
-        assert_eq!(add(30, 40, 1), ResumePoint { guest: 10, written: 5 });
-        assert_eq!(add(20, 30, 0), ResumePoint { guest: 10, written: 5 });
-        assert_eq!(add(10, 20, 2), ResumePoint { guest: 40, written: 8 });
-        assert_eq!(add(40, 41, 1), ResumePoint { guest: 41, written: 9 });
+        assert_eq!(add(30, 40, 1), (10, 5));
+        assert_eq!(add(20, 30, 0), (10, 5));
+        assert_eq!(add(10, 20, 2), (40, 8));
+        assert_eq!(add(40, 41, 1), (41, 9));
     }
 }

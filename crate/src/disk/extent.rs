@@ -72,12 +72,12 @@ pub struct Encrypted {
 
 impl Extent {
     /// The guest offset after the last byte.
-    pub fn end(&self) -> u64 {
-        self.start.0 + self.len
+    pub fn end(&self) -> GuestOffset {
+        self.start + self.len
     }
 
     pub(crate) fn range(&self) -> GuestRange {
-        GuestRange { start: self.start.0, end: self.end() }
+        GuestRange { start: self.start, end: self.end() }
     }
 
     /// Whether the guest may read anything but zeros here.
@@ -99,12 +99,12 @@ impl Extent {
             ExtentKind::Compressed { skip, .. } => *skip += len,
             ExtentKind::Unallocated { host: None } | ExtentKind::Zero { host: None } | ExtentKind::Lost(_) => {}
         }
-        (Self { len, ..self }, Some(Self { start: GuestOffset(self.start.0 + len), len: self.len - len, kind, ..self }))
+        (Self { len, ..self }, Some(Self { start: self.start + len, len: self.len - len, kind, ..self }))
     }
 
     /// Merges `next` into this extent and returns true if `next` continues it on the disk and in the file.
     pub(crate) fn try_extend(&mut self, next: &Extent) -> bool {
-        if self.end() != next.start.0 || self.layer != next.layer || !self.continues(next) {
+        if self.end() != next.start || self.layer != next.layer || !self.continues(next) {
             return false;
         }
         self.len += next.len;
@@ -147,11 +147,11 @@ pub struct Extents {
 impl Extents {
     /// Starts a pass over the first `size` bytes of the disk.
     pub(crate) fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
-        Self { walk, remaining: GuestRange { start: 0, end: size } }
+        Self { walk, remaining: GuestRange::from(0..size) }
     }
 
     /// The guest offset up to which extents were listed.
-    pub(crate) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> GuestOffset {
         self.remaining.start
     }
 

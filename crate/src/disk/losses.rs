@@ -1,7 +1,7 @@
 //! The ranges of a disk that a salvage lost to damage, and their collection from the jobs of a conversion.
 
 use crate::error::damage::Damage;
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// First byte.
-    pub start: u64,
+    pub start: GuestOffset,
     /// Length.
     pub len: u64,
     /// The reason.
@@ -18,7 +18,7 @@ pub struct Lost {
 
 impl Lost {
     /// The guest offset after the last byte.
-    pub fn end(&self) -> u64 {
+    pub fn end(&self) -> GuestOffset {
         self.start + self.len
     }
 }
@@ -54,9 +54,9 @@ pub struct Losses {
 pub(crate) struct LostRanges {
     so_far: Losses,
     /// From this guest offset on, ranges are counted but not listed, since there are too many.
-    unlisted_from: Option<u64>,
+    unlisted_from: Option<GuestOffset>,
     /// Boundaries with an added job on one side only, and that job's damage there, if any.
-    edges: HashMap<u64, Option<Damage>>,
+    edges: HashMap<GuestOffset, Option<Damage>>,
 }
 
 impl LostRanges {
@@ -77,7 +77,7 @@ impl LostRanges {
     }
 
     /// Counts two ranges that meet at `place`, the boundary of two jobs, as one if they have the same damage.
-    fn meet(&mut self, place: u64, damage: Option<Damage>) {
+    fn meet(&mut self, place: GuestOffset, damage: Option<Damage>) {
         match self.edges.remove(&place) {
             None => drop(self.edges.insert(place, damage)),
             Some(other) if damage.is_some() && damage == other => self.so_far.ranges -= 1,
@@ -113,10 +113,9 @@ mod tests {
     fn gather(jobs: u64, order: impl Fn(u64) -> u64, why: impl Fn(u64) -> Option<Damage>) -> Losses {
         let mut ranges = LostRanges::default();
         for number in (0..jobs).map(order) {
-            let range = GuestRange { start: number * 8, end: number * 8 + 8 };
-            let lost =
-                (range.start..range.end).rev().filter_map(|at| Some(Lost { start: at, len: 1, damage: why(at)? }));
-            ranges.add(range, lost.collect());
+            let range = number * 8..number * 8 + 8;
+            let lost = |at: u64| Some(Lost { start: GuestOffset(at), len: 1, damage: why(at)? });
+            ranges.add(range.clone().into(), range.rev().filter_map(lost).collect());
             assert!(ranges.so_far.listed.capacity() <= 4 * MOST_LISTED + 16);
         }
         assert!(ranges.edges.len() <= 2);

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::error::place::Place;
 use crate::io::source::{FileId, Source};
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestRange, HostOffset, SECTOR};
 use std::rc::Rc;
 
 /// Maximum number of extents in a batch.
@@ -51,7 +51,7 @@ impl Listing {
 
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
-        let next = Extent { start: GuestOffset(part.start), len: part.end - part.start, layer: self.layer, kind };
+        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
             batch.push(next);
         }
@@ -66,7 +66,7 @@ impl Listing {
         host: HostOffset,
         truncated: Damage,
     ) -> Result<()> {
-        let len = part.end - part.start;
+        let len = part.len();
         let present = self.size.saturating_sub(host.0).min(len);
         let data = ExtentKind::Data { file: self.file, host, encrypted: self.encrypted };
         if present == len {

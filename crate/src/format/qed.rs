@@ -9,7 +9,7 @@ use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR, le64, text_before_nul};
+use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset, SECTOR, le64, text_before_nul};
 use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -240,12 +240,15 @@ impl QedWalk {
     /// Lists a batch of extents from `range.start` on: those of one L2 table, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.disk.header.l2_span();
-        let index = range.start / span;
+        let index = range.start.0 / span;
         self.l1.load(index).await?;
-        let end = self.l1.end().min(range.end.div_ceil(span));
+        let end = self.l1.end().min(range.end.0.div_ceil(span));
         let entries = self.l1.entries(index, end);
         let place = self.l1.place(index);
-        let part = |tables: u64| GuestRange { end: (index + tables).saturating_mul(span).min(range.end), ..range };
+        let part = |tables: u64| {
+            let end = GuestOffset((index + tables).saturating_mul(span)).min(range.end);
+            GuestRange { end, ..range }
+        };
         match entries.get(..ENTRY_SIZE as usize).map(|entry| le64(entry, 0)) {
             None => self.listing.lose(batch, part(end - index), L1_TRUNCATED, place),
             Some(UNALLOCATED) => {
@@ -269,7 +272,7 @@ impl QedWalk {
         batch: &mut Vec<Extent>,
     ) -> Result<()> {
         let header = self.disk.header;
-        let (cluster_size, start) = (header.cluster_len(), index * header.l2_span());
+        let (cluster_size, start) = (header.cluster_len(), GuestOffset(index * header.l2_span()));
         if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
             let table =
                 EntryTable::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
@@ -307,7 +310,7 @@ impl QedWalk {
                     1
                 }
                 Some(offset) => {
-                    let host = HostOffset(offset.saturating_add(at % cluster_size));
+                    let host = HostOffset(offset.saturating_add(at.0 % cluster_size));
                     self.listing.data(batch, part(1), host, CLUSTER_TRUNCATED)?;
                     1
                 }

@@ -1,4 +1,4 @@
-//! RawDisk: the file is the disk. RawDisk has no signature, so the caller, an overlay or a container must state it.
+//! A raw disk: the file is the disk. It has no signature, so the caller, an overlay or a container must state it.
 
 use super::{Disk, Format, FormatReader, NameHint, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
@@ -89,7 +89,7 @@ impl ExtentWalk for RawWalk {
         // A partly missing sector is lost, as in all formats.
         let read = if present < size { present / SECTOR * SECTOR } else { size };
         let zero = ExtentKind::Zero { host: None };
-        let (mut at, end) = (range.start, range.end);
+        let (mut at, end) = (range.start.0, range.end.0);
         for _ in 0..BATCH / 2 {
             if at >= read.min(end) {
                 push(at.max(read), end.min(size), ExtentKind::Lost(DISK_TRUNCATED));

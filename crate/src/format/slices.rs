@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::io::source::{Announcement, FileId, FileRange, Source, copied, read_ranges, zeroed};
-use crate::offsets::{ByteRange, GuestRange, HostOffset, SECTOR};
+use crate::offsets::{ByteRange, HostOffset, SECTOR};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Gaps between slices shorter than this (bytes) are read over. Some formats align small tables to sectors.
@@ -13,8 +14,8 @@ const GAP: u64 = SECTOR;
 pub(super) const OVERHEAD: u64 = 128 + GAP;
 
 pub(crate) struct TableSlice {
-    /// The range of the disk or extent that it describes.
-    pub(super) range: GuestRange,
+    /// The range that it describes, from the start of what the tables describe: a disk, or an extent.
+    pub(super) range: Range<u64>,
     pub(super) host: HostOffset,
     /// Its entries, fewer if the file ends early.
     pub(super) entries: Vec<u8>,
@@ -28,8 +29,8 @@ impl TableSlice {
         &self,
         unit: u64,
         entry_size: u64,
-        range: GuestRange,
-    ) -> impl Iterator<Item = (GuestRange, SlicePart)> {
+        range: Range<u64>,
+    ) -> impl Iterator<Item = (Range<u64>, SlicePart)> {
         let end = self.range.end.min(range.end);
         // Zero entries are counted only within `range`, which may be a single unit under other layers.
         let asked = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
@@ -50,7 +51,7 @@ impl TableSlice {
                     empty => (empty, SlicePart::Empty),
                 },
             };
-            let range = GuestRange { start: at, end: (start + units * unit).min(end) };
+            let range = at..(start + units * unit).min(end);
             at = range.end;
             Some((range, part))
         })
@@ -75,7 +76,7 @@ fn empty_entries(entries: &[u8], entry_size: u64) -> u64 {
 }
 
 pub(crate) struct WantedSlice {
-    pub(super) range: GuestRange,
+    pub(super) range: Range<u64>,
     pub(super) host: HostOffset,
     /// Length in bytes, within the file.
     pub(super) len: u64,

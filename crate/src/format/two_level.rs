@@ -6,7 +6,8 @@ use super::slices::{TableSlice, TableSlices, WantedSlice};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::io::source::Source;
-use crate::offsets::{GuestRange, HostOffset};
+use crate::offsets::HostOffset;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The layout of two-level tables. Sizes are in bytes.
@@ -99,18 +100,19 @@ impl<D: Directory> TwoLevel<D> {
 
     /// Returns the slice that describes `range.start`, whose table must exist. Later slices that `range` needs are read
     /// with it. Fails with `source` or `corrupt`, or with `internal` if memory runs out.
-    pub(crate) async fn slice(&mut self, range: GuestRange) -> Result<Rc<TableSlice>> {
-        if let Some(slice) = self.slices.at(range.start) {
+    pub(crate) async fn slice(&mut self, range: Range<u64>) -> Result<Rc<TableSlice>> {
+        let start = range.start;
+        if let Some(slice) = self.slices.at(start) {
             return Ok(slice);
         }
         let wanted = self.wanted(range)?;
         let read = self.slices.read(&self.source, wanted).await;
         read.map_err(|error| self.directory.error(error))?;
-        Ok(self.slices.at(range.start).expect("it was just read"))
+        Ok(self.slices.at(start).expect("it was just read"))
     }
 
     /// Returns the slices to read for `range`, at least one.
-    fn wanted(&self, range: GuestRange) -> Result<Vec<WantedSlice>> {
+    fn wanted(&self, range: Range<u64>) -> Result<Vec<WantedSlice>> {
         let Shape { size, unit, entry_size, .. } = self.shape;
         let (span, slice_span) = (self.shape.span(), self.limits.entries * unit);
         let file_size = self.source.size();
@@ -141,7 +143,7 @@ impl<D: Directory> TwoLevel<D> {
             let host = HostOffset(table.0.saturating_add(number * self.limits.entries * entry_size));
             let len = (end - start).div_ceil(unit) * entry_size;
             let present = file_size.saturating_sub(host.0) / entry_size * entry_size;
-            wanted.push(WantedSlice { range: GuestRange { start, end }, host, len: len.min(present) });
+            wanted.push(WantedSlice { range: start..end, host, len: len.min(present) });
             at = end;
         }
         Ok(wanted)

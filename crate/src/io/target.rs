@@ -3,12 +3,11 @@
 use crate::error::Result;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use serde::{Deserialize, Serialize};
 
-/// A run of data in a buffer, with its destination. All values are in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A run of data in a buffer, with its place in the output. All values are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Guest offset, or offset in the output. The two are equal for outputs that store the disk unchanged.
+    /// Offset in the output.
     pub offset: u64,
     /// Position in the buffer.
     pub start: usize,

@@ -15,7 +15,7 @@ use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::error::fields::Fields;
 use crate::io::source::{FileId, Files, Source};
-use crate::offsets::{GuestRange, HostOffset, MAX_SIZE};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
 use crate::open::streamed_image::StreamedImage;
@@ -112,7 +112,7 @@ impl OpenImage {
     /// Reads `length` bytes of the disk from `start`. The range must be within the disk, and a few MiB at most.
     pub async fn read(&self, start: f64, length: f64, cancel: &CancelHandle) -> JsResult<Uint8Array> {
         let (image, cancel) = (self.image("read in parts")?, cancel.0.clone());
-        let range = GuestRange { start: start as u64, end: (start + length) as u64 };
+        let range = GuestRange::from(start as u64..(start + length) as u64);
         let bytes = cancel.or(read(&image, range)).await?;
         Ok(Uint8Array::from(&bytes[..]))
     }
@@ -262,7 +262,7 @@ struct LostMessage {
 
 impl From<&Lost> for LostMessage {
     fn from(lost: &Lost) -> Self {
-        Self { start: lost.start, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
+        Self { start: lost.start.0, length: lost.len, code: lost.damage.code(), reason: lost.damage.reason() }
     }
 }
 
@@ -306,8 +306,8 @@ impl From<Progress> for ProgressMessage {
     fn from(progress: Progress) -> Self {
         let Progress { guest_done, guest_total, latest, data_done, read, written, settled, measuring, finalizing } =
             progress;
-        let ResumePoint { guest: settled, written: settled_written } = settled;
-        let GuestRange { start: latest_start, end: latest_end } = latest;
+        let ResumePoint { guest: GuestOffset(settled), written: settled_written } = settled;
+        let GuestRange { start: GuestOffset(latest_start), end: GuestOffset(latest_end) } = latest;
         Self {
             guest_done,
             guest_total,

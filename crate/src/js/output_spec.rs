@@ -5,6 +5,7 @@ use crate::convert::ResumePoint;
 use crate::disk::info::Notice;
 use crate::error::fields::Fields;
 use crate::error::{Error, Result};
+use crate::offsets::GuestOffset;
 use crate::open::image::Image;
 use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, Stamp};
 use js_sys::{Array, Object, Uint8Array};
@@ -45,7 +46,7 @@ impl OutputSpec {
     }
 
     pub(super) fn what_is_there(&self) -> ResumePoint {
-        ResumePoint { guest: self.begun() as u64, written: self.begun_written() as u64 }
+        ResumePoint { guest: GuestOffset(self.begun() as u64), written: self.begun_written() as u64 }
     }
 
     pub(super) fn stamp(&self) -> Stamp {

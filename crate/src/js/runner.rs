@@ -1,7 +1,7 @@
 //! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
 use super::delivered::Delivered;
-use crate::compress::Placement;
+use crate::compress::{GuestRun, Placement};
 use crate::convert::{Job, JobOutput, Transcoder};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,10 +50,13 @@ impl Runner {
         if !lost.is_empty() {
             reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
         }
-        match (&self.handle, &placement) {
-            (Some(handle), Placement::Runs(runs)) => handle.write(&bytes, runs).await?,
+        match (&self.handle, placement) {
+            (Some(handle), Placement::Runs(runs)) => {
+                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
+                handle.write(&bytes, &runs).await?;
+            }
             // The coordinator knows where encoded parts belong.
-            _ => {
+            (_, placement) => {
                 reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
                 reply.set_bytes(if placement.len() == 0 {
                     Uint8Array::default()

@@ -2,12 +2,11 @@
 //! coordinator never blocks: it spawns a task and awaits its result.
 
 use super::bytes::JsBytes;
-use crate::compress::{CompressedEncoding, EncodedPart, Encoder};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
 use crate::convert::{DecodedJob, Decoder, ExecutedJob, Executor, Job, JobBuffers, SpareBuffers, Workload, run_job};
 use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;
-use crate::io::target::Run;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -98,7 +97,12 @@ thread_local! {
 }
 
 /// Encodes a job on the thread that decoded it. Other threads encode other jobs.
-fn encode(encoding: CompressedEncoding, bytes: &[u8], runs: &[Run], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
+fn encode(
+    encoding: CompressedEncoding,
+    bytes: &[u8],
+    runs: &[GuestRun],
+    output: &mut Vec<u8>,
+) -> Result<Vec<EncodedPart>> {
     ENCODER.with_borrow_mut(|encoder| encoder.encode(encoding, bytes, runs, output))
 }
 

@@ -69,7 +69,7 @@ impl Examination {
         let window = (end - from).div_ceil(WINDOWS).max(LEAST_WINDOW);
         while end > from {
             let start = end.saturating_sub(window).max(from);
-            let extents = image.known_extents().continue_with(GuestRange { start, end });
+            let extents = image.known_extents().continue_with(GuestRange::from(start..end));
             if !matches!(self.pass(extents, budget, 0, count).await?, PassEnd::Whole) {
                 break;
             }

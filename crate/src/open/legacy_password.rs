@@ -15,7 +15,7 @@ const START: u64 = 68 << 10;
 pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
     let mut disk = zeroed(START as usize)?;
     let mut batch = Vec::new();
-    while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end() < START) {
+    while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end().0 < START) {
         if !extents.next(&mut batch).await? {
             break;
         }
@@ -24,7 +24,7 @@ pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &
         // Unencrypted data proves nothing about the key.
         let ExtentKind::Data { file, host, encrypted: Some(how) } = extent.kind else { continue };
         let start = extent.start.0 as usize;
-        let bytes = &mut disk[start..extent.end().min(START) as usize];
+        let bytes = &mut disk[start..extent.end().0.min(START) as usize];
         files[usize::from(file.0)].read_at(host, bytes).await?;
         let sector = if how.by_guest { extent.start.0 } else { host.0 } / SECTOR;
         ciphers.decrypt(how.cipher, sector, bytes)?;

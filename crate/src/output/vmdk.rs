@@ -202,7 +202,7 @@ impl Assembler for GrainAssembler {
 
     fn place(&mut self, _region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()> {
         for part in parts {
-            let grain = part.guest / GRAIN;
+            let grain = part.guest.0 / GRAIN;
             let table = grain / GRAINS_PER_TABLE;
             if self.table != Some(table) {
                 self.end_table(writes)?;

@@ -27,7 +27,7 @@ pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
 pub fn without(disk: &[u8], lost: &[Lost]) -> Vec<u8> {
     let mut left = disk.to_vec();
     for range in lost {
-        left[range.start as usize..range.end() as usize].fill(0);
+        left[range.start.0 as usize..range.end().0 as usize].fill(0);
     }
     left
 }

@@ -5,6 +5,7 @@ use crate::common::random::Random;
 use crate::common::salvage::{salvage, without};
 use crate::common::*;
 use decant::disk::extent::ExtentKind;
+use decant::offsets::GuestOffset;
 use decant::{ErrorKind, Image, OpenOptions};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -128,7 +129,7 @@ pub fn listings(format: &str, listings: Vec<Listing>) {
         let bytes = reads.iter().map(|(_, len)| len).sum::<u64>();
         assert!(reads.len() <= most_reads && bytes <= most_bytes, "{name}: {bytes} bytes by {reads:?}");
         assert_tables_are_read_once(&name, &tables, &reads);
-        if extents.last().is_some_and(|extent| extent.end() <= LARGEST) {
+        if extents.last().is_some_and(|extent| extent.end().0 <= LARGEST) {
             for answers in ANSWERS {
                 let converted = Case::new(source.content()).convert(answers, Default::default(), 1 << 20);
                 converted.result.unwrap();
@@ -192,13 +193,13 @@ pub fn extremes(format: &str, extremes: Vec<Extreme>) {
                 assert!(error.kind == ErrorKind::Corrupt && error.message().contains("truncated"), "{name}: {error}");
                 let (found, extents) = salvaged.unwrap_or_else(|error| panic!("{name}: {error}"));
                 assert_eq!(found, size, "{name}");
-                let mut end = 0;
+                let mut end = GuestOffset(0);
                 for extent in &extents {
-                    assert_eq!(extent.start.0, end, "{name}: a gap");
+                    assert_eq!(extent.start, end, "{name}: a gap");
                     assert!(matches!(extent.kind, ExtentKind::Lost(_)), "{name}: {extent:?}");
                     end = extent.end();
                 }
-                assert_eq!(end, size, "{name}: all of the disk is lost");
+                assert_eq!(end.0, size, "{name}: all of the disk is lost");
                 assert!(extents.len() <= 64 && reads <= MOST_READS, "{name}: {} extents, {reads} reads", extents.len());
             }
         }

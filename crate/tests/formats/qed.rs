@@ -10,6 +10,7 @@ use crate::common::*;
 use decant::ErrorKind::*;
 use decant::disk::losses::Lost;
 use decant::format::qed::*;
+use decant::offsets::GuestOffset;
 
 pub const FORMAT: Format = Format { name: "qed", samples, fields, damage, listings, extremes };
 
@@ -122,7 +123,7 @@ fn fields() {
 fn damage() {
     let size = small_disk().len() as u64;
     let cluster = CLUSTER as u64;
-    let lost = |start, len, damage| Lost { start, len, damage };
+    let lost = |start, len, damage| Lost { start: GuestOffset(start), len, damage };
     let patched = |at: usize, value: u64| changed(small(), &[(at, &le64(value))]);
     let cut = |len: usize| small()[..len].to_vec();
     let rows = [

@@ -11,6 +11,7 @@ use decant::ErrorKind::*;
 use decant::disk::extent::ExtentKind;
 use decant::disk::losses::Lost;
 use decant::format::vdi::{BLOCK_TRUNCATED, MAP_TRUNCATED};
+use decant::offsets::GuestOffset;
 
 pub const FORMAT: Format = Format { name: "vdi", samples, fields, damage, listings, extremes };
 
@@ -140,7 +141,7 @@ fn fields_of_version_0() {
 fn damage() {
     let image = Vdi::new(1024, MIXED);
     let (file, map, disk) = (image.file(), image.map(), image.disk(&[]));
-    let lost = |start, len, damage| Lost { start, len, damage };
+    let lost = |start, len, damage| Lost { start: GuestOffset(start), len, damage };
     let cut = |len: usize| file[..len].to_vec();
     let rows = [
         ("nothing", file.clone(), vec![]),

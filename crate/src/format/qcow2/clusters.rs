@@ -9,7 +9,7 @@ use crate::format::WalkSetup;
 use crate::format::listing::{BATCH, Listing};
 use crate::format::slices::SlicePart;
 use crate::format::two_level::{Directory, Shape, TwoLevel};
-use crate::offsets::{GuestRange, HostOffset};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -43,16 +43,17 @@ impl Qcow2Walk {
     /// Lists a batch of extents from `range.start` on: those of one L2 slice, or of L1 entries without tables.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let span = self.tables.shape.span();
-        let index = range.start / span;
+        let index = range.start.0 / span;
         self.tables.directory.load(index).await?;
         match self.tables.directory.table(index) {
             Ok(None) => {
-                let part = GuestRange { end: self.tables.end_of_missing(index, range.end), ..range };
+                let end = GuestOffset(self.tables.end_of_missing(index, range.end.0));
+                let part = GuestRange { end, ..range };
                 self.listing.push(batch, part, ExtentKind::Unallocated { host: None });
             }
             Ok(Some(_)) => self.list_slice(range, batch).await?,
             Err(damage) => {
-                let part = GuestRange { end: ((index + 1) * span).min(range.end), ..range };
+                let part = GuestRange { end: GuestOffset((index + 1) * span).min(range.end), ..range };
                 self.listing.lose(batch, part, damage, self.tables.directory.place(index))?;
             }
         }
@@ -61,13 +62,15 @@ impl Qcow2Walk {
 
     /// Lists a batch of extents from `range.start` on, from the L2 slice there.
     async fn list_slice(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
-        let slice = self.tables.slice(range).await?;
+        let range = range.start.0..range.end.0;
+        let slice = self.tables.slice(range.clone()).await?;
         let Shape { unit, entry_size, .. } = self.tables.shape;
         let full = batch.len() + BATCH;
         for (part, entry) in slice.parts(unit, entry_size, range) {
             if batch.len() >= full {
                 break;
             }
+            let part = GuestRange::from(part);
             match entry {
                 SlicePart::Empty => self.listing.push(batch, part, ExtentKind::Unallocated { host: None }),
                 SlicePart::Entry(entry) => {
@@ -83,7 +86,7 @@ impl Qcow2Walk {
     /// Appends `part` of the cluster whose L2 entry is at the start of `bytes`, at offset `place`.
     fn list_cluster(&self, bytes: &[u8], place: HostOffset, part: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let size = self.disk.header.cluster_size();
-        let start = part.start / size * size;
+        let start = part.start.align_down(size);
         let skip = part.start - start;
         match l2::cluster(&self.disk.header, bytes, start) {
             Ok(Cluster::Whole(content, host)) => self.list_content(content, host, skip, part, batch),

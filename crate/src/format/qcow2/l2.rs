@@ -6,7 +6,7 @@ use super::{
     ZERO_IN_VERSION_2,
 };
 use crate::error::damage::Damage;
-use crate::offsets::{HostOffset, SECTOR, be64};
+use crate::offsets::{GuestOffset, HostOffset, SECTOR, be64};
 
 /// Bits 9 to 55 of an entry: the offset of a table or cluster. The other bits are flags or reserved; reserved bits are
 /// ignored.
@@ -49,7 +49,7 @@ pub(super) enum ClusterContent {
 }
 
 /// Parses the L2 entry at the start of `bytes`. `guest` is the guest offset of its cluster.
-pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: u64) -> Result<Cluster, Damage> {
+pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: GuestOffset) -> Result<Cluster, Damage> {
     let entry = be64(bytes, 0);
     if entry & COMPRESSED != 0 {
         return if header.has_data_file() { Err(DATA_FILE_COMPRESSED) } else { Ok(compressed(header, entry)) };
@@ -59,7 +59,7 @@ pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: u64) -> Result<
         return Err(CLUSTER_UNALIGNED);
     }
     let host = (offset != 0 || (header.has_data_file() && entry & COPIED != 0)).then_some(HostOffset(offset));
-    if header.has_data_file() && host.is_some_and(|host| host.0 != guest) {
+    if header.has_data_file() && host.is_some_and(|host| host.0 != guest.0) {
         return Err(DATA_FILE_OFFSET);
     }
     if header.has_extended_l2() {

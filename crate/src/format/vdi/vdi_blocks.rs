@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::WalkSetup;
 use crate::format::entry_table::{EntryTable, equal_entries};
 use crate::format::listing::{BATCH, Listing};
-use crate::offsets::{GuestRange, HostOffset, le32};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, le32};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -46,14 +46,17 @@ impl VdiWalk {
     /// Lists a batch of extents from `range.start` on, from the loaded part of the map.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let block_size = self.disk.header.block_size;
-        let mut index = range.start / block_size;
+        let mut index = range.start.0 / block_size;
         self.map.load(index).await?;
-        let end = self.map.end().min(range.end.div_ceil(block_size));
+        let end = self.map.end().min(range.end.0.div_ceil(block_size));
         let mut entries = self.map.entries(index, end);
         let full = batch.len() + BATCH;
         let mut at = range.start;
         while index < end && batch.len() < full {
-            let part = |blocks: u64| GuestRange { start: at, end: ((index + blocks) * block_size).min(range.end) };
+            let part = |blocks: u64| {
+                let end = GuestOffset((index + blocks) * block_size).min(range.end);
+                GuestRange { start: at, end }
+            };
             let blocks = match entries.get(..ENTRY_SIZE as usize).map(|entry| le32(entry, 0)) {
                 Some(entry @ (FREE | ZERO)) => {
                     let kind = if entry == FREE { self.free } else { ExtentKind::Zero { host: None } };
@@ -62,7 +65,7 @@ impl VdiWalk {
                     blocks
                 }
                 Some(number) => {
-                    let host = HostOffset(self.place(number).saturating_add(at % block_size));
+                    let host = HostOffset(self.place(number).saturating_add(at.0 % block_size));
                     self.listing.data(batch, part(1), host, BLOCK_TRUNCATED)?;
                     1
                 }

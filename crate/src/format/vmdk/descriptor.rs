@@ -4,7 +4,7 @@ use super::sparse_header::size;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::offsets::{MAX_SIZE, SECTOR, before_nul};
+use crate::offsets::{GuestOffset, MAX_SIZE, SECTOR, before_nul};
 use decant_text::decoded;
 
 /// Maximum length of a descriptor, in bytes.
@@ -54,7 +54,7 @@ pub(super) struct ExtentLine {
     pub(super) access: Access,
     /// Its length and guest offset, in bytes.
     pub(super) len: u64,
-    pub(super) start: u64,
+    pub(super) start: GuestOffset,
     pub(super) type_name: String,
     pub(super) store: Store,
 }
@@ -168,7 +168,7 @@ impl Descriptor {
 
     /// The virtual size, in bytes.
     fn virtual_size(&self) -> u64 {
-        self.extents.last().map_or(0, |last| last.start + last.len)
+        self.extents.last().map_or(0, |last| (last.start + last.len).0)
     }
 
     /// The content ID of the parent, if there is a parent and the ID is recorded.
@@ -197,8 +197,8 @@ impl Descriptor {
                 format!("The disk has more than {MAX_EXTENTS} extents"),
             )));
         }
-        extent.start = self.virtual_size();
-        size((extent.start + extent.len) / SECTOR).map_err(Problem::Refused)?;
+        extent.start = GuestOffset(self.virtual_size());
+        size((extent.start + extent.len).0 / SECTOR).map_err(Problem::Refused)?;
         self.extents.push(extent);
         Ok(())
     }
@@ -268,7 +268,7 @@ impl ExtentLine {
                 ))));
             }
         };
-        Ok(Self { access, len, start: 0, type_name: type_name.to_owned(), store })
+        Ok(Self { access, len, start: GuestOffset(0), type_name: type_name.to_owned(), store })
     }
 }
 

@@ -8,12 +8,13 @@ use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
 use crate::error::{Error, Result};
 use crate::format::PartFile;
+use crate::offsets::GuestOffset;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 pub(super) struct VmdkExtent {
     /// Its guest offset and length, in bytes.
-    pub(crate) start: u64,
+    pub(crate) start: GuestOffset,
     pub(crate) len: u64,
     pub(super) content: ExtentContent,
     /// Its type in the descriptor; empty if the descriptor is embedded.
@@ -41,14 +42,20 @@ pub(super) enum ExtentContent {
 }
 
 impl VmdkExtent {
-    pub(crate) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> GuestOffset {
         self.start + self.len
     }
 
     /// Creates the single extent of an image with an embedded descriptor.
     pub(super) fn embedded(sparse: SparseHeader) -> Self {
         let len = sparse.capacity;
-        Self { start: 0, len, content: ExtentContent::Embedded(sparse), type_name: String::new(), file: None }
+        Self {
+            start: GuestOffset(0),
+            len,
+            content: ExtentContent::Embedded(sparse),
+            type_name: String::new(),
+            file: None,
+        }
     }
 
     /// The header, if the extent is sparse and its header was read.

@@ -16,9 +16,10 @@ use crate::format::listing::{BATCH, Listing};
 use crate::format::slices::{SlicePart, TableSlice};
 use crate::format::two_level::{Directory, TwoLevel};
 use crate::format::{PartFile, WalkSetup};
-use crate::offsets::{GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use std::ops::Range;
 use std::rc::Rc;
 
 pub(super) struct VmdkWalk {
@@ -46,7 +47,7 @@ impl VmdkWalk {
         let number = disk.extents.partition_point(|extent| extent.end() <= range.start);
         let extent = &disk.extents[number];
         let base = extent.start;
-        let part = GuestRange { start: range.start - base, end: range.end.min(extent.end()) - base };
+        let part = range.start - base..range.end.min(extent.end()) - base;
         let own = Listing::new(&*disk.source, &self.setup);
         match &extent.content {
             ExtentContent::Zero => {
@@ -89,13 +90,13 @@ impl VmdkWalk {
         number: usize,
         sparse: &SparseHeader,
         file: ExtentFile,
-        part: GuestRange,
+        part: Range<u64>,
         output: &mut ExtentBatch<'_>,
     ) -> Result<()> {
         if part.start >= sparse.capacity {
             return output.lose(part, EXTENT_SHORT, HostOffset(0));
         }
-        let part = GuestRange { end: part.end.min(sparse.capacity), ..part };
+        let part = part.start..part.end.min(sparse.capacity);
         if self.grains.as_ref().is_none_or(|(held, _)| *held != number) {
             // Free the previous extent's grains first.
             self.grains = None;
@@ -127,31 +128,31 @@ struct ExtentBatch<'a> {
     batch: &'a mut Vec<Extent>,
     listing: Listing,
     /// The guest offset of that extent.
-    base: u64,
+    base: GuestOffset,
 }
 
 impl ExtentBatch<'_> {
-    fn on_disk(&self, part: GuestRange) -> GuestRange {
+    fn on_disk(&self, part: Range<u64>) -> GuestRange {
         GuestRange { start: self.base + part.start, end: self.base + part.end }
     }
 
     /// Appends `part`, which must follow the last one.
-    fn push(&mut self, part: GuestRange, kind: ExtentKind) {
+    fn push(&mut self, part: Range<u64>, kind: ExtentKind) {
         self.listing.push(self.batch, self.on_disk(part), kind);
     }
 
     /// Appends `part`, whose file was not handed over. Occurs only in a survey.
-    fn push_unknown(&mut self, part: GuestRange) {
+    fn push_unknown(&mut self, part: Range<u64>) {
         self.push(part, ExtentKind::Unallocated { host: None });
     }
 
     /// See [`Listing::data`].
-    fn data(&mut self, part: GuestRange, host: HostOffset, truncated: Damage) -> Result<()> {
+    fn data(&mut self, part: Range<u64>, host: HostOffset, truncated: Damage) -> Result<()> {
         self.listing.data(self.batch, self.on_disk(part), host, truncated)
     }
 
     /// See [`Listing::lose`].
-    fn lose(&mut self, part: GuestRange, damage: Damage, place: HostOffset) -> Result<()> {
+    fn lose(&mut self, part: Range<u64>, damage: Damage, place: HostOffset) -> Result<()> {
         self.listing.lose(self.batch, self.on_disk(part), damage, place)
     }
 }
@@ -161,29 +162,29 @@ impl ExtentBatch<'_> {
 async fn list_markers(
     scan: &mut MarkerScan,
     sparse: &SparseHeader,
-    range: GuestRange,
+    range: Range<u64>,
     output: &mut ExtentBatch<'_>,
 ) -> Result<()> {
     let full = output.batch.len() + BATCH;
     let mut at = range.start;
     while at < range.end && output.batch.len() < full {
         let Some(FoundGrain { grain, hole_is_sure }) = scan.grain_after(at).await? else {
-            return output.lose(GuestRange { start: at, ..range }, FOOTER_LOST, HostOffset(0));
+            return output.lose(at..range.end, FOOTER_LOST, HostOffset(0));
         };
         let MarkedGrain { start, host, host_len } = grain;
-        let absent = GuestRange { start: at, end: start.min(range.end) };
+        let absent = at..start.min(range.end);
         if !absent.is_empty() {
+            at = absent.end;
             match hole_is_sure {
                 true => output.push(absent, ExtentKind::Unallocated { host: None }),
                 false => output.lose(absent, FOOTER_LOST, HostOffset(0))?,
             }
-            at = absent.end;
         }
-        let part = GuestRange { start: at, end: (start + sparse.grain).min(range.end) };
+        let part = at..(start + sparse.grain).min(range.end);
         if !part.is_empty() {
+            at = part.end;
             let kind = compressed_grain(&output.listing, sparse, host, host_len, part.start);
             output.push(part, kind);
-            at = part.end;
         }
     }
     Ok(())
@@ -192,17 +193,17 @@ async fn list_markers(
 /// Lists a batch from `range.start` on: the grains of one table slice, or directory entries without tables.
 async fn list_tables(
     tables: &mut TwoLevel<GrainDirectory>,
-    range: GuestRange,
+    range: Range<u64>,
     output: &mut ExtentBatch<'_>,
 ) -> Result<()> {
     let span = tables.shape.span();
     let index = range.start / span;
     tables.directory.load(index).await?;
-    let to_end_of_table = GuestRange { end: ((index + 1) * span).min(range.end), ..range };
+    let to_end_of_table = range.start..((index + 1) * span).min(range.end);
     match tables.directory.table(index) {
         Ok(None) => {
             let end = tables.end_of_missing(index, range.end);
-            output.push(GuestRange { end, ..range }, ExtentKind::Unallocated { host: None });
+            output.push(range.start..end, ExtentKind::Unallocated { host: None });
             Ok(())
         }
         Ok(Some(table)) if table.0 >= output.listing.file_size() => {
@@ -218,10 +219,10 @@ async fn list_tables(
 /// Lists a batch from `range.start` on, from the table slice there.
 async fn list_slice(
     tables: &mut TwoLevel<GrainDirectory>,
-    range: GuestRange,
+    range: Range<u64>,
     output: &mut ExtentBatch<'_>,
 ) -> Result<()> {
-    let slice = tables.slice(range).await?;
+    let slice = tables.slice(range.clone()).await?;
     let full = output.batch.len() + BATCH;
     for (part, entry) in slice.parts(tables.shape.unit, tables.shape.entry_size, range) {
         if output.batch.len() >= full {
@@ -241,7 +242,7 @@ fn list_grain(
     sparse: &SparseHeader,
     slice: &TableSlice,
     entry: usize,
-    part: GuestRange,
+    part: Range<u64>,
     output: &mut ExtentBatch<'_>,
 ) -> Result<()> {
     match sparse.grain(sparse.entry(&slice.entries[entry..])) {

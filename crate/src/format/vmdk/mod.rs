@@ -265,7 +265,7 @@ impl Disk for Vmdk {
     }
 
     fn virtual_size(&self) -> u64 {
-        self.extents.last().map_or(0, VmdkExtent::end)
+        self.extents.last().map_or(0, |last| last.end().0)
     }
 
     fn info(&self) -> Info {

@@ -4,7 +4,7 @@ use super::{Chain, place_of};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::error::place::Place;
-use crate::offsets::GuestRange;
+use crate::offsets::{GuestOffset, GuestRange};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::collections::VecDeque;
@@ -50,15 +50,15 @@ impl MergedWalk {
             if !rest.is_empty() {
                 open.push((layer, rest));
             }
-            let end_below = self.layers.get(layer + 1).map_or(0, |below| below.virtual_size);
+            let end_below = self.layers.get(layer + 1).map_or(GuestOffset(0), |below| GuestOffset(below.virtual_size));
             let is_recorded = !matches!(extent.kind, ExtentKind::Unallocated { .. });
-            if is_recorded || extent.start.0 >= end_below {
+            if is_recorded || extent.start >= end_below {
                 push(batch, extent);
                 continue;
             }
             // The layer below is read up to its end. After that this layer's extent stays unallocated, which means
             // zeros.
-            let (covered, uncovered) = extent.split(end_below - extent.start.0);
+            let (covered, uncovered) = extent.split(end_below - extent.start);
             if let Some(uncovered) = uncovered {
                 self.layers[layer].listed.push_front(uncovered);
                 open.push((layer, uncovered.range()));
@@ -75,7 +75,7 @@ impl LayerWalk {
         while self.listed.front().is_some_and(|extent| extent.end() <= range.start) {
             self.listed.pop_front();
         }
-        if self.listed.front().is_none_or(|extent| extent.start.0 > range.start) {
+        if self.listed.front().is_none_or(|extent| extent.start > range.start) {
             let mut batch = Vec::new();
             let listed = self.walk.list(range, &mut batch).await;
             listed.map_err(|error| error.within(self.place.clone()))?;
@@ -83,8 +83,8 @@ impl LayerWalk {
         }
         let extent = self.listed.pop_front().expect("a walk lists at least one extent");
         // Extents that end before the range were dropped above, so a second part exists.
-        let (before, within) = extent.split(range.start - extent.start.0);
-        let (first, rest) = within.unwrap_or(before).split(range.end - range.start);
+        let (before, within) = extent.split(range.start - extent.start);
+        let (first, rest) = within.unwrap_or(before).split(range.len());
         if let Some(rest) = rest {
             self.listed.push_front(rest);
         }

@@ -5,7 +5,7 @@ use super::{CompressionType, ENTRY, ImageGeometry};
 use crate::compress::EncodedPart;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
-use crate::offsets::{GuestRange, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, SECTOR};
 use crate::output::layout::{Assembler, Writes};
 use crate::structure::structure;
 
@@ -124,8 +124,8 @@ impl Qcow2Assembler {
     }
 
     /// Sets the entry of the cluster at `guest` in the L2 table.
-    fn enter(&mut self, guest: u64, entry: u64) {
-        let number = (guest % self.geometry.mapped_by_table()) >> self.geometry.cluster_bits;
+    fn enter(&mut self, guest: GuestOffset, entry: u64) {
+        let number = (guest.0 % self.geometry.mapped_by_table()) >> self.geometry.cluster_bits;
         put(&mut self.l2, number, entry);
     }
 
@@ -179,8 +179,9 @@ impl Assembler for Qcow2Assembler {
     fn place(&mut self, _region: GuestRange, parts: &[EncodedPart], writes: &mut Writes) -> Result<()> {
         let mapped = self.geometry.mapped_by_table();
         let parts = split(parts, mapped)?;
-        for parts in parts.chunk_by(|one, next| one.guest / mapped == next.guest / mapped) {
-            self.begin_table(parts[0].guest / mapped, writes);
+        let table = |part: &EncodedPart| part.guest.0 / mapped;
+        for parts in parts.chunk_by(|one, next| table(one) == table(next)) {
+            self.begin_table(table(&parts[0]), writes);
             self.place_in_table(parts, writes)?;
         }
         Ok(())
@@ -205,15 +206,15 @@ impl Assembler for Qcow2Assembler {
 
 /// Splits `parts` where another L2 table begins, every `mapped` bytes. Fails with `internal` if memory runs out.
 fn split(parts: &[EncodedPart], mapped: u64) -> Result<Vec<EncodedPart>> {
-    let tables = |part: &EncodedPart| (part.guest + part.len - 1) / mapped - part.guest / mapped + 1;
+    let tables = |part: &EncodedPart| (part.guest.0 + part.len - 1) / mapped - part.guest.0 / mapped + 1;
     let count = parts.iter().map(tables).sum::<u64>() as usize;
     let mut split = Vec::new();
     split.try_reserve_exact(count).map_err(|_| Error::out_of_memory(count * size_of::<EncodedPart>()))?;
     for part in parts {
         let mut rest = *part;
         // Only units that are stored unchanged share a part, so their lengths are equal.
-        while rest.is_stored && rest.guest % mapped + rest.len > mapped {
-            let len = mapped - rest.guest % mapped;
+        while rest.is_stored && rest.guest.0 % mapped + rest.len > mapped {
+            let len = mapped - rest.guest.0 % mapped;
             split.push(EncodedPart { len, encoded_len: len as usize, ..rest });
             rest = EncodedPart {
                 guest: rest.guest + len,

@@ -160,9 +160,9 @@ impl Assembler for DynamicVhdAssembler {
             let mut done = 0;
             while done < part.len {
                 let guest = part.guest + done;
-                let within = guest % BLOCK_SIZE;
+                let within = guest.0 % BLOCK_SIZE;
                 let len = (BLOCK_SIZE - within).min(part.len - done);
-                let data = self.data_of(guest / BLOCK_SIZE, writes);
+                let data = self.data_of(guest.0 / BLOCK_SIZE, writes);
                 writes.range(data + within, part.start + done as usize, len as usize);
                 done += len;
             }

@@ -11,6 +11,7 @@ use decant::compress::decoding_damage::COMPRESSED_INVALID;
 use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
 use decant::format::qcow2::*;
+use decant::offsets::GuestOffset;
 
 pub const FORMAT: Format = Format { name: "qcow2", samples, fields: fields::check, damage, listings, extremes };
 
@@ -134,7 +135,7 @@ fn damage() {
 /// `len` lost clusters from `start`, with the reason `damage`.
 fn lost(start: u64, len: u64, damage: Damage) -> Lost {
     let cluster = CLUSTER as u64;
-    Lost { start: start * cluster, len: len * cluster, damage }
+    Lost { start: GuestOffset(start * cluster), len: len * cluster, damage }
 }
 
 fn listings() -> Vec<Listing> {

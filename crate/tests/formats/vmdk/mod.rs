@@ -12,6 +12,7 @@ use decant::compress::decoding_damage::{GRAIN_INVALID, GRAIN_MISPLACED};
 use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
 use decant::format::vmdk::*;
+use decant::offsets::GuestOffset;
 use std::iter;
 
 pub const FORMAT: Format = Format { name: "vmdk", samples, fields: fields::check, damage, listings, extremes };
@@ -131,7 +132,7 @@ fn damage() {
 
 /// `len` lost sectors from `start`, with the reason `damage`.
 fn lost(start: u64, len: u64, damage: Damage) -> Lost {
-    Lost { start: start * SECTOR as u64, len: len * SECTOR as u64, damage }
+    Lost { start: GuestOffset(start * SECTOR as u64), len: len * SECTOR as u64, damage }
 }
 
 fn listings() -> Vec<Listing> {
