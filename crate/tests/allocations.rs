@@ -5,6 +5,7 @@
 //! Each run makes one allocation fail, in a separate process: code that cannot return an error aborts the process. An
 //! abort counts as `internal`: if the wasm traps, the TypeScript side reports that kind.
 
+use crate::each_run::{EachRun, put};
 use crate::fuzz::files::Files;
 use crate::fuzz::memory::Memory;
 use crate::fuzz::small::*;
@@ -12,14 +13,14 @@ use crate::fuzz::{bases, vmdk_bases};
 use crate::scope::{Scope, by_scope, scope};
 use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
 use decant::crypt::Keys;
-use decant::io::target::{Abilities, Run, Target, TargetHandle};
+use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::open::chain::Companion;
 use decant::output::{Options, Stamp, by_name};
 use decant::{ErrorKind, Input, OpenOptions, Opened, Result, Source, open};
 use futures_executor::block_on;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::ready;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::os::unix::process::ExitStatusExt;
@@ -67,47 +68,6 @@ unsafe impl GlobalAlloc for Failing {
 
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
-
-/// A disk that allocates nothing while it is written.
-struct Disk {
-    bytes: RefCell<Vec<u8>>,
-    is_finished: Cell<bool>,
-}
-
-impl TargetHandle<Vec<u8>> for Disk {
-    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        for run in runs {
-            let len = self.bytes.borrow().len().max(run.end() as usize);
-            self.bytes.borrow_mut().resize(len, 0);
-            self.bytes.borrow_mut()[run.offset as usize..][..run.len].copy_from_slice(&bytes[run.start..][..run.len]);
-        }
-        ready(Ok(())).boxed_local()
-    }
-}
-
-impl Target<Vec<u8>> for Disk {
-    fn abilities(&self) -> Abilities {
-        Abilities { late_start: u64::MAX, ..Abilities::default() }
-    }
-
-    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
-        self.bytes.borrow_mut().resize(size.unwrap_or(0) as usize, 0);
-        ready(Ok(())).boxed_local()
-    }
-
-    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        unreachable!("holes are implied")
-    }
-
-    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        self.is_finished.set(true);
-        ready(Ok(())).boxed_local()
-    }
-
-    fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        ready(()).boxed_local()
-    }
-}
 
 /// Upper bound on the disks of the images here, in bytes.
 const MOST: usize = 1 << 20;
@@ -194,7 +154,10 @@ impl Task<'_> {
             ..OpenOptions::default()
         };
         let source: Rc<dyn Source> = Rc::new(Memory(image));
-        let disk = Disk { bytes: RefCell::new(Vec::with_capacity(MOST)), is_finished: Cell::new(false) };
+        // It allocates nothing while it is written.
+        let file = RefCell::new(Vec::with_capacity(MOST));
+        let abilities = Abilities { late_start: u64::MAX, ..Abilities::default() };
+        let disk = EachRun::new(abilities, |offset, bytes| put(&file, offset, bytes));
         let rest = |_| ready(Ok(())).boxed_local();
         FAILS.set(self.fails);
         COUNT.set(0);
@@ -225,7 +188,9 @@ impl Task<'_> {
         });
         COUNTS.set(false);
         assert!(disk.is_finished.get() == result.is_ok(), "a failed conversion was completed, or the other way round");
-        (result.map(|done| (disk.bytes.into_inner(), done.lost.bytes)), COUNT.get())
+        let len = file.borrow().len().max(disk.opened.get().flatten().unwrap_or(0) as usize);
+        file.borrow_mut().resize(len, 0);
+        (result.map(|done| (file.take(), done.lost.bytes)), COUNT.get())
     }
 
     /// Runs it in a separate process. Returns its exit status and output.

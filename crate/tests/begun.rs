@@ -1,52 +1,15 @@
 //! A partial output is completed to the same bytes as an output made at once.
 
+use crate::common::each_run::{EachRun, put};
 use crate::common::*;
 use decant::compress::Encoding;
 use decant::convert::{Cancel, Output, ResumePoint, resume};
-use decant::io::target::{Abilities, Run, Target, TargetHandle};
+use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::output::{OUTPUT_FORMATS, by_name};
-use decant::{Image, OpenOptions, Result};
-use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use decant::{Image, OpenOptions};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// A file whose first bytes exist already.
-struct Kept(RefCell<Vec<u8>>);
-
-impl TargetHandle<Vec<u8>> for Kept {
-    fn write<'a>(&'a self, bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        for run in runs {
-            let (start, end) = (run.offset as usize, run.end() as usize);
-            self.0.borrow_mut()[start..end].copy_from_slice(&bytes[run.start..run.start + run.len]);
-        }
-        ready(Ok(())).boxed_local()
-    }
-}
-
-impl Target<Vec<u8>> for Kept {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
-        self.0.borrow_mut().resize(size.unwrap() as usize, 0);
-        ready(Ok(())).boxed_local()
-    }
-
-    fn hole(&self, _: u64, _: u64) -> LocalBoxFuture<'_, Result<()>> {
-        panic!("a hole is told");
-    }
-
-    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
-    fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        ready(()).boxed_local()
-    }
-}
 
 #[derive(Clone, Default)]
 struct Made {
@@ -59,20 +22,24 @@ struct Made {
 /// Converts `image`; the output already has `kept`, up to `begun`.
 fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -> Made {
     let source = HeldSource::new(image.to_vec());
-    let target = Rc::new(Kept(RefCell::new(kept)));
+    let file = Rc::new(RefCell::new(kept));
     let settled = Rc::new(RefCell::new(Vec::new()));
-    let (reading, writing, noting) = (source.clone(), target.clone(), settled.clone());
+    let (reading, writing, noting) = (source.clone(), file.clone(), settled.clone());
     let work = async move {
         let image = Image::open(reading, &OpenOptions::default()).await?;
         let executor = Inline::new(image.files().clone(), &image.keys(), 3, 256 << 10)?;
         let layout = layout(by_name(format)?, image.virtual_size())?;
-        let output = Output::new(&*layout, STAMP, &*writing);
+        let target = EachRun::new(Abilities::default(), |offset, bytes| put(&writing, offset, bytes));
+        let output = Output::new(&*layout, STAMP, &target);
         let note = |progress: decant::convert::Progress| noting.borrow_mut().push(progress.settled);
-        resume(&image, &executor, &output, begun, &note, &Cancel::default()).await
+        let done = resume(&image, &executor, &output, begun, &note, &Cancel::default()).await;
+        // The file has the size with which it was opened, even if it ends with a hole.
+        writing.borrow_mut().resize(target.opened.get().flatten().unwrap() as usize, 0);
+        done
     };
     let done = drive(&source, Answers::Reverse, work).expect("it waits for nothing").unwrap();
     assert_eq!(done.progress.guest_done, done.virtual_size);
-    let (bytes, settled) = (target.0.take(), settled.take());
+    let (bytes, settled) = (file.take(), settled.take());
     Made { bytes, settled, written: done.progress.written }
 }
 

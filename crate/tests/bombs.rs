@@ -2,11 +2,12 @@
 //! asserted.
 
 use crate::alone;
+use crate::common::each_run::nowhere;
 use crate::common::{by_scope, filter, layout_in_order};
 use crate::counting::{HELD, PEAK};
 use decant::convert::{Cancel, InOrder, Output, Progress, convert_in_order};
 use decant::crypt::Keys;
-use decant::io::target::{Abilities, Run, Target, TargetHandle};
+use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::offsets::HostOffset;
 use decant::output::{OUTPUT_FORMATS, Stamp, by_name};
@@ -37,46 +38,6 @@ impl Source for Bytes {
     }
 }
 
-/// Counts the written bytes.
-#[derive(Default)]
-struct Nowhere {
-    written: Cell<u64>,
-    end: Cell<u64>,
-}
-
-impl TargetHandle<Vec<u8>> for Nowhere {
-    fn write<'a>(&'a self, _bytes: &'a Vec<u8>, runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        for run in runs {
-            self.written.set(self.written.get() + run.len as u64);
-            self.end.set(self.end.get().max(run.end()));
-        }
-        ready(Ok(())).boxed_local()
-    }
-}
-
-impl Target<Vec<u8>> for Nowhere {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-
-    fn open(&self, size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
-        assert_eq!(size, None);
-        ready(Ok(())).boxed_local()
-    }
-
-    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
-    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
-    fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        ready(()).boxed_local()
-    }
-}
-
 #[test]
 fn zeros_cost_no_memory_and_no_output() {
     const MEMBER: u64 = 128 << 20;
@@ -97,7 +58,7 @@ fn zeros_cost_no_memory_and_no_output() {
             let idle = HELD.load(Relaxed);
             PEAK.store(idle, Relaxed);
             let start = Instant::now();
-            let target = Nowhere::default();
+            let target = nowhere(Abilities::default());
             let done = block_on(async {
                 let Opened::Streamed(image) = open(Input::File(source.clone()), &OpenOptions::default()).await? else {
                     panic!("it is read in order")
@@ -109,6 +70,7 @@ fn zeros_cost_no_memory_and_no_output() {
                 convert_in_order(disk, &executor, &output, &|_| {}, &Cancel::default()).await
             })
             .unwrap();
+            assert_eq!(target.opened.get(), Some(None));
             let peak = PEAK.load(Relaxed) - idle;
             println!(
                 "{}: {} bytes written, at most {peak} held, {:?}",
@@ -162,7 +124,7 @@ fn a_hole_of_a_pebibyte_in_order() {
     let data = [&map[..], &[7; 1000]].concat();
     let archive = [member("x", b'x', records.as_bytes()), member("disk.raw", b'0', &data), vec![0; 1024]].concat();
     let source = Rc::new(Bytes(filter("gzip", &["-c"], &archive)));
-    let target = Nowhere::default();
+    let target = nowhere(Abilities::default());
     let steps = Cell::new(0);
     let done = block_on(async {
         let Opened::Streamed(image) = open(Input::File(source), &OpenOptions::default()).await? else {
@@ -176,6 +138,7 @@ fn a_hole_of_a_pebibyte_in_order() {
         convert_in_order(disk, &executor, &output, &count, &Cancel::default()).await
     })
     .unwrap();
+    assert_eq!(target.opened.get(), Some(None));
     assert_eq!((done.virtual_size, target.end.get()), (SIZE, SIZE));
     assert!(target.written.get() <= 8192 && steps.get() < 10, "{} bytes, {} steps", target.written.get(), steps.get());
 }

@@ -4,7 +4,7 @@ use crate::alone;
 use crate::common::vmdk::{Grain, Kdmv, Packing, SECTOR};
 use crate::common::{STAMP, layout};
 use crate::counting::{HELD, PEAK};
-use crate::limits::Nowhere;
+use crate::limits::in_order;
 use decant::convert::{Cancel, ExecutedJob, Executor, Job, Output, Transcoder, Workload, convert};
 use decant::crypt::Keys;
 use decant::offsets::HostOffset;
@@ -84,7 +84,7 @@ fn a_worker_stays_within_its_share() {
                 workload: Workload::within(SHARE, image.files().clone(), 2, 4),
                 transcoder: Transcoder::new(&Keys::default()).unwrap(),
             };
-            let target = Nowhere::default();
+            let target = in_order();
             let format = by_name(format).unwrap();
             let layout = layout(format, image.virtual_size()).unwrap();
             let output = Output::new(&*layout, STAMP, &target);

@@ -2,6 +2,9 @@
 
 mod allocations;
 mod corpus;
+#[path = "common/each_run.rs"]
+#[allow(dead_code)]
+mod each_run;
 #[path = "../fuzz/src/lib.rs"]
 #[allow(dead_code)]
 mod fuzz;

@@ -2,20 +2,21 @@
 //! time. Reads are counted; times are not asserted.
 
 use crate::alone;
+use crate::common::each_run::{EachRun, nowhere};
 use crate::common::layout;
 use crate::common::small::*;
 use crate::common::vdi::{Block, FREE, Vdi};
 use crate::common::{Case, by_scope, vmdk};
 use crate::counting::{ALLOCATIONS, HELD, PEAK};
 use decant::convert::{Cancel, Output, convert};
-use decant::io::target::{Abilities, Run, Target, TargetHandle};
+use decant::io::target::Abilities;
 use decant::native::Inline;
 use decant::offsets::HostOffset;
 use decant::output::{OUTPUT_FORMATS, Stamp};
 use decant::{ErrorKind, Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -60,39 +61,9 @@ impl Source for Counted {
     }
 }
 
-/// Accepts and discards everything.
-#[derive(Default)]
-pub struct Nowhere {
-    aborted: Cell<bool>,
-}
-
-impl TargetHandle<Vec<u8>> for Nowhere {
-    fn write<'a>(&'a self, _bytes: &'a Vec<u8>, _runs: &'a [Run]) -> LocalBoxFuture<'a, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-}
-
-impl Target<Vec<u8>> for Nowhere {
-    fn abilities(&self) -> Abilities {
-        Abilities { ordered: true, late_start: u64::MAX, ..Abilities::default() }
-    }
-
-    fn open(&self, _size: Option<u64>) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
-    fn hole(&self, _offset: u64, _len: u64) -> LocalBoxFuture<'_, Result<()>> {
-        unreachable!("holes are implied")
-    }
-
-    fn finish(&self) -> LocalBoxFuture<'_, Result<()>> {
-        ready(Ok(())).boxed_local()
-    }
-
-    fn abort(&self) -> LocalBoxFuture<'_, ()> {
-        self.aborted.set(true);
-        ready(()).boxed_local()
-    }
+/// A target that takes bytes in order, and drops them.
+pub fn in_order() -> EachRun<impl Fn(u64, &[u8])> {
+    nowhere(Abilities { ordered: true, late_start: u64::MAX, ..Abilities::default() })
 }
 
 /// An image of at least a megabyte with clusters of 2^`bits` bytes: all L1 entries are `l1`, and all entries of the L2
@@ -306,13 +277,13 @@ fn cost(image: &[u8], salvage: bool, cancel_after: u64) -> Cost {
         Err(error) => error.kind.name(),
         Ok(image) => {
             let executor = Inline::new(image.files().clone(), &image.keys(), 6, 4 << 20).unwrap();
-            let target = Nowhere::default();
+            let target = in_order();
             let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size()).unwrap();
             let output = Output::new(&*layout, Stamp::default(), &target);
             match block_on(convert(&image, &executor, &output, &|_| {}, &cancel)) {
                 Ok(_) => "done",
                 Err(error) => {
-                    assert!(target.aborted.get());
+                    assert!(target.is_aborted.get());
                     error.kind.name()
                 }
             }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
+pub mod each_run;
 mod held;
 pub mod qed;
 pub mod random;

@@ -136,7 +136,7 @@ const OUTPUTS: &[Output] = &[
             (2040 * GIB, 2040 * GIB, None),
         ],
         too_large: (&[2040 * GIB + 1, 1 << 52], "vhd-too-large"),
-        notice: "since VHD takes whole sectors only",
+        notice: "since VHD accepts only whole sectors",
         // Two footers, the header and the BAT.
         zeros: (0., 5 * 512),
         in_order: Err("size-needed"),
