@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign, Range, Sub};
 
 /// Sector size of disks and most formats, in bytes.
-pub const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// The largest size or offset that the API can represent exactly: JavaScript's `Number.MAX_SAFE_INTEGER`.
-pub const MAX_SIZE: u64 = (1 << 53) - 1;
+pub(crate) const MAX_SIZE: u64 = (1 << 53) - 1;
 
 /// A byte range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct ByteRange {
 
 impl ByteRange {
     /// Creates a range of `len` bytes at `start`. Returns `None` if its end exceeds 2^63-1.
-    pub fn new(start: HostOffset, len: u64) -> Option<Self> {
+    pub(crate) fn new(start: HostOffset, len: u64) -> Option<Self> {
         start.0.checked_add(len).filter(|&end| end <= i64::MAX as u64).map(|_| Self { start, len })
     }
 
     /// The offset after the last byte.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start.0 + self.len
     }
 }
@@ -79,12 +79,12 @@ pub struct GuestRange {
     /// First byte.
     pub start: GuestOffset,
     /// The offset after the last byte.
-    pub end: GuestOffset,
+    pub(crate) end: GuestOffset,
 }
 
 impl GuestRange {
     /// Whether the range contains no bytes.
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.start >= self.end
     }
 

@@ -31,14 +31,14 @@ pub enum CompressedEncoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitEncoding {
     /// The size of a unit, in bytes, a power of two. The last unit of a disk is filled up with zeros.
-    pub unit: u32,
+    pub(crate) unit: u32,
     /// The encoding of each unit.
-    pub method: UnitMethod,
+    pub(crate) method: UnitMethod,
 }
 
 /// The compression of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum UnitMethod {
+pub(crate) enum UnitMethod {
     /// Raw deflate (RFC 1951) that reaches back at most 4 KiB; unchanged if that is not smaller than a unit.
     Deflate,
     /// A zstd frame (RFC 8878); unchanged if that is not smaller than a unit.

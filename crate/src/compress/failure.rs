@@ -6,7 +6,7 @@ use decant_codec::inflate::InflateError;
 
 /// A failure to decompress a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DecompressError {
+pub(crate) enum DecompressError {
     /// The bytes are not valid compressed data, or the data ends before the unit is full.
     Invalid,
     /// The input ends before the compressed data does.

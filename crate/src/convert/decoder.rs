@@ -14,32 +14,32 @@ use std::ops::Range;
 
 /// Decodes jobs. Each thread reuses one from job to job.
 #[derive(Default)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     decompressor: Decompressor,
     cache: ClusterCache,
 }
 
 /// The result of decoding a job.
 #[derive(Debug, Default)]
-pub struct DecodedJob {
+pub(crate) struct DecodedJob {
     /// The runs of data in the output, without zeros.
-    pub runs: Vec<GuestRun>,
+    pub(crate) runs: Vec<GuestRun>,
     /// In a salvage: the ranges that could not be decoded.
-    pub lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
 }
 
 /// The result of decoding a part of a job.
 #[derive(Debug, Default)]
-pub struct PartOutcome {
+pub(crate) struct PartOutcome {
     /// In a salvage: the ranges that could not be decoded.
-    pub lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
     /// Ascending ranges of the job's output that are zeros but were not filled.
-    pub zeros: Vec<Range<usize>>,
+    pub(crate) zeros: Vec<Range<usize>>,
 }
 
 impl DecodedJob {
     /// Joins the results of all parts of `job`, decoded to `output`. Fails with the first part's error, if any.
-    pub fn of_parts(
+    pub(crate) fn of_parts(
         job: &Job,
         output: &mut [u8],
         parts: impl IntoIterator<Item = Result<PartOutcome>>,
@@ -57,7 +57,7 @@ impl DecodedJob {
 impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output`. Bytes outside of runs are undefined. Fails as
     /// [`Decoder::decode_part`] does, and with `internal` if memory runs out.
-    pub fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
+    pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
         let output = job.prepare(&mut buffers.output)?;
         let decoded: Vec<_> = job
             .parts(output, usize::MAX)
@@ -69,7 +69,7 @@ impl Decoder {
 
     /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Without salvage, fails with
     /// the error of the first piece that cannot be decoded.
-    pub fn decode_part(
+    pub(crate) fn decode_part(
         &mut self,
         job: &Job,
         part: JobPart<'_>,

@@ -16,50 +16,50 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The number of the job in guest order, from 0.
-    pub index: u64,
+    pub(crate) index: u64,
     /// Length of the guest range that the job accounts for, in bytes: its stretches and the holes around them.
-    pub span: u64,
+    pub(crate) span: u64,
     /// The host ranges to read, one after another into one buffer.
-    pub reads: Vec<FileRange>,
+    pub(crate) reads: Vec<FileRange>,
     /// The pieces to decode, ascending by position in the output.
-    pub pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
     /// The guest ranges of the output, ascending. They fill the output buffer.
-    pub stretches: Vec<GuestRun>,
+    pub(crate) stretches: Vec<GuestRun>,
     /// The storage unit of the output, in bytes.
-    pub unit: u64,
+    pub(crate) unit: u64,
     /// Zeros between two runs of data may be written as data if they are fewer than this, in bytes; 0: never.
-    pub short_hole: u64,
+    pub(crate) short_hole: u64,
     /// Whether zeros in the stretches are written as data.
-    pub dense: bool,
+    pub(crate) dense: bool,
     /// The encoding of the output.
-    pub encoding: Encoding,
+    pub(crate) encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
-    pub salvage: bool,
+    pub(crate) salvage: bool,
     /// The files with compressed data in the job, for errors. See [`crate::Image::places`].
-    pub places: Vec<(FileId, Place)>,
+    pub(crate) places: Vec<(FileId, Place)>,
     /// Ranges that the planner found lost. Executors do not use them.
     #[serde(skip)]
-    pub lost: Vec<Lost>,
+    pub(crate) lost: Vec<Lost>,
 }
 
 /// A part of the output that comes from one range of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Position in the input buffer, in bytes.
-    pub input: usize,
+    pub(crate) input: usize,
     /// Length in the input buffer.
-    pub input_len: usize,
+    pub(crate) input_len: usize,
     /// Position in the output buffer.
-    pub output: usize,
+    pub(crate) output: usize,
     /// Length in the output buffer.
-    pub output_len: usize,
+    pub(crate) output_len: usize,
     /// Storage of the bytes.
-    pub stored: Stored,
+    pub(crate) stored: Stored,
 }
 
 /// Storage of a piece's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stored {
+pub(crate) enum Stored {
     /// Unchanged.
     Plain,
     /// Encrypted.
@@ -75,19 +75,19 @@ pub enum Stored {
 
 /// A part of a compressed cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CompressedPart {
+pub(crate) struct CompressedPart {
     /// The compression.
-    pub compression: Compression,
+    pub(crate) compression: Compression,
     /// Length of the decompressed cluster, in bytes.
-    pub cluster: usize,
+    pub(crate) cluster: usize,
     /// Offset of the part in the cluster, in bytes.
-    pub skip: usize,
+    pub(crate) skip: usize,
     /// The file with the compressed data; like `host`, for messages and to identify the cluster.
-    pub file: FileId,
+    pub(crate) file: FileId,
     /// The host offset of the compressed data.
-    pub host: HostOffset,
+    pub(crate) host: HostOffset,
     /// Number of bytes of the compressed data's range that are past the end of the file.
-    pub missing: usize,
+    pub(crate) missing: usize,
 }
 
 /// Extra reads accepted to avoid a copy.
@@ -95,7 +95,7 @@ const EXTRA_READS: usize = 4;
 
 impl Job {
     /// The length of the input buffer, in bytes.
-    pub fn input_len(&self) -> usize {
+    pub(crate) fn input_len(&self) -> usize {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
@@ -107,12 +107,12 @@ impl Job {
     }
 
     /// Number of output bytes that come from pieces.
-    pub fn data_len(&self) -> u64 {
+    pub(crate) fn data_len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.output_len as u64).sum()
     }
 
     /// The length of the output buffer, in bytes.
-    pub fn output_len(&self) -> usize {
+    pub(crate) fn output_len(&self) -> usize {
         self.stretches.last().map_or(0, |last| last.start + last.len)
     }
 
@@ -176,14 +176,14 @@ impl Job {
     }
 
     /// Resizes `output` to the job's output. Its content is undefined. Fails with `internal` if memory runs out.
-    pub fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
+    pub(crate) fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
         fit(output, self.output_len())?;
         Ok(output)
     }
 
     /// Returns the runs of data in the decoded output, without zeros. `zeros` are ascending ranges of the output that
     /// count as zeros whatever they contain; zeros are written to the parts of them that a run covers.
-    pub fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<GuestRun> {
+    pub(crate) fn runs(&self, output: &mut [u8], zeros: &[Range<usize>]) -> Vec<GuestRun> {
         let unit = self.unit as usize;
         let mut whole = Vec::with_capacity(zeros.len());
         for zero in zeros {
@@ -217,13 +217,13 @@ impl Job {
     }
 
     /// Returns the guest offset of the byte at position `output`.
-    pub fn guest_of(&self, output: usize) -> GuestOffset {
+    pub(crate) fn guest_of(&self, output: usize) -> GuestOffset {
         let at = self.stretches.partition_point(|stretch| stretch.start <= output).saturating_sub(1);
         self.stretches.get(at).map_or(GuestOffset(0), |stretch| stretch.guest + (output - stretch.start) as u64)
     }
 
     /// Splits the job into parts of about `size` bytes of output, for parallel decoding.
-    pub fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<JobPart<'a>> {
+    pub(crate) fn parts<'a>(&'a self, mut output: &'a mut [u8], size: usize) -> Vec<JobPart<'a>> {
         let mut parts = Vec::new();
         let mut remaining = &self.pieces[..];
         let mut base = 0;
@@ -243,13 +243,13 @@ impl Job {
 }
 
 /// A part of a job that is decoded independently.
-pub struct JobPart<'a> {
+pub(crate) struct JobPart<'a> {
     /// The pieces to decode.
-    pub pieces: &'a [Piece],
+    pub(crate) pieces: &'a [Piece],
     /// The part of the job's output that they fill.
-    pub output: &'a mut [u8],
+    pub(crate) output: &'a mut [u8],
     /// Position of `output` in the job's output.
-    pub base: usize,
+    pub(crate) base: usize,
 }
 
 /// Splits a buffer into parts, in ascending order.
@@ -261,12 +261,12 @@ pub(super) struct Ascending<'a> {
 
 impl<'a> Ascending<'a> {
     /// Starts with all of `buffer`, whose first byte has position `start`.
-    pub fn new(buffer: &'a mut [u8], start: usize) -> Self {
+    pub(crate) fn new(buffer: &'a mut [u8], start: usize) -> Self {
         Self { rest: buffer, start }
     }
 
     /// Takes `len` bytes at `position`, which must not be before the end of the last part.
-    pub fn take(&mut self, position: usize, len: usize) -> &'a mut [u8] {
+    pub(crate) fn take(&mut self, position: usize, len: usize) -> &'a mut [u8] {
         let (_, rest) = std::mem::take(&mut self.rest).split_at_mut(position - self.start);
         let (taken, rest) = rest.split_at_mut(len);
         (self.rest, self.start) = (rest, position + len);
@@ -274,7 +274,7 @@ impl<'a> Ascending<'a> {
     }
 
     /// Fills the remaining bytes before `position` with zeros.
-    pub fn zero_to(&mut self, position: usize) {
+    pub(crate) fn zero_to(&mut self, position: usize) {
         self.rest[..position - self.start].fill(0);
     }
 }
@@ -315,18 +315,18 @@ fn join_short_holes(runs: Vec<GuestRun>, short_hole: u64) -> Vec<GuestRun> {
 /// The result of reading a job.
 pub(super) struct Read {
     /// Whether the buffer already holds the job's output.
-    pub is_output: bool,
+    pub(crate) is_output: bool,
     /// Number of bytes read.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The buffers of one job.
 #[derive(Default)]
-pub struct JobBuffers {
+pub(crate) struct JobBuffers {
     /// The bytes read.
-    pub input: Vec<u8>,
+    pub(crate) input: Vec<u8>,
     /// The decoded bytes.
-    pub output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
 }
 
 /// Resizes `buf` to exactly `len` bytes. Its content is undefined. Frees a buffer that is too small before it allocates

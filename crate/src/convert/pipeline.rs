@@ -41,9 +41,9 @@ pub struct ExecutedJob<B> {
     /// The data and where it belongs; `None` if the executor has written all of it.
     pub(crate) output: Option<(B, Placement)>,
     /// Number of bytes read.
-    pub(crate) read: u64,
+    pub read: u64,
     /// Number of bytes that the job adds to the output, without zeros.
-    pub(crate) written: u64,
+    pub written: u64,
     /// In a salvage: the ranges that could not be executed.
     pub(crate) lost: Vec<Lost>,
 }
@@ -71,9 +71,9 @@ pub struct Progress {
     /// The virtual size; `None` if it is known only at the end.
     pub guest_total: Option<u64>,
     /// The guest range of the last job; empty before the first one, and while finalizing.
-    pub latest: GuestRange,
+    pub(crate) latest: GuestRange,
     /// The part of `guest_done` that is stored in the image. Time is roughly proportional to this.
-    pub data_done: u64,
+    pub(crate) data_done: u64,
     /// Data read so far, without tables. For a streamed disk: bytes of its file.
     pub read: u64,
     /// Written to the output so far.

@@ -38,15 +38,15 @@ const REPORTED_HOLES: u64 = 1024;
 
 /// Requirements on the jobs of a conversion.
 #[derive(Clone, Copy, Debug)]
-pub struct JobLimits {
+pub(crate) struct JobLimits {
     /// Maximum input and output, in bytes. A single compressed cluster or unit may exceed it.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The storage unit of the output, in bytes. Each unit belongs to one job.
-    pub unit: u64,
+    pub(crate) unit: u64,
     /// Abilities of the target for data that is not encoded yet.
-    pub abilities: Abilities,
+    pub(crate) abilities: Abilities,
     /// The encoding of the output.
-    pub encoding: Encoding,
+    pub(crate) encoding: Encoding,
 }
 
 impl JobLimits {
@@ -72,13 +72,13 @@ impl JobLimits {
 #[derive(Clone, Copy)]
 pub(super) struct HoleLimits {
     /// For the guest range of a job with holes.
-    pub job: u64,
+    pub(crate) job: u64,
     /// For the part of a hole in one job.
-    pub hole: u64,
+    pub(crate) hole: u64,
 }
 
 /// Plans the extents of an image into jobs, in guest order.
-pub struct Planner {
+pub(crate) struct Planner {
     extents: Extents,
     limits: JobLimits,
     files: Files,
@@ -129,7 +129,7 @@ impl Planner {
     }
 
     /// Returns the next job; `None` at the end of the disk. The last job may have no data and only account for a hole.
-    pub async fn next(&mut self) -> Result<Option<Job>> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Job>> {
         let mut draft = Draft::new(self.planned, self.next_limits(), self.limits.hole_limits(self.virtual_size));
         while let Some(extent) = self.next_extent().await? {
             let taken = draft.take_in(extent, &self.files);

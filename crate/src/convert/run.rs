@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// Spare buffers, kept for the next job.
 #[derive(Default)]
-pub struct SpareBuffers {
+pub(crate) struct SpareBuffers {
     inputs: RefCell<Vec<Vec<u8>>>,
     outputs: RefCell<Vec<Vec<u8>>>,
 }
@@ -35,13 +35,13 @@ impl SpareBuffers {
     }
 
     /// Returns the buffer of a job's output for reuse.
-    pub fn give_output(&self, buffer: Vec<u8>) {
+    pub(crate) fn give_output(&self, buffer: Vec<u8>) {
         self.outputs.borrow_mut().push(buffer);
     }
 }
 
 /// A job after reading.
-pub struct LoadedJob {
+pub(crate) struct LoadedJob {
     job: Job,
     buffers: JobBuffers,
     is_output: bool,
@@ -76,7 +76,7 @@ impl LoadedJob {
 }
 
 /// A job after decoding and encoding.
-pub struct FinishedJob {
+pub(crate) struct FinishedJob {
     buffers: JobBuffers,
     placement: Placement,
     lost: Vec<Lost>,
@@ -143,7 +143,7 @@ impl Transcoder {
 
 /// Runs `job`: reads it from `files`, then calls `finish`, which decodes it on this or another thread. Buffers come
 /// from `spares`. Fails with `source`, or as `finish` does.
-pub async fn run_job(
+pub(crate) async fn run_job(
     job: Job,
     files: &[Rc<dyn Source>],
     spares: &SpareBuffers,

@@ -8,7 +8,7 @@ pub struct ResumePoint {
     /// Everything before this guest offset, in bytes, is written.
     pub guest: GuestOffset,
     /// Number of bytes written for it.
-    pub written: u64,
+    pub(crate) written: u64,
 }
 
 /// Tracks the finished jobs of a conversion. Jobs account for the disk without gaps.

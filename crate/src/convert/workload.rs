@@ -41,9 +41,9 @@ pub struct Workload {
     /// The files that jobs read.
     pub files: Files,
     /// Upper bound, in bytes, on the input and on the output of a job.
-    pub job_bytes: u64,
+    pub(crate) job_bytes: u64,
     /// The number of jobs of `job_bytes` bytes in flight that keeps the executor busy.
-    pub depth: usize,
+    pub(crate) depth: usize,
     /// Upper bound, in bytes, on the reads that are announced ahead to files that expect them. 0 announces the next job
     /// only.
     pub read_ahead: u64,

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// The file that an error occurred in, if it is not the one that was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub(crate) enum Place {
     /// A companion, by its name.
     File(String),
     /// A member of a container, by its name.

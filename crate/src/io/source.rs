@@ -22,7 +22,7 @@ pub type Files = Rc<[Rc<dyn Source>]>;
 
 /// A byte range of one of [`Files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRange {
+pub(crate) struct FileRange {
     pub(crate) file: FileId,
     /// First byte.
     pub(crate) start: HostOffset,

@@ -2,7 +2,8 @@
 
 use super::delivered::Delivered;
 use crate::compress::{GuestRun, Placement};
-use crate::convert::{Job, JobOutput, Transcoder};
+use crate::convert::run::JobOutput;
+use crate::convert::{Job, Transcoder};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};

@@ -3,7 +3,10 @@
 
 use super::bytes::JsBytes;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
-use crate::convert::{DecodedJob, Decoder, ExecutedJob, Executor, Job, JobBuffers, SpareBuffers, Workload, run_job};
+use crate::convert::decoder::{DecodedJob, Decoder};
+use crate::convert::job::JobBuffers;
+use crate::convert::run::{SpareBuffers, run_job};
+use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;

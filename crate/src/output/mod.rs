@@ -9,8 +9,8 @@ mod tar_header;
 mod vhd;
 mod vmdk;
 
-pub(crate) use layout::Write;
-pub use layout::{Assembler, Layout, Stamp, Writes};
+pub(crate) use layout::{Assembler, Write, Writes};
+pub use layout::{Layout, Stamp};
 pub use options::{FormatOption, Options};
 
 use crate::disk::info::Notice;
@@ -35,7 +35,7 @@ pub struct OutputFormat {
     /// Its options.
     pub options: &'static [FormatOption],
     /// The options that suit most people, as names and values, if they are not the defaults.
-    pub recommended: &'static [(&'static str, &'static str)],
+    pub(crate) recommended: &'static [(&'static str, &'static str)],
     /// Whether readers look for a footer at the end of the file, so that nothing may follow the output.
     pub has_footer: bool,
     /// Lays out a disk of this virtual size, in bytes. Fails with `limit` if the format cannot hold the disk.

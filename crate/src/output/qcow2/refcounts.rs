@@ -131,9 +131,9 @@ impl Refcounts {
 /// The end of the file.
 pub(super) struct LastRefcounts {
     /// The refcount table, in whole clusters.
-    pub table: Vec<u8>,
+    pub(crate) table: Vec<u8>,
     /// Its number of clusters.
-    pub table_clusters: u32,
+    pub(crate) table_clusters: u32,
     /// Refcount blocks.
-    pub blocks: Vec<Vec<u8>>,
+    pub(crate) blocks: Vec<Vec<u8>>,
 }
