@@ -1,5 +1,5 @@
-// Archives whose files are put together, looked for or checked: sparse members, disks in pieces, a machine's folder, and
-// manifests. What all permutations come to is tested in crate/tests; here workers get the bytes of such files.
+// Archives with sparse members, disks in pieces, a machine's folder, and manifests. crate/tests has all permutations; here
+// workers read such files.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,10 +17,10 @@ test.afterAll(() => decant.dispose());
 
 const MIB = 1 << 20;
 
-/** What `script` of a shell makes in `folder`. */
+/** The output of the shell script `script` in `folder`. */
 const sh = (folder: string, script: string) => execFileSync('sh', ['-ec', script], { cwd: folder });
 
-/** An OVA with `disk`, and a manifest in which it has `digest`. */
+/** An OVA with `disk`, and a manifest with its `digest`. */
 function ova(folder: string, disk: string, digest: string): string {
   writeFileSync(join(folder, 'a.ovf'), '<xml/>');
   writeFileSync(join(folder, 'a.mf'), `SHA256(${basename(disk)})= ${digest}\n`);
@@ -62,7 +62,7 @@ test('a disk in pieces, and a machine in one folder, are read out of the archive
     const output = join(folder, `${name}.raw`);
     expect(command('convert', join(folder, name), output), name).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, wanted);
-    // A server's bytes come by the coordinator.
+    // The coordinator reads a server's bytes.
     const remote = await serveFile(readFileSync(join(folder, name)));
     const opened = await decant.open(remote.url);
     await opened.convert(output);

@@ -1,4 +1,4 @@
-// An argument after an option is its value, whatever it looks like. All kinds are in worker/cli/arguments.test.ts.
+// An argument after an option is its value, even if it looks like an option. worker/cli/arguments.test.ts has all kinds.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { cli, run } from '../support/command.js';
 import { hashFile, images, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
-/** `states`, whose snapshot `-h` is what `before` is. */
+/** `states`, whose snapshot `-h` equals `before`. */
 function imageIn(folder: string): string {
   const image = join(folder, '-h');
   copyFileSync(images.states(), image);

@@ -1,4 +1,4 @@
-// qcow2, VMDK and dynamic VHD out: what the command makes is what other programs read.
+// qcow2, VMDK and dynamic VHD as outputs: other programs read them.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ for (const [what, { args, format, clusterSize }] of Object.entries(MADE)) {
       qemuImg('compare', '-f', format, '-F', 'qcow2', output, path);
       const { 'cluster-size': found } = JSON.parse(qemuImg('info', '--output=json', output));
       expect(found).toBe(clusterSize);
-      // Another program reads what Decant writes, and Decant too if it reads the format.
+      // Another program reads the output, as does Decant if it supports the format.
       if (format === 'vpc') qemuImg('convert', '-f', format, '-O', 'raw', output, back);
       else decant('convert', output, back);
       qemuImg('compare', '-f', 'raw', '-F', 'qcow2', back, path);
@@ -116,7 +116,7 @@ for (const [size, made] of [
   });
 }
 
-/** A dynamic VHD without the bytes that differ from one conversion to the next: time, UUID and their checksum. */
+/** A dynamic VHD without the bytes that differ between conversions: time, UUID and their checksum. */
 function withoutStamp(path: string): string {
   const bytes = readFileSync(path);
   for (const footer of [0, bytes.length - 512]) {

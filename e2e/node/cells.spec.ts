@@ -1,4 +1,4 @@
-// The picture of what is done: cells of equal length.
+// The picture of progress: cells of equal length.
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The command as a process: what it prints, what it leaves, how it ends.
+// The command as a process: output, leftovers, exit codes.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -76,14 +76,14 @@ test.describe('info and map print what qemu-img prints', () => {
   });
 });
 
-/** What a folder holds for the rows below. */
+/** The files in a folder for the rows below. */
 function fill(folder: string): void {
   writeFileSync(join(folder, 'paper.pdf'), '%PDF-1.7');
   execFileSync('mkfifo', [join(folder, 'fifo')]);
 }
 
-// (arguments, exit code, a part of the message); `{folder}` holds the files of `fill`. What is wrong with the arguments
-// alone is in worker/cli/arguments.test.ts.
+// (arguments, exit code, a part of the message); `{folder}` holds the files of `fill`. worker/cli/arguments.test.ts has faults
+// of the arguments alone.
 const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
   [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
@@ -310,10 +310,10 @@ test('an image behind a link or another name is still the image', ({ folder }) =
   }
 });
 
-/** How a conversion that was interrupted ends. */
+/** The end of an interrupted conversion. */
 const INTERRUPTED = { status: 130, stdout: '', stderr: 'decant: interrupted\n' };
 
-/** How many bytes of files there are in `folder` on the disk. */
+/** The bytes that files in `folder` use on the disk. */
 const usedIn = (folder: string) => readdirSync(folder).reduce((sum, name) => sum + diskUsage(join(folder, name)), 0);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -334,7 +334,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   }
 }
 
-/** A server of `large` that does not answer what ends in its second half, behind the tables; and whether it was asked. */
+/** A server of `large` that leaves requests ending in its second half (after the tables) open, and whether there was one. */
 async function serveHalf() {
   let waits = false;
   const server = await serveFile(readFileSync(images.large()), {
@@ -364,7 +364,7 @@ test('Ctrl-C, however often, ends workers that have written a half and wait for 
 test('Ctrl-C ends a conversion of a file whose reader takes nothing', async () => {
   const child = spawn(process.execPath, [cli, 'convert', images.zlib(), '-'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise((resolve) => child.on('exit', resolve));
-  // The disk is larger than what the pipe takes.
+  // The disk is larger than the pipe's buffer.
   await new Promise((resolve) => child.stdout.once('readable', resolve));
   child.kill('SIGINT');
   expect(await ended).toBe(130);
@@ -437,7 +437,7 @@ test('progress is one line, and -q hides it', ({ folder }) => {
 test('progress tells speed and time left', async ({ folder }) => {
   const size = 256 << 20;
   const waiting: (() => void)[] = [];
-  // An empty disk, of which the test sends one part after the other.
+  // An empty disk, which the test sends part by part.
   const server = await serveFile(Buffer.alloc(0), {
     answer: ({ headers }, response) => {
       const [first, last] = /(\d+)-(\d+)$/.exec(headers.range!)!.slice(1).map(Number) as [number, number];

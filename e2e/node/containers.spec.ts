@@ -54,7 +54,7 @@ for (const [name, pack, details] of [
       status: 1,
       stderr: expect.stringContaining('A tar archive starts with the size of the disk'),
     });
-    // What was there stays.
+    // The existing file stays.
     expect(shell(folder, `gzip -dc out | cmp - '${raw()}'`)).toMatchObject({ status: 0 });
   });
 }
@@ -69,7 +69,7 @@ test('an image in a tar archive is read where it lies', ({ folder }) => {
   const containers = [{ name: 'tar', member: basename(image) }];
   expect(info).toMatchObject({ format: 'qcow2', 'virtual-size': DISK_SIZE, decant: { containers } });
   expect(info.decant['file-size']).toBe(statSync(image).size);
-  // Places in the file are those of the archive: data follows three headers and a short file.
+  // Offsets are those in the archive: data follows three headers and a short file.
   const plain = images.plain();
   const other = packed(folder, 'b.tar', tarOf(plain));
   const map = (path: string): { start: number; offset?: number }[] =>
@@ -191,7 +191,7 @@ for (const [script, details] of [
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
   ['tar -cf - disk | decant convert - out && cmp out disk', {}],
   ["gzip -1c disk > disk.gz && decant info - < disk.gz | grep 'packed in: gzip'", FULL],
-  // Where it is a file, every format is read.
+  // If it is a file, every format is read.
   ['qemu-img convert -O qcow2 disk image && decant convert - out < image && cmp out disk', {}],
   ['(dd of=start bs=512 count=1; decant convert -f raw - rest) < disk && cat start rest | cmp - disk', {}],
   ['decant convert -f raw <(cat disk) out && cmp out disk', {}],
@@ -225,7 +225,7 @@ for (const [script, status, sentence, details] of [
     FULL,
   ],
   ['decant convert -f raw - new < .', 1, 'Standard input is a folder', {}],
-  // As a stream, it is refused for its size: it has no whole sectors.
+  // As a stream, it is refused for its size, which is not a whole number of sectors.
   ['decant convert - new < /proc/version', 1, 'if it is a raw disk, state the format raw (-f raw)', {}],
   ['decant convert -f raw /proc/version new', 2, 'has content, but its size is 0', {}],
   ['decant convert -f raw - new <&-', 1, 'The stream is empty', {}],
@@ -278,7 +278,7 @@ test('streams of Node and file handles in a program', ({ folder }) => {
      await new Promise((done) => server.listen(0, done));
      const answer = await new Promise((done) => get('http://localhost:' + server.address().port, done));
      const handle = await open(args[1]);
-     // Node empties the output of a process that has ended, so each begins when it is read.
+     // Node drains the output of an ended process, so each begins when it is read.
      const inputs = {
        file: () => [createReadStream('disk'), { format: 'raw' }],
        request: () => [answer, { format: 'raw' }],
@@ -312,7 +312,7 @@ test('streams of Node and file handles in a program', ({ folder }) => {
 });
 
 test('a stream in a program', ({ folder }) => {
-  // No whole number of sectors: the disk is longer.
+  // Not a whole number of sectors: the disk is longer.
   const size = Math.min(5_000_000, DISK_SIZE - 300);
   const file = packed(folder, 'disk.gz', `head -c ${size} '${raw()}' | gzip -1c`);
   const seen = program<unknown[]>(

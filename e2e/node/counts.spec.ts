@@ -1,5 +1,5 @@
-// What a conversion costs besides time, counted in the wasm that ships: these figures are exact, so they are
-// asserted here, while the benchmark shows the times.
+// Costs of a conversion besides time, counted in the shipped wasm: these figures are exact, so they are asserted here; the
+// benchmark shows times.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ function made(cluster: number, ...options: string[]): string {
 
 /** The size of a job, in bytes of the disk, with the memory that count.mjs gives. */
 const JOB = 8 << 20;
-/** How many jobs are smaller: the first ones, until a quarter of what was planned before them is a whole job. */
+/** The number of smaller jobs: the first ones, until a quarter of the planned bytes is a whole job. */
 const SMALLER_JOBS = 14;
 
 /** The bytes of an L2 table for each cluster. */
@@ -65,7 +65,7 @@ for (const [name, cluster, options, tag] of [
     expect(ofJobs.length).toBeLessThanOrEqual(Math.ceil(progress.guestTotal / JOB) + SMALLER_JOBS);
     expect(writes.total).toBe(writes.union);
     expect(writes.total).toBe(progress.written);
-    // L2 tables that lie between data are read with it once more: that is cheaper than another call.
+    // L2 tables between data are read again with it, which is cheaper than another call.
     const tables = (progress.guestTotal / cluster) * ENTRY;
     expect(reads.total - reads.union).toBeLessThanOrEqual(tables + HEADERS + ofJobs.length * SECTORS);
     expect(reads.union).toBeLessThanOrEqual(statSync(path).size);
@@ -76,8 +76,8 @@ for (const [name, cluster, options, tag] of [
 test('nothing is allocated for a cluster', () => {
   const [large, small] = [count(made(64 << 10, '-c')), count(made(4 << 10, '-c'))];
   const most = (counts: Counts) => Math.max(...counts.ofJobs);
-  // Of 4 KiB a job has 1,920 clusters more than of 64 KiB. What grows with their number is a list or two,
-  // which doubles when it is full.
+  // With clusters of 4 KiB a job has 1,920 more of them than with 64 KiB. Only a list or two grow with their number, by
+  // doubling.
   expect(most(small)).toBeLessThan(most(large) + 32);
   const clusters = small.progress.guestTotal / 4096;
   expect(small.all).toBeLessThan(clusters / 20);

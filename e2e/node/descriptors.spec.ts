@@ -35,9 +35,9 @@ for (const { name, work, tagged } of [
         }
         clearInterval(watch);
         await opened?.close();
-        // The numbers of the descriptors are taken again.
+        // The numbers of the descriptors are reused.
         const others = Array.from({ length: 20 }, () => openSync('/dev/zero'));
-        // It waits for the workers, and so for reads that are under way.
+        // It waits for the workers, and so for reads in progress.
         await decant.dispose();
         others.forEach(closeSync);
       }

@@ -1,4 +1,4 @@
-// What is told of writes that fail late, or not at all: devices, --sync, and file systems that lie.
+// Reports of writes that fail late, or silently: devices, --sync, and lying file systems.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -83,7 +83,7 @@ for (const [format, tag] of [
       expect(hashFile(out)).toBe(hashFile(expected));
       const info = JSON.parse(decant('info', '--output=json', device).stdout);
       expect(info).toMatchObject({ filename: device, format, 'actual-size': 0 });
-      // By its content as standard input, at any position.
+      // As standard input, read at any position.
       const command = `"$1" "$2" convert - "$3" < "$4"`;
       const fromInput = run('sh', ['-c', command, 'sh', process.execPath, cli, join(folder, 'input.raw'), device]);
       expect(fromInput).toEqual(done);
@@ -161,7 +161,7 @@ test('a VHD on a larger device is written, with a note', ({ folder }) => {
   });
 });
 
-/** A conversion of `kinds` over an old file, where the system answers as `fault` says. */
+/** A conversion of `kinds` over an old file, with the system's answers from `fault`. */
 function convertWith(folder: string, fault: Fault, ...options: string[]) {
   const target = join(folder, 'out.raw');
   writeFileSync(target, 'old');
@@ -191,9 +191,9 @@ for (const { fault, options, said, tag } of [
 
 for (const [fault, options] of [
   ['write short', []],
-  // Files are not flushed unless that is asked for.
+  // Files are flushed only on request.
   ['fsync EIO', []],
-  // A folder may be there to be written to only.
+  // A folder may be writable, but not readable.
   ['folder EACCES', ['--sync']],
 ] as const) {
   test(`${fault} does not disturb a conversion`, { tag: '@full' }, ({ folder }) => {
@@ -253,7 +253,7 @@ test('a temporary file that cannot be removed is told: interrupted', { tag: '@fu
   const env = withFaults({ fault: 'unlink EPERM' }) as Record<string, string>;
   const { child, ended } = startProgram(process.execPath, convert, env);
   const partials = () => readdirSync(folder).filter((name) => name.endsWith('.partial'));
-  // The file is made before the image is unlocked, for which this machine needs seconds: the image was made for it.
+  // The file is created before the image is unlocked, which takes seconds with this image.
   await expect.poll(partials, { timeout: 60_000, intervals: [20] }).toHaveLength(1);
   child.kill('SIGINT');
   const stderr = `decant: interrupted; '${join(folder, partials()[0]!)}' could not be removed: the operation is not permitted\n`;

@@ -1,4 +1,4 @@
-// What an error is made of: its cause says more than its sentence, and a cancel says what was cancelled.
+// Parts of an error: a cause with details, and the cancelled operation.
 
 import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
@@ -7,7 +7,7 @@ import { images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { fileSource } from '../support/own.mjs';
 
-/** Opens an image and does `work` with it. */
+/** Opens an image and runs `work` with it. */
 async function using(
   path: string,
   work: (image: decant.Image) => Promise<unknown>,

@@ -1,5 +1,4 @@
-// A failure ends with the option that helps, where one does: the sentences of the core, and what the command makes of
-// them.
+// The command appends the option that helps, if any, to the sentences of the core.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -21,7 +20,7 @@ function fileIn(folder: string, name: string, content: string): string {
   return file;
 }
 
-/** An image of the old AES method, whose disk begins with nothing that is known; its password is `secret`. */
+/** An image of the old AES method, whose disk has an unknown start; its password is `secret`. */
 function oldImage(folder: string): string {
   const image = join(folder, 'old.qcow2');
   const secret = ['--object', `secret,id=key,data=${SECRET}`];

@@ -1,5 +1,4 @@
-// Programs of others read what Decant makes: dissect.hypervisor finds the disk in it, and OpenStack's format_inspector
-// accepts it as safe.
+// Other programs read Decant's outputs: dissect.hypervisor finds the disk, and OpenStack's format_inspector accepts it as safe.
 
 import { copyFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { byScope } from '../support/scope.js';
 const SECTOR = 512;
 const MIB = 2 ** 20;
 
-/** The largest disk, in bytes, that is read from an output with the smallest clusters: that takes dissect long. */
+/** The largest disk, in bytes, to read from an output with the smallest clusters, which are slow in dissect. */
 const MOST_IN_SMALL = byScope({ short: 8 * MIB, full: Number.POSITIVE_INFINITY });
 
 interface Output {
@@ -78,7 +77,7 @@ const DISKS: Record<string, (folder: string) => Disk> = {
   'what cannot be compressed': (folder) => made(folder, noise(3 * MIB)),
 };
 
-/** What both programs say of an output with a disk of `size` bytes. */
+/** The results of both programs for an output with a disk of `size` bytes. */
 const accepted = (format: Question['format'], size: number): Answer => ({
   size,
   difference: null,

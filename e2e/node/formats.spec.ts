@@ -1,4 +1,4 @@
-// The formats besides qcow2, through the command: what it prints and makes, beside qemu-img where that is right.
+// The formats besides qcow2, through the command: its texts and outputs, compared with qemu-img where that is right.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test('a chain of differencing VDIs, found by their UUIDs', ({ folder }) => {
   const [, wanted] = decant('info', top).stdout.match(/^parent: ([0-9a-f-]{36})$/m) as RegExpMatchArray;
   const missing = decant('convert', '--with', base, top, output);
   expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining(`'${wanted}', the parent of`) });
-  // A parent that was written to since has another state.
+  // A parent that was changed later has another state.
   const [changed, state] = [readFileSync(middle), 408];
   changed.fill(7, state, state + 16);
   const stale = join(folder, 'stale.vdi');

@@ -1,4 +1,4 @@
-// Servers of images that answer in ways that are easily taken for something else: right bytes or one clear error.
+// Servers of images with misleading responses: right bytes or one clear error.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -25,7 +25,7 @@ test.afterEach(async () => {
 });
 test.afterAll(() => decant.dispose());
 
-/** What becomes of `input`; what fails, as a person sees it. */
+/** The result for `input`, or the error as a user sees it. */
 async function converted(
   input: Decant.Input | Promise<Decant.Source>,
   output: string,
@@ -63,7 +63,7 @@ async function serveWhileWritten(length: number): Promise<RemoteFile> {
     response.writeHead(206, head);
     const half = start + ((end - start) >> 1);
     response.write(now.bytes.subarray(start, half));
-    // What opens the disk, and asks for its state in the end.
+    // The requests that open the disk, and that check its state at the end.
     const isHead = end <= 64 << 10;
     held.push(() => {
       if (!isHead) now = { bytes: Buffer.alloc(size, 2), etag: '"new"' };
@@ -92,7 +92,7 @@ test('a stream of the disk fails where the file is written to while the last ans
   await image.close();
 });
 
-/** A server that does not tell the size with a range, and answers to `method` by `answer`. */
+/** A server that states no size with a range, and answers `method` by `answer`. */
 const hidesSize = (file: Buffer, method: string, answer: (response: ServerResponse) => void): Promise<RemoteFile> =>
   serveFile(file, {
     answer: (request, response) => {
@@ -274,7 +274,7 @@ test('one server is asked for little at once, however many images share a limit'
   const before = async () => {
     underWay += 1;
     most = Math.max(most, underWay);
-    // As many are held as are made at once.
+    // The number of held requests equals that of concurrent ones.
     if (most === 6) open();
     await opened;
     underWay -= 1;

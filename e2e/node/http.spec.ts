@@ -1,4 +1,4 @@
-// Images on servers, from Node: right bytes or one clear error, whatever the server does.
+// Images on servers, from Node: right bytes or one clear error for all faults of servers.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
@@ -19,7 +19,7 @@ import { byScope } from '../support/scope.js';
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
 const MIB = 1 << 20;
-/** Waits for little where a server is silent. How long it is asked again does not depend on the machine. */
+/** Short time-outs for silent servers. The number of attempts does not depend on the machine. */
 const SHORT = { timeout: 1 };
 
 const disk = sparse(64 * MIB);
@@ -141,7 +141,7 @@ test('an encoding that nobody knows is refused', FULL, async () => {
 test('a server that is not there', async () => {
   const gone = await serveFile(Buffer.alloc(0));
   await gone.close();
-  // It would be asked three times.
+  // Otherwise there would be three attempts.
   const told = await failure(decant.httpSource(`${gone.url}?token=secret`, { patience: 0 }));
   expect(told).toMatch(
     /^source: Could not open '[^?]*': no answer came from http:\/\/127\.0\.0\.1:\d+ \(.*ECONNREFUSED/,
@@ -164,7 +164,7 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
     `in between, ${fault}: ${passes ? 'right bytes' : 'an error'}`,
     SMOKES.includes(fault) ? {} : FULL,
     async ({ folder }) => {
-      // The first one of all is another test. How many follow depends on how quick they are.
+      // The very first request has another test. The number of later ones depends on their speed.
       const hasFault = (number: number) => number === 2 || number === 4;
       remote = await serveFile(file, {
         fault: (number) => (hasFault(number) ? fault : undefined),
@@ -184,7 +184,7 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
   );
 }
 
-/** Serves `bytes` as a server that knows no ranges. */
+/** Serves `bytes` without support for ranges. */
 const serveWhole = (bytes: Buffer, { hasLength = true, breaksAt = bytes.length } = {}): Promise<RemoteFile> =>
   serveFile(bytes, {
     answer: (_, response) => {
@@ -195,7 +195,7 @@ const serveWhole = (bytes: Buffer, { hasLength = true, breaksAt = bytes.length }
     },
   });
 
-/** A raw disk that is larger than what is kept in memory, 64 MiB. */
+/** A raw disk larger than the buffer in memory, 64 MiB. */
 const largeDisk = (): Buffer => Buffer.alloc(66 * MIB, Buffer.from(Array.from({ length: 251 }, (_, at) => at)));
 
 for (const hasLength of [true, false]) {
@@ -262,7 +262,7 @@ test('a server of whole files that breaks off', async ({ folder }) => {
     'source: Could not read the image: the connection broke; the server sends only whole files, so reading cannot continue from there',
   );
   expect(existsSync(output)).toBe(false);
-  // A small one is asked for again.
+  // A small one is requested again.
   await remote.close();
   let asked = 0;
   remote = await serveFile(file, {
@@ -282,7 +282,7 @@ test('a cancel while the server is silent', async ({ folder }) => {
   let isSilent = false;
   remote = await serveFile(file, { fault: () => (isSilent ? 'silent' : undefined) });
   const { url, asked } = remote;
-  // Nothing but the cancel ends it.
+  // Only the cancel ends it.
   const source = await decant.httpSource(url, { timeout: Number.POSITIVE_INFINITY });
   const image = await decant.open(source);
   const output = join(folder, 'out.raw');
@@ -398,7 +398,7 @@ test('the command: through the proxies that the environment names', async ({ fol
     proxy.seen.length = 0;
     const ended = await startProgram(process.execPath, [cli, 'convert', remote!.url, output], env).ended;
     expect(ended).toMatchObject({ status: 0, stderr: '' });
-    // What is not encrypted needs no tunnel, and many proxies make none for it.
+    // Unencrypted requests need no tunnel, and many proxies refuse one.
     expect(proxy.seen.filter((line) => line.startsWith('CONNECT'))).toEqual([]);
     return proxy.seen.length > 0;
   };
@@ -446,7 +446,7 @@ test(`a server that fails at random, ${SEEDS} seeds`, FULL, async ({ folder }) =
   const ends = { right: 0, failed: 0 };
   for (let seed = 0; seed < SEEDS; seed += 1) {
     const next = random(seed * 7919);
-    // Half of the servers fail only in ways that pass.
+    // Half of the servers have only temporary faults.
     const choice = seed % 2 === 0 ? PASSING : kinds;
     const share = next() * 0.3;
     const fault = () => (next() < share ? choice[Math.floor(next() * choice.length)] : undefined);

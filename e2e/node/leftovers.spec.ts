@@ -1,5 +1,4 @@
-// What killed processes leave beside a target is removed by the next conversion to that folder; what a living one needs
-// is not.
+// The next conversion to a folder removes files of killed processes, but not those of running ones.
 
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { type HeldFile, heldDisk, serveDisk } from '../support/held.js';
 import { hashFile, images } from '../support/images.js';
 import { test as base, expect } from '../support/node.js';
 
-/** `remote` is an image that holds its conversion until all of it is allowed. */
+/** `remote` is an image that holds its conversion until the test allows all of it. */
 const test = base.extend<{ remote: HeldFile }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
   remote: async ({}, use) => {
@@ -24,7 +23,7 @@ const isHeld = (folder: string) => expect.poll(() => partials(folder), { timeout
 
 /** A conversion that has begun to write, and is held there. */
 async function begin({ url }: HeldFile, folder: string, name: string) {
-  // Quiet: a server that is held for five seconds would be named.
+  // Quiet: a server that is silent for five seconds would be named.
   const { child, ended } = start('convert', '-q', '-f', 'raw', url, join(folder, name));
   await isHeld(folder);
   return { child, ended };
@@ -40,7 +39,7 @@ test('a killed conversion is swept by the next one to its folder', async ({ fold
 });
 
 test('an interrupted conversion ends and leaves nothing while its server is silent', async ({ folder, remote }) => {
-  // Within a request, of which a part has come.
+  // Within a request whose response has partly arrived.
   const end = heldDisk.length / 2 + (1 << 20);
   remote.allow(end);
   const { child, ended } = await begin(remote, folder, 'out.raw');
@@ -69,7 +68,7 @@ test('a conversion in another namespace of processes keeps its file', { tag: '@f
   const { child, ended } = startProgram('sh', ['-c', `exec ${script}`]);
   await isHeld(folder);
   const [name] = partials(folder);
-  // It is not told which number the process has out here.
+  // It cannot know the number of the process outside.
   expect(decant('convert', images.kinds(), join(folder, 'out.raw')).status).toBe(0);
   expect(partials(folder)).toEqual([name]);
   if (sudo.length > 0) asRoot('kill', '-9', String(child.pid));

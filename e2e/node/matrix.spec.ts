@@ -1,5 +1,5 @@
-// The generated matrix of the crate's tests (crate/tests/generated.rs), once more by the wasm that ships, and what info
-// and map print of it: in one process, and by the command.
+// The generated matrix of the crate's tests (crate/tests/generated.rs), by the shipped wasm, and the output of info and map: in
+// one process, and by the command.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ interface Row {
   companions: string[];
   snapshot: string | null;
   encrypted: boolean;
-  /** How qemu opens the chain. */
+  /** The options with which QEMU opens the chain. */
   qemu: string;
   sha256: string;
 }
@@ -53,7 +53,7 @@ const mayGuess = ({ name }: Row): boolean => name.includes('states_backing_forma
 const GUESS =
   /^decant: note: '[^\n]*' is not in a recognised format, and no format is stated for it; it is read as raw\n/gm;
 
-/** The package, and what the command makes of its answers. */
+/** The package, with the formatting of the command. */
 const inProcess: Way = {
   convert: (row, output) =>
     using(row, async (image) => {
@@ -95,7 +95,7 @@ function byCommand(password: string): Way {
   };
 }
 
-/** How many rows are converted at once: what starts a process waits for one core. */
+/** The number of rows converted at once: starting a process uses one core. */
 const LANES = 2;
 
 for (const [name, details, wayOf] of [
@@ -118,7 +118,7 @@ for (const [name, details, wayOf] of [
       else if (hashFile(output) !== row.sha256) wrong.push(`${row.name}: other bytes`);
       rmSync(output, { force: true });
       if (row.snapshot) return;
-      // A raw file has holes that only its file system knows.
+      // Only the file system knows the holes of a raw file.
       if (!/raw/i.test(row.name.replaceAll('raw: false', ''))) {
         maps += 1;
         const theirs = qemuImg('map', ...SECRET, '--image-opts', '--output=json', row.qemu);

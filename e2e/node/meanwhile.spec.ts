@@ -1,4 +1,4 @@
-// What other programs do while a conversion runs: nothing of theirs is lost, and nothing half made is left.
+// Changes by other programs during a conversion: their data is not lost, and no partial output is left.
 
 import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Memory that runs out, in the wasm that ships: the conversion fails with `internal`, in the coordinator and in a pool
-// worker, and nothing is left. It is never called damage, and never is anything lost by it.
+// Lack of memory in the shipped wasm: the conversion fails with `internal`, in the coordinator and in a pool worker, and leaves
+// nothing. It is never reported as damage, and never loses data.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,7 +17,7 @@ const SAMPLE = [0, 2, 8, 32, 128, 2048];
 const ALL = Array.from({ length: 40 }, (_, at) => at * 4).concat(2048);
 const LIMITS = byScope({ short: SAMPLE, long: ALL });
 
-/** How a conversion ended: what has no memory answers so, or is a trap that ends its worker. */
+/** The end of a conversion without memory: an error, or a trap that ends its worker. */
 function end(message: string | undefined): string {
   if (message === undefined) return 'done';
   return message.includes('not enough memory') ? 'answered' : 'trapped';

@@ -1,4 +1,4 @@
-// What the new file keeps of the one that it replaces: owner, group and permissions, and never more.
+// A new file keeps owner, group and permissions of the replaced one, and never grants more.
 
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ for (const { name, as, before, after, ownersAfter, tag = ['@full'] } of [
     asRoot('chmod', before.toString(8), target);
     const [user, group] = as as [number, number];
     const identity = [`--reuid=${user}`, `--regid=${group}`, '--clear-groups'];
-    // The tests may lie in a folder that is not everybody's to read.
+    // The tests may be in a folder that not everyone may read.
     const reading = ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'];
     asRoot('setpriv', ...identity, ...reading, process.execPath, cli, 'convert', images.kinds(), target);
     expect([mode(target).toString(8), ...owners(target)]).toEqual([after.toString(8), ...ownersAfter]);

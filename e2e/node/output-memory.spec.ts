@@ -1,5 +1,5 @@
-// How much of a disk stays in memory while it is sent: by counting the bytes of JavaScript's buffers at a moment when the far
-// side has all that was sent. It must not grow with the disk.
+// Memory of a disk while it is sent: the bytes of JavaScript's buffers at a moment when the receiver has all sent bytes. It
+// must not grow with the disk.
 
 import { spawn } from 'node:child_process';
 import { truncateSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const MIB = 1 << 20;
 const script = fileURLToPath(new URL('../support/upload-memory.mjs', import.meta.url));
 const report = new URL('../support/report-memory.mjs', import.meta.url).href;
 
-/** Buffers of the program itself, and what is held back, in bytes. */
+/** Buffers of the program itself, and held-back bytes. */
 const MOST = 24 * MIB;
 /** What the amounts below differ by would show. */
 const MOST_GROWTH = 8 * MIB;

@@ -1,4 +1,4 @@
-// What the command makes besides a raw file: other formats, and standard output.
+// Outputs of the command besides a raw file: other formats, and standard output.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -20,7 +20,7 @@ import { expect, test } from '../support/node.js';
 const MIB = 2 ** 20;
 const FOOTER = 512;
 
-/** What `gunzipSync` answers with `info`. */
+/** The result of `gunzipSync` with `info`. */
 interface Info {
   buffer: Buffer;
   engine: { bytesWritten: number };
@@ -278,7 +278,7 @@ test.describe('standard output', () => {
   test('a reader that does not read does not keep a signal from ending the command', async () => {
     const { child, ended } = startProgram(process.execPath, [cli, 'convert', images.largeRaw(), '-f', 'raw', '-']);
     const stdout = child.stdout!;
-    // Some of it has come, and nothing more is read then: a listener to this keeps others from reading.
+    // Stops reading after a part has arrived: another listener would prevent other readers.
     await new Promise<void>((resolve) => stdout.on('readable', resolve));
     child.kill('SIGTERM');
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(130);
@@ -351,7 +351,7 @@ test('a stream gets a VHD, in pieces of a mebibyte', ({ folder }) => {
 });
 
 test.describe('compressed disks', () => {
-  /** The digest of what a shell command makes of `path`. */
+  /** The digest of a shell command's output for `path`. */
   const digest = (path: string, command: string): string =>
     execFileSync('bash', ['-o', 'pipefail', '-c', `{ ${command}; } < "$0" | sha256sum`, path], {
       encoding: 'utf8',
@@ -368,7 +368,7 @@ test.describe('compressed disks', () => {
       expect(decant('convert', '-O', 'raw.gz', path, output)).toEqual({ status: 0, stdout: '', stderr: '' });
       expect(readdirSync(folder).sort()).toEqual(['out.raw', 'out.raw.gz']);
       expect(digest(output, 'gzip -dc')).toBe(hashFile(raw));
-      // A second member would be told apart by its header only: zlib says where the first one ends.
+      // zlib reports the end of the first member, so a second one would be found.
       const { engine, buffer } = gunzipSync(readFileSync(output), { info: true }) as unknown as Info;
       expect(engine.bytesWritten).toBe(statSync(output).size);
       expect(buffer.length).toBe(statSync(raw).size);
@@ -400,7 +400,7 @@ test.describe('compressed disks', () => {
 
   test('the bytes depend neither on workers nor on memory nor on the source', ({ folder }) => {
     const path = join(folder, 'disk.raw');
-    // Data that does not compress, without zeros.
+    // Incompressible data, without zeros.
     const noise = Buffer.alloc(9 << 20);
     for (let at = 0, state = 1; at < noise.length; at += 1) {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

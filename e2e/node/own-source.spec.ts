@@ -1,4 +1,4 @@
-// Sources of a program's own: right bytes, or one clear error that has the cause.
+// Custom sources: right bytes, or one clear error with its cause.
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ for (const [name, image, password, tagged] of [
        const source = await fileSource(path);
        const image = await decant.open(source, { workers: 2, ...(password ? { password } : {}) });
        await image.unlock();
-       // The first read of a conversion waits for one of the other.
+       // The first read of each conversion waits for one of the other.
        const { read } = source;
        let go;
        const both = new Promise((resolve) => { go = resolve; });
@@ -50,13 +50,13 @@ for (const [name, image, password, tagged] of [
       ...outputs,
     );
     for (const output of outputs) expect(hashFile(output)).toBe(hashFile(images.raw()));
-    // Several at once, and no more than the two conversions and the image itself may have.
+    // Several at once, but no more than the limit of two conversions and the image.
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(3 * 8);
   });
 }
 
-// Each of the three files is a source of the program's own, or a path.
+// Each of the three files is a custom source or a path.
 for (const which of ['ooo', 'opp', 'pop', 'ppo', 'poo']) {
   test(`a chain, own sources and paths: ${which}`, which === 'pop' ? {} : FULL, ({ folder }) => {
     const { top, below, raw } = images.chain();
@@ -97,7 +97,7 @@ test('arrays that are a part of a buffer, or that cannot be moved, stay as they 
        await image.close();
        kept.push(Buffer.compare(whole.subarray(0, content.length), content) === 0);
      }
-     // All of the memory of an instance, which nobody can move.
+     // The memory of a wasm instance, which cannot be transferred.
      const raw = { size: memory.length, read: async (offset, length) => memory.subarray(offset, offset + length) };
      const image = await decant.open(raw, { format: 'raw' });
      await image.convert(output + '2');
@@ -111,7 +111,7 @@ test('arrays that are a part of a buffer, or that cannot be moved, stay as they 
   expect(hashFile(output)).toBe(hashFile(images.sample()));
 });
 
-/** What a read does that is none, as an expression; what is told of it, and the cause. */
+/** An invalid read, as an expression; its error, and the cause. */
 const FAILURES: [name: string, read: string, message: string, cause: string | null][] = [
   [
     'too few bytes',
@@ -153,7 +153,7 @@ const FAILURES: [name: string, read: string, message: string, cause: string | nu
 ];
 
 for (const [name, read, message, cause] of FAILURES) {
-  // The first read, one of the tables, and one of data, whoever waits for it.
+  // The first read, one of tables, and one of data.
   test(
     `a source that answers with ${name}`,
     name === 'too few bytes' || name === 'a rejection' ? {} : FULL,
@@ -167,7 +167,7 @@ for (const [name, read, message, cause] of FAILURES) {
          const image = decant.open(changed(whole, first, ${read}), { salvage: first === 12 });
          const error = await image.then((image) => image.convert(folder + '/out.raw')).catch((error) => error);
          await image.then((image) => image.close(), () => {});
-         // The same object is as good as before.
+         // The same object can be used again.
          const again = await decant.open(whole);
          await again.close();
          ends.push({
@@ -180,7 +180,7 @@ for (const [name, read, message, cause] of FAILURES) {
        }
        await whole.close();
        console.log(JSON.stringify(ends));`,
-        // Of many reads, whatever the size of the disk of other tests.
+        // With many reads, regardless of the disk size of other tests.
         images.halves(),
         folder,
       );
@@ -213,7 +213,7 @@ test('a source of no bytes is never read, nor is more than a source has', () => 
      }
      console.log(JSON.stringify(seen));`,
   );
-  // The last sector of a raw disk is filled up with zeros.
+  // The last sector of a raw disk is padded with zeros.
   expect(seen).toEqual(['not-recognised', 0, 1024]);
 });
 

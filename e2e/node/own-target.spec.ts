@@ -1,4 +1,4 @@
-// Targets of a program's own: they are called as their documentation says, and get the whole disk or are given up.
+// Custom targets: they are called as documented, and receive the whole disk or are aborted.
 
 import { join } from 'node:path';
 import { program } from '../support/command.js';
@@ -101,7 +101,7 @@ test(
   },
 );
 
-/** What a method does that fails, as an expression; what is told of it. */
+/** A failing method, as an expression; its error. */
 const FAILURES: [name: string, code: string, message: string, cause: boolean][] = [
   ['throws', '() => { throw cause; }', 'Could not write the output: no room', true],
   ['rejects', '() => Promise.reject(cause)', 'Could not write the output: no room', true],
@@ -188,7 +188,7 @@ test('a target is given up where the image fails, before and after it was opened
        const image = await decant.open(path);
        await image.convert(target()).catch(() => {});
        await image.close();
-       // Closed, it does not even begin.
+       // After a close, it does not begin.
        await image.convert(target()).catch(() => {});
      }
      const image = await decant.open(corrupt);

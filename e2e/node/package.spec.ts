@@ -10,7 +10,7 @@ import { expect, test } from '../support/node.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What the wasm is linked with, as Cargo lists it: "adler2 2.0.1". */
+/** The crates linked into the wasm, as listed by Cargo: "adler2 2.0.1". */
 function linkedCrates(): string[] {
   const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
   const features = ['--features', 'threads'];
@@ -20,7 +20,7 @@ function linkedCrates(): string[] {
   return [...new Set(crates)].filter((name) => !/^decant(-codec|-text|-zstd)? /.test(name));
 }
 
-/** The package has its own licences, and those of all that is in it. */
+/** The package has its licences, and those of all included works. */
 function checkLicences(folder: string): void {
   for (const name of ['LICENSE-MIT', 'LICENSE-APACHE']) {
     expect(readFileSync(join(folder, name), 'utf8')).toBe(readFileSync(join(root, name), 'utf8'));
@@ -55,13 +55,13 @@ function checkLinks(folder: string): void {
   expect(dead).toEqual([]);
 }
 
-/** How many bytes the files of `folder` take as a packed archive; source maps are left out. */
+/** The packed size of the files of `folder`, without source maps, in bytes. */
 function packedSize(folder: string, ...names: string[]): number {
   const archive = execFileSync('tar', ['-C', folder, '--exclude=*.map', '-c', ...names], { maxBuffer: 1 << 30 });
   return gzipSync(archive, { level: 9 }).length;
 }
 
-/** What is read by people only. */
+/** Files for people only. */
 const DOCUMENTS = ['docs', 'examples', 'bench'];
 
 function checkSizes(folder: string): void {

@@ -1,5 +1,5 @@
 // The generated matrix in Node: every source, format, writer and target, in one process; standard output by the command.
-// A format or writer that is registered is taken in by itself.
+// Registered formats and writers are included automatically.
 
 import { closeSync, openAsBlob, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const targetsIn = (folder: string, device: string): Record<string, () => pairs.P
   return {
     path: () => ({ output: path, made: () => openAsBlob(path) }),
     device: () => {
-      // The device is not zero: a hole that is not written shows.
+      // The device is not zero, so that an unwritten hole shows.
       writeFileSync(device, Buffer.alloc(DEVICE_SIZE / 2, 0xee));
       return { output: device, made: async (size) => contentOf(device, size) };
     },
@@ -60,7 +60,7 @@ const OPTIONS: Record<string, string[]> = {
   'vpc, dynamic': ['-o', 'subformat=dynamic'],
 };
 
-/** Converts the row to standard output by the command. Returns what is wrong; undefined if nothing is. */
+/** Converts the row to standard output by the command. Returns the fault, or undefined. */
 async function command({ format, writer }: pairs.Row, folder: string): Promise<string | undefined> {
   const path = join(folder, 'stdout');
   const file = openSync(path, 'w');
@@ -74,7 +74,7 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
     : `${status}: ${stderr}`;
 }
 
-/** The names of all formats that are read, and of all that can be made of a disk. */
+/** The names of all input formats and of all output formats. */
 async function registered(): Promise<{ format: string[]; writer: string[] }> {
   const image = await decant.open(images.kinds());
   const writer = [...image.formats.map(({ name }) => name), ...Object.keys(pairs.FORMS)];

@@ -1,4 +1,4 @@
-// Where a password comes from: files, pipes, standard input; and what becomes of it.
+// Passwords from files, pipes and standard input, and their results.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -73,7 +73,7 @@ for (const [name, write, details] of [
 /** Those that run in the short scope: worker/cli/password-input.test.ts has them all. */
 const SHORT = ['base top.qcow2=top', 'top', 'top middle.qcow2=base'];
 
-// (passwords, what comes of it: a disk, or a status and a sentence)
+// (passwords, result: a disk, or a status and a sentence)
 for (const [options, expected] of [
   [['base', 'top.qcow2=top'], undefined],
   [['top.qcow2=top', 'base.qcow2=base'], undefined],

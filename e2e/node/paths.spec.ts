@@ -1,4 +1,4 @@
-// The file that is written is the one that was named: the one that the system itself chooses.
+// The written file is the one to which the system resolves the path.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What is printed to a standard output that takes nothing, or no more.
+// Printing to a standard output that is closed, or full.
 
 import { cli, run } from '../support/command.js';
 import { images } from '../support/images.js';
@@ -20,7 +20,7 @@ const UNREAD = 'mkfifo pipe && exec 3<>pipe 4>pipe 3>&-; ';
 for (const [command, image, details] of COMMANDS) {
   for (const [what, before, to, status, stderr] of [
     ['is full', '', '> /dev/full', 1, NO_SPACE],
-    // As a program that SIGPIPE ends: nobody is left to be told.
+    // As a program that SIGPIPE ends: there is no reader.
     ['has no reader', UNREAD, '>&4', 0, ''],
   ] as const) {
     test(`decant ${command}: standard output ${what}`, details, ({ folder }) => {

@@ -1,4 +1,4 @@
-// The command takes what people write for qemu-img, and the name of the output as they mean it.
+// The command accepts options of qemu-img, and derives the format from the output's name.
 
 import {
   closeSync,
@@ -73,7 +73,7 @@ test('-n writes into the file that is there', ({ folder }) => {
   expect(file.subarray(0, DISK_SIZE).equals(readFileSync(images.raw()))).toBe(true);
   expect(file.subarray(DISK_SIZE).every((byte) => byte === 7)).toBe(true);
   expect(statSync(out)).toMatchObject({ ino, size });
-  // The size of what is compressed is not known before.
+  // The compressed size is unknown in advance.
   expect(decant('convert', '-n', '-O', 'raw.gz', images.zlib(), out)).toEqual(
     refused('known only at the end of this conversion; write a new file instead'),
   );

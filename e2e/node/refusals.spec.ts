@@ -1,4 +1,4 @@
-// Targets that cannot be: an encrypted image takes seconds to unlock, and they are refused before that.
+// Invalid targets: they are refused before an encrypted image is unlocked, which takes seconds.
 
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// How images on servers are asked for: how many requests, which bytes, and when.
+// Requests for images on servers: their number, ranges and timing.
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
@@ -23,7 +23,7 @@ test.afterAll(() => decant.dispose());
 
 const MIB = 1 << 20;
 
-/** How many of the first `size` bytes were asked for. */
+/** The number of requested bytes among the first `size`. */
 const asked = ({ asked }: RemoteFile, size: number): number =>
   asked
     .map((one) => rangeOf(one)!)
@@ -124,7 +124,7 @@ test('small reads ask for no table twice', async ({ folder }) => {
   expect(counts[0]).toBeLessThanOrEqual(3);
 });
 
-/** Answers only when nothing more was asked for during `pause` milliseconds: each time is one round trip. */
+/** Answers only when there was no request for `pause` milliseconds: each time is one round trip. */
 class RoundTrips {
   count = 0;
   #waiting: (() => void)[] = [];
@@ -143,7 +143,7 @@ class RoundTrips {
   }
 }
 
-/** How many round trips a conversion takes until the first byte of its output. */
+/** The number of round trips of a conversion until the first byte of its output. */
 async function tripsToFirstByte(url: string, pause: number): Promise<number> {
   const trips = new RoundTrips(pause);
   const slowly: typeof fetch = async (...request) => {
@@ -224,7 +224,7 @@ test('a source that expects is told each range before it is read, and in the end
   expect(most).toBeLessThan(64 * MIB);
 });
 
-/** An image of many tables, which do not lie side by side. */
+/** An image with many tables that are not adjacent. */
 function ofManyTables(folder: string): string {
   const path = join(folder, 'tables.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', '-o', 'cluster_size=4k', path, '32M');
@@ -233,7 +233,7 @@ function ofManyTables(folder: string): string {
   return path;
 }
 
-/** A source that notes what it was told and what of it was not read yet; reads that it was told wait for `gate`. */
+/** A source that records announced ranges, and those not read yet; announced reads wait for `gate`. */
 function telling(path: string) {
   const bytes = new Uint8Array(readFileSync(path));
   const seen = { waiting: [] as string[], told: 0, last: undefined as unknown, untold: 0, gate: Promise.resolve() };
@@ -286,7 +286,7 @@ test('a map that is given up takes nothing from a conversion', async ({ folder }
   seen.gate = new Promise((resolve) => {
     release = resolve;
   });
-  // Both tell what they need of the tables, and get none of it.
+  // Both announce the tables that they need, and receive none.
   const cancel = new AbortController();
   const map = listed(mapped as Decant.Image, cancel.signal);
   await expect.poll(() => seen.told).toBe(1);

@@ -1,5 +1,5 @@
-// Uploads that are cut off and resumed, by the command and in one process. What may have become of journal and server since:
-// worker/upload/s3-resume.test.ts.
+// Interrupted and resumed uploads, by the command and in one process. worker/upload/s3-resume.test.ts has changes of journal
+// and server.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,16 +30,16 @@ const KEYS = { accessKeyId: 'public', secretAccessKey: 'secret' };
 const AWS = { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey };
 const PART = 8 << 20;
 const PARTS = 6;
-/** Of whole MiB, so that a VHD has nothing but a footer besides. */
+/** Whole MiB, so that a VHD adds only its footer. */
 const RAW = rawDisk((PARTS - 1) * PART + (1 << 20));
-/** For polls: longer than anything takes on a busy machine. */
+/** For polls: longer than any step on a busy machine. */
 const PATIENTLY = { timeout: 60_000 };
 
 const url = (): string => `${server.origin}/s3/disk`;
 const object = (): Buffer | undefined => server.objects.get('/s3/disk');
 
 const isCompletion = ({ method, url }: Asked): boolean => method === 'POST' && url.includes('uploadId');
-/** The number of the part that a request sends; 0 where it sends none. */
+/** The number of the part in a request; 0 if there is none. */
 const partOf = ({ method, url }: Asked): number => (method === 'PUT' ? Number(/partNumber=(\d+)/.exec(url)![1]) : 0);
 
 /** The numbers of the parts that were sent since the request of number `since`, in order. */
@@ -52,7 +52,7 @@ const partsSince = (since: number): number[] =>
 const range = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
 
-/** Starts an upload; its journal lies in `folder`. */
+/** Starts an upload with its journal in `folder`. */
 const start = (folder: string, input: string, ...more: string[]) =>
   startProgram(process.execPath, [cli, 'convert', '--upload', 's3', ...more, input, url()], {
     ...AWS,
@@ -65,7 +65,7 @@ const journals = (folder: string): string[] => {
 };
 /** The text of the one journal. */
 const journalIn = (folder: string): string => readFileSync(journals(folder)[0] ?? '/dev/null', 'utf8');
-/** How many parts a journal has. */
+/** The number of parts in a journal. */
 const notedIn = (journal: string): number => Math.max(0, journal.split('\n').length - 2);
 
 const never = new Promise<never>(() => {});
@@ -239,7 +239,7 @@ for (const [what, { isOther = false, more = [], isShort = false }] of Object.ent
   });
 }
 
-/** A journal in memory, as a program may have one. */
+/** A custom journal in memory. */
 class InMemory implements Upload.UploadJournal {
   text = '';
   read(): string {

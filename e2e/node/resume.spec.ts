@@ -1,4 +1,4 @@
-// Conversions that are cut off while their server holds them, and then resumed.
+// Conversions that are interrupted while their server holds them, and then resumed.
 
 import {
   appendFileSync,
@@ -131,7 +131,7 @@ for (const [format, seed] of [
   );
 }
 
-/** Converts with `resume`; `first` is how many bytes of the disk are done when it begins. */
+/** Converts with `resume`; `first` is the number of bytes of the disk that are done when it begins. */
 async function convertFrom(
   { remote, output }: Cut,
   signal?: AbortSignal,

@@ -1,4 +1,4 @@
-// What salvage tells where more is lost than anybody reads.
+// Reports of a salvage with very many losses.
 
 import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const CLUSTER = 512;
 const ENTRIES = CLUSTER / 8;
 
-/** An image of clusters of 512 bytes, of which every other one, `lost` of them, is said to lie behind the file's end. */
+/** An image with clusters of 512 bytes, every second one of which, `lost` in all, is after the end of the file. */
 function damaged(lost: number): Buffer {
   const tables = Math.ceil((2 * lost) / ENTRIES);
   const l2 = CLUSTER + Math.ceil((tables * 8) / CLUSTER) * CLUSTER;

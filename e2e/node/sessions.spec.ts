@@ -1,4 +1,4 @@
-// What an image holds besides its file: one session, and those that somebody still uses.
+// The sessions of an image: one, and those still in use.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { expect, test } from '../support/node.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The package, with what is inside of it, as a module in `folder`; answers with its path. */
+/** Writes the package, with its internals, as a module in `folder`. Returns its path. */
 async function packageWithSession(folder: string): Promise<string> {
   const entry = join(folder, 'entry.ts');
   writeFileSync(

@@ -1,5 +1,4 @@
-// Texts that are not ours, as the command prints them and as the package tells them. The rule itself is in
-// worker/errors/shown.test.ts.
+// Foreign texts, as printed by the command and returned by the package. The rule itself is in worker/errors/shown.test.ts.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ import { byScope } from '../support/scope.js';
 
 const printed = ({ stdout, stderr }: Ended): string => stdout + stderr;
 
-/** The longest line: a message, and what is before it. */
+/** The longest line: a message and its prefix. */
 const LONGEST_LINE = 1020;
 
 /** Every line, after a check that a terminal can show it. */
@@ -36,7 +35,7 @@ function checkJson(json: string, text: string): void {
   expect(texts.includes(text), json.slice(0, 300)).toBe(true);
 }
 
-/** What the command prints where the image is in memory: its description or the failure, as text and as JSON. */
+/** The command's description of an image in memory, or the failure, as text and as JSON. */
 async function described(image: Buffer): Promise<{ text: string; json: string | undefined }> {
   try {
     return await closing(await open(image), async ({ info }) => ({
@@ -48,7 +47,7 @@ async function described(image: Buffer): Promise<{ text: string; json: string | 
   }
 }
 
-/** What a conversion of the image, or its map, fails with, as the command prints it; the text of an empty map. */
+/** The errors of a conversion and a map of the image, as printed by the command; the text of an empty map. */
 async function failing(image: Buffer, options: OpenOptions, use: (opened: Image) => Promise<unknown>): Promise<string> {
   try {
     await closing(await open(image, options), use);
@@ -60,7 +59,7 @@ async function failing(image: Buffer, options: OpenOptions, use: (opened: Image)
 
 for (const [place, { room, make }] of Object.entries(places)) {
   const isLuks = place === 'LUKS mode';
-  /** How a name is found there, whole. */
+  /** The complete shown name. */
   const whole = (name: string) => (isLuks ? name.split('-')[0]!.split('\0')[0]! : name);
   // A harmless name first: no other has more lines.
   const names = ['name', NASTY, 'x'.repeat(room), '\n'.repeat(room)];

@@ -1,4 +1,4 @@
-// The image, or a companion, as the target: refused by whatever name, and untouched.
+// The image, or a companion, as the target: refused under every name, and unchanged.
 
 import { copyFileSync, linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { asRoot, cli, run, sudo } from '../support/command.js';
 import { hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
-/** Ends what a test has made of the system, the last first. */
+/** Undoes a test's changes to the system, the last first. */
 const undo: (() => void)[] = [];
 test.afterEach(() => {
   for (const step of undo.splice(0).reverse()) step();
@@ -25,7 +25,7 @@ function loopDevice(file: string): string {
   return device;
 }
 
-/** Other names of `file`, which is in `folder/images`; each answers with what is given as the output. */
+/** Other names of `file`, which is in `folder/images`; each returns the path to use as the output. */
 const NAMES: { [name: string]: (folder: string, file: string) => string } = {
   'its own name': (_, file) => join('images', file),
   'a hard link': (folder, file) => {

@@ -17,7 +17,7 @@ const decant = (await import(dist('node'))) as typeof Decant;
 const upload = (await import(dist('upload'))) as typeof Upload;
 test.afterAll(() => decant.dispose());
 
-/** For polls: longer than anything takes on a busy machine. */
+/** For polls: longer than any step on a busy machine. */
 const PATIENTLY = { timeout: 60_000 };
 const COMPRESSED = { format: 'qcow2', formatOptions: { compress: 'on' } };
 

@@ -1,11 +1,11 @@
-// A stream of Node's as an output.
+// A Node stream as an output.
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
-/** Runs a module with `open` and `IMAGE` at hand, in a process of its own; answers with the JSON that it prints. */
+/** Runs a module with `open` and `IMAGE` in a separate process. Returns the JSON that it prints. */
 function run(folder: string, image: string, body: string): unknown {
   const api = new URL('../../dist/node.js', import.meta.url).href;
   const script = `import { open } from ${JSON.stringify(api)}; const IMAGE = ${JSON.stringify(image)};\n${body}`;
