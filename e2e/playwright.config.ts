@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test';
 import { leftOut } from './support/scope.js';
 
-/** Chromium as Debian ships it; as root it needs no sandbox, and it is to ask nobody anything. */
+/** Chromium as Debian ships it; without a sandbox, since tests run as root, and without prompts. */
 const chromium = {
   executablePath: '/usr/bin/chromium',
   args: [
@@ -15,16 +15,16 @@ const chromium = {
   ],
 };
 
-/** The tag of tests that take minutes: in Chromium, a project of their own runs them. */
+/** The tag of tests that take minutes: in Chromium, a separate project runs them. */
 const LONG = /@long/;
 
-/** What goes over networks, in Node. */
+/** Tests with networks, in Node. */
 const NETWORK = ['**/{http,http-answers,nginx,requests,resume,resume-upload,upload-answers,uploads}.spec.ts'];
 
-/** What converts the images that Rust's tests have made. */
+/** Tests that convert the images of Rust's tests. */
 const MATRIX = ['**/matrix.spec.ts'];
 
-/** The package in projects of others; `projects` has what these consist of. */
+/** The package in other projects, whose files are in `projects`. */
 const consumers = { testDir: 'consumers', testIgnore: '**/projects/**', use: { launchOptions: chromium } };
 
 /** Each is a way to run one: support/webdriver/browsers.ts. */
@@ -36,7 +36,7 @@ delete process.env.NO_COLOR;
 export default defineConfig({
   testDir: '.',
   outputDir: '../test-results',
-  // What passes leaves many gigabytes otherwise.
+  // Passed tests would otherwise leave many gigabytes.
   preserveOutput: 'failures-only',
   timeout: 120_000,
   // A busy machine takes longer than Playwright's 5 s.

@@ -321,7 +321,7 @@ test('a file may go into a folder of the private file system', async ({ apiPage:
   expect((await storage(page)).names).toEqual(['disks/new/out.raw']);
 });
 
-test('a download goes on while other conversions run', async ({ apiPage: page }, testInfo) => {
+test('a download continues while other conversions run', async ({ apiPage: page }, testInfo) => {
   await giveFile(page, disk().image);
   const downloads = [page.waitForEvent('download')];
   const both = page.evaluate(async () => {
@@ -420,7 +420,7 @@ test('a thread that dies fails the conversion', { tag: '@full' }, async ({ apiPa
   await expectDeath(page, ended, () => page.workers().length);
 });
 
-test('a failure of worker.js is told', async ({ apiPage: page, servers }) => {
+test('a failure of worker.js is reported', async ({ apiPage: page, servers }) => {
   const damage = "throw new Error('damaged by the test');";
   servers.isolated.alter = (path, text) => (path.endsWith('/worker.js') ? damage : text);
   await giveFile(page, images.zlib());
@@ -438,7 +438,7 @@ test('a failure of worker.js is told', async ({ apiPage: page, servers }) => {
   expect((await storage(page)).names).toEqual([]);
 });
 
-test('a script that is gone is told, and loaded again when it is back', async ({ apiPage: page }) => {
+test('a missing script is reported, and loaded again when it is back', async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
   const open = () =>
     page.evaluate(() =>

@@ -224,7 +224,7 @@ test('what is inside the disk is shown', async ({ page, servers }, testInfo) => 
   await look(page, testInfo, 'inside');
 });
 
-test('the end of a long conversion is told to somebody who looks elsewhere', async ({ page, servers }) => {
+test('the end of a long conversion is announced if the page is hidden', async ({ page, servers }) => {
   await page.context().grantPermissions(['notifications']);
   await page.clock.install();
   // A window without a screen is never hidden.
@@ -260,7 +260,7 @@ test('two elements in one page are two converters', { tag: '@full' }, async ({ p
     await expect(page.locator(`#${id}`).getByRole('button', { name: 'Convert' })).toBeVisible();
 });
 
-test('an element that leaves the page ends its conversion, and tells that', async ({ page, servers }) => {
+test('removing the element ends its conversion, with an event', async ({ page, servers }) => {
   const stuck = UPLOAD.replace('parts.set(bytes, offset)', 'new Promise(() => {})');
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', stuck);
   await choose(page, images.zlib());

@@ -144,7 +144,7 @@ for (const engine of ['threads', 'workers'] as const) {
   });
 }
 
-test('what cannot be prepared is told', async ({ apiPage: page }) => {
+test('a failed preparation is reported', async ({ apiPage: page }) => {
   const kinds = await page.evaluate(() =>
     Promise.all(
       [{ workers: 0 }, { engine: 'none' as 'auto' }].map((options) =>

@@ -27,7 +27,7 @@ test('a whole conversion', async ({ page }, testInfo) => {
   await audit(page);
 });
 
-test('a file that is no disk, and may be none', async ({ page }, testInfo) => {
+test('a file that is not a disk, and one that may not be', async ({ page }, testInfo) => {
   const note = testInfo.outputPath('note.txt');
   writeFileSync(note, 'no disk');
   await choose(page, note);

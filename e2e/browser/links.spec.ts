@@ -67,7 +67,7 @@ for (const [how, give] of [
   });
 }
 
-test('what is no address, and a server that is not there', async ({ page }) => {
+test('an invalid URL, and an unreachable server', async ({ page }) => {
   await type(page, 'disk.qcow2');
   await expect(page.locator('.drop .notice')).toHaveText(/^Enter a link that begins with https/);
   const gone = await serveFile(Buffer.alloc(0));
@@ -89,7 +89,7 @@ test('the file that an image needs, by its address', async ({ page }) => {
   expect(hashFile(await download(page))).toBe(hashFile(raw));
 });
 
-test('a network that is gone is told, and waited for', async ({ page }, testInfo) => {
+test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
   await page.clock.install();
   await page.goto('/');
   let isGone = false;

@@ -247,7 +247,7 @@ test('Convert says why it cannot be pressed yet', async ({ page }) => {
   await expect(convert).toHaveAccessibleDescription('');
 });
 
-test('the dialog for files opens once, and a file that is gone is told', { tag: '@full' }, async ({ page }) => {
+test('the dialog for files opens once, and a missing file is reported', { tag: '@full' }, async ({ page }) => {
   await page.evaluate(() => {
     const asked: ((handles: FileSystemFileHandle[]) => void)[] = [];
     Object.assign(window, { asked, showOpenFilePicker: () => new Promise((resolve) => asked.push(resolve)) });

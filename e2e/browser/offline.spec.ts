@@ -339,7 +339,7 @@ test('a list that never comes does not stop later attempts', { tag: FULL }, asyn
 
 test.describe('beside another page of its origin', { tag: FULL }, () => {
   test.use({ base: '/some/folder/' });
-  test('builds that nobody uses are removed', async ({ page, context, server, builds }) => {
+  test('unused builds are removed', async ({ page, context, server, builds }) => {
     await (await context.newPage()).goto(`${server.url}/blank`);
     await page.goto('');
     await untilKept(page, builds.a);

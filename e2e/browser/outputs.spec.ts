@@ -198,7 +198,7 @@ for (const target of ['folder', 'opfs'] as const) {
   });
 }
 
-test('the image itself, or a companion, is no output', async ({ apiPage: page }) => {
+test('the image itself, or a companion, is refused as the output', async ({ apiPage: page }) => {
   // By its handle, and as a File of which only name, size and time are known.
   for (const given of ['handle', 'file'] as const) {
     for (const target of ['handle', 'folder', 'opfs'] as const) {
@@ -233,7 +233,7 @@ test('the image itself, or a companion, is no output', async ({ apiPage: page })
   }
 });
 
-test('an image that the dialog has emptied is told as that, and stays', async ({ apiPage: page }) => {
+test('an image emptied by the dialog is reported as such, and stays', async ({ apiPage: page }) => {
   for (const given of ['handle', 'file'] as const) {
     await fill(page, { 'mine.raw': 'x'.repeat(1 << 20) });
     const ended = await page.evaluate(async (given) => {

@@ -90,7 +90,7 @@ test('Enter in the name converts', async ({ page }) => {
   expect((await download).suggestedFilename()).toBe('sample.raw');
 });
 
-test('a file that is no image, and one that may be raw', async ({ page }, testInfo) => {
+test('a file that is not an image, and one that may be raw', async ({ page }, testInfo) => {
   const [pdf, raw] = [testInfo.outputPath('paper.pdf'), testInfo.outputPath('disk.img')];
   writeFileSync(pdf, '%PDF-1.7 and so on');
   writeFileSync(raw, Buffer.alloc(100_000, 7));
@@ -223,7 +223,7 @@ test('dropping another file while one is opened shows the other one', { tag: '@f
 
 test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });
-  test('a sample that cannot be fetched is told, and can be tried again', async ({ page }) => {
+  test('a sample that cannot be fetched is reported, and can be retried', async ({ page }) => {
     await page.route('**/sample-*.qcow2', (route) => route.abort());
     await page.getByRole('button', { name: 'Try a sample image' }).click();
     await expect(page.locator('.notice')).toContainText('Could not read sample.qcow2');

@@ -63,7 +63,7 @@ for (const [name, policy, more] of [
   });
 }
 
-test('a policy without what is needed is told, and what to set', async ({ page, servers }) => {
+test('an insufficient policy is reported, with the missing directive', async ({ page, servers }) => {
   const { plain } = servers;
   await openHost(page, plain, `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, '');
   await giveFile(page, images.zlib());

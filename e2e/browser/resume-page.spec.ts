@@ -132,7 +132,7 @@ async function cutOff(context: BrowserContext): Promise<void> {
   remote.sent = 0;
 }
 
-test('a tab that was closed: the page asks, goes on, and the disk is right', async ({ context }, testInfo) => {
+test('a closed tab: the page asks, resumes, and the disk is right', async ({ context }, testInfo) => {
   await cutOff(context);
   const page = await begin(context);
   await expect(page.getByRole('heading', { name: /^\d+ % of this disk is already converted$/ })).toBeFocused();
@@ -147,7 +147,7 @@ test('a tab that was closed: the page asks, goes on, and the disk is right', asy
   expect(await files(page)).toBe(1);
 });
 
-test('a tab that was closed: the page asks, and begins anew', { tag: '@full' }, async ({ context }) => {
+test('a closed tab: the page asks, and begins anew', { tag: '@full' }, async ({ context }) => {
   await cutOff(context);
   const page = await begin(context);
   const downloading = page.waitForEvent('download');

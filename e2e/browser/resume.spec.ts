@@ -285,7 +285,7 @@ test('a file that was changed and kept its name, size and time is converted anew
   expect(await hashOpfs(other, 'out.raw')).toBe(await hashOpfs(other, 'whole.raw'));
 });
 
-test('a download goes on, whatever its name, and its copy has no journal', async ({ context }) => {
+test('a download resumes under any name, and its copy has no journal', async ({ context }) => {
   const page = await openTab(context);
   await convertAndCancel(page, { ...RUN, output: { download: 'a.raw' } });
   const downloaded = page.waitForEvent('download');
@@ -395,7 +395,7 @@ const kept = (page: Page, { output, state, format = 'raw' }: Run, discards = fal
     { output, state, format, discards },
   );
 
-test('what is kept is told, and can be discarded', async ({ context }) => {
+test('kept progress is reported, and can be discarded', async ({ context }) => {
   const page = await openTab(context);
   const download: Run = { ...RUN, output: { download: 'out.raw' } };
   expect(await kept(page, RUN)).toBe(0);
@@ -427,7 +427,7 @@ test('what is kept stays for a week, or until somebody converts to the name with
   expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
 });
 
-test('two tabs that go on at once: one goes on, the other begins anew, and both are right', async ({ context }) => {
+test('two tabs that resume at once: one resumes, the other begins anew, and both are right', async ({ context }) => {
   const tabs = [await openTab(context), await openTab(context)] as const;
   await convertAndCancel(tabs[0], RUN);
   const held = await Promise.all(tabs.map((tab) => convertUntilHeld(tab, RUN)));
@@ -481,7 +481,7 @@ test('refused: outputs that cannot be resumed', async ({ context }) => {
   expect(await names(page)).toEqual([]);
 });
 
-test('a storage that is full: what is done stays, and goes on when there is room', async ({ context }) => {
+test('a full storage: progress stays, and is resumed when there is room', async ({ context }) => {
   const page = await openTab(context);
   await convertAndCancel(page, RUN);
   const [client, { origin }] = [await context.newCDPSession(page), new URL(page.url())];

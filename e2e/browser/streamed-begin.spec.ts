@@ -127,7 +127,7 @@ test(
 
 test.describe('without service workers', { tag: '@full' }, () => {
   test.use({ serviceWorkers: 'block' });
-  test('the obstacle is told', async ({ page, servers }) => {
+  test('the obstacle is reported', async ({ page, servers }) => {
     servers.isolated.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
     await page.clock.install();
     await page.goto('/');

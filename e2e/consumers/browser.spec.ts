@@ -35,7 +35,7 @@ const DOCUMENT = fileURLToPath(new URL('../../docs/bundlers.md', import.meta.url
 
 const images = () => Object.fromEntries(Object.entries(IMAGES).map(([name, make]) => [name, make()]));
 
-/** Opens the page; fails soon where it does not get as far as its script. */
+/** Opens the page. Fails early if its script does not start. */
 async function openPage(context: BrowserContext, url: string): Promise<Page> {
   const page = await context.newPage();
   const said: string[] = [];
@@ -54,7 +54,7 @@ async function openPage(context: BrowserContext, url: string): Promise<Page> {
 async function convert(page: Page, origin: string, image: ImageName, to: string): Promise<void> {
   const password = image === 'luks' ? PASSWORD : undefined;
   const download = to === 'download' ? page.waitForEvent('download', { timeout: MINUTE }) : undefined;
-  // It is not waited for where the conversion fails.
+  // It is not awaited if the conversion fails.
   download?.catch(() => {});
   const task = { url: `${origin}/images/${image}`, password, to };
   const converted = await page.evaluate((task) => {
@@ -73,7 +73,7 @@ async function convertAll(page: Page, origin: string, outputs = OUTPUTS): Promis
   }
 }
 
-/** What is sent for the page, for its first conversion, and for those after it. */
+/** The loads of the page, of its first conversion, and of later ones. */
 interface Counts {
   page: Sent[];
   conversion: Sent[];
@@ -106,7 +106,7 @@ async function visit(
   }
 }
 
-/** The package's files by their own names, as a server may keep them for no longer than it asks each time. */
+/** The package's files under their own names, for servers that require revalidation on each request. */
 const UNHASHED = /\/(worker\.js|decant\.wasm)$/;
 
 /** The coordinator's, and two of the pool. */
@@ -155,11 +155,11 @@ for (const consumer of CONSUMERS) {
       const sent = [...counts.page, ...counts.conversion];
       const isScript = ({ name }: Sent) => name.endsWith('.js');
       expect(repeated(sent.filter((each) => !isScript(each))), 'loaded twice').toEqual([]);
-      // Every worker loads its script: a page could hand it over only as a blob, which policies forbid.
+      // Every worker loads its script: a page could pass it on only as a blob, which policies forbid.
       const most = Math.max(
         ...sent.filter(isScript).map(({ name }) => sent.filter((each) => each.name === name).length),
       );
-      // Turbopack has the page and its workers share a script.
+      // With Turbopack, the page and its workers share a script.
       expect(most).toBeLessThanOrEqual(WORKERS + (name === 'next16-turbopack' ? 1 : 0));
     });
 
@@ -170,7 +170,7 @@ for (const consumer of CONSUMERS) {
       const context = await browser.newContext();
       try {
         const page = await openPage(context, server.url);
-        // What reloads the page has done so when nothing is loaded any more.
+        // When nothing more is loaded, any reload of the page is over.
         await page.waitForLoadState('networkidle');
         await convertAll(page, files.origin);
       } catch (thrown) {
@@ -184,7 +184,7 @@ for (const consumer of CONSUMERS) {
   });
 }
 
-/** What the consumer `name` has loaded of the build of the package with this `digest`. */
+/** The loads of the consumer `name`, with the build of the package with this `digest`. */
 function resultOf(name: string, digest: string): Loaded | undefined {
   const file = join(results, `${name}.json`);
   if (!existsSync(file)) return undefined;

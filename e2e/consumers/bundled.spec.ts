@@ -1,4 +1,4 @@
-// Programs for Node that bundlers make, with the packed package in them or beside them.
+// Bundled programs for Node, with the packed package inside or beside them.
 
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

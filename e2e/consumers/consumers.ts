@@ -1,4 +1,4 @@
-// The consumers that make pages: what each is made of, and what is not the same for all.
+// The consumers that build pages: their files and differences.
 
 import type { Scope } from '../support/scope.js';
 
@@ -8,28 +8,28 @@ export interface Consumer {
   label: string;
   /** The project, where several consumers share one. */
   project?: string;
-  /** The folders of `projects` that it is made of, between `common` and its own. */
+  /** Further folders of `projects` for it, between `common` and its own folder. */
   layers?: string[];
-  /** The scripts that build it and start its development server; `undefined` where it has none. */
+  /** The scripts that build it and start its development server; `undefined` without one. */
   build?: string | undefined;
   dev?: string | undefined;
-  /** Where the built page is. */
+  /** The folder of the built page. */
   output?: string;
-  /** Where the development server has the page. */
+  /** The path of the page on the development server. */
   path?: string;
   env?: Record<string, string>;
-  /** What its pages need of the policy besides, by directive. */
+  /** Additional sources of the policy for its pages, by directive. */
   policy?: Record<string, string>;
-  /** How many of the package's scripts and wasm it serves under the names that they have, without a hash. */
+  /** The number of the package's scripts and wasm that it serves without a hash in their names. */
   unhashed?: number;
-  /** The scope from which on its tests run; in `short` only its built page is tested. */
+  /** The smallest scope of its tests; `short` tests only its built page. */
   scope: Scope;
 }
 
-/** The hash of the import map in `no-bundler/index.html`: an import map stands in the page itself. */
+/** The hash of the import map in `no-bundler/index.html`: an import map is inline in the page. */
 const IMPORT_MAP = "'sha256-o7XtmTvr6yg4v/D6VA9Av+HNc0s25SOrsh7ZldrhsUc='";
 
-/** What its server has rendered stands in scripts in the page. */
+/** The server-rendered data is in inline scripts of the page. */
 const NEXT_POLICY = { 'script-src': "'unsafe-inline'", 'style-src': "'self' 'unsafe-inline'" };
 
 const next = (version: string, bundler: string, label: string) => ({
@@ -45,7 +45,7 @@ const next = (version: string, bundler: string, label: string) => ({
   policy: NEXT_POLICY,
 });
 
-/** What they state; the rest is `USUAL`. */
+/** Their differences from `USUAL`. */
 const STATED: (Partial<Consumer> & { name: string; label: string })[] = [
   {
     name: 'no-bundler',
@@ -66,9 +66,9 @@ const STATED: (Partial<Consumer> & { name: string; label: string })[] = [
   { name: 'rollup', label: 'Rollup, with import-meta-assets', dev: undefined },
   // It writes an import map of its files into the page.
   { name: 'parcel', label: 'Parcel', policy: { 'script-src': "'unsafe-inline'" } },
-  // The worker is an entry point of its own.
+  // The worker is a separate entry point.
   { name: 'esbuild', label: 'esbuild, with `configure`', unhashed: 1 },
-  // Its styles stand in the page.
+  // Its styles are inline in the page.
   {
     name: 'angular',
     label: 'Angular, with `configure`',
@@ -78,7 +78,7 @@ const STATED: (Partial<Consumer> & { name: string; label: string })[] = [
     unhashed: 2,
   },
   next('next15', 'webpack', 'Next 15, webpack'),
-  // It starts workers by scripts that it makes in the page.
+  // It starts workers by scripts from blobs.
   { ...next('next15', 'turbopack', 'Next 15, Turbopack'), policy: { ...NEXT_POLICY, 'worker-src': 'blob:' } },
   next('next16', 'webpack', 'Next 16, webpack'),
   next('next16', 'turbopack', 'Next 16, Turbopack'),

@@ -1,4 +1,4 @@
-// The console example, as its README says: installed, built and started, and used in a browser.
+// The console example, according to its README: installed, built, started, and used in a browser.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -12,12 +12,12 @@ test.describe.configure({ timeout: 10 * MINUTE });
 
 interface Console {
   url: string;
-  /** Where its disks are. */
+  /** The folder of its disks. */
   data: string;
   end(): Promise<void>;
 }
 
-/** The example, with disks of its own. */
+/** The example, with a separate folder of disks. */
 async function start(): Promise<Console> {
   const made = await project('console', ['../../../examples/console']);
   await build(made, 'build', 'dist');
@@ -51,7 +51,7 @@ test.beforeEach(() => {
 const incoming = () => readdirSync(join(console_.data, 'incoming'));
 const disk = (name: string) => join(console_.data, 'disks', name);
 
-/** The dialog, with an image chosen; fails with what the policy forbids. */
+/** The dialog, with a chosen image. Fails on violations of the policy. */
 async function choose(page: Page, ...files: string[]): Promise<string[]> {
   const violations: string[] = [];
   page.on('console', (message) => {

@@ -1,4 +1,4 @@
-// The Electron example, packed as its users pack it, and run in Node from what Electron would have on the disk.
+// The Electron example, packed as by its users, and run in Node from the files that Electron would have on the disk.
 
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { expectSame, small } from '../support/images.js';
 
 test.describe.configure({ timeout: 600_000 });
 
-/** A Node that @electron/asar takes. */
+/** A Node version that @electron/asar supports. */
 const newNode = async (): Promise<string> =>
   join((await project('runtimes', ['node', 'runtimes'])).folder, 'node_modules/node24/bin/node');
 
@@ -32,8 +32,8 @@ test('packed: what works lies beside the archive, and converts', { tag: '@long' 
     expect(unpacked.some((line) => line.endsWith(file))).toBe(true);
   }
 
-  // Electron shows the archive as a folder of its name. What lies beside it is left out here, so that nothing takes it
-  // from in there.
+  // Electron shows the archive as a folder of its name. The unpacked files are left out here, so that they cannot be loaded
+  // from it.
   const resources = join(app.folder, 'resources');
   rmSync(resources, { recursive: true, force: true });
   mkdirSync(resources);

@@ -1,5 +1,5 @@
-// The page of the Electron example in Chromium. Electron is not here: an object in the page stands in for what its
-// preload script provides, and the page comes from `file://`, or by a route from what serves the example's own scheme.
+// The page of the Electron example in Chromium. Electron is not available here: an object in the page replaces the API of its
+// preload script, and the page comes from `file://`, or by a route from the handler of the example's scheme.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -138,7 +138,7 @@ for (const [kind, advice] of [
   });
 }
 
-/** The page as the example's own scheme serves it, at an address that Chromium takes. */
+/** The page as served by the example's scheme, at a URL that Chromium accepts. */
 async function openServed(page: Page): Promise<void> {
   const { folder } = await electron();
   const { respond } = (await import(pathToFileURL(join(folder, 'main', 'pages.js')).href)) as {

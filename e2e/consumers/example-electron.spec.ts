@@ -1,5 +1,5 @@
-// The Electron example's parts in Node, without Electron: what the main process and the utility process do with a page's
-// calls. Electron itself is not here: see the example's README.
+// The Electron example's parts in Node, without Electron: the main process and the utility process handle a page's calls.
+// Electron itself is not available here: see the example's README.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -66,7 +66,7 @@ for (const { name, task, raw } of WAYS) {
     expectSame(output, raw());
     expect(readdirSync(dirname(output))).toEqual(['disk.raw']);
     expect(driven.progress.map(({ phase }) => phase)).toEqual(expect.arrayContaining(['preparing', 'converting']));
-    // Nobody knows how long finalizing takes: the task bar shows that.
+    // The duration of finalizing is unknown: the task bar shows that.
     expect(driven.shares.at(-1)).toBeNull();
     expect(driven.done).toBe(1);
   });
@@ -151,7 +151,7 @@ test('in Node: errors arrive as plain data, with kind, code, fields and message'
   expect(readdirSync(dirname(output))).toEqual(['no-image.qcow2']);
 });
 
-/** Runs a program that may import the application's parts; answers with what it prints as JSON. */
+/** Runs a program that may import the application's parts. Returns the JSON that it prints. */
 function inApp<T>({ folder }: Project, code: string): T {
   const ended = run(process.execPath, ['--input-type=module', '-e', code], { cwd: folder });
   expect(ended).toMatchObject({ status: 0, stderr: '' });

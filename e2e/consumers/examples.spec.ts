@@ -1,4 +1,4 @@
-// The examples, as their READMEs say: installed from the checkout that they lie in.
+// The examples, according to their READMEs: installed from their checkout.
 
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -18,7 +18,7 @@ const environment = { ...process.env, ...quiet };
 const inProject = ({ folder }: Project, command: string, args: string[], env: NodeJS.ProcessEnv = {}): Ended =>
   run(resolve(folder, 'node_modules', command), args, { cwd: folder, env: { ...environment, ...env } });
 
-/** Where conversions go: below the project, since permissions may be for that alone. */
+/** The folder of outputs: below the project, since permissions may cover only that. */
 function emptyOutput({ folder }: Project): string {
   const output = join(folder, 'output', 'disk.raw');
   rmSync(dirname(output), { recursive: true, force: true });
@@ -77,7 +77,7 @@ for (const { name, program, args } of WAYS) {
   });
 }
 
-/** The flags of the permission model, and what Node says about one that is missing. Node 20 names none of them. */
+/** The flags of the permission model, and Node's message about a missing one. Node 20 names none of them. */
 const FLAGS = {
   worker: { flag: '--allow-worker', sentence: /^internal: [^\n]*(--allow-worker|restricted)[^\n]*\n$/ },
   read: { flag: '--allow-fs-read', sentence: /^source: [^\n]*(--allow-fs-read|restricted)[^\n]*\n$/ },

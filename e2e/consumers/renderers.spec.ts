@@ -1,5 +1,5 @@
-// The package in pages that no server sends: from files, and of an extension. They stand in for renderers of Electron,
-// which is not here: a page from `file://`, and a page of a scheme of its own.
+// The package in pages without a server: from files, and of an extension. They replace renderers of Electron, which is not
+// available here: a page from `file://`, and a page of a custom scheme.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const IMAGES = { zlib: small.zlib, zstd: small.zstd, luks: small.luks };
 
 test.describe.configure({ timeout: 300_000 });
 
-/** Chromium with a profile of its own, in which extensions are not forbidden as Playwright does. */
+/** Chromium with a separate profile that allows extensions, unlike Playwright's. */
 function launch(profile: string, args: string[], launched: LaunchOptions): Promise<BrowserContext> {
   return chromium.launchPersistentContext(profile, {
     ...launched,

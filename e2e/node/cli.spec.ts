@@ -250,7 +250,7 @@ test('a program may be given as an option, and hand over files in memory', () =>
   expect(stdout).toBe('kinds.qcow2 usage,usage,usage\n');
 });
 
-test('what is no signal, or no options, is refused by every call of the API', () => {
+test('invalid signals and options are refused by every call of the API', () => {
   const ended = program<string[]>(
     `const image = await decant.open(args[0]);
     const ended = [];
@@ -434,7 +434,7 @@ test('progress is one line, and -q hides it', ({ folder }) => {
   expect(decant('convert', '-p', '-q', images.zlib(), output)).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('progress tells speed and time left', async ({ folder }) => {
+test('progress shows speed and time left', async ({ folder }) => {
   const size = 256 << 20;
   const waiting: (() => void)[] = [];
   // An empty disk, which the test sends part by part.

@@ -80,7 +80,7 @@ test('an image in a tar archive is read where it lies', ({ folder }) => {
   );
 });
 
-test('what can be told of a disk in gzip, and what cannot be done with it', ({ folder }) => {
+test('the description of a disk in gzip, and refused operations', ({ folder }) => {
   const size = Math.min(9 * MIB, DISK_SIZE);
   const file = packed(folder, 'disk.gz', `head -c ${size} '${raw()}' | gzip -1c`);
   const text = decant('info', file);
@@ -250,7 +250,7 @@ for (const [script, status, sentence, details] of [
   });
 }
 
-test('what is no disk is refused, and the old file stays', ({ folder }) => {
+test('a file that is not a disk is refused, and the old file stays', ({ folder }) => {
   writeFileSync(join(folder, 'page'), '<!DOCTYPE html>\n<html><body>Log in</body></html>\n');
   writeFileSync(join(folder, 'text'), 'Nothing shows that this is a disk.\n');
   for (const [script, sentence] of [

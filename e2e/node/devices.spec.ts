@@ -232,7 +232,7 @@ for (const { when, image, reason, left, tag } of [
   },
   { when: 'the image is damaged', image: images.corrupt, reason: 'The image is corrupt: .*; ', left: [], tag: [] },
 ]) {
-  test(`a temporary file that cannot be removed is told: ${when}`, { tag }, ({ folder }) => {
+  test(`a temporary file that cannot be removed is reported: ${when}`, { tag }, ({ folder }) => {
     const env = withFaults({ fault: 'unlink EPERM' });
     const result = run(process.execPath, [cli, 'convert', image(), join(folder, 'out.raw')], { env });
     const partial = readdirSync(folder).find((name) => name.endsWith('.partial'));
@@ -246,7 +246,7 @@ for (const { when, image, reason, left, tag } of [
   });
 }
 
-test('a temporary file that cannot be removed is told: interrupted', { tag: '@full' }, async ({ folder }) => {
+test('a temporary file that cannot be removed is reported: interrupted', { tag: '@full' }, async ({ folder }) => {
   const password = join(folder, 'password');
   writeFileSync(password, PASSWORD);
   const convert = [cli, 'convert', '--password-file', password, images.luksSlow(), join(folder, 'out')];

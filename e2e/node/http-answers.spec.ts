@@ -366,7 +366,7 @@ test('the command does not write an image over itself', async () => {
   expect(remote.asked.filter(({ method }) => method === 'PUT')).toEqual([]);
 });
 
-test('a time-out that nobody else holds ends a conversion', () => {
+test('a time-out signal without other references ends a conversion', () => {
   const kind = program<string>(
     `const { setFlagsFromString } = await import('node:v8');
      const { runInNewContext } = await import('node:vm');

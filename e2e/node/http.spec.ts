@@ -131,7 +131,7 @@ for (const [fault, sentence] of Object.entries(OPENING)) {
   });
 }
 
-test('an encoding that nobody knows is refused', FULL, async () => {
+test('an unknown encoding is refused', FULL, async () => {
   remote = await serveFile(file, { fault: () => 'encoded' });
   for (const options of [{}, { fetch }]) {
     expect(await failure(decant.open(remote.url, options))).toMatch(/sends the file encoded as x-other/);

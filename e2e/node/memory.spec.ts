@@ -27,7 +27,7 @@ for (const [name, image, tag] of [
   ['zlib', images.zlib, []],
   ['zstd', images.zstd, ['@full']],
 ] as const) {
-  test(`${name}: memory that runs out is told as that`, { tag: [...tag] }, ({ folder }) => {
+  test(`${name}: a lack of memory is reported as such`, { tag: [...tag] }, ({ folder }) => {
     test.slow();
     const ends = new Set<string>();
     for (const pages of LIMITS) {

@@ -63,7 +63,7 @@ for (const [image, tag] of [
   });
 }
 
-test('a size that is no whole number of MiB is rounded up, which is said', ({ folder }) => {
+test('a size that is not a whole number of MiB is rounded up, with a notice', ({ folder }) => {
   const [image, output] = [join(folder, 'odd.qcow2'), join(folder, 'odd.vhd')];
   qemuImg('create', '-q', '-f', 'qcow2', image, String(3 * MIB + 512));
   execFileSync('qemu-io', ['-c', `write -q -P 7 ${3 * MIB} 512`, image]);

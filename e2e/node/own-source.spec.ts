@@ -232,7 +232,7 @@ test('a companion that cannot be read is named', () => {
   expect(error).toEqual({ kind: 'source', message, cause: true });
 });
 
-test('what is no source is refused', FULL, () => {
+test('an invalid source is refused', FULL, () => {
   const values = [
     '{ size: -1, read }',
     '{ size: 1.5, read }',

@@ -230,7 +230,7 @@ for (const field of ['concurrency', 'ordered', 'hole']) {
   });
 }
 
-test('what is no target is refused', { tag: '@full' }, () => {
+test('an invalid target is refused', { tag: '@full' }, () => {
   const methods = 'write, close, abort';
   const values = [
     '{}',

@@ -66,7 +66,7 @@ test('what is written is what a shell writes, and refused is what a shell refuse
   }
 });
 
-test('a folder in the way is told before the work', { tag: '@full' }, ({ folder }) => {
+test('a folder in the way is reported before the conversion', { tag: '@full' }, ({ folder }) => {
   makeLinks(folder);
   for (const path of ['file/', 'file/.', 'missing/', 'folder/..', 'to-slash']) {
     expect(decant('convert', images.kinds(), `${folder}/${path}`), path).toMatchObject({

@@ -76,7 +76,7 @@ for (const [name, tagged, image, raw, companions] of [
 /** In bytes. */
 const SIZE = 64 << 20;
 
-test('a stream of a part begins and ends where it is told', () => {
+test('a stream of a part begins and ends at the given offsets', () => {
   const { image, raw: path } = sparse(SIZE);
   const [start, end] = [5_000_001, 14_000_007];
   const seen = run<(string | number)[]>(
@@ -105,7 +105,7 @@ test('a stream of a part begins and ends where it is told', () => {
   expect(seen).toEqual([...hashes, 0, 0]);
 });
 
-test('what is no range of the disk is refused', () => {
+test('an invalid range of the disk is refused', () => {
   const { kinds, told } = run<{ kinds: string[]; told: string[] }>(
     `const image = await decant.open(args[0]);
      const size = image.info.virtualSize;
@@ -161,7 +161,7 @@ test('damage fails where it is read, and is zeros where the image is salvaged', 
   expect(seen).toMatchObject({ kinds: ['corrupt', 'corrupt'], zeros: true, rest: true });
 });
 
-test('a missing file and a missing password are told', () => {
+test('a missing file and a missing password are reported', () => {
   const kinds = run<string[]>(
     `const kinds = [];
      for (const [path, options] of [[args[0], {}], [args[1], {}], [args[1], { password: 'wrong' }]]) {

@@ -179,7 +179,7 @@ test('the first byte of the output is there after at most 6 round trips', FULL, 
   test.info().annotations.push({ type: 'counts', description: `${fewest} round trips` });
 });
 
-test('a source that expects is told each range before it is read, and in the end that nothing is left', async ({
+test('a source with expect learns each range before it is read, and at the end that none is left', async ({
   folder,
 }) => {
   // 64 MiB of data.
@@ -267,7 +267,7 @@ for (const [name, use] of [
   ['a verdict', (image) => image.verdict({ deep: true })],
   ['a read', (image) => image.read(0, 32 * MIB)],
 ] as [string, (image: Decant.Image) => Promise<unknown>][]) {
-  test(`${name} has read all that its source was told`, async ({ folder }) => {
+  test(`${name} reads all ranges that it announced`, async ({ folder }) => {
     const { source, seen } = telling(ofManyTables(folder));
     const image = await decant.open(source);
     seen.last = undefined;

@@ -290,7 +290,7 @@ test('in one process, presigned: the rest alone is sent, and the result is that 
   expect(journal.text).toBe('');
 });
 
-test('a journal that takes its time: that something is kept is told', { tag: '@full' }, async ({ folder }) => {
+test('a slow journal: kept progress is reported', { tag: '@full' }, async ({ folder }) => {
   /** Each line takes longer than a conversion waits for a target that keeps nothing. */
   class Slow extends InMemory {
     override async append(text: string): Promise<void> {

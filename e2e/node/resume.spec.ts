@@ -151,7 +151,7 @@ async function convertFrom(
   }
 }
 
-test('Ctrl-C keeps what is done, tells so, and the rest alone is fetched later', async ({ cut }) => {
+test('Ctrl-C keeps and reports progress, and only the rest is fetched later', async ({ cut }) => {
   const told = await cutOff(cut, 'SIGINT');
   expect(told.trim()).toBe(`decant: interrupted; ${KEPT} (--resume)`);
   expect(existsSync(cut.output)).toBe(false);
@@ -391,7 +391,7 @@ for (const [what, output, sentence] of [
   });
 }
 
-test('refused: what has no state, and what is no path', async ({ folder }) => {
+test('refused: images without a state, and outputs that are not paths', async ({ folder }) => {
   const image = await decant.open(readFileSync(images.kinds()));
   const refusal = (output: Decant.Output) =>
     image.convert(output, { resume: true }).then(

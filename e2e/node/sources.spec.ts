@@ -110,7 +110,7 @@ for (const [file, said] of [
   }
 }
 
-test('a file on a file system that the image holds is no target', ({ folder }) => {
+test('a file on a file system inside the image is refused as the target', ({ folder }) => {
   const image = join(folder, 'image.raw');
   writeFileSync(image, '');
   truncateSync(image, 16 << 20);
@@ -123,7 +123,7 @@ test('a file on a file system that the image holds is no target', ({ folder }) =
   expect(readdirSync(join(folder, 'mounted'))).toEqual(before);
 });
 
-test('a device over the image is no standard output', { tag: '@full' }, ({ folder }) => {
+test('a device over the image is refused as standard output', { tag: '@full' }, ({ folder }) => {
   const image = join(folder, 'image.qcow2');
   copyFileSync(images.kinds(), image);
   const before = hashFile(image);

@@ -135,7 +135,7 @@ test('a server is asked again to forget an upload, though the conversion has end
   expect(busy).toBe(-1);
 });
 
-test('what is sent when all was read is told while it is sent', async () => {
+test('bytes sent after all was read are reported while they are sent', async () => {
   // The answer to a part is held until progress has told what was sent before.
   const held = holdParts();
   const sent = new Set<number>();

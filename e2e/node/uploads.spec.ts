@@ -435,9 +435,7 @@ test('the command: what the server does not remove is said, with its place and t
   );
 });
 
-test('an object that nobody may ask for: success that is not confirmed, and a line of the command', async ({
-  folder,
-}) => {
+test('an object that cannot be queried: unconfirmed success, and a line of the command', async ({ folder }) => {
   const options = { answer: ({ method }: Asked) => (method === 'HEAD' ? { status: 403 } : undefined) };
   await serveWith(options);
   const result = await convert(SMALL, TARGETS.put.target());

@@ -135,7 +135,7 @@ test('a server that takes a request and is silent is named while it is waited fo
   expect(await ended).toMatchObject({ status: 130, stdout: '' });
 });
 
-test('what cannot be verified is told: a server that broke off without a length', async ({ folder }) => {
+test('an unverifiable file is reported: a server that broke off without a length', async ({ folder }) => {
   const url = await serve((_, response) => {
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, { Connection: 'close' });

@@ -130,7 +130,7 @@ for (const { name, start, target, format, args } of ROWS) {
   });
 }
 
-test('s3s-fs: an upload that was cut off goes on, and its object is the disk', async ({ folder }) => {
+test('s3s-fs: an interrupted upload resumes, and its object is the disk', async ({ folder }) => {
   const stored = join(folder, 'stored');
   mkdirSync(stored);
   const server = await s3Server(stored);

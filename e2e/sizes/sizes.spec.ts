@@ -1,5 +1,5 @@
-// Large disks by every route, in a window of a profile and in a private one: each comes out as qemu-img reads it, or is
-// refused in words. `npm test` takes one size by two routes, the full run by all, the long run has all sizes.
+// Large disks to every target, in a window of a profile and in a private one: each equals qemu-img's output, or is refused with
+// a sentence. `npm test` takes one size by two routes, the full run by all, the long run has all sizes.
 
 import { rmSync } from 'node:fs';
 import { giveFile, loadApi, storage } from '../support/browser.js';
@@ -37,7 +37,7 @@ for (const gibibytes of SIZES) {
     test(`${title}, to the private file system`, { tag: '@full' }, async ({ openWindow }) => {
       const window = await open(openWindow);
       const fits = await canStore(window, size);
-      // A private window holds a share of the memory.
+      // The storage of a private window is a share of the memory.
       if (!incognito) expect(fits).toBe(true);
       const { failed } = await window.page.evaluate(convert, [{ opfs: 'disk.raw' }, {}] as const);
       expect(failed).toEqual(fits ? undefined : REFUSED);

@@ -1,4 +1,4 @@
-// Chromium with the built package: pages, and what happens in them.
+// Chromium with the built package: pages and helpers.
 
 import { test as base, expect, type Page } from '@playwright/test';
 import { defineHold, type HeldSource, loadDecant } from './in-page.js';
@@ -19,7 +19,7 @@ declare global {
   }
 }
 
-/** The engines, for tests of what they have in common: the short scope runs one of them. */
+/** The engines, for tests that apply to both: the short scope runs one of them. */
 export const ENGINES = [
   ['workers', {}],
   ['threads', { tag: '@full' }],
@@ -87,7 +87,7 @@ export function holdFiles(server: TestServer, offset: number): void {
   server.alter = (path, script) => (/\/worker[.\w-]*\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
 }
 
-/** Turns off the limit of ten progress reports a second: the page's clock advances by a second at each look. */
+/** Turns off the limit of ten progress reports a second: the page's clock advances by a second at each call. */
 export async function reportAll(page: Page): Promise<void> {
   await page.evaluate(() => {
     let now = performance.now();
@@ -116,7 +116,7 @@ export async function hashOpfs(page: Page, name: string): Promise<string> {
   }, name);
 }
 
-/** All files of the private file system, with folders, and what the origin uses. */
+/** All files of the private file system, with folders, and the usage of the origin. */
 export async function storage(page: Page): Promise<{ names: string[]; usage: number }> {
   return page.evaluate(async () => {
     const names: string[] = [];

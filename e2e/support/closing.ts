@@ -1,8 +1,8 @@
-// Images that are opened for one thing.
+// Images that are opened for one operation.
 
 import type { AnyImage, Image } from '../../dist/node.js';
 
-/** Does `work` with the image, and closes it in any case. A streamed image refuses the methods that it lacks. */
+/** Runs `work` with the image, and closes it in any case. A streamed image refuses the methods that it lacks. */
 export async function closing<T>(image: AnyImage, work: (image: Image) => Promise<T>): Promise<T> {
   try {
     return await work(image as Image);

@@ -1,8 +1,8 @@
-// A cloud that takes uploads and fails where a test says so, over HTTP (uploads.ts) or as a `fetch`.
+// A cloud that accepts uploads and fails at the request of a test, over HTTP (uploads.ts) or as a `fetch`.
 
 import { type Answer, type Headers, type Limits, protocolsOf, type Stored } from './upload-protocols.js';
 
-/** What a cloud can do instead of answering properly, and whether another attempt helps where the protocol allows one. */
+/** The faults of a cloud, each with whether another attempt helps if the protocol allows one. */
 export const UPLOAD_FAULTS = {
   drop: 'passes',
   'lost answer': 'passes',
@@ -32,13 +32,13 @@ export interface Asked {
   length: number;
 }
 
-/** How a request ends: by an answer, by a broken connection, or never. */
+/** The end of a request: an answer, a broken connection, or none. */
 export type Outcome = Answer | 'broken' | 'silent';
 
 export interface CloudOptions {
   /** The fault of a request, by its number from 0 on; requests with DELETE excepted. */
   fault?: (number: number, asked: Asked) => UploadFault | undefined;
-  /** The fault of a request that gives an upload up (DELETE). */
+  /** The fault of a request that aborts an upload (DELETE). */
   faultAtEnd?: () => UploadFault | undefined;
   /** Answers instead of the protocol. */
   answer?: (asked: Asked) => Answer | undefined | Promise<Answer | undefined>;
@@ -63,7 +63,7 @@ export class Cloud implements Stored {
     this.#protocolOf = protocolsOf(this, options.limits);
   }
 
-  /** Notes a request when its headers are there. Returns what carries it out; `undefined` stands for a body that broke off. */
+  /** Records a request when its headers have arrived. Returns what carries it out; `undefined` is an incomplete body. */
   arrive(head: Omit<Asked, 'length'>): (body: Buffer | undefined) => Promise<Outcome> {
     const number = this.asked.length;
     const asked: Asked = { ...head, length: 0 };
@@ -96,7 +96,7 @@ export class Cloud implements Stored {
   async #carryOut(asked: Asked, number: number, body: Buffer, planned: UploadFault | undefined): Promise<Outcome> {
     const answer = await this.options.answer?.(asked);
     if (answer) return answer;
-    // Only what has a body can be late.
+    // Only requests with a body can be late.
     const fault = planned === 'late body' && body.length === 0 ? undefined : planned;
     const isCut = fault === 'cut' && /^\/(gcs|tus)\//.test(asked.url);
     if (fault !== undefined && fault !== 'lost answer' && !isCut) return outcomeOf(fault);

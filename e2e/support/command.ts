@@ -1,5 +1,5 @@
-// The command and programs that use the package, as processes of their own. A rejection that nobody handles ends
-// such a process with a stack trace: that is never right, whatever else a test looks at.
+// The command and programs that use the package, as separate processes. An unhandled rejection ends such a process with a stack
+// trace, which fails every test.
 
 import { type ChildProcess, execFileSync, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { expect } from './node.js';
 export const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const api = new URL('../../dist/node.js', import.meta.url).href;
 
-/** Longer than anything here takes on a busy machine. */
+/** Longer than any step here on a busy machine. */
 const TIMEOUT = 100_000;
 
 export interface Ended {
@@ -18,7 +18,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** What Node prints where nobody has handled an error. */
+/** Node's output for an unhandled error. */
 const UNHANDLED = /triggerUncaughtException|Unhandled|node:internal|^ {4}at /m;
 
 function checked(ended: Ended): Ended {
@@ -39,12 +39,12 @@ export function run(command: string, args: string[], options: SpawnSyncOptions =
 /** Runs the command to its end. */
 export const decant = (...args: string[]): Ended => run(process.execPath, [cli, ...args]);
 
-/** Runs a program that has the package as `decant` and `args` as its arguments; answers with what it prints as JSON. */
+/** Runs a program with the package as `decant` and the arguments `args`. Returns the JSON that it prints. */
 export function program<T>(code: string, ...args: string[]): T {
   return programIn<T>(environment, code, ...args);
 }
 
-/** The same in another environment. */
+/** As `program`, in another environment. */
 export function programIn<T>(env: NodeJS.ProcessEnv, code: string, ...args: string[]): T {
   const source = `import * as decant from '${api}'; const args = process.argv.slice(1); ${code}`;
   const ended = run(process.execPath, ['--input-type=module', '-e', source, ...args], { env });
@@ -57,7 +57,7 @@ export interface Started {
   ended: Promise<Ended>;
 }
 
-/** A program, running, and how it will have ended; its environment has `more`. `stdin` is a pipe where a test feeds it. */
+/** A running program, and its end; its environment has `more`. `stdin` is a pipe if a test feeds it. */
 export function startProgram(
   command: string,
   args: string[],
@@ -75,10 +75,10 @@ export function startProgram(
   return { child, ended: ended.then(checked) };
 }
 
-/** The command, running. */
+/** Starts the command. */
 export const start = (...args: string[]) => startProgram(process.execPath, [cli, ...args]);
 
-/** The same, with a standard input that the test feeds: where nothing comes, the command waits. */
+/** Starts the command with a standard input that the test feeds: the command waits for it. */
 export function startFed(...args: string[]): Started {
   const started = startProgram(process.execPath, [cli, ...args], {}, 'pipe');
   // The command may end before it has read all.
@@ -86,7 +86,7 @@ export function startFed(...args: string[]): Started {
   return started;
 }
 
-/** Waits until the command listens to signals, as the system tells: the last one that it takes on is SIGHUP, 1. */
+/** Waits until the system reports that the command handles signals: the last one is SIGHUP, 1. */
 export async function listening({ pid }: Pick<ChildProcess, 'pid'>): Promise<void> {
   const listens = () => {
     const caught = /SigCgt:\s+([0-9a-f]+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;

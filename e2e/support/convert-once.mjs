@@ -1,4 +1,4 @@
-// Converts an image by a build of the package; prints what came of it as JSON.
+// Converts an image by a build of the package, and prints the result as JSON.
 //
 //     node convert-once.mjs PACKAGE IMAGE OUTPUT SALVAGE
 

@@ -1,4 +1,4 @@
-// Converts an image by the wasm that ships, in this process, and counts what it does: prints JSON.
+// Converts an image by the shipped wasm, in this process, and prints counts as JSON.
 //
 //     node count.mjs IMAGE
 
@@ -29,11 +29,11 @@ const object = {
 
 const image = await OpenImage.open({ source, companions: [], salvage: false });
 const runner = new Runner([source], undefined, { object });
-/** What each job asks of the allocator. */
+/** The allocations of each job. */
 /** @type {number[]} */
 const ofJobs = [];
 const before = allocations();
-// One job at a time, so that what is counted is its own.
+// One job at a time, so that counts belong to one job.
 let last = Promise.resolve();
 const dispatch = (/** @type {Uint8Array} */ job) => {
   const result = last.then(async () => {
@@ -42,7 +42,7 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
     ofJobs.push(allocations() - start);
     return reply;
   });
-  // A failure is told by the conversion.
+  // The conversion reports a failure.
   last = result.catch(() => {});
   return result;
 };

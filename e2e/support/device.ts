@@ -1,10 +1,10 @@
-// Block devices: loop devices, which take root.
+// Block devices: loop devices, which need root.
 
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asRoot, sudo } from './command.js';
 
-/** A device of `size` bytes whose file lies on a disk of its own, in `folder`, that holds `room` bytes. */
+/** A device of `size` bytes whose file is on a separate disk, in `folder`, with `room` bytes of space. */
 export function makeDevice(folder: string, size: number, room: number): { path: string; remove(): void } {
   const disk = join(folder, 'disk');
   mkdirSync(disk);

@@ -1,4 +1,4 @@
-// What the code in the documents takes as given.
+// Declarations that the code in the documents assumes.
 
 declare global {
   const file: File;

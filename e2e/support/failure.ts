@@ -1,11 +1,11 @@
-// What fails, as a person sees it.
+// Failures, as a user sees them.
 
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 
 const { DecantError } = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 
-/** The kind and the message of what `work` fails with, or 'nothing failed'. Another error than one of the package is thrown. */
+/** The kind and the message of the error of `work`, or 'nothing failed'. Errors that are not from the package are rethrown. */
 export const failure = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'nothing failed',

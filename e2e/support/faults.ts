@@ -1,4 +1,4 @@
-// Answers of the system that no file system here gives: a library that is loaded before the C library gives them.
+// Injects results of system calls that no file system here returns, by a library loaded before the C library.
 
 import { withLibrary } from './preload.js';
 
@@ -14,7 +14,7 @@ export type Fault =
   | 'write short'
   | 'write zero';
 
-/** The environment of a process that meets with `fault`, and notes in the file `log` what it flushes, renames and reads. */
+/** The environment of a process that meets `fault`, and records its flushes, renames and reads in the file `log`. */
 export const withFaults = ({ fault, log }: { fault?: Fault; log?: string }): NodeJS.ProcessEnv => ({
   ...withLibrary(new URL('faults.c', import.meta.url)),
   ...(fault === undefined ? {} : { DECANT_FAULT: fault }),

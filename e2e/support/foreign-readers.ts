@@ -1,4 +1,4 @@
-// Programs of others that read disk images: packages of Python, which scripts/setup.mjs installs. One process reads many.
+// Third-party readers of disk images: Python packages that scripts/setup.mjs installs. One process reads many.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -14,7 +14,7 @@ export interface Question {
   /** The path of the image. */
   image: string;
   format: 'qcow2' | 'vmdk' | 'vpc';
-  /** The path of the raw disk that is expected in it; zeros may follow it in the image. */
+  /** The path of the expected raw disk; zeros may follow it in the image. */
   disk: string;
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   size: number;
   /** The first part of 4 MiB that differs from the expected disk. */
   difference: number | null;
-  /** What format_inspector finds. */
+  /** The format according to format_inspector. */
   format: string;
   virtualSize: number;
   /** The safety checks that the image does not pass, and why. */

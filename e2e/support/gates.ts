@@ -3,7 +3,7 @@
 import { expect, type Page, test } from './browser.js';
 import type { TestServer } from './server.js';
 
-/** Before a fifth of an image's file is read that is not the first one. `name` is the file's. */
+/** Before each fifth of an image's file except the first is read. `name` is the file's. */
 export const fifthOf = (name: string, from: 20 | 40 | 60 | 80): string => `${name} from ${from} %`;
 /** Before a file that the person has picked is completed. */
 export const COMPLETION = 'completion';
@@ -70,7 +70,7 @@ export async function closeGate(page: Page, gate: string): Promise<() => Promise
 /** In milliseconds: so soon after a report of its progress, a conversion makes no other one (worker/api/progress.ts). */
 const BETWEEN_REPORTS = 100;
 
-/** Waits until a worker waits at `gate`, and until what comes next is reported. */
+/** Waits until a worker waits at `gate`, and until the next report. */
 export async function arriveAt(page: Page, gate: string): Promise<void> {
   const isWaiting = () =>
     page.evaluate(async (gate) => (await navigator.locks.query()).pending!.some(({ name }) => name === gate), gate);
@@ -79,8 +79,8 @@ export async function arriveAt(page: Page, gate: string): Promise<void> {
 }
 
 /**
- * Lets the conversion of the file `name` that `begin` begins come to 60 % of the file, so that some of it is shown to be
- * done. The returned function lets it go on.
+ * Lets the conversion of the file `name` that `begin` begins come to 60 % of the file, so that some of it is shown to be done.
+ * The returned function resumes it.
  */
 export async function stopMidway(page: Page, name: string, begin: () => Promise<void>): Promise<() => Promise<void>> {
   const first = fifthOf(name, 20);

@@ -1,4 +1,4 @@
-// Chromium with windows and dialogs, on a display of its own.
+// Chromium with windows and dialogs, on a separate display.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,15 +12,15 @@ export interface Headed {
   url: string;
   display: string;
   launch: LaunchOptions;
-  /** A profile as a person has it; otherwise the window is a private one. */
+  /** A normal profile; otherwise the window is a private one. */
   profile?: boolean;
-  /** What the browser takes for the person's home. */
+  /** The home folder for the browser. */
   home?: string;
   /** Blocks service workers, as gates need it. */
   gates?: boolean;
 }
 
-/** Opens the page at `url`, works with it, and fails where anything in it failed unnoticed. */
+/** Opens the page at `url`, works with it, and fails if there was an uncaught error. */
 export async function withHeaded(options: Headed, work: (page: Page) => Promise<void>): Promise<void> {
   const { url, display, profile, home, gates } = options;
   const serviceWorkers = gates ? 'block' : 'allow';

@@ -1,4 +1,4 @@
-// A server that sends its file no further than the test lets it, so that its conversion can be held in the middle.
+// A server that sends its file only as far as the test allows, so that its conversion can be held in the middle.
 
 import type { ServerResponse } from 'node:http';
 import { random } from './random.js';
@@ -17,7 +17,7 @@ export const heldDisk: Buffer = (() => {
 export interface HeldFile extends RemoteFile {
   /** How many bytes of the file were sent. */
   sent: number;
-  /** Sends what lies before the offset `end`; what follows waits. */
+  /** Sends the bytes before the offset `end`; later ones wait. */
   allow(end: number): void;
   /** Sends a little more if a request waits for it, but never the last quarter of the file. */
   allowMore(): void;

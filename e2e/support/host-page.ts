@@ -1,4 +1,4 @@
-// A page of others around <decant-converter>, under a strict policy.
+// A host page around <decant-converter>, under a strict policy.
 
 import { expect, type Page } from './browser.js';
 import type { TestServer } from './server.js';
@@ -6,7 +6,7 @@ import type { TestServer } from './server.js';
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; report-uri /report";
 
-/** What a page has noted of the element. */
+/** The records of a page about the element. */
 export interface Noted {
   events: [string, unknown][];
   hash?: string;

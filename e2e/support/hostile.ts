@@ -1,4 +1,4 @@
-// Images whose names are meant to do harm where they are shown.
+// Images whose names would do harm if shown unchanged.
 
 const CLUSTER = 2 << 20;
 const TABLE = 2 * CLUSTER;
@@ -74,7 +74,7 @@ function snapshots(name: string): Buffer {
 
 const [BACKING_FORMAT, DATA_FILE, FEATURE_NAMES] = [0xe2792aca, 0x44415441, 0x6803f857];
 
-/** Where a name can stand in an image: the bytes that there is room for, and an image with it there. */
+/** The places of a name in an image: the maximum length in bytes, and an image with it there. */
 export const places = {
   'backing file': { room: 1023, make: (name: string) => image([], name) },
   'backing format': { room: 1 << 20, make: (name: string) => image([[BACKING_FORMAT, name]], 'base.raw') },

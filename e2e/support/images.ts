@@ -123,7 +123,7 @@ const write = (path: string, ...commands: string[]) =>
 
 /** Makes `child` a differencing VDI over `parent`, which qemu-img cannot make. */
 function adopt(child: string, parent: string): void {
-  // Where the type lies, the UUIDs of the disk and its state, and those of the parent.
+  // The offsets of the type, the UUIDs of the disk and its state, and those of the parent.
   const [type, own, above] = [76, 392, 424];
   const differencing = 4;
   const file = openSync(child, 'r+');
@@ -162,7 +162,7 @@ export const images = {
     cached('luks.qcow2', (path) => {
       qemuImgLuks('convert', ...SECRET, '-O', 'qcow2', ...LUKS, fileSystem(), path);
     }),
-  /** Three layers of unlike cluster sizes that name each other without a folder: the top, what it refers to, the disk. */
+  /** Three layers with different cluster sizes that name each other without a folder: the top, its references, the disk. */
   chain: (): { top: string; below: string[]; raw: string } => {
     const paths = (chain: string) =>
       ['base.qcow2', 'middle.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as Quadruple;
@@ -180,7 +180,7 @@ export const images = {
     const [base, middle, top, raw] = paths(chain);
     return { top, below: [middle, base], raw };
   },
-  /** Two encrypted layers, each with a password of its own: the top, what it refers to, the disk. */
+  /** Two encrypted layers, each with its own password: the top, its references, the disk. */
   lockedChain: (): { top: string; base: string; raw: string; passwords: typeof CHAIN_PASSWORDS } => {
     const passwords = CHAIN_PASSWORDS;
     const paths = (chain: string) => ['base.qcow2', 'top.qcow2', 'disk.raw'].map((name) => join(chain, name)) as Triple;
@@ -202,7 +202,7 @@ export const images = {
     const [base, top, raw] = paths(chain);
     return { top, base, raw, passwords };
   },
-  /** A disk with one snapshot: what the guest saw then, and what it sees now. */
+  /** A disk with one snapshot: the guest's data then and now. */
   states: () =>
     cached('states.qcow2', (path) => {
       qemuImg('create', '-q', '-f', 'qcow2', path, '2M');
@@ -210,7 +210,7 @@ export const images = {
       qemuImg('snapshot', '-c', 'before', path);
       write(path, '-P 2 0 1M');
     }),
-  /** 128 MiB of data in clusters of 64 KiB, of which every second one belongs to a snapshot alone. */
+  /** 128 MiB of data in clusters of 64 KiB; every second one belongs only to a snapshot. */
   halves: () =>
     cached('halves.qcow2', (path) => {
       qemuImg('create', '-q', '-f', 'qcow2', path, '128M');
@@ -219,7 +219,7 @@ export const images = {
       const discards = Array.from({ length: 1024 }, (_, at) => ['-c', `discard -q ${at * 128}k 64k`]);
       execFileSync('qemu-io', [...discards.flat(), path]);
     }),
-  /** What the guest sees of `states`: 1 then, 2 now. */
+  /** The guest's data of `states`: 1 then, 2 now. */
   filled: (pattern: 1 | 2) =>
     cached(`filled-${pattern}.raw`, (path) => {
       writeFileSync(path, Buffer.concat([Buffer.alloc(1 << 20, pattern), Buffer.alloc(1 << 20)]));

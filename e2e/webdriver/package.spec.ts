@@ -18,7 +18,7 @@ const TABLE = [
 
 const REFUSED = { kind: 'usage', message: expect.stringContaining("needs the browser's private storage") };
 
-test('an image tells what it is, and where its data lies', async ({ session, chooseImage }) => {
+test('the description of an image, and its map', async ({ session, chooseImage }) => {
   await chooseImage(images.zlib());
   const { info, end } = await session.run(async () => {
     const image = await window.decant.open(window.file);
@@ -80,11 +80,7 @@ for (const { name, image, options } of TABLE) {
   });
 }
 
-test('a conversion that was cancelled goes on, where something was kept of it', async ({
-  session,
-  chooseImage,
-  browserUnderTest,
-}) => {
+test('a cancelled conversion resumes if progress was kept', async ({ session, chooseImage, browserUnderTest }) => {
   await chooseImage(images.zlib());
   /** Converts; `cancels` when all of the image was read, before the output is complete. */
   const run = (cancels: boolean) =>
@@ -138,7 +134,7 @@ test('a conversion that was cancelled goes on, where something was kept of it', 
 });
 
 for (const kind of ['s3', 'azure'] as const) {
-  test(`an upload, whose parts are told by their digests: ${kind}`, async ({ session, chooseImage }) => {
+  test(`an upload with digests of its parts: ${kind}`, async ({ session, chooseImage }) => {
     const server = await takeUploads({ headers: EXPOSED });
     try {
       await chooseImage(images.zlib());

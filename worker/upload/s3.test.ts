@@ -355,7 +355,7 @@ test('an object of other parts is not a success', async () => {
   expect(await uploading(s3Over(cloud))).toMatch(/: the object on the server is not the one that was uploaded$/);
 });
 
-test('404 at the first completion is no success', async () => {
+test('404 at the first completion is not a success', async () => {
   const cloud = cloudOf({ fault: (_, asked) => (isCompletion(asked) ? 'status 404' : undefined) });
   expect(await uploading(s3Over(cloud))).toMatch(/the server answered 404/);
 });

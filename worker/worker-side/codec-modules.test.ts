@@ -21,7 +21,7 @@ test('each codec is asked for once until it is there, and again after a failure'
   expect(asked).toEqual(['zstd', 'zstd']);
 });
 
-test('an answer that nobody waits for is ignored', () => {
+test('an answer without a waiting call is ignored', () => {
   const codecs = new CodecModules(() => {});
   expect(() => codecs.methods.provideCodec('zstd', new Uint8Array())).not.toThrow();
 });

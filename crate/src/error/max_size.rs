@@ -11,7 +11,7 @@ pub(crate) fn checked_size(size: Option<u64>, message: impl FnOnce() -> String) 
 
 /// Returns `size`, the virtual size that a header states, if it is at most [`MAX_SIZE`]. Fails with `limit` otherwise.
 pub(crate) fn checked_virtual_size(size: u64) -> Result<u64> {
-    checked_size(Some(size), || format!("The virtual size of {size} bytes is more than 2^53-1 bytes can state"))
+    checked_size(Some(size), || format!("The virtual size of {size} bytes exceeds the limit of 2^53-1 bytes"))
 }
 
 /// Returns `size`, the size of `what` ("disk", for example), if it is at most [`MAX_SIZE`]. Otherwise, or if its

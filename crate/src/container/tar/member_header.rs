@@ -60,7 +60,7 @@ impl MemberHeader {
         }
         if self.data.len > LONGEST_EXTENSION {
             let message =
-                format!("The tar archive has a header of {} bytes, of at most {LONGEST_EXTENSION}", self.data.len);
+                format!("The tar archive has a header of {} bytes, more than {LONGEST_EXTENSION}", self.data.len);
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(true)

@@ -1,4 +1,4 @@
-// What every project here does with the package. A test calls it: see browser.spec.ts.
+// The use of the package in every project here, called by browser.spec.ts.
 
 import { open } from 'decant';
 

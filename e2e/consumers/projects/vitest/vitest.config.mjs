@@ -1,2 +1,2 @@
-// Without a configuration of its own, Vitest uses that of a folder above.
+// Without a configuration here, Vitest uses that of a folder above.
 export default {};
