@@ -59,9 +59,9 @@ async function formatOf(given: Given, signal: AbortSignal): Promise<string | und
   }
 }
 
-type Layer = AnyImage['info']['layers'][number];
+type ImageLayer = AnyImage['info']['layers'][number];
 
-const smaller = (layer: Layer, above: Layer, texts: AllTexts): string =>
+const smaller = (layer: ImageLayer, above: ImageLayer, texts: AllTexts): string =>
   texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
 
 /** Returns a sentence for each layer whose disk is smaller than the disk of the layer above. */

@@ -31,7 +31,7 @@ export interface Conversion {
 }
 
 /** The progress at one moment. */
-export interface ProgressNow {
+interface ProgressNow {
   /** The share of the work that is done: 0 to 1. */
   share: number;
   /** `undefined` if it is unknown, and while a server or the network is waited for. */

@@ -3,7 +3,7 @@
 import type { Given } from './given.js';
 import type { Bundle } from './sorting.js';
 
-export interface Item {
+interface Item {
   id: number;
   bundle: Bundle;
   status: 'waiting' | 'current' | 'done' | 'failed';

@@ -2,7 +2,7 @@
 // The command `decant`. Exit codes: 0 done, 1 failed, 2 usage, 3 salvaged with losses, 130 interrupted.
 
 import { cleanUpDone } from './cli/clean-up.js';
-import { main } from './cli/main.js';
+import { main } from './cli/command.js';
 import { flushed } from './cli/printing.js';
 
 const code = await main(process.argv.slice(2));

@@ -115,7 +115,7 @@ function hostileFiles(folder: string) {
   return { name, path, other, output };
 }
 
-// Mistakes in the arguments alone are in worker/cli/main.test.ts, too.
+// Mistakes in the arguments alone are in worker/cli/command.test.ts, too.
 for (const [title, details, commandsOf] of [
   [
     'the name of a file',

@@ -3,12 +3,12 @@
 import type { Fields } from 'decant';
 
 /** The name of a format with its article, and advice. */
-type Known = [name: string, advice?: string];
+type KnownFormat = [name: string, advice?: string];
 
 const UNPACK = 'Entpacken Sie die Datei zuerst.';
 
 /** Files that are not disk images, as in `crate/src/format/strangers.rs`. */
-export const STRANGERS: Record<string, Known> = {
+export const STRANGERS: Record<string, KnownFormat> = {
   'git-lfs': ['ein Zeiger von Git LFS', 'Holen Sie das Abbild, für das er steht, mit git lfs pull.'],
   html: [
     'eine Webseite',
@@ -34,7 +34,7 @@ export const STRANGERS: Record<string, Known> = {
 };
 
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
-export const FOREIGN: Record<string, Known> = {
+export const FOREIGN: Record<string, KnownFormat> = {
   vhdx: ['eine VHDX (Platte von Hyper-V)'],
   parallels: ['eine Platte von Parallels'],
   luks: ['ein LUKS-Volume'],
@@ -59,5 +59,5 @@ export const FOREIGN: Record<string, Known> = {
 };
 
 /** The entry of `formats` for the format in `field`, if there is one. */
-export const knownIn = (formats: Record<string, Known>, field: Fields[string]): Known | undefined =>
+export const knownIn = (formats: Record<string, KnownFormat>, field: Fields[string]): KnownFormat | undefined =>
   typeof field === 'string' && Object.hasOwn(formats, field) ? formats[field] : undefined;

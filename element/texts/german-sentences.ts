@@ -5,7 +5,7 @@ import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
 import type { Units } from './units.js';
 
 /** `kind` is that of an error. */
-export type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string);
+type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string);
 export type Sentences = Record<string, Sentence>;
 
 /** Marks a missing field. A sentence with this mark is not shown. Names cannot contain the mark, since they are escaped. */

@@ -4,7 +4,7 @@
 export const LEAST_ROOM = 1e6;
 
 /** The names of units in a language. */
-export interface UnitNames {
+interface UnitNames {
   /** The language as a BCP 47 tag. */
   language: string;
   bytes: string;

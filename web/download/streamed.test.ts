@@ -3,7 +3,7 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakePage, type Received } from '../../e2e/support/units/fake-page.js';
-import { type Ask, DOWNLOADS, VERSION } from './messages.js';
+import { type Ask, DOWNLOADS, VERSION } from './download-messages.js';
 import { DOWNLOADING, openStreamedDownload, streamObstacle } from './streamed.js';
 
 let page: FakePage;

@@ -2,7 +2,7 @@
 // content of a file.
 
 import type { StreamedDownload } from 'decant/element';
-import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from './messages.js';
+import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from './download-messages.js';
 import { reasons } from './reasons.js';
 
 /** The time-out for a service worker to become active or to answer, in milliseconds. */

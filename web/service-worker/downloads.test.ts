@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { StreamedDownload } from 'decant/element';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakePage, type Received, SCOPE } from '../../e2e/support/units/fake-page.js';
-import { VERSION } from '../download/messages.js';
+import { VERSION } from '../download/download-messages.js';
 import { openStreamedDownload } from '../download/streamed.js';
 
 type Worker = typeof import('./downloads.js');

@@ -14,7 +14,7 @@ interface Build {
 }
 
 /** A kept build, with the name of its cache. */
-interface Kept extends Build {
+interface KeptBuild extends Build {
   cache: string;
 }
 
@@ -36,9 +36,9 @@ const prefix = keptPrefix(scope);
 /** The cache with the list of the newest kept build. */
 const CURRENT = `${prefix}current`;
 
-async function findCurrent(): Promise<Kept | undefined> {
+async function findCurrent(): Promise<KeptBuild | undefined> {
   const list = await caches.match(LIST, { cacheName: CURRENT });
-  const kept: Kept | undefined = await list?.json();
+  const kept: KeptBuild | undefined = await list?.json();
   // An earlier version of this script did not store the name of the cache.
   return kept?.cache ? kept : undefined;
 }
@@ -76,7 +76,7 @@ async function storeNewest(): Promise<void> {
       if (!(await cache.match(url))) await cache.put(url, await fetchWhole(url, { integrity, cache: mode }));
     }),
   );
-  const kept: Kept = { ...build, cache: name };
+  const kept: KeptBuild = { ...build, cache: name };
   await (await caches.open(CURRENT)).put(LIST, Response.json(kept));
 }
 

@@ -8,7 +8,7 @@ import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { WorkerPort } from '../messages/rpc.js';
-import type { Input } from '../public/given.js';
+import type { Input } from '../public/caller-types.js';
 import type { Engine } from '../public/types.js';
 import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
 import { isReadable } from '../sources/custom-stream.js';

@@ -7,7 +7,7 @@ import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
-import type { ConvertOptions, Output } from '../public/given.js';
+import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
 import { CustomTarget, isTarget } from '../targets/custom-target.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../targets/output-target.js';
@@ -26,7 +26,7 @@ const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'mi
 /** Notices of `Info` that the result repeats: the output may not be the intended disk. */
 const REPEATED = ['guessed-raw', 'descriptor-cut', 'extent-empty'];
 
-export interface ConversionContext {
+interface ConversionContext {
   platform: Platform;
   setup: ImageSetup;
   sessions: ImageSessions;

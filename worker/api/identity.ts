@@ -2,7 +2,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { ImageSetup } from '../client-side/image-session.js';
-import type { ConvertOptions } from '../public/given.js';
+import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { contentOf } from './content-digest.js';

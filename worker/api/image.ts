@@ -9,7 +9,7 @@ import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/er
 import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
-import type { ConvertOptions, Input, OpenOptions, Output } from '../public/given.js';
+import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,

@@ -9,7 +9,7 @@ import { makeGuard } from '../http/address-guard.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { environmentFetch, environmentFetchUndecoded } from '../http/proxy-fetch.js';
-import type { Input } from '../public/given.js';
+import type { Input } from '../public/caller-types.js';
 import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
 import { isReadable } from '../sources/custom-stream.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';

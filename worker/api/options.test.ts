@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenOptions } from '../public/given.js';
+import type { OpenOptions } from '../public/caller-types.js';
 import { checkCall, checkObject, checkOpening, settle, settleMemory } from './options.js';
 import type { Platform } from './platform.js';
 

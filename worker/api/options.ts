@@ -3,7 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import { checkLimit } from '../http/http-options.js';
-import type { ConvertOptions, OpenOptions } from '../public/given.js';
+import type { ConvertOptions, OpenOptions } from '../public/caller-types.js';
 import type {
   CommonConvertOptions,
   Engine,
@@ -67,7 +67,7 @@ const NAMES = {
 type CallName = keyof typeof NAMES;
 
 /** The engine of an image. */
-export interface EngineSettings {
+interface EngineSettings {
   engine: Engine;
   engineReason: string;
   workers: number;

@@ -2,7 +2,7 @@
 
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { DecantError } from '../errors/errors.js';
-import type { ConvertOptions } from '../public/given.js';
+import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
 import { checkObject } from './options.js';
 

@@ -2,7 +2,7 @@
 
 import type { WorkerStarter } from '../client-side/starter.js';
 import type { HttpOptions } from '../http/http-types.js';
-import type { ConvertOptions, Input, Output } from '../public/given.js';
+import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { Spool } from '../targets/spooled-target.js';

@@ -28,7 +28,7 @@ const UNSUPPORTED_EXTENSIONS = [
 
 const ALIASES: Record<string, string> = { vhd: 'vpc' };
 
-export interface FormatOption {
+interface FormatOption {
   format: string;
   /** A remark about the extension, as a sentence. */
   note?: string;

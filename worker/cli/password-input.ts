@@ -23,7 +23,7 @@ async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Arr
 const usage = (message: string) => new DecantError('usage', message);
 
 /** Passwords by layer names, with or without folders. The one under `undefined` is for all other layers. */
-class LayerPasswords {
+class PasswordsByName {
   constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
 
   get isEmpty(): boolean {
@@ -60,7 +60,7 @@ export async function readPasswords(
   list: string[],
   input: string | undefined,
   signal: AbortSignal,
-): Promise<LayerPasswords> {
+): Promise<PasswordsByName> {
   const files = new Map<string | undefined, string>();
   for (const argument of list) {
     const { name, file } = passwordFile(argument);
@@ -79,5 +79,5 @@ export async function readPasswords(
   }
   const byName = new Map<string | undefined, Uint8Array>();
   for (const [name, file] of files) byName.set(name, await readPassword(file, signal));
-  return new LayerPasswords(byName);
+  return new PasswordsByName(byName);
 }

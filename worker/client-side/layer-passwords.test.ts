@@ -1,7 +1,7 @@
 // The passwords of an image, which are kept until it is closed and then wiped.
 
 import { describe, expect, test } from 'vitest';
-import type { OpenOptions } from '../public/given.js';
+import type { OpenOptions } from '../public/caller-types.js';
 import type { Layer } from '../public/types.js';
 import { LayerPasswords } from './layer-passwords.js';
 

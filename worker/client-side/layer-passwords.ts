@@ -1,7 +1,7 @@
 // The passwords of an image's encrypted layers, kept until the image is closed: it may have to be opened again.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
-import type { OpenOptions } from '../public/given.js';
+import type { OpenOptions } from '../public/caller-types.js';
 import type { Layer } from '../public/types.js';
 
 export class LayerPasswords {

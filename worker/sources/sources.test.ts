@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../http/http-types.js';
-import type { Companion, Input } from '../public/given.js';
+import type { Companion, Input } from '../public/caller-types.js';
 import type { Source } from '../public/types.js';
 import { openCustomSource } from './custom-source.js';
 import { openStream } from './open-stream.js';

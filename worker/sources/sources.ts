@@ -7,7 +7,7 @@ import { orUsageError } from '../errors/option-names.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
-import type { Companion, Input } from '../public/given.js';
+import type { Companion, Input } from '../public/caller-types.js';
 import type { Network } from '../public/types.js';
 import { expects, isCustomSource, networkOf } from './custom-source.js';
 import { Loan } from './loan.js';
@@ -17,7 +17,7 @@ import type { OpenedSource } from './opened-source.js';
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
 
 /** Opens a source. Fails with `usage` if it cannot be one, and with `cancelled` when the options' signal is aborted. */
-export type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
+type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
 
 /** How many files are opened at once: each may need a round trip to a server. */
 const AT_ONCE = 8;

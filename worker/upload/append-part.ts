@@ -5,7 +5,7 @@ import type { UploadPart } from './part-cutter.js';
 import { after, type Body } from './request-body.js';
 import type { UploadRequests } from './upload-requests.js';
 
-export interface OffsetProtocol {
+interface OffsetProtocol {
   /** Sends `body` at `offset`, where the server's data ends. Resolves to the new end. */
   append(offset: number, body: Body): Promise<number>;
   /** Resolves to the end of the server's data. */

@@ -66,7 +66,7 @@ export async function confirm(
 }
 
 /** When the object was changed, by the server's clock, in milliseconds since 1970; NaN if unknown. */
-export const modifiedAt = (headers: Headers): number => Date.parse(headers.get('Last-Modified') ?? '');
+const modifiedAt = (headers: Headers): number => Date.parse(headers.get('Last-Modified') ?? '');
 
 /** Whether an object is from an upload that was created at `createdAt`, or later; both by the server's clock. */
 export const isSince = (headers: Headers, createdAt: number): boolean => modifiedAt(headers) >= createdAt - CLOCK;

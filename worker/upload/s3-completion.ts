@@ -23,7 +23,7 @@ const uncompleted = (): DecantError =>
   new DecantError('target', 'the server has neither the upload nor an object', { code: 'upload-incomplete' });
 
 /** The uploaded parts of an object. */
-export interface Uploaded {
+interface Uploaded {
   parts: readonly StoredPart[];
   /** In bytes. */
   size: number;

@@ -20,7 +20,7 @@ export interface StoredPart {
   isUnchecked?: true;
 }
 
-export interface S3Upload {
+interface S3Upload {
   /** Identifies the conversion; see `TargetPlan`. */
   identity: string;
   /** The part size, in bytes. */

@@ -27,7 +27,7 @@ type MakePartCall = (headers?: Record<string, string>) => Promise<UploadCall>;
  * What a response proves about the stored bytes: the ETag is the `digest` of the sent bytes; a `checksum` matches; they are
  * `different`; the ETag looks like `another` digest; or nothing.
  */
-type Verdict = 'digest' | 'checksum' | 'different' | 'another' | 'nothing';
+type PartMatch = 'digest' | 'checksum' | 'different' | 'another' | 'nothing';
 
 /** Why an object with `parts` is unconfirmed; `undefined` if the stored bytes of all parts were checked. */
 export const uncheckedParts = (parts: readonly StoredPart[]): string | undefined =>
@@ -111,7 +111,12 @@ export class PartSender {
   }
 }
 
-async function verdictOf({ headers }: UploadResponse, etag: string, body: Body, digest: Uint8Array): Promise<Verdict> {
+async function verdictOf(
+  { headers }: UploadResponse,
+  etag: string,
+  body: Body,
+  digest: Uint8Array,
+): Promise<PartMatch> {
   const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1]?.toLowerCase();
   // With KMS or customer keys, ETags are not digests.
   const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms') === true;

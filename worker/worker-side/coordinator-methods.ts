@@ -25,7 +25,7 @@ export interface OpenResult {
   comesInOrder: boolean;
 }
 
-export interface UnlockRequest {
+interface UnlockRequest {
   operation: number;
   image: number;
   /** Wiped by the coordinator. */
@@ -74,20 +74,20 @@ export interface Examined {
   checked: number;
 }
 
-export interface ExamineRequest {
+interface ExamineRequest {
   operation: number;
   image: number;
   deep: boolean;
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   operation: number;
   image: number;
   offset: number;
   length: number;
 }
 
-export interface ConvertRequest {
+interface ConvertRequest {
   operation: number;
   image: number;
   /** The ports of pool workers; empty for `threads`. */

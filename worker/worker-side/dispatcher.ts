@@ -6,7 +6,7 @@ import type { Attachment, JobMethods } from './pool-methods.js';
 import { type PortSource, ReadQueue } from './port-source.js';
 
 /** A range of a source, in bytes, that the crate needs for a job. */
-export interface SourceRange {
+interface SourceRange {
   file: number;
   offset: number;
   length: number;

@@ -5,7 +5,7 @@ import type { Port } from '../messages/rpc.js';
 import type { StorageJournal } from './storage-journal.js';
 
 /** A pool worker's access to a target, as the crate takes it (`crate/src/js/handle.rs`). */
-export type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
+type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
 
 /** A target as the crate takes it (`crate/src/js/targets.rs`). */
 export type CrateTarget =
@@ -43,7 +43,7 @@ export interface CustomStream {
 }
 
 /** An open target. `write` may use `bytes` only until it returns, or until its promise settles. */
-export interface ObjectHandle {
+interface ObjectHandle {
   write(offset: number, bytes: Uint8Array): Promise<void> | undefined;
 }
 

@@ -17,7 +17,7 @@ const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and
 const statOf = promisify(stat);
 
 /** An open file, as `fs.promises.open` returns it. */
-export interface Handle {
+interface Handle {
   readonly fd: number;
 }
 

@@ -37,7 +37,7 @@ const openFile = (fd: number, path: Buffer, { dev, ino }: BigIntStats): OpenFile
 });
 
 /** See `ConvertOptions` in Node. */
-export interface PathOptions {
+interface PathOptions {
   sync?: boolean | undefined;
   sparse?: boolean | undefined;
   existing?: boolean | undefined;

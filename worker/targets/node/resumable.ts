@@ -11,7 +11,7 @@ import { isSame, pathIn, type ResolvedPath } from './resolved-path.js';
 
 const { O_NOFOLLOW = 0, O_RDWR } = constants;
 
-export interface Resumed {
+interface Resumed {
   path: Buffer;
   fd: number;
   resumePoint: ResumePoint;

@@ -25,7 +25,7 @@ const LARGE = '/var/tmp';
 /** The default folder: `TMPDIR`, otherwise `/var/tmp`, or the system's folder for temporary files. */
 export const spoolFolder = (): string => (!process.env.TMPDIR && existsSync(LARGE) ? LARGE : tmpdir());
 
-export interface SpoolFileOptions {
+interface SpoolFileOptions {
   folder: string;
   /** The sources of the image: the file must not be written to a device that is one of them. */
   sources: OpenedSource['spec'][];

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { main } from './main.js';
+import { main } from './command.js';
 
 const NASTY = '\u001b[31m\u009b2J\nb= \u202e\u2066\u200b';
 const NASTY_SHOWN = '\\u001b[31m\\u009b2J\\u000ab= \\u202e\\u2066\\u200b';
