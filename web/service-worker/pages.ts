@@ -1,6 +1,6 @@
-// Keeps the page for offline use. Each build is kept completely or not at all, in a separate cache. A build with other
-// headers counts as another build. All files except the page itself have a digest in their names, so an open page gets the
-// files of its own build, whatever was deployed since.
+// Keeps the page for offline use. Each build is kept completely or not at all, in a separate cache. A build with other headers
+// counts as another build. All files except the page itself have a digest in their names, so an open page always gets the files
+// of its build, even after a deployment.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { keptPrefix } from './kept.js';

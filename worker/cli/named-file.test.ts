@@ -8,7 +8,7 @@ for (const [argument, there, name, file] of [
   ['a', [], undefined, 'a'],
   ['a=b', ['b'], 'a', 'b'],
   ['a=b', [], 'a', 'b'],
-  // What exists as a file is one.
+  // An existing file is a file.
   ['a=b', ['a=b', 'b'], undefined, 'a=b'],
   // At the first sign after which there is a file.
   ['a=b=c', ['b=c', 'c'], 'a', 'b=c'],

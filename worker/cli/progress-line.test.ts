@@ -19,7 +19,7 @@ const HALF: Progress = {
 
 const network = (silence: number, retries: number) => ({ network: { received: 0, sent: 0, retries, silence } });
 
-/** What is written for each of `reports`. */
+/** The output for each of `reports`. */
 function written(reports: Partial<Progress>[]): string[] {
   const texts: string[] = [];
   const write = (text: string | Uint8Array) => Boolean(texts.push(String(text)));

@@ -1,4 +1,4 @@
-// Where secrets come from: files, and named pipes, which may never be written to.
+// Secrets from files, and from named pipes, which may never receive data.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

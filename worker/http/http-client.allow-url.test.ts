@@ -1,4 +1,4 @@
-// Which addresses may be asked, and which host it was that failed.
+// The allowed addresses, and the host in the error.
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

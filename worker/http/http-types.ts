@@ -39,7 +39,7 @@ export interface AddressOptions {
    * Called before each request and each redirect. The request is made only if it returns or resolves to `true`; otherwise
    * reading fails with the code `address-not-allowed`. In Node, `addresses` are the IP addresses of the host, and the
    * connection goes to one of them, without a proxy; a custom `fetch` must ensure that itself. In a browser, `addresses` is
-   * empty, and the function is called for the URL and, after a redirect, for `response.url`: this is no protection.
+   * empty, and the function is called for the URL and, after a redirect, for `response.url`: do not rely on it for protection.
    */
   allowUrl?: (url: URL, where: { addresses: string[] }) => boolean | Promise<boolean>;
   /** Makes the requests, instead of the global `fetch`. */

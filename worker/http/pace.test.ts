@@ -31,7 +31,7 @@ test.for([
   const pace = new Pace();
   round(pace, 100);
   expect(round(pace, rate!)).toBe(limit);
-  // What was settled stays.
+  // Settled values stay.
   expect(round(pace, 1000)).toBe(limit === 5 ? 5 : 6);
 });
 
@@ -51,7 +51,7 @@ test('an overloaded server gets fewer requests, at least one, and is measured ag
     limits.push(pace.limit);
   }
   expect(limits).toEqual([2, 1, 1, 1]);
-  // What was the best before is forgotten.
+  // The previous best value is forgotten.
   expect([50, 100, 100].map((rate) => round(pace, rate))).toEqual([2, 3, 3]);
   pace.overloaded();
   expect(round(pace, 10)).toBe(2);
@@ -62,7 +62,7 @@ test('a gap costs as many bytes as arrive during the latency', () => {
   expect(pace.gap).toBe(64 * KIB);
   pace.answered(10);
   expect(pace.gap).toBe(100_000);
-  // What is new counts for three tenths.
+  // New values count for three tenths.
   pace.answered(20);
   expect(pace.gap).toBeCloseTo(130_000, 3);
   pace.ended(2000, 1);

@@ -8,7 +8,7 @@ beforeEach(() => {
   for (const name of NAMES) vi.stubEnv(name, undefined);
 });
 
-/** What the environment's requests are made by, as in a process that has just begun. */
+/** The dispatcher for the environment's proxies, as in a new process. */
 const environmentFetch = async () => (await import('./proxy-fetch.js')).environmentFetch();
 
 test('without a proxy, the global fetch', async () => {

@@ -106,7 +106,7 @@ test.for([
   ['GZip ', 'gzip'],
   ['gzip, br', 'gzip, br'],
   ['identity', undefined],
-  // What stores have kept of an upload encodes nothing.
+  // Values that stores keep from an upload are not encodings.
   ['aws-chunked', undefined],
   ['AWS-chunked, gzip', 'gzip'],
   ['gzip,aws-chunked', 'gzip'],

@@ -83,7 +83,7 @@ export class SpooledTarget implements OutputTarget {
     throw new DecantError('target', `${first.message}; ${second.message}`, { code: first.code, fields });
   }
 
-  /** The target has all bytes: a file that stays is no reason to fail. */
+  /** The target has all bytes, so a file that stays is not a failure. */
   async #remove(): Promise<void> {
     try {
       await this.spool.remove();

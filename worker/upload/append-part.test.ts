@@ -17,7 +17,7 @@ afterEach(() => void vi.useRealTimers());
 const BYTES = Uint8Array.from({ length: 10 }, (_, at) => at);
 const PART: UploadPart = { number: 2, offset: 20, size: 10, body: BYTES, isLast: false, written: 30 };
 
-/** What a server does next: the end that it states, or why it fails. */
+/** The next response of a server: the offset that it states, or its failure. */
 type Step = ['append' | 'end', number | Error];
 const passing = new TransientFailure('the connection broke');
 

@@ -122,7 +122,7 @@ test.each(ROWS)('%s, %s: success means that the object exists', async (kind, nam
   }
 });
 
-/** What may come once instead of the answer: the object is found all the same. */
+/** Faults that may replace the response once: the object is found nevertheless. */
 const MENDED: Record<Kind, string[]> = {
   s3: [
     'its own answer',

@@ -20,7 +20,7 @@ import type { TargetEnd } from '../public/types.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** How many requests an upload makes where nothing fails. The last one of most asks for the finished object by HEAD. */
+/** The number of requests of an upload without faults. In most, the last one queries the finished object by HEAD. */
 const COUNTS: Record<Kind, number> = { s3: 7, gcs: 6, tus: 7, put: 2, 'page blob': 8, 'block blob': 7 };
 const isLook = (kind: Kind, at: number): boolean => at === COUNTS[kind] - 1 && !['s3', 'gcs'].includes(kind);
 
@@ -31,7 +31,7 @@ function isLasting(kind: Kind, fault: UploadFault, at: number): boolean {
   if (kind === 'tus') return isRefused && fault !== 'status 403';
   return kind === 'put' && fault === 'status 404';
 }
-/** Whether the server could not be asked for the finished object. */
+/** Whether the finished object could not be queried. */
 const isUnconfirmed = (kind: Kind, fault: UploadFault, at: number): boolean =>
   isLook(kind, at) && UPLOAD_FAULTS[fault] === 'lasts' && fault !== 'status 404';
 
@@ -85,8 +85,8 @@ test.each(KINDS)('%s: a silent cloud fails after its patience', async (kind) => 
   const failed = await runClock(failure(upload(TARGETS[kind](cloud, { timeout: 2, patience: 20 }), DISK)));
   if (kind === 'put') expect(failed).toMatch(/: no progress for 20 seconds$/);
   else expect(failed).toMatch(/: no answer came within [23] seconds$/);
-  // A place that has never answered is asked three times; four blocks are under way at once. What may be there all the same
-  // is asked for, once more.
+  // An origin that has never answered gets three attempts; four blocks are in flight. Afterwards one more request checks for
+  // the object.
   expect(cloud.asked).toHaveLength({ put: 2, 'block blob': 12, 'page blob': 4 }[kind as string] ?? 3);
   expect(performance.now() - before).toBeLessThanOrEqual(kind === 'put' ? 30_000 : 20_000);
 });
@@ -106,7 +106,7 @@ test.each(
     const share = next() * 0.3;
     const met = new Set<UploadFault>();
     const fault = (_: number, { method }: Asked) => {
-      // What may become of HEAD: ends.test.ts.
+      // ends.test.ts has the faults of HEAD.
       if (next() >= share || method === 'HEAD') return undefined;
       const kind = choice[Math.floor(next() * choice.length)]!;
       met.add(kind);

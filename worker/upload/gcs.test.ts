@@ -128,7 +128,7 @@ test.each<[string, string, Record<string, string>, string]>([
   const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);
   const { cloud, work } = uploading({ answer });
   expect(await work).toContain(sentence);
-  // The session is asked each time.
+  // Each time, the session is queried.
   expect(cloud.asked.filter(({ headers }) => headers['content-range'] === `bytes */${DISK.length}`)).not.toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-// The first part comes last, whatever the writes are.
+// The first part is sent last, for all sequences of writes.
 
 import { expect, test } from 'vitest';
 import { LateFirstPart } from './late-first-part.js';
@@ -8,7 +8,7 @@ import { piecesOf } from './request-body.js';
 
 const SIZE = 10;
 
-/** The bytes from `start` to `end`, which say where they are. */
+/** The bytes from `start` to `end`, which identify their positions. */
 const bytesAt = (start: number, end: number) => Uint8Array.from({ length: end - start }, (_, at) => start + at);
 
 type Call = ['write' | 'hole', number, number];

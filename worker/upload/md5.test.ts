@@ -46,7 +46,7 @@ describe.each([
       await digest.add(bytes.subarray(start, end));
     }
     expect(hex(await digest.take())).toBe(expected(bytes));
-    // What comes then begins another one.
+    // Later bytes begin another digest.
     await digest.add(bytes.subarray(7));
     expect(hex(await digest.take())).toBe(expected(bytes.subarray(7)));
   });

@@ -52,7 +52,7 @@ test('parts in another order: nothing after a gap counts', async () => {
   expect(partsSince(cloud, since)).toEqual(range(2, PARTS));
 });
 
-/** What may have happened since an upload was cut off with four parts noted, and the first part that is sent then. */
+/** Events after an upload was interrupted with four recorded parts, and the first part sent on resuming. */
 const CHANGES: Record<string, { change: (journal: Memory, cloud: Cloud) => void; first: number; lists?: boolean }> = {
   'nothing has changed': { change: () => {}, first: 5 },
   'the last line was not finished': {

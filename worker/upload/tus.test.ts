@@ -112,7 +112,7 @@ test('a server that has less at the end than was sent', async () => {
   expect(await work).toMatch(new RegExp(`: the server has received 9 of ${DISK.length} bytes$`));
 });
 
-/** What HEAD says at the end, instead of the server. */
+/** The final response to HEAD, instead of the server's. */
 const saying = (headers: Record<string, string>, status = 200) => ({
   answer: ({ method }: Asked) => (method === 'HEAD' ? { status, headers } : undefined),
 });

@@ -27,7 +27,7 @@ const ENDS: Record<Kind, (asked: Asked) => boolean> = {
   'page blob': ({ headers }) => headers['x-ms-range'] === `bytes=${DISK.length - 512}-${END}`,
   'block blob': ({ url }) => url.includes('comp=blocklist'),
 };
-/** By which the server is asked for the object. */
+/** The methods that query the object. */
 const LOOKS: Record<Kind, (asked: Asked) => boolean> = {
   ...ENDS,
   s3: ({ method }) => method === 'HEAD',
@@ -35,7 +35,7 @@ const LOOKS: Record<Kind, (asked: Asked) => boolean> = {
   put: ({ method }) => method === 'HEAD',
   'block blob': ({ method }) => method === 'HEAD',
 };
-/** Whose object replaces another one when it is complete. The others are made at a place of their own. */
+/** Protocols whose object replaces another one on completion. The others create it at a new location. */
 const REPLACING = ['s3', 'gcs', 'put', 'block blob'] as const;
 
 const html = { 'Content-Type': 'text/html' };

@@ -1,4 +1,4 @@
-// Where a server has an upload continue: the disk never leaves https for http, and headers stay with their origin.
+// The location at which an upload continues: the disk never leaves https for http, and headers stay with their origin.
 
 import { expect, test } from 'vitest';
 import { failure, planOf } from '../../e2e/support/units/uploads.js';

@@ -60,7 +60,7 @@ export interface UploadCall {
   body?: Body | string | ReadableStream<Uint8Array>;
   /** Whether the protocol uses 308, which browsers show only with `redirect: 'follow'`. */
   sees308?: boolean;
-  /** Whether it completes the object: the server may take long, and send spaces meanwhile. */
+  /** Whether it completes the object: the server may take long, and send spaces until then. */
   completing?: true;
   /** Whether a response of status 200 may have an error as its body, as S3's may. */
   mayFailWith200?: true;

@@ -84,8 +84,8 @@ pub(crate) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
     if is_deflate && !has_dictionary && is_checked { Ok(body) } else { Err(DecompressError::Invalid) }
 }
 
-/// Encodes the grain `data`, which lies at guest offset `guest`, to the start of `output`, with its marker, and padded to
-/// whole sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length.
+/// Encodes the grain `data`, at guest offset `guest`, to the start of `output`, with its marker, and padded to whole
+/// sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length.
 pub(super) fn encode(deflater: &mut Deflater, data: &[u8], guest: GuestOffset, output: &mut [u8]) -> usize {
     let (marker, zlib) = output.split_at_mut(GrainMarker::LEN);
     let (header, body) = zlib.split_at_mut(ZLIB_HEADER_SIZE);

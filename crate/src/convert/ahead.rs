@@ -25,7 +25,7 @@ pub(super) fn planned_ahead(
     let announcements: Vec<_> = files.iter().map(Announcement::to).collect();
     poll_fn(move |context| {
         let files = &files;
-        let mut told = vec![Vec::new(); files.len()];
+        let mut announced = vec![Vec::new(); files.len()];
         while !has_ended && (planned.is_empty() || ahead < read_ahead) {
             match pin!(&mut plan).poll_next(context) {
                 Poll::Pending => break,
@@ -33,13 +33,13 @@ pub(super) fn planned_ahead(
                 Poll::Ready(Some(job)) => {
                     if let Ok(job) = &job {
                         ahead += weight(job, files);
-                        tell(job, files, &mut told);
+                        add_reads(job, files, &mut announced);
                     }
                     planned.push_back(job);
                 }
             }
         }
-        for (announcement, ranges) in announcements.iter().zip(&told) {
+        for (announcement, ranges) in announcements.iter().zip(&announced) {
             if let Some(announcement) = announcement {
                 announcement.announce(ranges);
             }
@@ -65,8 +65,8 @@ fn weight(job: &Job, files: &Files) -> u64 {
     OWN + expected(job, files).map(|read| read.len).sum::<u64>()
 }
 
-fn tell(job: &Job, files: &Files, told: &mut [Vec<ByteRange>]) {
+fn add_reads(job: &Job, files: &Files, announced: &mut [Vec<ByteRange>]) {
     for read in expected(job, files) {
-        told[usize::from(read.file.0)].push(ByteRange { start: read.start, len: read.len });
+        announced[usize::from(read.file.0)].push(ByteRange { start: read.start, len: read.len });
     }
 }
