@@ -29,7 +29,7 @@ const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts)
 const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
-/** Whether the network is silent for so long that the person should know. */
+/** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
 const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
@@ -43,8 +43,8 @@ function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: 
 }
 
 /**
- * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server
- * that keeps the session waiting. The text says no number of attempts, so that each wait is announced once.
+ * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server that
+ * keeps the session waiting. The text has no number of attempts, so that each wait is announced once.
  */
 export function announcement(state: State, texts: AllTexts, waiting?: Waiting): string {
   switch (state.step) {

@@ -1,6 +1,6 @@
-// Whether `nohup` started the command. Node restores the default disposition of each signal when it starts, so the
-// system no longer knows which ones were ignored. For SIGINT nothing else shows it: a shell sets it to ignored in a background
-// job only, not in itself, and a parent that ignores SIGINT, such as GNU time, may have restored it for the command.
+// Whether `nohup` started the command. Node restores the default disposition of each signal when it starts, so the system no
+// longer knows which ones were ignored. For SIGINT there is no other evidence: a shell ignores it only in a background job, not
+// in itself, and a parent that ignores SIGINT, such as GNU time, may have restored it for the command.
 
 import { readFileSync } from 'node:fs';
 
