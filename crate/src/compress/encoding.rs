@@ -32,7 +32,6 @@ pub enum CompressedEncoding {
 pub struct UnitEncoding {
     /// The size of a unit, in bytes, a power of two. The last unit of a disk is filled up with zeros.
     pub(crate) unit: u32,
-    /// The encoding of each unit.
     pub(crate) method: UnitMethod,
 }
 

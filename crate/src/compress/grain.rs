@@ -52,7 +52,6 @@ impl GrainFrame {
 
 /// The content after a marker.
 pub(super) struct Marked<'a> {
-    /// The zlib stream.
     pub(super) zlib: &'a [u8],
     /// Whether it has the length in the marker, and is not cut off.
     pub(super) is_whole: bool,

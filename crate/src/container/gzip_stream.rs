@@ -12,7 +12,6 @@ use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-/// The registry entry.
 pub(super) const CONTAINER: Container = Container {
     name: "gzip",
     label: "a gzip-compressed file",

@@ -48,7 +48,6 @@ impl<'a, B: for<'b> From<&'b [u8]>> Assembly<'a, B> {
         self.end.get()
     }
 
-    /// Begins the output.
     pub(super) async fn begin(&self) -> Result<u64> {
         let mut added = 0;
         if let Pass::Second(first) = &self.pass {

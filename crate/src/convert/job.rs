@@ -31,7 +31,6 @@ pub struct Job {
     pub(crate) short_hole: u64,
     /// Whether zeros in the stretches are written as data.
     pub(crate) dense: bool,
-    /// The encoding of the output.
     pub(crate) encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
     pub(crate) salvage: bool,
@@ -53,7 +52,6 @@ pub(crate) struct Piece {
     pub(crate) output: usize,
     /// Length in the output buffer.
     pub(crate) output_len: usize,
-    /// Storage of the bytes.
     pub(crate) stored: Stored,
 }
 
@@ -76,7 +74,6 @@ pub(crate) enum Stored {
 /// A part of a compressed cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CompressedPart {
-    /// The compression.
     pub(crate) compression: Compression,
     /// Length of the decompressed cluster, in bytes.
     pub(crate) cluster: usize,
@@ -244,7 +241,6 @@ impl Job {
 
 /// A part of a job that is decoded independently.
 pub(crate) struct JobPart<'a> {
-    /// The pieces to decode.
     pub(crate) pieces: &'a [Piece],
     /// The part of the job's output that they fill.
     pub(crate) output: &'a mut [u8],

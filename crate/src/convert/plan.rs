@@ -45,7 +45,6 @@ pub(crate) struct JobLimits {
     pub(crate) unit: u64,
     /// Abilities of the target for data that is not encoded yet.
     pub(crate) abilities: Abilities,
-    /// The encoding of the output.
     pub(crate) encoding: Encoding,
 }
 
@@ -203,7 +202,6 @@ impl Planner {
 
 /// A job being planned. It accounts for a guest range; its stretches have the data.
 struct Draft {
-    /// The limits of this job.
     limits: JobLimits,
     hole_limits: HoleLimits,
     /// The guest range that the job accounts for.

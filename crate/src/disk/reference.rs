@@ -8,7 +8,6 @@ use std::fmt;
 /// A reference to another file. Its name is compared with the files handed over, and never used to open one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reference {
-    /// The role of the file.
     pub(crate) role: Role,
     /// The name as recorded in the image: often a path on another machine; if the file has no name, its identity.
     pub(crate) name: String,

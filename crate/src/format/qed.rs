@@ -15,7 +15,6 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "qed",
     label: "QED (QEMU enhanced disk)",

@@ -18,7 +18,6 @@ pub(crate) const STATE_FORMAT: &str = "state-format";
 /// The advice for such a file.
 pub(crate) const STATE_RAW: &str = "if it is a raw disk, state the format raw";
 
-/// The registry entry.
 pub(crate) const FORMAT: Format = Format {
     name: NAME,
     label: "raw disk",

@@ -21,7 +21,7 @@ pub(super) struct BlobSource {
 }
 
 impl BlobSource {
-    pub fn new(blob: Blob) -> Self {
+    pub(super) fn new(blob: Blob) -> Self {
         let size = blob.size() as u64;
         Self { blob, size }
     }

@@ -42,7 +42,7 @@ pub(super) struct CallerSource {
 
 impl CallerSource {
     /// Wraps `value` if it is a caller's source; otherwise returns it as the error.
-    pub fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
+    pub(super) fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
         if !js_sys::Reflect::has(&value, &"fetch".into())? {
             return Err(value);
         }

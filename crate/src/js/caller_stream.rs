@@ -25,7 +25,7 @@ pub(super) struct CallerStream {
 
 impl CallerStream {
     /// Wraps `value` if it is a caller's stream; otherwise returns it as the error.
-    pub fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
+    pub(super) fn new(value: JsValue) -> std::result::Result<Self, JsValue> {
         if !js_sys::Reflect::has(&value, &"next".into())? {
             return Err(value);
         }

@@ -16,7 +16,7 @@ pub(super) struct Delivered {
 
 impl Delivered {
     /// Adds the bytes of `range`, which must be after all earlier ranges.
-    pub fn push(&mut self, range: FileRange, bytes: Uint8Array) {
+    pub(super) fn push(&mut self, range: FileRange, bytes: Uint8Array) {
         self.ranges.push((range, bytes));
     }
 

@@ -60,7 +60,7 @@ pub(super) struct ObjectSource {
 }
 
 impl ObjectSource {
-    pub fn new(object: JsValue) -> Self {
+    pub(super) fn new(object: JsValue) -> Self {
         let object: JsSource = object.unchecked_into();
         let size = object.size() as u64;
         Self { object, size }
@@ -100,7 +100,7 @@ pub(super) async fn write(handle: &JsHandle, bytes: &impl JsBytes, runs: &[Run])
 pub(super) struct ObjectTarget(JsTarget);
 
 impl ObjectTarget {
-    pub fn new(object: JsValue) -> Self {
+    pub(super) fn new(object: JsValue) -> Self {
         Self(object.unchecked_into())
     }
 }

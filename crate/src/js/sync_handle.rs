@@ -18,7 +18,7 @@ pub(super) struct SyncHandle {
 }
 
 impl SyncHandle {
-    pub fn new(handle: FileSystemSyncAccessHandle) -> Self {
+    pub(super) fn new(handle: FileSystemSyncAccessHandle) -> Self {
         Self { handle }
     }
 

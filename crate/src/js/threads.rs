@@ -35,7 +35,7 @@ pub(super) struct Pool {
 impl Pool {
     /// Creates a pool that reads from `files` and decrypts with `keys`. Memory use is about `memory` bytes. Fails as
     /// [`Ciphers::new`] does.
-    pub fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
+    pub(super) fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
         let workload = Workload::within(memory, files, DEPTH, BUFFERS);
         Ok(Self { workload, ciphers: Arc::new(Ciphers::new(keys)?), spares: Rc::default() })
     }

@@ -32,7 +32,7 @@ impl Workers {
     /// the range `{ file, offset, length }`, whose bytes are to travel with the job, or the bytes themselves if they
     /// are made here. Memory use is about `memory` bytes. `given` maps each of `files` to the caller's file that
     /// contains it.
-    pub fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
+    pub(super) fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
         let workload = Workload::within(memory, files, JOBS_PER_WORKER * count, BUFFERS_PER_WORKER * count as u64);
         Self { dispatch, workload, given }
     }

@@ -46,7 +46,7 @@ impl WriteBuffers {
 }
 
 impl WritableTarget {
-    pub fn new(stream: FileSystemWritableFileStream) -> Self {
+    pub(super) fn new(stream: FileSystemWritableFileStream) -> Self {
         Self { stream, buffers: RefCell::new(WriteBuffers::new()) }
     }
 

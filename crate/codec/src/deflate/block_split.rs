@@ -17,20 +17,20 @@ pub(super) struct Split {
 
 impl Split {
     #[inline(always)]
-    pub fn literal(&mut self, byte: u8) {
+    pub(super) fn literal(&mut self, byte: u8) {
         self.new[usize::from(byte >> 5 & 6 | byte & 1)] += 1;
         self.new_count += 1;
     }
 
     #[inline(always)]
-    pub fn matched(&mut self, len: usize) {
+    pub(super) fn matched(&mut self, len: usize) {
         self.new[8 + usize::from(len >= 9)] += 1;
         self.new_count += 1;
     }
 
     /// Whether the block should end after `done` bytes; the input has `left` more bytes.
     #[inline(always)]
-    pub fn is_end(&mut self, done: usize, left: usize) -> bool {
+    pub(super) fn is_end(&mut self, done: usize, left: usize) -> bool {
         if self.new_count < BETWEEN || done < SHORTEST_BLOCK || left < SHORTEST_BLOCK {
             return false;
         }

@@ -48,7 +48,7 @@ pub(super) struct DeflateBlock {
 }
 
 impl DeflateBlock {
-    pub fn new() -> Result<Self, OutOfMemory> {
+    pub(super) fn new() -> Result<Self, OutOfMemory> {
         Ok(Self {
             sequences: table()?,
             len: 0,
@@ -58,7 +58,7 @@ impl DeflateBlock {
         })
     }
 
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.len = 0;
         self.literals = 0;
         self.literal_counts.fill(0);
@@ -66,14 +66,14 @@ impl DeflateBlock {
     }
 
     #[inline(always)]
-    pub fn literal(&mut self, byte: u8) {
+    pub(super) fn literal(&mut self, byte: u8) {
         self.literal_counts[usize::from(byte)] += 1;
         self.literals += 1;
     }
 
     /// Adds a match. The block must not be full.
     #[inline(always)]
-    pub fn matched(&mut self, Match { len, distance }: Match) {
+    pub(super) fn matched(&mut self, Match { len, distance }: Match) {
         self.literal_counts[length_symbol(len)] += 1;
         self.distance_counts[distance_symbol(distance) % DISTANCES] += 1;
         self.sequences[self.len] =
@@ -83,16 +83,16 @@ impl DeflateBlock {
 
     /// Number of literals since the last match, or since the start of the block.
     #[inline(always)]
-    pub fn literals_in_a_row(&self) -> usize {
+    pub(super) fn literals_in_a_row(&self) -> usize {
         self.literals as usize
     }
 
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.len == MATCHES
     }
 
     /// Writes the block, whose symbols encode `input`. It is not marked as the last.
-    pub fn write(&mut self, input: &[u8], bits: &mut BitWriter) {
+    pub(super) fn write(&mut self, input: &[u8], bits: &mut BitWriter) {
         self.literal_counts[END] = 1;
         let dynamic = BlockCodes {
             literals: Code::of(&self.literal_counts, LONGEST_LITERAL),

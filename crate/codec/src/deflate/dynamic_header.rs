@@ -32,7 +32,7 @@ pub(super) struct DynamicHeader {
 }
 
 impl DynamicHeader {
-    pub fn of(literals: &Code<LITERALS>, distances: &Code<DISTANCES>) -> Self {
+    pub(super) fn of(literals: &Code<LITERALS>, distances: &Code<DISTANCES>) -> Self {
         let used = |lens: &[u8], least: usize| least.max(lens.iter().rposition(|len| *len > 0).map_or(0, |at| at + 1));
         let literal_count = used(&literals.lens, FIRST_LENGTH);
         let distance_count = used(&distances.lens, 1);
@@ -90,13 +90,13 @@ impl DynamicHeader {
     }
 
     /// The length of the header in bits.
-    pub fn cost(&self) -> u64 {
+    pub(super) fn cost(&self) -> u64 {
         let extra: u32 =
             EXTRA.iter().zip(&self.frequencies[usize::from(REPEAT)..]).map(|(bits, count)| bits * count).sum();
         14 + 3 * self.ordered as u64 + self.code.cost(&self.frequencies) + u64::from(extra)
     }
 
-    pub fn write(&self, bits: &mut BitWriter) {
+    pub(super) fn write(&self, bits: &mut BitWriter) {
         bits.add((self.literals - FIRST_LENGTH) as u64, 5);
         bits.add((self.distances - 1) as u64, 5);
         bits.add((self.ordered - 4) as u64, 4);

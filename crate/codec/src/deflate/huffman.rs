@@ -11,9 +11,9 @@ const SYMBOL_BITS: u32 = 9;
 #[derive(Clone)]
 pub(super) struct Code<const N: usize> {
     /// Length of each symbol's code, in bits; 0 if it is unused.
-    pub lens: [u8; N],
+    pub(super) lens: [u8; N],
     /// Each symbol's code, its first bit lowest.
-    pub bits: [u16; N],
+    pub(super) bits: [u16; N],
 }
 
 impl<const N: usize> Default for Code<N> {
@@ -25,7 +25,7 @@ impl<const N: usize> Default for Code<N> {
 impl<const N: usize> Code<N> {
     /// Generates a code of at most `longest` bits per symbol. Frequencies must be below 2^23. If fewer than two symbols
     /// occur, two get a code of one bit, since some decoders reject incomplete codes.
-    pub fn of(frequencies: &[u32; N], longest: usize) -> Self {
+    pub(super) fn of(frequencies: &[u32; N], longest: usize) -> Self {
         let mut sorted = [0; MOST];
         let mut used = 0;
         for (symbol, &frequency) in frequencies.iter().enumerate().filter(|(_, frequency)| **frequency > 0) {
@@ -54,7 +54,7 @@ impl<const N: usize> Code<N> {
     }
 
     /// Generates the code with these lengths, which must be complete.
-    pub fn with_lens(lens: [u8; N]) -> Self {
+    pub(super) fn with_lens(lens: [u8; N]) -> Self {
         let mut counts = [0u16; LONGEST + 1];
         for &len in lens.iter().filter(|len| **len > 0) {
             counts[usize::from(len)] += 1;
@@ -72,7 +72,7 @@ impl<const N: usize> Code<N> {
     }
 
     /// Total number of bits of all occurrences.
-    pub fn cost(&self, frequencies: &[u32; N]) -> u64 {
+    pub(super) fn cost(&self, frequencies: &[u32; N]) -> u64 {
         self.lens.iter().zip(frequencies).map(|(&len, &frequency)| u64::from(len) * u64::from(frequency)).sum()
     }
 }

@@ -14,18 +14,18 @@ const LOOKAHEAD: usize = 4;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Match {
     /// Length in bytes.
-    pub len: usize,
+    pub(super) len: usize,
     /// Distance back to its start, in bytes; 0 without a match.
-    pub distance: usize,
+    pub(super) distance: usize,
 }
 
 /// Limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     /// Maximum number of positions to compare.
-    pub candidates: u32,
+    pub(super) candidates: u32,
     /// A match of this length, in bytes, ends the search.
-    pub enough: usize,
+    pub(super) enough: usize,
 }
 
 /// Finds matches. Positions are stored as their low 16 bits, so an outdated entry may mean a wrong position in the
@@ -42,13 +42,13 @@ pub(super) struct MatchFinder {
 }
 
 impl MatchFinder {
-    pub fn new() -> Result<Self, OutOfMemory> {
+    pub(super) fn new() -> Result<Self, OutOfMemory> {
         Ok(Self { short: table()?, heads: table()?, chain: table()?, window: WINDOW })
     }
 
     /// Begins an input whose matches reach back at most `window` bytes. Removes all positions, so that results depend
     /// on the new input only.
-    pub fn begin(&mut self, window: usize) {
+    pub(super) fn begin(&mut self, window: usize) {
         self.window = window.min(WINDOW);
         self.short.fill(0);
         self.heads.fill(0);
@@ -56,7 +56,7 @@ impl MatchFinder {
 
     /// Adds `at`, and returns the longest match there that is longer than `than` bytes, which must be at least 2.
     #[inline(always)]
-    pub fn longest(&mut self, input: &[u8], at: usize, than: usize, effort: Effort) -> Match {
+    pub(super) fn longest(&mut self, input: &[u8], at: usize, than: usize, effort: Effort) -> Match {
         let mut best = Match { len: than, distance: 0 };
         let most = (input.len() - at).min(LONGEST_MATCH);
         if most < LOOKAHEAD {
@@ -101,7 +101,7 @@ impl MatchFinder {
     /// Adds the positions from `start` to `end` of a match of `distance`. Repetitions within the match are added only
     /// once.
     #[inline(always)]
-    pub fn skip(&mut self, input: &[u8], start: usize, end: usize, distance: usize) {
+    pub(super) fn skip(&mut self, input: &[u8], start: usize, end: usize, distance: usize) {
         let start = start.max(end.saturating_sub(distance));
         for at in start..end.min((input.len() + 1).saturating_sub(LOOKAHEAD)) {
             self.enter(at, load32(input, at));

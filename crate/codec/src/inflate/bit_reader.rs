@@ -3,21 +3,21 @@
 use super::InflateError;
 
 pub(super) struct BitReader<'a> {
-    pub input: &'a [u8],
+    pub(super) input: &'a [u8],
     /// Offset of the next byte that is not in `buffer`.
-    pub next: usize,
+    pub(super) next: usize,
     /// Unread bits, lowest first; bits from `count` on are zero.
-    pub buffer: u64,
-    pub count: u32,
+    pub(super) buffer: u64,
+    pub(super) count: u32,
 }
 
 impl<'a> BitReader<'a> {
-    pub fn new(input: &'a [u8]) -> Self {
+    pub(super) fn new(input: &'a [u8]) -> Self {
         Self { input, next: 0, buffer: 0, count: 0 }
     }
 
     /// Adds bytes to the buffer until it has at least 56 bits, or the input ends.
-    pub fn refill(&mut self) {
+    pub(super) fn refill(&mut self) {
         while self.count < 56 && self.next < self.input.len() {
             self.buffer |= u64::from(self.input[self.next]) << self.count;
             self.next += 1;
@@ -26,7 +26,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// Takes `count` bits, at most 32. Fails with `InputEnds` if there are fewer.
-    pub fn take(&mut self, count: u32) -> Result<u32, InflateError> {
+    pub(super) fn take(&mut self, count: u32) -> Result<u32, InflateError> {
         if self.count < count {
             self.refill();
         }
@@ -36,28 +36,28 @@ impl<'a> BitReader<'a> {
     }
 
     /// Drops `count` bits of the buffer. Fails with `InputEnds` if it has fewer.
-    pub fn consume(&mut self, count: u32) -> Result<(), InflateError> {
+    pub(super) fn consume(&mut self, count: u32) -> Result<(), InflateError> {
         self.count = self.count.checked_sub(count).ok_or(InflateError::InputEnds)?;
         self.buffer >>= count;
         Ok(())
     }
 
     /// Returns the whole bytes in `buffer` to the input.
-    pub fn give_back(&mut self) {
+    pub(super) fn give_back(&mut self) {
         self.next -= (self.count / 8) as usize;
         self.count %= 8;
         self.buffer &= (1 << self.count) - 1;
     }
 
     /// Drops the bits up to the next byte. Returns the input from there.
-    pub fn align(&mut self) -> &'a [u8] {
+    pub(super) fn align(&mut self) -> &'a [u8] {
         self.next -= (self.count / 8) as usize;
         (self.buffer, self.count) = (0, 0);
         &self.input[self.next..]
     }
 
     /// Skips `count` bytes, which must be within the input. The position must be aligned.
-    pub fn skip_bytes(&mut self, count: usize) {
+    pub(super) fn skip_bytes(&mut self, count: usize) {
         self.next += count;
     }
 }

@@ -25,27 +25,27 @@ pub(super) enum Next {
 }
 
 pub(super) struct Lane<'a> {
-    pub bits: BitReader<'a>,
-    pub output: &'a mut [u8],
+    pub(super) bits: BitReader<'a>,
+    pub(super) output: &'a mut [u8],
     /// Number of output bytes written.
-    pub filled: usize,
-    pub next: Next,
+    pub(super) filled: usize,
+    pub(super) next: Next,
     /// Whether the block is the last one.
     is_last: bool,
 }
 
 impl<'a> Lane<'a> {
-    pub fn new(Stream { input, output }: Stream<'a>) -> Self {
+    pub(super) fn new(Stream { input, output }: Stream<'a>) -> Self {
         Self { bits: BitReader::new(input), output, filled: 0, next: Next::Block, is_last: false }
     }
 
     /// Creates a lane inside a block, with `filled` bytes of the output written.
-    pub fn inside(bits: BitReader<'a>, output: &'a mut [u8], filled: usize) -> Self {
+    pub(super) fn inside(bits: BitReader<'a>, output: &'a mut [u8], filled: usize) -> Self {
         Self { bits, output, filled, next: Next::Symbols, is_last: false }
     }
 
     /// The state of the stream. The output must be full.
-    pub fn end(&self) -> StreamEnd {
+    pub(super) fn end(&self) -> StreamEnd {
         match self.next {
             Next::End => StreamEnd::At(self.bits.next - (self.bits.count / 8) as usize),
             Next::NoRoom => StreamEnd::GoesOn,
@@ -53,13 +53,13 @@ impl<'a> Lane<'a> {
         }
     }
 
-    pub fn into_stream(self) -> Stream<'a> {
+    pub(super) fn into_stream(self) -> Stream<'a> {
         Stream { input: self.bits.input, output: self.output }
     }
 
     /// Advances to the next symbols for `fast`, and returns true with their codes in `tables`. Returns false if the
     /// output is full and zlib would accept what follows (see [`Stream`]).
-    pub fn advance(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
+    pub(super) fn advance(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
         match self.advance_to_symbols(tables) {
             Err(InflateError::InputEnds) if self.is_full() => Ok(false),
             result => result,
@@ -86,13 +86,13 @@ impl<'a> Lane<'a> {
     }
 
     /// Whether the output has room for a whole turn of `fast`.
-    pub fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.output.len() - self.filled >= OUTPUT_ROOM
     }
 
     /// Copies up to `len` stored bytes, as many as the input has and the output has room for. Returns their number. The
     /// position must be aligned, with an empty bit buffer.
-    pub fn copy(&mut self, len: usize) -> usize {
+    pub(super) fn copy(&mut self, len: usize) -> usize {
         let data = &self.bits.input[self.bits.next..];
         let room = &mut self.output[self.filled..];
         let len = len.min(data.len()).min(room.len());

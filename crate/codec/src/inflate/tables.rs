@@ -50,38 +50,38 @@ pub(super) const DISTANCES: usize = 32;
 pub(super) struct CodeEntry(u32);
 
 impl CodeEntry {
-    pub fn is_literal(self) -> bool {
+    pub(super) fn is_literal(self) -> bool {
         self.0 & LITERAL != 0
     }
 
-    pub fn literal(self) -> u8 {
+    pub(super) fn literal(self) -> u8 {
         (self.0 >> 16) as u8
     }
 
-    pub fn is_exception(self) -> bool {
+    pub(super) fn is_exception(self) -> bool {
         self.0 & EXCEPTION != 0
     }
 
-    pub fn is_subtable(self) -> bool {
+    pub(super) fn is_subtable(self) -> bool {
         self.0 & SUBTABLE != 0
     }
 
-    pub fn is_end(self) -> bool {
+    pub(super) fn is_end(self) -> bool {
         self.0 & END != 0
     }
 
     /// The entry as a number, whose lowest 6 bits are the number of bits that it takes.
-    pub fn raw(self) -> u32 {
+    pub(super) fn raw(self) -> u32 {
         self.0
     }
 
     /// The number of bits that it takes.
-    pub fn bits(self) -> u32 {
+    pub(super) fn bits(self) -> u32 {
         self.0 & 0xff
     }
 
     /// The value of a length or distance. The lowest bits of `buffer` must be its code and its extra bits.
-    pub fn value(self, buffer: u64) -> usize {
+    pub(super) fn value(self, buffer: u64) -> usize {
         let code = self.0 >> 8 & 0x1f;
         let with_extra = buffer & LOWEST[self.0 as usize & 63];
         (self.0 >> 16) as usize + (with_extra >> code) as usize
@@ -167,13 +167,13 @@ impl<const N: usize, const BITS: u32> CodeTable<N, BITS> {
 
     /// The entry at the index in the lowest bits of `buffer`.
     #[inline(always)]
-    pub fn at(&self, buffer: u64) -> CodeEntry {
+    pub(super) fn at(&self, buffer: u64) -> CodeEntry {
         self.0[buffer as usize & (Self::MAIN - 1)]
     }
 
     /// The entry of a subtable at the index in the lowest bits of `buffer`.
     #[inline(always)]
-    pub fn within(&self, subtable: CodeEntry, buffer: u64) -> CodeEntry {
+    pub(super) fn within(&self, subtable: CodeEntry, buffer: u64) -> CodeEntry {
         let bits = subtable.0 >> 8 & 0x1f;
         let index = (subtable.0 >> 16) as usize + (buffer & ((1 << bits) - 1)) as usize;
         self.0.get(index).copied().unwrap_or(NO_CODE)

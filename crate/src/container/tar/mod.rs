@@ -20,7 +20,6 @@ use sparse_map::SparseMap;
 use std::rc::Rc;
 use tar_block::BLOCK;
 
-/// The registry entry.
 pub(super) const CONTAINER: Container = Container {
     name: "tar",
     label: "a tar archive",

@@ -28,7 +28,6 @@ use qcow2_header::{Mapping, Qcow2Header};
 use snapshots::SnapshotEntry;
 use std::rc::Rc;
 
-/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
     label: "qcow2",

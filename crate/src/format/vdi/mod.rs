@@ -15,7 +15,6 @@ use futures_util::FutureExt;
 use std::rc::Rc;
 use vdi_header::VdiHeader;
 
-/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "vdi",
     label: "VDI (VirtualBox disk)",

@@ -33,7 +33,6 @@ use kdmv::KdmvHeader;
 use sparse_header::SparseHeader;
 use std::rc::Rc;
 
-/// The registry entry.
 pub(super) const FORMAT: Format = Format {
     name: "vmdk",
     label: "VMDK (VMware disk)",

@@ -51,7 +51,7 @@ pub(super) struct Qcow2Assembler {
 }
 
 impl Qcow2Assembler {
-    pub fn new(geometry: ImageGeometry, compression_type: CompressionType) -> Result<Self> {
+    pub(super) fn new(geometry: ImageGeometry, compression_type: CompressionType) -> Result<Self> {
         let reserved = geometry.reserved();
         Ok(Self {
             geometry,

@@ -20,7 +20,7 @@ pub(super) struct Refcounts {
 impl Refcounts {
     /// Begins with `reserved` bytes at the start of the file, which are used once. Fails with `internal` if memory runs
     /// out.
-    pub fn new(geometry: ImageGeometry, reserved: u64) -> Result<Self> {
+    pub(super) fn new(geometry: ImageGeometry, reserved: u64) -> Result<Self> {
         let cluster_bits = geometry.cluster_bits;
         let mut refcounts =
             Self { cluster_bits, counts: zeroed(geometry.cluster() as usize)?, range: 0, table: Vec::new() };
@@ -45,12 +45,12 @@ impl Refcounts {
     }
 
     /// The place of the current range's block: its last cluster.
-    pub fn block_offset(&self) -> u64 {
+    pub(super) fn block_offset(&self) -> u64 {
         ((self.range + 1) * self.per_block() - 1) << self.cluster_bits
     }
 
     /// Counts a use of the clusters of `len` bytes at `offset`, which must be in the current range.
-    pub fn add(&mut self, offset: u64, len: u64) {
+    pub(super) fn add(&mut self, offset: u64, len: u64) {
         let first = self.range * self.per_block();
         for cluster in offset >> self.cluster_bits..=(offset + len - 1) >> self.cluster_bits {
             let count = self.count_at(cluster - first);
@@ -59,7 +59,7 @@ impl Refcounts {
     }
 
     /// Whether the cluster of `offset`, in the current range, cannot be used once more.
-    pub fn is_full(&mut self, offset: u64) -> bool {
+    pub(super) fn is_full(&mut self, offset: u64) -> bool {
         let first = self.range * self.per_block();
         *self.count_at((offset >> self.cluster_bits) - first) == u16::MAX.to_be_bytes()
     }
@@ -71,7 +71,7 @@ impl Refcounts {
 
     /// Returns the block of the current range, which must be written at [`Refcounts::block_offset`], and begins the next
     /// range.
-    pub fn end_block(&mut self) -> Vec<u8> {
+    pub(super) fn end_block(&mut self) -> Vec<u8> {
         let offset = self.block_offset();
         self.add(offset, self.cluster());
         let block = self.counts.clone();
@@ -83,7 +83,7 @@ impl Refcounts {
 
     /// Ends the file at `start`, the first unused cluster: returns the refcount table, and the blocks that are not
     /// written yet. They must be written from `start`, one after another, each in whole clusters.
-    pub fn finish(&mut self, start: u64) -> LastRefcounts {
+    pub(super) fn finish(&mut self, start: u64) -> LastRefcounts {
         let start = start >> self.cluster_bits;
         let per_block = self.per_block();
         let missing = self.table.iter().filter(|&&offset| offset == 0).count() as u64;
@@ -134,6 +134,5 @@ pub(super) struct LastRefcounts {
     pub(crate) table: Vec<u8>,
     /// Its number of clusters.
     pub(crate) table_clusters: u32,
-    /// Refcount blocks.
     pub(crate) blocks: Vec<Vec<u8>>,
 }

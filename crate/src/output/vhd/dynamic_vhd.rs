@@ -63,7 +63,7 @@ pub(super) struct DynamicVhd {
 }
 
 impl DynamicVhd {
-    pub fn new(virtual_size: u64) -> Result<Self> {
+    pub(super) fn new(virtual_size: u64) -> Result<Self> {
         check_size(virtual_size)?;
         // The BAT has at least one entry: not every reader expects an empty table.
         Ok(Self { virtual_size, disk_size: virtual_size.next_multiple_of(SECTOR).max(SECTOR) })

@@ -20,7 +20,7 @@ pub(super) struct FixedVhd {
 
 impl FixedVhd {
     /// Azure accepts whole MiB only, at least one: a footer alone would be read as the start of a dynamic VHD.
-    pub fn new(virtual_size: u64) -> Result<Self> {
+    pub(super) fn new(virtual_size: u64) -> Result<Self> {
         check_size(virtual_size)?;
         Ok(Self { virtual_size, disk_size: virtual_size.next_multiple_of(MIB).max(MIB) })
     }

@@ -31,7 +31,7 @@ pub(super) struct Aes {
 
 impl Aes {
     /// Expands a key of 16, 24 or 32 bytes; `None` for other lengths.
-    pub fn new(key: &[u8]) -> Option<Self> {
+    pub(super) fn new(key: &[u8]) -> Option<Self> {
         matches!(key.len(), 16 | 24 | 32).then(|| {
             let words = expand(key);
             let round_keys = words.as_chunks::<4>().0.iter().enumerate().map(|(round, words)| {
