@@ -122,3 +122,13 @@ test('a path of the API that names no file is refused', { tag: '@full' }, ({ fol
   expect(kinds).toEqual(Array.from({ length: 10 }, () => 'DecantError usage'));
   expect(tree(folder)).toEqual(['a\xef\xbf\xbd: precious']);
 });
+
+test('a current folder that was removed is one sentence', ({ folder }) => {
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"';
+  const image = images.tiny();
+  expect(run('sh', ['-c', script, process.execPath, cli, 'info', image], { cwd: folder })).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'decant: The current folder no longer exists; change to another folder\n',
+  });
+});

@@ -1,7 +1,7 @@
 // Browsers: locations of the worker scripts and the wasm.
 
 import { isOf } from '../calls/values.js';
-import { CODECS, SCRIPTS, validWasm, WASM } from '../client-side/package-files.js';
+import { CODECS, checkedCodec, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
@@ -79,8 +79,8 @@ export function compile(engine: Engine): Promise<WebAssembly.Module> {
 export function loadCodec(name: Codec): Promise<Uint8Array> {
   return load(CODECS[name], 'codec', async (from) => {
     const given = await (configuration.codec ?? packagedCodec)(name);
-    if (isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array')) return validWasm(given);
-    return validWasm(new Uint8Array(await (await from(given)).arrayBuffer()));
+    if (isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array')) return checkedCodec(name, given);
+    return checkedCodec(name, new Uint8Array(await (await from(given)).arrayBuffer()));
   });
 }
 

@@ -8,6 +8,8 @@ import { nodeWorker } from '../client-side/node-worker.js';
 import { RpcClient } from '../messages/rpc.js';
 import { compile, configure, loadCodec, makeWorker } from './node-files.js';
 
+/** A module without functions. */
+const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 const NOWHERE = pathToFileURL('/nowhere/there.mjs');
 const notStarted = (reason: RegExp) => ({
   kind: 'internal',
@@ -60,8 +62,9 @@ test.each([
 
 test.each([
   ['a missing file', () => NOWHERE, String(NOWHERE), 'ENOENT'],
-  ['a file that is not wasm', () => new URL(import.meta.url), import.meta.url, 'not valid WebAssembly'],
-  ['other bytes', () => new Uint8Array(8), 'zstd.wasm', 'not valid WebAssembly'],
+  ['a file that is not wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
+  ['other bytes', () => new Uint8Array(8), 'zstd.wasm', 'magic'],
+  ['wasm that is another module', () => EMPTY, 'zstd.wasm', 'not the zstd.wasm of this version'],
   ['a function that rejects', () => Promise.reject(new Error('no such address')), 'zstd.wasm', 'no such address'],
 ])('a codec from %s', async (_, codec, place, reason) => {
   configure({ codec });

@@ -4,11 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
-import { CODECS, validWasm, WASM } from '../client-side/package-files.js';
+import { CODECS, checkedCodec, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import type { Codec } from '../public/types.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
+import { toPath } from './node-path.js';
 import { checkObject } from './options.js';
 
 const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
@@ -59,7 +60,7 @@ export function compile(): Promise<WebAssembly.Module> {
 export function loadCodec(name: Codec): Promise<Uint8Array> {
   return load(CODECS[name], 'codec', async (from) => {
     const given = await (configuration.codec?.(name) ?? new URL('./zstd.wasm', import.meta.url));
-    return validWasm(isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
+    return checkedCodec(name, isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
   });
 }
 
@@ -76,7 +77,7 @@ async function load<T>(
   try {
     return await read((given) => {
       place = String(given);
-      return readFile(given);
+      return readFile(toPath(given));
     });
   } catch (cause) {
     const advice = `put the package's ${file} there, or set its location with configure({ ${option} })`;

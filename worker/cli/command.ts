@@ -1,7 +1,7 @@
 // Runs a command. An error is one line on stderr.
 
 import { readFile } from 'node:fs/promises';
-import { toDecantError } from '../errors/errors.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/address.js';
 import { type Image, prepare } from '../node.js';
@@ -35,6 +35,7 @@ export async function main(argv: string[]): Promise<number> {
   // Ignored: a closed terminal must not interrupt the clean-up.
   process.stderr.on('error', () => {});
   try {
+    requireFolder();
     await requireText(argv);
     return await run(parse(argv), signal);
   } catch (thrown) {
@@ -43,6 +44,15 @@ export async function main(argv: string[]): Promise<number> {
     report(failureText(error));
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+/** Fails with `source` if the current folder was removed: threads do not start then, even if all paths are absolute. */
+function requireFolder(): void {
+  try {
+    process.cwd();
+  } catch (cause) {
+    throw new DecantError('source', 'The current folder no longer exists; change to another folder', { cause });
   }
 }
 
