@@ -109,7 +109,7 @@ for (const [size, made] of [
     const { status, stderr } = decant('convert', '-f', 'raw', ...VHD, disk, output);
     expect(status).toBe(0);
     // A raw disk has whole sectors already.
-    expect(stderr.includes('since VHD takes whole sectors only')).toBe(size === 0);
+    expect(stderr.includes('since VHD accepts only whole sectors')).toBe(size === 0);
     expect(JSON.parse(qemuImg('info', '--output=json', output))['virtual-size']).toBe(made);
     qemuImg('convert', '-O', 'raw', output, join(folder, 'back.raw'));
     expect(readFileSync(join(folder, 'back.raw')).equals(bytes)).toBe(true);
