@@ -35,8 +35,10 @@ export const isTarget = (value: unknown): value is Target =>
 
 /** The target for `output` if it is a stream or a custom target, otherwise undefined. */
 export function customTarget(output: unknown): CustomTarget | undefined {
-  if (orTargetError(() => isStream(output)))
-    return new CustomTarget(streamTarget(output as WritableStream<Uint8Array>));
+  if (orTargetError(() => isStream(output))) {
+    const target = streamTarget(output as WritableStream<Uint8Array>);
+    return new CustomTarget(target, target.requireOpen);
+  }
   return isTarget(output) ? new CustomTarget(output) : undefined;
 }
 
@@ -74,7 +76,11 @@ export class CustomTarget implements OutputTarget {
   #unconfirmed: string | undefined;
   resumePoint: ResumePoint | undefined;
 
-  constructor(private readonly target: Target) {}
+  /** `requireOpen` fails if the target certainly cannot be written. */
+  constructor(
+    private readonly target: Target,
+    private readonly requireOpen = async () => {},
+  ) {}
 
   get resumes(): boolean {
     return orTargetError(() => this.target.resumes === true);
@@ -97,8 +103,8 @@ export class CustomTarget implements OutputTarget {
     return this.#isOrdered;
   }
 
-  /** Checks the target's properties, and keeps other conversions from it until the end. Throws `usage`. */
-  claim(): void {
+  /** Checks the target, and keeps other conversions from it until the end. Fails with `usage`, or as the target has failed. */
+  async claim(): Promise<void> {
     const { target } = this;
     if (writers.has(target)) throw new DecantError('usage', 'Another conversion is writing to this target');
     writers.set(target, this);
@@ -108,12 +114,13 @@ export class CustomTarget implements OutputTarget {
     checkAbortTimeout(target.abortTimeout);
     checkOptionalMethods(target);
     this.#lateStart = checkedLateStart(target.lateStart);
+    await this.requireOpen();
   }
 
   /** Claims the target if `claim` was not called, and opens it. */
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<PortSpec> {
     const { target } = this;
-    if (writers.get(target) !== this) this.claim();
+    if (writers.get(target) !== this) await this.claim();
     const [ordered, lateStart] = [this.#isOrdered, this.#lateStart];
     const { virtualSize, outputSize } = sizes;
     const plan = {

@@ -32,6 +32,16 @@ test('is refused if it is locked', () => {
   expect(() => streamTarget(stream)).toThrow('The stream is locked by another writer');
 });
 
+test('is open, closed or failed', async () => {
+  const cause = new Error('the far side is gone');
+  const [closed, failed] = [new WritableStream(), new WritableStream()];
+  await Promise.all([closed.close(), failed.abort(cause)]);
+  await streamTarget(new WritableStream()).requireOpen();
+  const refusal = { kind: 'usage', message: 'The stream is closed' };
+  await expect(streamTarget(closed).requireOpen()).rejects.toMatchObject(refusal);
+  await expect(streamTarget(failed).requireOpen()).rejects.toMatchObject({ kind: 'target', cause });
+});
+
 test('a failure between two writes rejects the next write and nothing else', async () => {
   const cause = new Error('the far side is gone');
   let fail = (_: Error) => {};

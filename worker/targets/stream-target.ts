@@ -1,10 +1,17 @@
 // A WritableStream as a target: it receives the whole output in ascending pieces.
 
-import { DecantError } from '../errors/errors.js';
+import { customTargetError, DecantError } from '../errors/errors.js';
 import type { Target } from '../public/types.js';
 
+export interface StreamTarget extends Target {
+  /** Fails with `usage` if the stream is closed, and with its error if it has failed. */
+  requireOpen(): Promise<void>;
+}
+
+const OPEN = Symbol('open');
+
 /** Locks `stream`. Throws `usage` if it is locked already. */
-export function streamTarget(stream: WritableStream<Uint8Array>): Target {
+export function streamTarget(stream: WritableStream<Uint8Array>): StreamTarget {
   if (stream.locked) throw new DecantError('usage', 'The stream is locked by another writer');
   const writer = stream.getWriter();
   // A stream may fail at any time; the next write reports it.
@@ -13,6 +20,14 @@ export function streamTarget(stream: WritableStream<Uint8Array>): Target {
     ordered: true,
     // The stream has its own queue: with two writes, it never waits between pieces.
     concurrency: 2,
+    async requireOpen() {
+      const state = await Promise.race([writer.closed, OPEN])
+        .catch(fail)
+        .catch((thrown) => {
+          throw customTargetError(thrown);
+        });
+      if (state !== OPEN) throw new DecantError('usage', 'The stream is closed');
+    },
     write: (_offset, bytes) => writer.write(bytes).catch(fail),
     async close() {
       await writer.close().catch(fail);
