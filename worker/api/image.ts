@@ -30,7 +30,7 @@ import type { Spool } from '../targets/spooled-target.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import { withListener } from './guarded-listener.js';
-import { checkCall, checkOpening, checkSpooled, settle } from './options.js';
+import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import { verdictOn } from './verdict.js';
@@ -228,6 +228,7 @@ export class OpenImage {
     try {
       this.#requireOpen();
       checkCall('convert', options, this.platform.convertOptions);
+      checkFileOptions(output, options);
       spool = this.platform.spool(this.setup.sources.all, options);
       if (spool) checkSpooled(options);
       signal = this.#until(options.signal);

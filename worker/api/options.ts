@@ -1,9 +1,10 @@
 // Checks of callers' options, and their defaults.
 
+import { isStream } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import { checkLimit } from '../http/http-options.js';
-import type { ConvertOptions, OpenOptions } from '../public/caller-types.js';
+import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type {
   CommonConvertOptions,
   Engine,
@@ -14,6 +15,7 @@ import type {
   UnlockOptions,
   VerdictOptions,
 } from '../public/types.js';
+import { isTarget } from '../targets/custom-target.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -119,6 +121,13 @@ export function checkOpening(options: OpenOptions): void {
   if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {
     throw new DecantError('usage', "'password' must be a string, a Uint8Array or a function");
   }
+}
+
+/** Throws `usage` for options of files with an output that is a stream or a custom target. */
+export function checkFileOptions(output: Output, options: ConvertOptions): void {
+  const name = (['existing', 'sync'] as const).find((name) => options[name]);
+  if (name && (isStream(output) || isTarget(output)))
+    throw new DecantError('usage', `'${name}' needs a file, not a stream or a custom target`);
 }
 
 /** Throws `usage` for options that make no sense with `spool`. */

@@ -46,11 +46,13 @@ async function run(
   waiting.isSilenced ||= show;
   try {
     const { format, existing, sparse } = command;
-    const result = await image.convert(await outputOf(command, signal), {
+    const output = await outputOf(command, signal);
+    const result = await image.convert(output, {
       signal,
       format,
       formatOptions: optionsOf(image, command),
-      existing,
+      // The target of a page blob has it as its own option.
+      existing: existing && typeof output === 'string',
       sparse,
       sync: command.sync,
       resume: command.resume,
