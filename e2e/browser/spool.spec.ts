@@ -162,14 +162,17 @@ test('the file of a closed tab is swept', async ({ apiPage: page, context }) => 
     .toEqual([]);
 });
 
-test('a folder, and outputs that are files, are refused', async ({ apiPage: page }) => {
+test('a folder, a closed stream, and outputs that are files, are refused', async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
   const seen = await page.evaluate(async () => {
     const image = await window.decant.open(window.file);
     const seen: string[] = [];
     const stream = new WritableStream({ abort: ({ kind }) => void seen.push(`abort: ${kind}`) });
+    const closed = new WritableStream();
+    await closed.close();
     for (const [output, spool] of [
       [stream, '/tmp'],
+      [closed, true],
       [{ opfs: 'out' }, true],
     ] as const) {
       await image.convert(output, { spool: spool as true }).catch(({ kind, message }) => seen.push(kind, message));
@@ -181,6 +184,8 @@ test('a folder, and outputs that are files, are refused', async ({ apiPage: page
     'abort: usage',
     'usage',
     "In a browser, 'spool' must be true or false",
+    'usage',
+    'The stream is closed',
     'usage',
     "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
   ]);

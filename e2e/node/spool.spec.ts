@@ -1,7 +1,7 @@
 // Outputs that are made in a temporary file and then sent: the bytes of a file, and nothing left at any end.
 
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import type * as Upload from '../../dist/upload.js';
@@ -17,6 +17,7 @@ const decant = (await import(dist('node'))) as typeof Decant;
 const upload = (await import(dist('upload'))) as typeof Upload;
 test.afterAll(() => decant.dispose());
 
+const MIB = 1 << 20;
 /** For polls: longer than any step on a busy machine. */
 const PATIENTLY = { timeout: 60_000 };
 const COMPRESSED = { format: 'qcow2', formatOptions: { compress: 'on' } };
@@ -28,8 +29,13 @@ function spoolIn(folder: string): string {
   return spool;
 }
 
-async function convert(path: string, target: Decant.Output, options: Decant.ConvertOptions): Promise<Decant.Result> {
-  const image = await decant.open(path);
+async function convert(
+  path: string,
+  target: Decant.Output,
+  options: Decant.ConvertOptions,
+  opening: Decant.OpenOptions = {},
+): Promise<Decant.Result> {
+  const image = await decant.open(path, opening);
   try {
     return await image.convert(target, options);
   } finally {
@@ -122,8 +128,8 @@ for (const [name, target, details] of [
       const result = await convert(images.plain(), target(server.origin), { ...COMPRESSED, spool });
       const [object] = server.objects.values();
       expect(object!.equals(expected)).toBe(true);
-      const sizes = { outputSize: expected.length, bytesWritten: expected.length, holeBytes: 0 };
-      expect(result).toMatchObject({ ...sizes, verified: true, confirmed: true });
+      expect(result).toMatchObject({ outputSize: expected.length, verified: true, confirmed: true });
+      expect(result.bytesWritten + result.holeBytes).toBe(expected.length);
       const lengths = server.asked.map(({ headers }) => headers['upload-length'] ?? headers['content-length']);
       if (name === 'put' || name === 'tus') expect(lengths[0]).toBe(String(expected.length));
       expect(readdirSync(spool)).toEqual([]);
@@ -133,14 +139,59 @@ for (const [name, target, details] of [
   });
 }
 
+for (const [format, target, written] of [
+  ['vpc', 'azurePageBlobTarget', 4096 + 512],
+  ['qcow2', 'azurePageBlobTarget', undefined],
+  ['vpc', 's3Target', 4096 + 512],
+] as const) {
+  test(`holes are holes to a target that takes them: ${format}, ${target}`, async ({ folder }) => {
+    const server = await takeUploads();
+    try {
+      const [disk, file, spool] = [join(folder, 'disk'), join(folder, 'file'), spoolIn(folder)];
+      writeFileSync(disk, Buffer.alloc(16 * MIB).fill(1, 5 * MIB, 5 * MIB + 1));
+      const keys = { accessKeyId: 'a', secretAccessKey: 'b' };
+      const output =
+        target === 's3Target'
+          ? upload.s3Target({ url: `${server.origin}/s3/disk`, keys })
+          : upload.azurePageBlobTarget(`${server.origin}/azure/disk?sig=secret`);
+      const result = await convert(disk, output, { format, spool }, { format: 'raw' });
+      const [object] = server.objects.values();
+      writeFileSync(file, object!);
+      qemuImg('compare', '-f', 'raw', '-F', format, disk, file);
+      expect(result.holeBytes).toBe(object!.length - result.bytesWritten);
+      if (written !== undefined) expect(result.bytesWritten).toBe(written);
+      if (target === 'azurePageBlobTarget') expect(output.network!.sent).toBe(result.bytesWritten);
+      expect(readdirSync(spool)).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+}
+
+for (const [state, end, refusal] of [
+  ['closed', (stream) => stream.close(), { kind: 'usage', message: 'The stream is closed' }],
+  ['failed', (stream) => stream.abort('lost'), { kind: 'target', message: 'Could not write the output: lost' }],
+] as [string, (stream: WritableStream) => Promise<void>, { kind: string; message: string }][]) {
+  test(`a stream that is ${state} is refused at once`, async ({ folder }) => {
+    const spool = spoolIn(folder);
+    for (const options of [{ spool }, {}]) {
+      const stream = new WritableStream<Uint8Array>();
+      await end(stream);
+      const phases = new Set<string>();
+      const onProgress = ({ phase }: Decant.Progress) => void phases.add(phase);
+      const failed = convert(images.plain(), stream, { format: 'raw.gz', ...options, onProgress });
+      await expect(failed).rejects.toMatchObject(refusal);
+      expect([...phases]).toEqual(['preparing']);
+    }
+    expect(readdirSync(spool)).toEqual([]);
+  });
+}
+
 test('the phases of a conversion, and what a target learns', async ({ folder }) => {
   const [expected, spool] = [await expectedIn(folder), spoolIn(folder)];
   const seen: Decant.Progress[] = [];
   const names: string[][] = [];
-  const hole = () => {
-    throw new Error('a hole');
-  };
-  const { target, calls, bytes, plan } = keeping({ hole });
+  const { target, calls, bytes, plan } = keeping();
   const result = await convert(images.plain(), target, {
     ...COMPRESSED,
     spool,
@@ -259,6 +310,22 @@ test.describe('a folder that is full', () => {
   }
 });
 
+for (const format of ['raw', 'raw.gz']) {
+  test(`a limit on the size of files names the folder: ${format}`, ({ folder }) => {
+    const spool = spoolIn(folder);
+    const disk = join(folder, 'disk.raw');
+    writeFileSync(disk, heldDisk);
+    const command = `'${process.execPath}' '${cli}' convert -O ${format} --spool=spool -f raw disk.raw - | cat > out`;
+    const ended = run('bash', ['-o', 'pipefail', '-c', `ulimit -f 64; ${command}`], { cwd: folder });
+    expect(ended).toMatchObject({
+      status: 1,
+      stderr:
+        "decant: The temporary file has no room in 'spool': its file system, or a limit, does not allow files of this size; choose another folder (spool, --spool=DIR), or convert without it\n",
+    });
+    expect(readdirSync(spool)).toEqual([]);
+  });
+}
+
 test.describe('a process that ends', () => {
   const partials = (spool: string) => readdirSync(spool).filter((name) => name.endsWith('.partial'));
 
@@ -326,6 +393,46 @@ test('a temporary file that cannot be removed is named', ({ folder }) => {
   expect(done.stderr).toBe(`decant: note: The output is complete, but the temporary file ${name()}`);
   run(process.execPath, [cli, 'convert', images.kinds(), join(spool, 'swept')]);
   expect(readdirSync(spool)).toEqual(['swept']);
+});
+
+for (const [what, change, isLeft] of [
+  ['is removed', (path) => unlinkSync(path), false],
+  ['is moved', (path) => renameSync(path, `${path}.moved`), true],
+  ['is replaced', (path) => renameSync(path, `${path}.moved`) ?? writeFileSync(path, 'other'), true],
+  ['is in a folder that is moved', (path) => renameSync(dirname(path), `${dirname(path)}.moved`), true],
+] as [string, (path: string) => void, boolean][]) {
+  test(`a temporary file that ${what} while it is sent`, async ({ folder }) => {
+    const spool = spoolIn(folder);
+    let path = '';
+    const open = async () => {
+      path = join(spool, readdirSync(spool)[0]!);
+      change(path);
+    };
+    const { target, bytes } = keeping({ open });
+    const { notices } = await convert(images.kinds(), target, { ...COMPRESSED, spool });
+    expect(bytes().equals(await expectedIn(folder, images.kinds()))).toBe(true);
+    const left = {
+      code: 'spool-left',
+      fields: { file: path },
+      message: `The output is complete, but the temporary file '${path}' could not be removed: it, or its folder, was moved`,
+    };
+    expect(notices).toEqual(isLeft ? [left] : []);
+    if (what === 'is replaced') expect(readFileSync(path, 'utf8')).toBe('other');
+  });
+}
+
+test('options of files are refused for targets and streams, which are aborted', async () => {
+  for (const name of ['existing', 'sync'] as const) {
+    const message = `'${name}' needs a file, not a stream or a custom target`;
+    const kept = keeping();
+    const toTarget = convert(images.kinds(), kept.target, { [name]: true });
+    await expect(toTarget).rejects.toMatchObject({ kind: 'usage', message });
+    expect(kept.calls).toEqual(['abort: usage']);
+    const reasons: unknown[] = [];
+    const stream = new WritableStream<Uint8Array>({ abort: (reason) => void reasons.push(reason) });
+    await expect(convert(images.kinds(), stream, { [name]: true })).rejects.toMatchObject({ kind: 'usage', message });
+    expect(reasons).toMatchObject([{ kind: 'usage' }]);
+  }
 });
 
 test('options that make no sense are refused before anything is written, and the target is aborted', async ({

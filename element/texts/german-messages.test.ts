@@ -55,6 +55,7 @@ const WITHOUT_SENTENCE = {
   'of Node, and of the command': [
     'address-unsupported',
     'disk-full',
+    'file-too-large',
     'format-not-made',
     'handle-unusable',
     'name-too-long',

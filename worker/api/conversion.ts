@@ -129,14 +129,13 @@ async function convertTo(
     const setting = { format, formatOptions, twoPass, memory };
     const converted = await write(target, { setup, sessions, info, plan, setting, meter, signal });
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = converted;
+    let bytesWritten = progress.written;
     if (target.send) {
       const report = (sent: number) => meter.sending(sent, outputSize);
-      await orTargetError(target.send({ virtualSize, outputSize }, signal, report));
+      bytesWritten = await orTargetError(target.send({ virtualSize, outputSize }, signal, report));
       meter.sent();
     }
     await orTargetError(target.commit(outputSize, signal));
-    // A target that is sent a finished output gets its holes as zeros.
-    const bytesWritten = target.send ? outputSize : progress.written;
     return {
       virtualSize,
       outputSize,

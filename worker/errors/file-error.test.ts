@@ -43,6 +43,7 @@ test.each([
   ['ENAMETOOLONG', 'name-too-long'],
   ['ENOSPC', 'disk-full'],
   ['EDQUOT', 'disk-full'],
+  ['EFBIG', 'file-too-large'],
   ['EIO', 'target'],
 ])('%s has the code %s', (code, expected) => {
   expect(fileError(Object.assign(new Error(''), { code }), 'target', 'write').code).toBe(expected);

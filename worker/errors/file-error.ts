@@ -34,6 +34,7 @@ const CODES: Record<string, string> = {
   ENAMETOOLONG: 'name-too-long',
   ENOSPC: 'disk-full',
   EDQUOT: 'disk-full',
+  EFBIG: 'file-too-large',
 };
 
 /** A message of Node: the code, the system's text, the call and its paths. */

@@ -84,19 +84,23 @@ export interface ConvertOptions extends CommonConvertOptions {
   /**
    * Makes the output complete in a temporary file, and then sends it to a target that takes bytes in ascending order only: the
    * alternative to `twoPass`. The folder of the file is a path or file URL; `true` chooses `TMPDIR`, otherwise `/var/tmp`. The
-   * target is opened after that: it learns the size of every output, and `hole` is not called. Refused with `usage` for any other
-   * target, and together with `twoPass` or `resume`. Fails with `spool-full` if the file has no room: before anything is read if
-   * the size of the output is known. The file is removed at the end; that of a killed process is removed by the next conversion
-   * to the folder. By default false.
+   * target is opened after that: it learns the size of every output. Refused with `usage` for any other target, and together with
+   * `twoPass` or `resume`. Fails with `spool-full` if the file has no room: before anything is read if the size of the output is
+   * known. The file is removed at the end; that of a killed process is removed by the next conversion to the folder. By default
+   * false.
    */
   spool?: boolean | string | URL;
-  /** Flushes the file and its folder (fsync) before `convert` resolves. A block device is always flushed. */
+  /**
+   * Flushes the file and its folder (fsync) before `convert` resolves. A block device is always flushed. Refused with `usage` for
+   * a stream or custom target.
+   */
   sync?: boolean;
-  /** `false` writes zeros instead of leaving holes in the file. Streams and targets get zeros in any case. */
+  /** `false` writes zeros instead of leaving holes in the file. Streams, and targets without `hole`, get zeros in any case. */
   sparse?: boolean;
   /**
    * `true` writes into the existing file `output`, in place, as into a block device. The size of the output must be known, and
-   * the file at least as large. Bytes after the output stay; after a failure the file contains a part of the output.
+   * the file at least as large. Bytes after the output stay; after a failure the file contains a part of the output. Refused
+   * with `usage` for a stream or custom target.
    */
   existing?: boolean;
 }

@@ -46,9 +46,9 @@ export interface OutputTarget {
   verify?(): Promise<void>;
   /**
    * Sends the finished output to its destination, if it was written to a temporary file first. Called before `commit`. Reports
-   * how many bytes have been sent.
+   * how many bytes have been sent. Resolves to how many were written, without holes.
    */
-  send?(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<void>;
+  send?(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<number>;
   /** Checks that the output has `size` bytes, and makes it appear under its name. After that, a cancel is too late. */
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**

@@ -1,13 +1,11 @@
 // Outputs that are made complete in a temporary file, and then sent to a custom target or stream in ascending order.
 
-import { DecantError, orCancelled } from '../errors/errors.js';
-import { PIECE, type Piece, type PortSpec, type Taken, type TargetSpec } from '../messages/messages.js';
+import { DecantError } from '../errors/errors.js';
+import type { TargetSpec } from '../messages/messages.js';
 import type { Network, Notice } from '../public/types.js';
 import type { CustomTarget } from './custom-target.js';
 import type { FinalSizes, OutputTarget, Sizes } from './output-target.js';
-
-/** Reads exactly `length` bytes of a temporary file. */
-export type ReadSpool = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
+import { type ReadSpool, sendSpool } from './spool-sending.js';
 
 /** The temporary file of a spooled output. */
 export interface Spool {
@@ -21,8 +19,8 @@ export interface Spool {
   remove(): Promise<void>;
 }
 
-/** The codes of errors for full storage. */
-const FULL = ['disk-full', 'storage-full'];
+/** The codes of errors for storage that takes no more bytes. */
+const FULL = ['disk-full', 'file-too-large', 'storage-full'];
 
 export class SpooledTarget implements OutputTarget {
   #isSending = false;
@@ -51,18 +49,19 @@ export class SpooledTarget implements OutputTarget {
 
   /** The target is only claimed: it is opened when the size of the output is known. */
   async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
-    this.target.claim();
+    await this.target.claim();
     if (!this.target.isOrdered) throw needless();
     return this.spool.prepare(sizes, signal);
   }
 
-  async send(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<void> {
+  async send(sizes: FinalSizes, signal: AbortSignal, report: (sent: number) => void): Promise<number> {
     this.#isSending = true;
     const read = await this.spool.whole(sizes.outputSize);
     report(0);
     const spec = await this.target.prepare(sizes, signal);
-    await sendPieces(spec, sizes.outputSize, read, signal, report);
+    const written = await sendSpool(spec, sizes.outputSize, read, signal, report);
     await this.#remove();
+    return written;
   }
 
   async commit(size: number, signal: AbortSignal): Promise<void> {
@@ -101,38 +100,3 @@ export const needless = (): DecantError =>
     'usage',
     "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
   );
-
-/** Sends `size` bytes in ascending pieces, as a coordinator does. Fails with `cancelled` at once. */
-async function sendPieces(
-  { port, pieces }: PortSpec,
-  size: number,
-  read: ReadSpool,
-  signal: AbortSignal,
-  report: (sent: number) => void,
-): Promise<void> {
-  let [sent, taken, failed] = [0, 0, false];
-  let wake = () => {};
-  port.onmessage = ({ data }) => {
-    taken += 1;
-    failed ||= (data as Taken).failed;
-    report(Math.min(taken * PIECE, size));
-    wake();
-  };
-  const settled = async (inFlight: number) => {
-    while (!failed && sent - taken > inFlight) {
-      const change = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      await orCancelled(signal, change);
-    }
-    // The target knows the reason.
-    if (failed) throw new DecantError('target', 'Could not write the output: the target has failed');
-  };
-  for (let offset = 0; offset < size; offset += PIECE) {
-    const bytes = await orCancelled(signal, read(offset, Math.min(PIECE, size - offset)));
-    await settled(pieces - 1);
-    port.postMessage({ offset, bytes } satisfies Piece, [bytes.buffer]);
-    sent += 1;
-  }
-  await settled(0);
-}

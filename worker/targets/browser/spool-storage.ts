@@ -3,7 +3,8 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import { requireSize, type Sizes } from '../output-target.js';
-import type { ReadSpool, Spool } from '../spooled-target.js';
+import type { ReadSpool } from '../spool-sending.js';
+import type { Spool } from '../spooled-target.js';
 import { askForRoom, TemporaryFile } from './storage.js';
 
 export class StoredSpool implements Spool {

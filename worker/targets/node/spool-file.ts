@@ -10,7 +10,8 @@ import { fileError, fileReason } from '../../errors/file-error.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { requireSize, type Sizes } from '../output-target.js';
-import type { ReadSpool, Spool } from '../spooled-target.js';
+import type { ReadSpool } from '../spool-sending.js';
+import type { Spool } from '../spooled-target.js';
 import { below, sourceFiles } from './device.js';
 import { partialName, sweepFolder } from './partial.js';
 import { pathIn } from './resolved-path.js';
@@ -25,6 +26,16 @@ const LARGE = '/var/tmp';
 /** The default folder: `TMPDIR`, otherwise `/var/tmp`, or the system's folder for temporary files. */
 export const spoolFolder = (): string => (!process.env.TMPDIR && existsSync(LARGE) ? LARGE : tmpdir());
 
+const FREE_SPACE = 'free some space, ';
+const TOO_LARGE = 'its file system, or a limit, does not allow files of this size';
+const MOVED = 'it, or its folder, was moved';
+
+interface CreatedFile {
+  fd: number;
+  path: Buffer;
+  made: BigIntStats;
+}
+
 interface SpoolFileOptions {
   folder: string;
   /** The sources of the image: the file must not be written to a device that is one of them. */
@@ -34,7 +45,7 @@ interface SpoolFileOptions {
 }
 
 export class SpoolFile implements Spool {
-  #file: { fd: number; path: Buffer; made: BigIntStats } | undefined;
+  #file: CreatedFile | undefined;
   #size: number | undefined;
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -75,7 +86,8 @@ export class SpoolFile implements Spool {
   }
 
   full(reason: DecantError): DecantError {
-    return this.#full('the disk is full, or the quota is used up', { cause: reason });
+    if (reason.code === 'file-too-large') return this.#full(TOO_LARGE, { cause: reason });
+    return this.#full('the disk is full, or the quota is used up', { advice: FREE_SPACE, cause: reason });
   }
 
   async remove(): Promise<void> {
@@ -84,13 +96,16 @@ export class SpoolFile implements Spool {
     this.#file = undefined;
     // The number of a closed descriptor may be reused.
     await this.#reading.catch(() => {});
-    const there = await lstat(file.path, { bigint: true }).catch(() => undefined);
+    const isGone = await promisify(fstat)(file.fd).then(
+      ({ nlink }) => nlink === 0,
+      () => false,
+    );
     // Its content is not needed any more, whatever the system answers.
     await promisify(close)(file.fd).catch(() => {});
-    if (there?.dev !== file.made.dev || there.ino !== file.made.ino) return;
-    await unlink(file.path).catch((cause) => {
-      if (cause.code === 'ENOENT') return;
-      const message = `the temporary file '${file.path}' could not be removed: ${fileReason(cause)}`;
+    if (isGone) return;
+    await unlinkSame(file).catch((cause) => {
+      const reason = cause.code === 'ENOENT' ? MOVED : fileReason(cause);
+      const message = `the temporary file '${file.path}' could not be removed: ${reason}`;
       throw new DecantError('target', message, { code: 'spool-left', fields: { file: file.path.toString() }, cause });
     });
   }
@@ -109,12 +124,16 @@ export class SpoolFile implements Spool {
     // Not every file system reports it.
     const stats = await statfs(folder).catch(() => undefined);
     const free = stats ? stats.bavail * stats.bsize : size;
-    if (free < size) throw this.#full(`the output takes ${size} bytes, and ${free} are free`, { free });
+    if (free < size)
+      throw this.#full(`the output takes ${size} bytes, and ${free} are free`, { advice: FREE_SPACE, free });
   }
 
-  #full(reason: string, { free, cause }: { free?: number; cause?: DecantError }): DecantError {
+  #full(
+    reason: string,
+    { advice = '', free, cause }: { advice?: string; free?: number; cause?: DecantError },
+  ): DecantError {
     const { folder } = this.options;
-    const message = `The temporary file has no room in '${folder}': ${reason}; free some space, choose another folder (spool, --spool=DIR), or convert without it`;
+    const message = `The temporary file has no room in '${folder}': ${reason}; ${advice}choose another folder (spool, --spool=DIR), or convert without it`;
     const sizes = {
       ...(this.#size === undefined ? {} : { size: this.#size }),
       ...(free === undefined ? {} : { free }),
@@ -135,4 +154,11 @@ export class SpoolFile implements Spool {
     }
     return bytes;
   }
+}
+
+/** Unlinks the file. Fails if another one has its name. */
+async function unlinkSame({ path, made }: CreatedFile): Promise<void> {
+  const { dev, ino } = await lstat(path, { bigint: true });
+  if (dev !== made.dev || ino !== made.ino) throw new Error(MOVED);
+  await unlink(path);
 }
