@@ -14,7 +14,7 @@ import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
 import { replaced } from './texts/replaced.js';
-import type { DecantConverterElement, DecantConverterEvents } from './types.js';
+import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 import type { Texts } from './types.texts.js';
 import {
   announcement,

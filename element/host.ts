@@ -1,6 +1,6 @@
 // The page around the element, as the rest of the element sees it.
 
-import type { DecantConverterElement, DecantConverterEvents } from './types.js';
+import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 
 export interface Host extends Pick<DecantConverterElement, 'output' | 'streamedDownloads'> {
   /** Dispatches an event of the element. */

@@ -1,7 +1,7 @@
 // `decant/element`. Importing it defines `<decant-converter>`, unless the page has an element of that name.
 
 import { Converter } from './converter.js';
-import type { DecantConverterElement } from './types.js';
+import type { DecantConverterElement } from './types.element.js';
 
 const NAME = 'decant-converter';
 

@@ -4,7 +4,7 @@ import { DecantError, type Output } from 'decant';
 import { isAlike } from './given.js';
 import type { Stage } from './stage.js';
 import type { Place } from './state.js';
-import type { DiskToSave } from './types.js';
+import type { DiskToSave } from './types.element.js';
 import type { AllTexts } from './types.texts.js';
 
 /** The output at a place. */

@@ -41,7 +41,7 @@ async function complete(folder: string): Promise<void> {
       outDir: folder,
       emptyOutDir: false,
       rolldownOptions: {
-        input: fileURLToPath(new URL('main.ts', import.meta.url)),
+        input: fileURLToPath(new URL('service-worker.ts', import.meta.url)),
         output: { format: 'iife', entryFileNames: SCRIPT },
       },
     },

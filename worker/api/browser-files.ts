@@ -84,7 +84,7 @@ export function loadCodec(name: Codec): Promise<Uint8Array> {
   });
 }
 
-type Address = Exclude<CodecOrigin, Uint8Array>;
+type CodecAddress = Exclude<CodecOrigin, Uint8Array>;
 
 /**
  * Loads the package's `file` by `read`, which is passed a function that fetches it. `option` is the field of
@@ -93,7 +93,7 @@ type Address = Exclude<CodecOrigin, Uint8Array>;
 async function load<T>(
   file: string,
   option: keyof Configuration,
-  read: (from: (given: Address) => Promise<Response>) => Promise<T>,
+  read: (from: (given: CodecAddress) => Promise<Response>) => Promise<T>,
 ): Promise<T> {
   let place = file;
   const reports = new PolicyReports();

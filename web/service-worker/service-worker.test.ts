@@ -34,7 +34,7 @@ beforeEach(async () => {
     return new Response('', { status: 404 });
   });
   vi.resetModules();
-  await import('./main.js');
+  await import('./service-worker.js');
 });
 
 /** Fires an event and waits until nothing keeps the service worker alive. Returns the response, if any. */
