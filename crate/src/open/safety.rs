@@ -32,7 +32,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         match reference.role {
             Role::BackingFile | Role::Parent => add(
                 "backing-file",
-                format!("The image refers to another file, '{name}', for data that it does not contain"),
+                format!("The image builds on '{name}': the data that it does not contain itself is read from there"),
             ),
             Role::DataFile => add("data-file", format!("The data is in another file, '{name}'")),
             Role::Extent if extents > 1 => {}
