@@ -79,7 +79,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "it reads qcow2, vdi, vmdk, qed, also in tar and OVA files, and raw disks in gzip files",
+            "it reads qcow2, VDI, VMDK, QED, also in tar and OVA files, and raw disks in gzip files",
         ),
         ("a", vec![0; 512], NotRecognised, "raw disks in gzip files; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),

@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK und QED, auch in gzip-, tar- und OVA-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK und QED, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,

@@ -137,6 +137,11 @@ pub struct Format {
 }
 
 impl Format {
+    /// The name for people in a list of formats.
+    pub(crate) fn short_label(&self) -> &'static str {
+        self.label.split_once(" (").map_or(self.label, |(name, _)| name)
+    }
+
     /// Whether Decant can read the format.
     pub(crate) fn is_supported(&self) -> bool {
         !matches!(self.reader, FormatReader::Nothing { .. })

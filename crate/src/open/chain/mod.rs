@@ -365,8 +365,8 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
         return not_recognised(hint.text).coded(hint.code).field("format", format.name);
     }
-    let formats = format::readable().map(|format| format.name).filter(|name| *name != raw_disk::NAME);
-    let formats: Vec<_> = formats.collect();
+    let formats = format::readable().filter(|format| format.name != raw_disk::NAME);
+    let formats: Vec<_> = formats.map(Format::short_label).collect();
     let known = format!("it reads {}, also in tar and OVA files, and raw disks in gzip files", formats.join(", "));
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw_disk::STATE_RAW);
