@@ -58,6 +58,17 @@ test('a new file in a folder is written without a question, and the next image g
   expect(pickFolder).toHaveBeenCalledTimes(1);
 });
 
+test('the picture of the result shows the parts that the conversion lost', async () => {
+  await open();
+  await saveTo('download');
+  const { end } = await converting();
+  const lost = [{ start: 2e6, length: 512, code: 'damaged', reason: 'it is damaged' }];
+  end.resolve({ ...RESULT, lost, lostRanges: 1, lostBytes: 512 });
+  const { picture } = await step('done');
+  expect(picture?.legend.contents).toContain('lost');
+  expect(picture?.contentOf(Math.floor((2e6 / 5e6) * picture.count))).toBe('lost');
+});
+
 test('an existing file is replaced only if the person agrees', async () => {
   const folder = folderHandle('picked', { 'disk.raw': fileHandle(there), 'disk-1.raw': fileHandle(there) });
   pickFolder.mockResolvedValue(folder);

@@ -375,6 +375,7 @@ export class Saver {
     const converting = result.time.converting / 1000;
     // The cancel came when the conversion could no longer be stopped.
     const tooLate = this.#cancel?.signal.aborted ?? false;
+    for (const range of result.lost) picture?.lose(range);
     const done = { step: 'done', name, place, result, picture, converting, speed, tooLate, ...more } as const;
     this.stage.show(turn, { ...done, isCopyGone: false });
     if (place.kind !== 'stored') return;

@@ -34,6 +34,15 @@ test('a cell shows its first content in the order lost, data, compressed, empty'
   expect(picture.legend.contents).toEqual(new Set(['compressed', 'data', 'empty', 'lost', 'unknown']));
 });
 
+test('a range that a conversion could not read is lost', () => {
+  // Cells of two bytes.
+  const picture = new DiskPicture(8192, ['disk']);
+  picture.add(extent(0, 8192, 'data', { compressed: true }));
+  picture.lose({ start: 3, length: 2, code: 'damaged', reason: 'it is damaged' });
+  expect(contents(picture).slice(0, 4)).toEqual(['compressed', 'lost', 'lost', 'compressed']);
+  expect(picture.legend.contents).toEqual(new Set(['compressed', 'lost']));
+});
+
 test('a cell belongs to the layer with its longest run of data', () => {
   const picture = new DiskPicture(4096 * 100, ['top', 'middle', 'base']);
   picture.add(extent(0, 30, 'data'));

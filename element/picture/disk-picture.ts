@@ -1,6 +1,6 @@
 // A disk as a picture of cells: the content of each part of the disk, and whether it is converted.
 
-import type { Extent } from 'decant';
+import type { Extent, LostRange } from 'decant';
 
 /** The number of parts for which the package reports progress. */
 const MOST = 4096;
@@ -56,13 +56,27 @@ export class DiskPicture {
     const content: Content =
       kind === 'lost' ? 'lost' : kind === 'data' ? (compressed ? 'compressed' : 'data') : 'empty';
     const end = start + length;
-    for (let cell = Math.floor(start / this.#length); cell * this.#length < end; cell += 1) {
-      if (RANK[content] < RANK[this.#contents[cell]!]) this.#contents[cell] = content;
+    for (const cell of this.#mark(start, length, content)) {
       const run = Math.min(end, (cell + 1) * this.#length) - Math.max(start, cell * this.#length);
       if (kind !== 'data' || run <= this.#runs[cell]!) continue;
       this.#runs[cell] = run;
       this.#layers[cell] = depth;
     }
+  }
+
+  /** Adds a range that a conversion could not read. */
+  lose({ start, length }: LostRange): void {
+    this.#mark(start, length, 'lost');
+  }
+
+  /** Adds `content` to the cells of a range, and returns them. */
+  #mark(start: number, length: number, content: Content): number[] {
+    const cells: number[] = [];
+    for (let cell = Math.floor(start / this.#length); cell * this.#length < start + length; cell += 1) {
+      if (RANK[content] < RANK[this.#contents[cell]!]) this.#contents[cell] = content;
+      cells.push(cell);
+    }
+    return cells;
   }
 }
 
