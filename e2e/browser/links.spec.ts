@@ -79,6 +79,21 @@ test('an invalid URL, and an unreachable server', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
 });
 
+test('a link that is opened while the network is down is opened when it is back', async ({ page }) => {
+  remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+  await page.clock.install();
+  await page.goto('/');
+  await page.context().setOffline(true);
+  await type(page, remote.url);
+  const notice = page.locator('.notice');
+  await expect(async () => {
+    await page.clock.fastForward(6000);
+    await expect(notice).toContainText(/does not answer.* [4-9] attempts so far/, { timeout: 1000 });
+  }).toPass();
+  await page.context().setOffline(false);
+  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+});
+
 test('the file that an image needs, by its address', async ({ page }) => {
   const { top, below, raw } = images.chain();
   const [middle, base] = below as [string, string];

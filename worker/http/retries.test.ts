@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer, Overloaded, TransientFailure } from './http-failures.js';
 import type { PendingRequest } from './http-types.js';
 import { Retries } from './retries.js';
@@ -156,6 +156,22 @@ test('going online ends a wait', async () => {
   setTimeout(() => page.dispatchEvent(new Event('online')), 70);
   await new Retries(ENDLESS).run(attempt, nothing, never);
   expect(times).toEqual([0, 70]);
+});
+
+test('attempts at an unknown server do not count while the network is down', async () => {
+  const network = { onLine: false };
+  vi.stubGlobal('navigator', network);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  let attempts = 0;
+  const attempt = async () => {
+    attempts += 1;
+    if (attempts === 6) network.onLine = true;
+    throw new NoAnswer('no answer', undefined, { host: 'host' });
+  };
+  await expect(new Retries(ENDLESS).run(attempt, nothing, never)).rejects.toThrow('no answer');
+  expect(attempts).toBe(8);
 });
 
 test('silence counts from the last progress, while a request fails', async () => {

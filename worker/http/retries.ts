@@ -10,7 +10,7 @@ import { LONGEST_TIMER } from './time-outs.js';
 /** The wait after the first failure, and the longest one; in milliseconds. Waits double in between. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 15_000;
-/** Attempts at a server that has never answered. */
+/** Attempts in a row, with the network up, at a server that has never answered. */
 const MAX_FIRST_ATTEMPTS = 3;
 /** Attempts in a row that may trickle. */
 const MAX_TRICKLES = 2;
@@ -30,6 +30,8 @@ interface RetriedWork {
   failure: TransientFailure | undefined;
   /** Failures in a row by trickling. */
   trickles: number;
+  /** Failures in a row, with the network up, at a server that has never answered. */
+  unreached: number;
 }
 
 export class Retries {
@@ -144,7 +146,13 @@ export class Retries {
     signal: AbortSignal,
     most: number,
   ): Promise<T> {
-    const running: RetriedWork = { begin: performance.now(), attempts: 1, failure: undefined, trickles: 0 };
+    const running: RetriedWork = {
+      begin: performance.now(),
+      attempts: 1,
+      failure: undefined,
+      trickles: 0,
+      unreached: 0,
+    };
     let since: number | undefined;
     this.#running.add(running);
     try {
@@ -169,7 +177,8 @@ export class Retries {
           if (now + wait - this.#patienceStart(since, running, thrown) > patience) throw thrown;
           running.trickles = thrown instanceof Trickling ? running.trickles + 1 : 0;
           if (this.patience === undefined && running.trickles >= MAX_TRICKLES) throw thrown;
-          if (this.#isUnreachable(thrown) && running.attempts >= MAX_FIRST_ATTEMPTS) throw thrown;
+          running.unreached = this.#isUnreachable(thrown) && !isOffline() ? running.unreached + 1 : 0;
+          if (running.unreached >= MAX_FIRST_ATTEMPTS) throw thrown;
           running.failure = thrown;
           this.#startReporting();
           await pause(wait, signal);
@@ -233,6 +242,9 @@ export class Retries {
 /** Jittered, so that requests that failed together are not repeated together. */
 const backoff = (attempts: number): number =>
   Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1)) * (0.5 + Math.random() / 2);
+
+/** Whether the browser knows that the network is down. */
+const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
 /** Ends early if the browser comes back online. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
