@@ -1,6 +1,7 @@
 // The images that the person has given, each with its result.
 
 import type { Given } from './given.js';
+import type { Opening } from './opening.js';
 import type { Bundle } from './sorting.js';
 
 interface Item {
@@ -9,6 +10,8 @@ interface Item {
   status: 'waiting' | 'current' | 'done' | 'failed';
   /** The result in words; empty until there is one. */
   outcome: string;
+  /** The person's answers, if it was opened before. */
+  opening?: Opening;
 }
 
 export class Queue {
@@ -38,10 +41,17 @@ export class Queue {
     this.#items.push(...waiting);
   }
 
-  /** Makes the item `id`, or the first waiting one, the current item. An unfinished current item waits again. */
-  take(id?: number): Item | undefined {
+  /**
+   * Makes the item `id`, or the first waiting one, the current item. An unfinished current item waits again, and keeps its
+   * `opening`.
+   */
+  take(id?: number, opening?: Opening): Item | undefined {
     const item = this.waiting.find((item) => id === undefined || item.id === id);
-    for (const current of this.#items) if (current.status === 'current') current.status = 'waiting';
+    for (const current of this.#items) {
+      if (current.status !== 'current') continue;
+      current.status = 'waiting';
+      if (opening?.bundle === current.bundle) current.opening = opening;
+    }
     if (item) item.status = 'current';
     return item;
   }

@@ -184,6 +184,55 @@ test('a file that is given while another one is opened replaces it', async () =>
   expect(rows()).toEqual(['b.qcow2 current']);
 });
 
+// (case, files, images in the queue, news)
+for (const [what, files, expected, skipped] of [
+  ['another image', ['b.qcow2'], ['a.qcow2 waiting', 'b.qcow2 current'], []],
+  ['several files', ['notes', 'c', 'b.qcow2'], ['a.qcow2 waiting', 'b.qcow2 current'], ['notes', 'c']],
+  ['what may be a raw disk', ['disk.raw'], ['a.qcow2 waiting', 'disk.raw current'], []],
+  ['the same image again', ['a.qcow2'], ['a.qcow2 current'], []],
+  ['a file that is not an image', ['notes'], ['a.qcow2 current'], ['notes']],
+  ['files that are not images', ['notes', 'c'], ['a.qcow2 current'], ['notes', 'c']],
+  ['nothing', [], ['a.qcow2 current'], undefined],
+] as [string, string[], string[], string[] | undefined][]) {
+  test(`given while an image is open: ${what}`, async () => {
+    for (const name of ['a.qcow2', 'b.qcow2', 'disk.raw']) images.set(name, () => imageCalled(name));
+    const open = given('a.qcow2');
+    session.take(open);
+    const before = await step('ready');
+    session.take(files.includes('a.qcow2') ? open : given(...files));
+    const isReplaced = expected[0] !== 'a.qcow2 current' || files.includes('a.qcow2');
+    if (isReplaced) await soon(() => expect((session.state as Step<'ready'>).image).not.toBe(before.image));
+    await news(skipped ? (skipped.length > 0 ? english.aside(skipped) : '') : english.noFiles);
+    expect(rows()).toEqual(expected);
+    if (!isReplaced) expect(session.state).toBe(before);
+  });
+}
+
+test('an image that gave way to another one is opened again with the answers of the person', async () => {
+  for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.rename('mine.raw');
+  session.take(given('b.qcow2'));
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', name: 'b.raw' }));
+  session.openNext(session.queue.items[0]!.id);
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', name: 'mine.raw' }));
+  expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting']);
+});
+
+test('an image that is given when a conversion has just begun waits', async () => {
+  const held = waiting('a.qcow2');
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.take(given('b.qcow2'));
+  session.convert();
+  await news(english.queued.added(['b.qcow2']));
+  expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting']);
+  held.resolve(RESULT);
+  await step('done');
+});
+
 test('an image that was opened too late is closed', async () => {
   const close = vi.fn(async () => {});
   images.set('a.qcow2', () => {

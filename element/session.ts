@@ -2,7 +2,7 @@
 
 import type { OutputFormat, Waiting } from 'decant';
 import { asError, nextSteps } from './failures.js';
-import { type Given, givenBy, linked, MOST, pickFiles, plain } from './given.js';
+import { type Given, givenBy, linked, MOST, mayBeSame, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
 import { askToNotify } from './notification.js';
@@ -10,7 +10,7 @@ import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
-import { type Sorted, sort, sortImages } from './sorting.js';
+import { type Sorted, sort, sortImages, sortMore } from './sorting.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -76,6 +76,12 @@ export class Session {
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
   }
 
+  /** Whether an image is open that can give way to a new one. */
+  get #isOpen(): boolean {
+    const { step } = this.state;
+    return step === 'unlocking' || (step === 'ready' && !this.isBusy);
+  }
+
   /** Whether new files are for the image that is shown, because it needs some. */
   get asksForFile(): boolean {
     return this.#opener.missing.length > 0;
@@ -93,8 +99,9 @@ export class Session {
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
     this.news = '';
-    // A conversion or a question stays on the screen.
-    const stays = this.isBusy || this.state.step === 'needs' || this.asksForFile;
+    const wasOpen = this.#isOpen;
+    // A conversion, a question or an open image stays on the screen.
+    const stays = wasOpen || this.isBusy || this.state.step === 'needs' || this.asksForFile;
     const bundle = this.opening?.bundle;
     const turn = stays ? this.#stage.turn : this.#begin({ step: 'opening', name });
     let files: Given[];
@@ -113,6 +120,10 @@ export class Session {
       return;
     }
     if (turn.aborted && !stays) return;
+    if (wasOpen) {
+      await this.#takeMore(files, turn);
+      return;
+    }
     const sorted = await sort(files, stays ? new AbortController().signal : turn);
     if (turn.aborted && !stays) return;
     if (stays) {
@@ -122,6 +133,21 @@ export class Session {
       this.queue.addFirst(sorted.bundles);
       await this.#openNext();
     }
+  }
+
+  /** Opens the first image among `files`. The image that is open in `turn` waits, unless it is given again. */
+  async #takeMore(files: Given[], turn: AbortSignal): Promise<void> {
+    const { opening } = this;
+    const sorted = await sortMore(files, new AbortController().signal);
+    const again = await Promise.all(sorted.bundles.map(({ top }) => opening && mayBeSame(top, opening.top)));
+    if (turn.aborted || !this.#isOpen || sorted.bundles.length === 0) {
+      this.#enqueue(sorted);
+      return;
+    }
+    if (again.includes(true)) this.queue.leave();
+    this.news = newsOf(sorted.skipped, this.texts);
+    this.queue.addFirst(sorted.bundles);
+    await this.#openNext();
   }
 
   /** Adds images to the end of the queue, and reports it. */
@@ -326,8 +352,8 @@ export class Session {
   }
 
   async #openNext(id?: number): Promise<void> {
-    const item = this.queue.take(id);
-    if (item) await this.#opener.open(beginOpening(item.bundle));
+    const item = this.queue.take(id, this.opening);
+    if (item) await this.#opener.open({ ...(item.opening ?? beginOpening(item.bundle)), missing: [] });
   }
 
   /** Reports a problem with new files: as news if `stays`, otherwise on the first screen. */

@@ -66,6 +66,24 @@ test('what waits can be opened before its turn, and removed', { tag: '@full' }, 
   await expect(queue(page)).toHaveCount(0);
 });
 
+test('a dropped image takes the place of the open one, which waits; another file is skipped', async ({
+  page,
+}, testInfo) => {
+  const notes = testInfo.outputPath('notes.pdf');
+  writeFileSync(notes, 'no disk');
+  await drop(page, [images.states()]);
+  await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
+  await page.getByLabel('File name').fill('mine.raw');
+  await drop(page, [notes]);
+  await expect(page.getByText('notes.pdf is not a disk image and was skipped.').first()).toBeVisible();
+  await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
+  await drop(page, [images.kinds()]);
+  await expectQueue(page, 'states.qcow2 waiting', 'kinds.qcow2 open now');
+  await page.getByRole('button', { name: 'Open states.qcow2' }).click();
+  await expectQueue(page, 'states.qcow2 open now', 'kinds.qcow2 waiting');
+  await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
+});
+
 test('the focus stays near what is removed', async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
   await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
