@@ -147,6 +147,7 @@ function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigi
  * Removes the temporary files in the folder of `place` whose processes are dead. For other machines and containers that cannot
  * be known: their files are removed a week after their last change. Files that can be resumed stay for a week too, except those
  * for `place` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.
+ * Never rejects: a folder that cannot be listed, or a file that cannot be removed, does not prevent a conversion.
  */
 export async function sweepFolder(
   place: ResolvedPath,
@@ -154,11 +155,11 @@ export async function sweepFolder(
   kept: (BigIntStats | undefined)[],
   declined: boolean,
 ): Promise<void> {
-  for (const name of await readdir(place.folder, 'buffer')) {
+  const names = await readdir(place.folder, 'buffer').catch(() => []);
+  for (const name of names) {
     const maker = makerOf(name);
     if (!maker) continue;
     const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, place));
-    // A file that cannot be removed does not prevent a conversion.
     await sweepOne(pathIn(place.folder, name), maker, mayResume, now, kept).catch(() => {});
   }
 }

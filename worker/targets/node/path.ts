@@ -205,12 +205,12 @@ export class PathTarget implements OutputTarget {
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
     const kept = [existing, ...(await sourceFiles(this.sources))];
-    // A failed sweep, in a folder that cannot be listed for instance, does not prevent a conversion.
     if (identity !== undefined) {
+      // A folder that cannot be listed does not prevent a conversion.
       await removeUseless(place, this.#made.mtimeNs, kept).catch(() => {});
       temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
     } else if (existing) await keepOwnerAndMode(this.#fd, existing);
-    await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined).catch(() => {});
+    await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined);
     const file = openFile(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
@@ -330,7 +330,7 @@ export class PathTarget implements OutputTarget {
 
   /** Removes the journal, and files that other conversions left for this target. */
   async #removeJournal(journal: Journal, place: ResolvedPath): Promise<void> {
-    await sweepFolder(place, this.#made!.mtimeNs, await sourceFiles(this.sources), true).catch(() => {});
+    await sweepFolder(place, this.#made!.mtimeNs, await sourceFiles(this.sources), true);
     try {
       await journal.remove();
     } catch (cause) {

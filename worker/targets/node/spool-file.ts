@@ -63,8 +63,8 @@ export class SpoolFile implements Spool {
       const fd = await promisify(open)(path, O_CREAT | O_EXCL | O_RDWR, OWNER_ONLY);
       const made = await promisify(fstat)(fd, { bigint: true });
       this.#file = { fd, path, made };
-      // Leftovers may take up the room. A failed sweep does not prevent a conversion.
-      await sweepFolder(place, made.mtimeNs, kept, false).catch(() => {});
+      // Leftovers may take up the room.
+      await sweepFolder(place, made.mtimeNs, kept, false);
       if (outputSize !== undefined) await this.#requireRoom(folder, outputSize);
       const file = { fd, path, device: made.dev, inode: made.ino };
       // Otherwise a write that fails late would be read back as zeros.
@@ -94,7 +94,7 @@ export class SpoolFile implements Spool {
     const file = this.#file;
     if (!file) return;
     this.#file = undefined;
-    // The number of a closed descriptor may be reused.
+    // The number of a closed descriptor may be reused. The reader has got the failure.
     await this.#reading.catch(() => {});
     const isGone = await promisify(fstat)(file.fd).then(
       ({ nlink }) => nlink === 0,
