@@ -83,7 +83,7 @@ impl Bytes<'_> {
     }
 }
 
-/// What an input asks for.
+/// The conversion that an input describes.
 struct Case {
     format: &'static OutputFormat,
     /// Names and values of all options.
