@@ -34,13 +34,15 @@ import { Announced, warningsOf } from './warnings.js';
 const SAMPLE = 'sample.qcow2';
 
 /** The step and the question in it. When this key changes, the focus moves. */
-function focusKey(state: State): string {
+function focusKey({ state, addressProblem }: Session): string {
+  const refused = addressProblem && `address ${addressProblem.need} ${addressProblem.refusals}`;
   if (state.step === 'ready') {
     const problem = state.nameProblem && `${state.nameProblem.id} ${state.nameRefusals}`;
     return [state.step, state.asking?.kind ?? problem].filter(Boolean).join(' ');
   }
-  if (state.step === 'needs') return [state.step, state.doubt ? 'doubt' : state.notice].filter(Boolean).join(' ');
-  return state.step;
+  if (state.step === 'needs')
+    return [state.step, state.doubt ? 'doubt' : state.notice, refused].filter(Boolean).join(' ');
+  return [state.step, refused].filter(Boolean).join(' ');
 }
 
 /** A drag with data. */
@@ -144,8 +146,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   override willUpdate(changed: PropertyValues<this>): void {
     this.#stops = this.#tabStops();
-    const isNaming = this.shadowRoot?.activeElement?.matches('[name=name]') ?? false;
-    this.#announced.take(warningsOf(this.#session.state, this.#session, isNaming));
+    const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
+    this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
     if (changed.has('texts')) this.#session.texts = replaced(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
   }
@@ -218,7 +220,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Moves the focus to a new step or question, for keyboards and screen readers. */
   #moveFocus(): void {
-    const key = focusKey(this.#session.state);
+    const key = focusKey(this.#session);
     const before = this.#focused;
     this.#focused = key;
     if (key === before) return;

@@ -276,6 +276,20 @@ test('text that is not a link is reported', async () => {
   expect(session.state.step).toBe('ready');
 });
 
+test('a text that is not a link is a problem of its field, until it changes or the step ends', async () => {
+  session.submitAddress('foo');
+  session.submitAddress('foo');
+  expect(session.addressProblem).toMatchObject({ need: undefined, refusals: 2 });
+  expect(session.state).toEqual({ step: 'empty' });
+  session.changeAddress();
+  expect(session.addressProblem).toBeUndefined();
+  session.submitAddress('foo');
+  images.set('a.qcow2', imageCalled('a.qcow2'));
+  session.take(given('a.qcow2'));
+  await step('ready');
+  expect(session.addressProblem).toBeUndefined();
+});
+
 test('a waiting image can be opened early or removed, and stays when the person returns to the start', async () => {
   for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
   session.take(given('a', 'b', 'c'));

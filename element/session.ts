@@ -16,6 +16,15 @@ import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import type { Way } from './ways.js';
 
+/** A text in a field for links that is not a link. */
+interface AddressProblem {
+  turn: AbortSignal;
+  /** The need of the field; `undefined` on the first screen. */
+  need: string | undefined;
+  /** How often the text was refused. */
+  refusals: number;
+}
+
 export class Session {
   readonly queue = new Queue();
   readonly #stage: Stage;
@@ -23,6 +32,7 @@ export class Session {
   readonly #saver: Saver;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
+  #addressProblem: AddressProblem | undefined;
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -202,6 +212,29 @@ export class Session {
   /** Takes the files of an `<input>` or a paste, which have no handles. */
   takePlain(files: Iterable<File>): void {
     this.take(plain(files));
+  }
+
+  /** The problem with a text in a field for links, until the text changes or the step ends. */
+  get addressProblem(): AddressProblem | undefined {
+    return this.#addressProblem?.turn === this.#stage.turn ? this.#addressProblem : undefined;
+  }
+
+  /** Takes `text` from the field for links of `need`, or of the first screen. */
+  submitAddress(text: string, need?: FileNeed): void {
+    if (addressIn(text)) {
+      this.takeAddress(text, need);
+      return;
+    }
+    const { turn } = this.#stage;
+    this.news = '';
+    this.#addressProblem = { turn, need: need?.name, refusals: (this.addressProblem?.refusals ?? 0) + 1 };
+    this.#stage.refresh();
+  }
+
+  /** Forgets the problem, because the text in the field has changed. */
+  changeAddress(): void {
+    this.#addressProblem = undefined;
+    this.#stage.refresh();
   }
 
   /** Takes `text` as a link: for `need`, or to an image. */

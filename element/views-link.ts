@@ -1,6 +1,6 @@
 // The form for a link.
 
-import { html, type TemplateResult } from 'lit';
+import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { FileNeed } from './state.js';
 
@@ -11,15 +11,30 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
     const { value } = form.elements.namedItem('address') as HTMLInputElement;
-    session.takeAddress(value, need);
+    session.submitAddress(value, need);
   };
+  const { addressProblem } = session;
+  const isBad = addressProblem !== undefined && addressProblem.need === need?.name;
   return html`
     <form class="with-button link-form" novalidate @submit=${submit}>
       <label class="field">
         <span>${need ? texts.addressFor(need) : texts.address}</span>
-        <input name="address" part="field" type="url" inputmode="url" autocomplete="off" spellcheck="false" placeholder="https://" />
+        <input
+          name="address"
+          part="field"
+          type="url"
+          inputmode="url"
+          autocomplete="off"
+          spellcheck="false"
+          placeholder="https://"
+          ?data-focus=${isBad}
+          aria-invalid=${isBad ? 'true' : nothing}
+          aria-describedby=${isBad ? 'address-problem' : nothing}
+          @input=${() => session.changeAddress()}
+        />
       </label>
       <button part="button">${texts.openAddress}</button>
     </form>
+    ${isBad ? html`<p class="bad" id="address-problem">${texts.noAddress}</p>` : nothing}
   `;
 }

@@ -130,6 +130,16 @@ test('a disk grows differently in each format', () => {
   expect(new Set(ids).size).toBe(2);
 });
 
+test('a refused link is announced each time while it is typed, and read with the focus otherwise', () => {
+  const problem = (refusals: number) => ({ turn: new AbortController().signal, need: undefined, refusals });
+  const [reading, typing] = [1, 2].map((refusals) => {
+    const session = { texts: english, addressProblem: problem(refusals) } as Session;
+    return warningsOf({ step: 'empty' }, session, refusals === 2)[0];
+  });
+  expect(reading).toEqual({ id: 'address 1', text: english.noAddress, isDescription: true });
+  expect(typing).toEqual({ id: 'address 2', text: english.noAddress, isDescription: false });
+});
+
 test('a problem with the name is announced while it is typed, and read with the focus otherwise', () => {
   const state = ready({ nameProblem: problem('No.') });
   const [reading, typing] = [false, true].map(

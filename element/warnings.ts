@@ -40,13 +40,17 @@ export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts:
   ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice, hasGpt) })),
 ];
 
-/** All warnings of the step that is shown. `isNaming`: whether the name is being typed. */
-export function warningsOf(state: State, session: Session, isNaming: boolean): Warning[] {
-  const { texts } = session;
+/** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */
+export function warningsOf(state: State, session: Session, isTyping: boolean): Warning[] {
+  const { texts, addressProblem } = session;
   if (state.step === 'done') {
     const { lostBytes, lostRanges } = state.result;
     const lost = only(lostBytes > 0, 'lost', () => texts.lost(lostBytes, lostRanges));
     return [...resultWarnings(state, texts), ...lost];
+  }
+  if (addressProblem) {
+    const id = `address ${addressProblem.refusals}`;
+    return [{ id, text: texts.noAddress, isDescription: !isTyping }];
   }
   if (state.step !== 'ready') return [];
   const { survey, nameProblem: problem, choices, lostWay } = state;
@@ -57,7 +61,7 @@ export function warningsOf(state: State, session: Session, isNaming: boolean): W
     ...only(session.isOtherSnapshot, 'snapshot', () => texts.otherSnapshot),
     ...outputWarnings(state, texts),
     ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
-    ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isNaming }] : []),
+    ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isTyping }] : []),
     ...extensionWarning(state, texts),
   ];
 }

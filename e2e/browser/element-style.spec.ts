@@ -65,11 +65,13 @@ async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   await page.getByLabel('Or enter a link').fill('nonsense');
   await button('Open').click();
-  await expect(page.locator('.drop .notice')).toBeVisible();
+  await expect(page.locator('#address-problem')).toBeVisible();
   await look();
   await choose(page, images.zlib());
   await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByLabel('File name').fill('disk.vhd');
+  await expect(page.locator('.field + .notice')).toBeVisible();
   await look();
   await button('Choose another file').click();
   await takeDisks(page, true);

@@ -69,7 +69,12 @@ for (const [how, give] of [
 
 test('an invalid URL, and an unreachable server', async ({ page }) => {
   await type(page, 'disk.qcow2');
-  await expect(page.locator('.drop .notice')).toHaveText(/^Enter a link that begins with https/);
+  const field = page.locator('[name=address]');
+  await expect(field).toHaveAccessibleDescription(/^Enter a link that begins with https/);
+  await expect(field).toHaveAttribute('aria-invalid', 'true');
+  await expect(field).toBeFocused();
+  await field.press('x');
+  await expect(field).not.toHaveAttribute('aria-invalid');
   const gone = await serveFile(Buffer.alloc(0));
   await gone.close();
   await type(page, gone.url);
