@@ -288,7 +288,7 @@ export interface AllTexts {
   silentShort: string;
   waiting: (waiting: Waiting) => string;
   /** `waiting` for screen readers. */
-  waitingShort: (host: string) => string;
+  waitingShort: (waiting: Waiting) => string;
   /** The browser completes a file. */
   finishing: string;
   cancel: string;

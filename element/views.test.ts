@@ -64,7 +64,13 @@ for (const [what, state, said, title] of [
   [
     'a waiting server',
     converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, status: 503 } }),
-    english.waitingShort('example.org'),
+    english.waitingShort({ host: 'example.org', attempt: 0 }),
+    '25 % disk.qcow2',
+  ],
+  [
+    'no network',
+    converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, offline: true } }),
+    'This device is offline.',
     '25 % disk.qcow2',
   ],
   ['finishing', converting({ phase: 'finishing' }), 'Finishing disk.qcow2', '25 % disk.qcow2'],
@@ -144,7 +150,7 @@ test('a server that keeps the opening waiting is announced once, and its end', (
   const opening: State = { step: 'opening', name: 'disk' };
   const waiting = [{ host: 'example.org', attempt: 1, status: 500 }, { host: 'example.org', attempt: 2 }, undefined];
   const said = waiting.map((waiting) => announcement(opening, english, waiting));
-  const waits = english.waitingShort('example.org');
+  const waits = english.waitingShort({ host: 'example.org', attempt: 0 });
   expect(said).toEqual([waits, waits, 'Reading disk']);
   expect(waiting.map((waiting) => announcement(ready(false), english, waiting))).toEqual([waits, waits, '']);
   expect(announcement(ready(true), english, waiting[0])).toBe(english.picking);

@@ -51,7 +51,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
       if (state.phase === 'finishing') return workTitle(state, texts);
-      if (state.waiting) return texts.waitingShort(state.waiting.host);
+      if (state.waiting) return texts.waitingShort(state.waiting);
       if (isSilent(state)) return texts.silentShort;
       return texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
@@ -59,7 +59,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
     case 'failed':
       return [sentence(state.title), state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
-      return waiting ? texts.waitingShort(waiting.host) : texts.opening(state.name);
+      return waiting ? texts.waitingShort(waiting) : texts.opening(state.name);
     case 'unlocking':
       return texts.unlocking(state.name);
     case 'needs':
@@ -67,7 +67,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
       return state.notice ?? '';
     case 'ready':
       if (state.picking) return texts.picking;
-      return waiting ? texts.waitingShort(waiting.host) : '';
+      return waiting ? texts.waitingShort(waiting) : '';
   }
 }
 

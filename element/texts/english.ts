@@ -274,7 +274,8 @@ export const english: AllTexts = {
   silent: (seconds) =>
     `No data has come from the network for ${duration(seconds)}. The conversion resumes automatically when the network is back.`,
   silentShort: 'The network is down. The conversion resumes when it is back.',
-  waiting: ({ host, status, attempt, completing }) => {
+  waiting: ({ host, status, attempt, completing, offline }) => {
+    if (offline) return 'This device is offline. Decant tries again automatically.';
     if (completing) return `The server ${shownText(host)} has received everything and is completing the upload.`;
     if (attempt === 0)
       return `The server ${shownText(host)} has sent nothing for some seconds. The request is repeated automatically.`;
@@ -282,7 +283,8 @@ export const english: AllTexts = {
       status === undefined ? 'does not answer or breaks the connection' : `answers with an error (status ${status})`;
     return `The server ${shownText(host)} ${answer}. ${attempt === 1 ? 'One attempt' : `${attempt} attempts`} so far; Decant tries again automatically.`;
   },
-  waitingShort: (host) => `Waiting for the server ${shownText(host)}.`,
+  waitingShort: ({ host, offline }) =>
+    offline ? 'This device is offline.' : `Waiting for the server ${shownText(host)}.`,
   finishing: 'The browser checks the whole file before it saves it. It does not report how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',

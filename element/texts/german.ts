@@ -308,7 +308,8 @@ export function german(units: Units): AllTexts {
     silent: (seconds) =>
       `Seit ${duration(seconds)} sind keine Daten aus dem Netz gekommen. Die Konvertierung wird automatisch fortgesetzt, wenn das Netz wieder da ist.`,
     silentShort: 'Das Netz ist ausgefallen. Die Konvertierung wird fortgesetzt, wenn es wieder da ist.',
-    waiting: ({ host, status, attempt, completing }) => {
+    waiting: ({ host, status, attempt, completing, offline }) => {
+      if (offline) return 'Dieses Gerät ist offline. Decant versucht es automatisch wieder.';
       if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;
       if (attempt === 0)
         return `Vom Server ${shownText(host)} kommt seit einigen Sekunden nichts. Die Anfrage wird automatisch wiederholt.`;
@@ -318,7 +319,8 @@ export function german(units: Units): AllTexts {
           : `antwortet mit einem Fehler (Status ${status})`;
       return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es automatisch wieder.`;
     },
-    waitingShort: (host) => `Warten auf den Server ${shownText(host)}.`,
+    waitingShort: ({ host, offline }) =>
+      offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
     finishing: 'Der Browser prüft die ganze Datei, bevor er sie speichert. Wie weit er ist, zeigt er nicht an.',
     cancel: 'Abbrechen',
     cancelling: 'Wird abgebrochen',

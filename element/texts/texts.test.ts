@@ -169,8 +169,12 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { host: name, attempt: 0, completing: true },
       { host: name, attempt: 1 },
       { host: name, attempt: 3, status: 503 },
+      { host: name, attempt: 3, offline: true },
     ]),
-    waitingShort: named,
+    waitingShort: each([
+      { host: name, attempt: 0 },
+      { host: name, attempt: 0, offline: true },
+    ]),
     place: placesOf(name).flatMap((place) => [
       [place, undefined],
       [place, 1],

@@ -18,6 +18,8 @@ export interface Waiting {
   readonly attempt: number;
   /** Whether the server has received all of an upload and is completing the object. */
   readonly completing?: true;
+  /** Whether the browser reports that the device is offline, and the last attempt got no response. */
+  readonly offline?: true;
 }
 
 /** A request whose response is pending. */

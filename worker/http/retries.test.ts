@@ -174,6 +174,38 @@ test('attempts at an unknown server do not count while the network is down', asy
   expect(attempts).toBe(8);
 });
 
+test('the report says whether the device is offline, except about a server that has answered', async () => {
+  const network = { onLine: false };
+  vi.stubGlobal('navigator', network);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  const reported = vi.fn();
+  const retries = new Retries(ENDLESS, reported);
+  const failures = [
+    new NoAnswer('no answer', 8, { host: 'host' }),
+    new Overloaded('busy', 8, { status: 503, host: 'host' }),
+  ];
+  setTimeout(() => {
+    network.onLine = true;
+  }, 6500);
+  setTimeout(() => {
+    network.onLine = false;
+  }, 7500);
+  await retries.run(failing(...failures).attempt, nothing, never);
+  expect(reported.mock.calls.map(([waiting]) => waiting)).toEqual([
+    { host: 'host', attempt: 1, offline: true },
+    { host: 'host', attempt: 1 },
+    { host: 'host', attempt: 1, offline: true },
+    { host: 'host', attempt: 2, status: 503 },
+    undefined,
+  ]);
+  const pending = new Retries(ENDLESS);
+  pending.watch(awaited('host'));
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  expect(pending.waiting).toEqual({ host: 'host', attempt: 0, offline: true });
+});
+
 test('silence counts from the last progress, while a request fails', async () => {
   const retries = new Retries(ENDLESS);
   const reported: number[] = [];

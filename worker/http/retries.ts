@@ -102,11 +102,11 @@ export class Retries {
     const [failing] = this.#failing;
     if (!failing) {
       const { host, completing } = this.#longest!;
-      return { host, attempt: 0, ...(completing && { completing }) };
+      return { host, attempt: 0, ...(completing && { completing }), ...offline() };
     }
     const { failure, attempts } = failing;
     const { host = '', status } = failure!;
-    return { host, attempt: attempts, ...(status === undefined ? {} : { status }) };
+    return { host, attempt: attempts, ...(status === undefined ? offline() : { status }) };
   }
 
   /** For `network` of sources and targets. */
@@ -230,7 +230,7 @@ export class Retries {
     const { waiting } = this;
     const before = this.#reported;
     const isSame = (name: keyof Waiting) => waiting?.[name] === before?.[name];
-    if (isSame('host') && isSame('status') && isSame('attempt') && isSame('completing')) return;
+    if ((['host', 'status', 'attempt', 'completing', 'offline'] as const).every(isSame)) return;
     this.#reported = waiting;
     callListener(
       () => this.onWaiting?.(waiting),
@@ -245,6 +245,8 @@ const backoff = (attempts: number): number =>
 
 /** Whether the browser knows that the network is down. */
 const isOffline = (): boolean => globalThis.navigator?.onLine === false;
+
+const offline = (): Pick<Waiting, 'offline'> => (isOffline() ? { offline: true } : {});
 
 /** Ends early if the browser comes back online. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
