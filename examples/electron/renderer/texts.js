@@ -19,7 +19,14 @@ export function duration(seconds) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-const PHASES = { unlocking: 'Unlocking', preparing: 'Preparing', converting: 'Converting', finalizing: 'Finishing' };
+const PHASES = {
+  unlocking: 'Unlocking',
+  preparing: 'Preparing',
+  measuring: 'Measuring',
+  converting: 'Converting',
+  sending: 'Sending',
+  finalizing: 'Finishing',
+};
 
 /** Formats progress: "Converting: 42 %, 310 MB/s, 12 s left". */
 export function progress({ phase, share, bytesPerSecond, secondsLeft }) {
