@@ -2,6 +2,7 @@
 
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
+import { noticeView } from './spoken.js';
 import type { AllTexts } from './types.texts.js';
 
 /** The most partitions that are listed. Further ones are only counted. */
@@ -17,7 +18,7 @@ export function contentsView({ table, parts }: Contents, texts: AllTexts): Templ
         ${parts.slice(0, MOST_SHOWN).map((part) => html`<li>${texts.contents.part(part)}</li>`)}
         ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
       </ul>
-      ${table?.isDamaged ? html`<p class="notice">${texts.contents.damaged}</p>` : nothing}
+      ${table?.isDamaged ? noticeView(texts.contents.damaged) : nothing}
     </details>
   `;
 }

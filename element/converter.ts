@@ -8,7 +8,7 @@ import { addressIn } from './links.js';
 import { notify } from './notification.js';
 import { paint } from './picture/paint.js';
 import { Session } from './session.js';
-import { spoken } from './spoken.js';
+import { noticeView, spoken } from './spoken.js';
 import type { State } from './state.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
@@ -327,7 +327,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
         ${linkForm(this.#session)}
         ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
-        ${notice ? html`<p class="notice" part="notice">${notice}</p>` : nothing}
+        ${notice ? noticeView(notice) : nothing}
       </div>
       <slot name="help">
         <ul class="help quiet">

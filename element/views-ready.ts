@@ -7,8 +7,8 @@ import { contentsView } from './contents-view.js';
 import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
-import { spoken } from './spoken.js';
-import type { Asking, Step, Warning } from './state.js';
+import { noticeView, spoken } from './spoken.js';
+import type { Asking, Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
 import { extensionWarning, imageWarnings, outputWarnings } from './warnings.js';
@@ -80,13 +80,9 @@ function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Se
       <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
     </div>
     ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
-    ${session.isOtherSnapshot ? html`<p class="notice" part="notice">${texts.otherSnapshot}</p>` : nothing}
+    ${session.isOtherSnapshot ? noticeView(texts.otherSnapshot) : nothing}
   `;
 }
-
-/** Warnings about a single choice, below it. */
-const below = (warnings: Warning[]) =>
-  warnings.map(({ text }) => html`<p class="notice" part="notice">${spoken(text)}</p>`);
 
 function outputField(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -107,7 +103,7 @@ function outputField(state: Step<'ready'>, session: Session): TemplateResult {
       </select>
     </label>
     ${output.hint ? html`<p class="quiet" id="output-hint">${texts.outputHint(output)}</p>` : nothing}
-    ${below(outputWarnings(state, texts))}
+    ${outputWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
   `;
 }
@@ -194,7 +190,7 @@ function nameField(state: Step<'ready'>, session: Session): TemplateResult {
       />
     </label>
     ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem.text}</p>` : nothing}
-    ${below(extensionWarning(state, texts))}
+    ${extensionWarning(state, texts).map(({ text }) => noticeView(text))}
   `;
 }
 

@@ -6,7 +6,7 @@ import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT } from './progress-meter.js';
 import type { Session } from './session.js';
-import { spoken } from './spoken.js';
+import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import { sentence } from './texts/sentences.js';
 import type { AllTexts } from './types.texts.js';
@@ -92,8 +92,7 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
 }
 
 /** A notice about the server that keeps the session waiting, if any. */
-export const waitingView = ({ waiting, texts }: Session) =>
-  waiting && html`<p class="notice" part="notice">${texts.waiting(waiting)}</p>`;
+export const waitingView = ({ waiting, texts }: Session) => waiting && noticeView(texts.waiting(waiting));
 
 export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -128,7 +127,7 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
     ${picture ? pictureView(picture, share, texts) : nothing}
-    ${waitingView(session) ?? (isSilent(state) ? html`<p class="notice" part="notice">${texts.silent(silence)}</p>` : nothing)}
+    ${waitingView(session) ?? (isSilent(state) ? noticeView(texts.silent(silence)) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;
@@ -145,7 +144,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
   return html`
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
-    ${resultWarnings(state, texts).map(({ text }) => html`<p class="notice" part="notice">${spoken(text)}</p>`)}
+    ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
