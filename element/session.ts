@@ -104,11 +104,10 @@ export class Session {
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
   takeFrom(name: string, find: () => Promise<Given[]>): void {
-    this.#run(this.#takeFrom(name, find));
+    this.#step(() => this.#takeFrom(name, find));
   }
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
-    this.news = '';
     const wasOpen = this.#isOpen;
     // A conversion, a question or an open image stays on the screen.
     const stays = wasOpen || this.isBusy || this.state.step === 'needs' || this.asksForFile;
@@ -183,11 +182,10 @@ export class Session {
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void {
     this.#run(
-      (async () => {
-        const handles = await pickFiles(true);
+      pickFiles(true).then((handles) => {
         if (!handles) fallback();
-        else if (handles.length > 0) await this.#takeFrom(this.texts.chosen, () => Promise.all(handles.map(givenBy)));
-      })(),
+        else if (handles.length > 0) this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(givenBy)));
+      }),
     );
   }
 
@@ -258,8 +256,7 @@ export class Session {
   }
 
   openNext(id?: number): void {
-    this.news = '';
-    this.#run(this.#openNext(id));
+    this.#step(() => this.#openNext(id));
   }
 
   remove(id: number): void {
@@ -271,12 +268,11 @@ export class Session {
   /** Takes a step that was offered after a failure. */
   takeStep(next: Next): void {
     const { opening } = this;
-    this.news = '';
     if (next === 'next') this.openNext();
     else if (next === 'another' || !opening) this.reset();
     else {
       this.queue.resume(opening.bundle);
-      this.#run(this.#opener.open(changed(opening, next)));
+      this.#step(() => this.#opener.open(changed(opening, next)));
     }
   }
 
@@ -290,10 +286,10 @@ export class Session {
   openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
-    this.news = '';
     const { snapshot: _before, ...rest } = opening;
     const id = state.image.info.snapshots[state.chosenSnapshot]?.id;
-    this.#run(this.#opener.open({ ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) }));
+    const chosen = { ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) };
+    this.#step(() => this.#opener.open(chosen));
   }
 
   /** Whether the chosen snapshot is not the open one. */
@@ -308,23 +304,20 @@ export class Session {
 
   /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
   answer(need: FileNeed, given: Given, confirmed = false): void {
-    this.news = '';
-    this.#run(this.#opener.answer(need, given, confirmed));
+    this.#step(() => this.#opener.answer(need, given, confirmed));
   }
 
   /** Removes the file that was given for `need`. */
   takeBack(need: FileNeed): void {
-    this.news = '';
-    this.#run(this.#opener.takeBack(need));
+    this.#step(() => this.#opener.takeBack(need));
   }
 
   /** Tries `password` for the layer `name`. */
   unlock(name: string, password: string, assumePassword: boolean): void {
     const { opening } = this;
     if (!opening) return;
-    this.news = '';
     opening.passwords.give(name, password);
-    this.#run(this.#opener.open({ ...opening, assumePassword }));
+    this.#step(() => this.#opener.open({ ...opening, assumePassword }));
   }
 
   select(way: Way): void {
@@ -341,8 +334,7 @@ export class Session {
 
   convert(way?: Way): void {
     if (this.isOtherSnapshot) return;
-    this.news = '';
-    this.#run(this.#saver.convert(way));
+    this.#step(() => this.#saver.convert(way));
   }
 
   otherFolder(): void {
@@ -373,8 +365,7 @@ export class Session {
   }
 
   cancel(): void {
-    this.news = '';
-    this.#saver.cancel();
+    this.#step(async () => this.#saver.cancel());
   }
 
   #begin(state: State): AbortSignal {
@@ -419,6 +410,12 @@ export class Session {
       left,
       next,
     });
+  }
+
+  /** Runs `work`, a step of the person, which ends the latest news. */
+  #step(work: () => Promise<void>): void {
+    this.news = '';
+    this.#run(work());
   }
 
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
