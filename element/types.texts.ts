@@ -211,6 +211,8 @@ export interface AllTexts {
   nameRefused: string;
   /** The typed name ends in `end`, the extension of another output format; `extension` is that of the chosen one. */
   otherExtension: (end: string, extension: string) => string;
+  /** The browser gives `name` to the download, not the name in the text field. */
+  changedName: (name: string) => string;
   ways: {
     folder: string;
     dialog: string;

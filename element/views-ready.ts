@@ -11,7 +11,7 @@ import { noticeView, spoken } from './spoken.js';
 import type { Asking, Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
-import { extensionWarning, imageWarnings, outputWarnings } from './warnings.js';
+import { imageWarnings, nameWarnings, outputWarnings } from './warnings.js';
 import type { Choice } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
@@ -171,6 +171,8 @@ function nameField(state: Step<'ready'>, session: Session): TemplateResult {
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
     if (key === 'Enter' && !isComposing) session.convert();
   };
+  const warnings = nameWarnings(state, texts);
+  const describedBy = [nameProblem && 'name-problem', warnings.length > 0 && 'name-warnings'].filter(Boolean).join(' ');
   return html`
     <label class="field">
       <span>${texts.fileName}</span>
@@ -184,13 +186,13 @@ function nameField(state: Step<'ready'>, session: Session): TemplateResult {
         ?readonly=${placing}
         ?data-focus=${nameProblem !== undefined}
         aria-invalid=${nameProblem ? 'true' : nothing}
-        aria-describedby=${nameProblem ? 'name-problem' : nothing}
+        aria-describedby=${describedBy || nothing}
         @input=${rename}
         @keydown=${convertOnEnter}
       />
     </label>
     ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem.text}</p>` : nothing}
-    ${extensionWarning(state, texts).map(({ text }) => noticeView(text))}
+    ${warnings.length > 0 ? html`<div id="name-warnings">${warnings.map(({ text }) => noticeView(text))}</div>` : nothing}
   `;
 }
 

@@ -1,6 +1,7 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
 import { smallerLayers } from './companions.js';
+import { downloadName, nameProblem } from './names.js';
 import type { Session } from './session.js';
 import type { State, Step, Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -27,12 +28,25 @@ export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: AllText
   }));
 
 /** The warning that the name ends in the extension of another output format. */
-export function extensionWarning({ image, output, name }: Step<'ready'>, texts: AllTexts): Warning[] {
+function extensionWarning({ image, output, name }: Step<'ready'>, texts: AllTexts): Warning[] {
   const endsIn = (extension: string) => name.toLowerCase().endsWith(extension);
   const other = image.formats.find(({ extension }) => endsIn(extension))?.extension;
   if (other === undefined || endsIn(output.extension)) return [];
   return [{ id: `extension ${other}`, text: texts.otherExtension(other, output.extension) }];
 }
+
+/** The warning that the browser changes the name of a download. */
+function changedName({ way, name }: Step<'ready'>, texts: AllTexts): Warning[] {
+  if (way !== 'download' || nameProblem(name, texts)) return [];
+  const changed = downloadName(name);
+  return only(changed !== name, 'changed name', () => texts.changedName(changed));
+}
+
+/** The warnings about the name. */
+export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] => [
+  ...extensionWarning(state, texts),
+  ...changedName(state, texts),
+];
 
 /** The warnings about a result. */
 export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: AllTexts): Warning[] => [
@@ -62,7 +76,7 @@ export function warningsOf(state: State, session: Session, isTyping: boolean): W
     ...outputWarnings(state, texts),
     ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
     ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isTyping }] : []),
-    ...extensionWarning(state, texts),
+    ...nameWarnings(state, texts),
   ];
 }
 

@@ -71,7 +71,7 @@ async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).check();
   await page.getByLabel('File name').fill('disk.vhd');
-  await expect(page.locator('.field + .notice')).toBeVisible();
+  await expect(page.locator('#name-warnings .notice')).toBeVisible();
   await look();
   await button('Choose another file').click();
   await takeDisks(page, true);

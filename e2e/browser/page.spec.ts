@@ -82,6 +82,18 @@ for (const name of ['disk', 'CON', 'disk.of mine']) {
   });
 }
 
+test('a name that the browser changes is announced beforehand', async ({ page }) => {
+  await page.getByRole('button', { name: 'Try a sample image' }).click();
+  await page.getByRole('radio', { name: 'As a download' }).check();
+  const name = page.getByLabel('File name');
+  await name.fill('.my~disk.vhd');
+  await expect(name).toHaveAccessibleDescription(/end in \.raw.* The browser will change this name to my_disk\.vhd\./);
+  await expect(page.locator('.unseen').filter({ hasText: 'my_disk.vhd' })).toBeAttached();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Convert' }).click();
+  expect((await download).suggestedFilename()).toBe('my_disk.vhd');
+});
+
 test('Enter in the name converts', async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
   await page.getByRole('radio', { name: 'As a download' }).check();

@@ -204,6 +204,7 @@ export const english: AllTexts = {
   folderOfName: 'The folder that you picked contains a folder with this name. Choose another name.',
   nameRefused: 'The browser does not allow this name. Choose another name.',
   otherExtension: (end, extension) => `The name ends in ${end}, but files of the chosen format end in ${extension}.`,
+  changedName: (name) => `The browser will change this name to ${shownText(name)}.`,
   ways: {
     folder: 'To a folder you pick',
     dialog: "With the browser's save dialog",

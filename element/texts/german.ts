@@ -234,6 +234,7 @@ export function german(units: Units): AllTexts {
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
     otherExtension: (end, extension) =>
       `Der Name endet auf ${end}, aber Dateien des gewählten Formats enden auf ${extension}.`,
+    changedName: (name) => `Der Browser wird diesen Namen in ${shownText(name)} ändern.`,
     ways: {
       folder: 'In einen Ordner, den Sie auswählen',
       dialog: 'Mit dem Speicherdialog des Browsers',

@@ -136,6 +136,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     badName: [['/']],
     longName: [[304, 248]],
     otherExtension: [['.raw', '.vhd']],
+    changedName: named,
     pickedCost: each(costs),
     downloadCost: costs.map((cost) => [cost, 5e6]),
     folderChosen: named,
