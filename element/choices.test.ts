@@ -36,6 +36,7 @@ const DISK = 10e9;
 const DATA = 1e9;
 const info = infoOf({ virtualSize: DISK });
 const raw = outputOf('raw', '.raw', { size: DISK });
+const qcow2 = outputOf('qcow2', '.qcow2', { resumable: false, streamable: false });
 const gzip = outputOf('raw.gz', '.raw.gz', { compressed: true, resumable: false });
 const rates = { storage: 1e8, picked: 1e8, finish: 1e9, download: 1e9, streamed: 1e8 };
 const survey: Survey = { data: DATA, compressed: 0, lost: 0, complete: true, isDue: false };
@@ -138,6 +139,32 @@ for (const [what, environment, of, output, expected] of [
   });
 }
 
+// (case, room, bytes of data, output, whether it fits)
+for (const [what, room, data, output, fits] of [
+  ['as much data as room', 1e9, 1e9, gzip, 'unknown'],
+  ['twice the room, compressed', 1e9, 2e9, gzip, 'unknown'],
+  ['more than twice the room, compressed', 1e9, 2.1e9, gzip, 'unlikely'],
+  ['more than the room, not compressed', 1e9, 1.1e9, qcow2, 'unlikely'],
+  ['little room', 0, 1e6, gzip, 'unknown'],
+  ['little room and much data', 0, 3e6, gzip, 'unlikely'],
+  ['an unknown room', undefined, 9e9, gzip, 'unknown'],
+] as [string, number | undefined, number, typeof raw, Choice['fit']][]) {
+  test(`whether an output of unknown size fits: ${what}`, () => {
+    const small = { fits: false, stream: { obstacle: 'no' }, ...(room === undefined ? {} : { room }) };
+    expect(download(small, { data }, output).fit).toBe(fits);
+  });
+}
+
+test('after the storage was full, a download is streamed, or may not fit', () => {
+  const stream = { obstacle: 'no' };
+  expect(download({ wasFull: true })).toMatchObject({ method: 'streamed' });
+  expect(download({ wasFull: true, stream })).toMatchObject({ method: 'stored', fit: 'unlikely' });
+  expect(download({ wasFull: true, fits: false, stream }, {}, gzip)).toMatchObject({
+    method: 'stored',
+    fit: 'unlikely',
+  });
+});
+
 test('without https nothing can be downloaded', () => {
   vi.stubGlobal('isSecureContext', false);
   expect(download({}).obstacle).toBe(english.insecure);
@@ -171,6 +198,13 @@ test('the cheapest possible way is proposed: 100 MB cost as much as a second', (
   expect(bestChoice([choice('folder', 10, 1.4e9), stored])).toBe(stored);
   expect(bestChoice([{ ...folder, obstacle: 'no' }, stored])).toBe(stored);
   expect(bestChoice([{ ...folder, obstacle: 'no' }])).toBeUndefined();
+  expect(bestChoice([{ ...folder, fit: 'unlikely' }, stored])).toBe(stored);
+  expect(
+    bestChoice([
+      { ...folder, obstacle: 'no' },
+      { ...stored, fit: 'unlikely' },
+    ]),
+  ).toMatchObject(stored);
 });
 
 // (case, choices, advice)

@@ -5,6 +5,7 @@ import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
 import type { Stage } from './stage.js';
+import type { Step } from './state.js';
 import { LEAST_ROOM } from './texts/units.js';
 import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
@@ -21,6 +22,8 @@ export interface Environment {
   fits?: boolean;
   /** If not: for about how many bytes the private storage has room. */
   room?: number;
+  /** Whether a download of this image has failed because the storage was full. */
+  wasFull?: boolean;
   /** Why a download cannot be streamed; the obstacle is `undefined` if it can. */
   stream?: { obstacle: string | undefined };
   folderObstacle: string | undefined;
@@ -28,7 +31,7 @@ export interface Environment {
   /** Why downloads are impossible, whatever room the storage has. */
   downloadObstacle?: string;
   otherTab: boolean;
-  /** Whether everything but `room` is known. */
+  /** Whether everything is known. */
   complete: boolean;
 }
 
@@ -80,8 +83,8 @@ export async function explore(
     ]);
   }
   if (environment.fits === false && (await isKept())) await take(Promise.resolve({ fits: true }));
-  await take(Promise.resolve({ complete: true }));
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
+  await take(Promise.resolve({ complete: true }));
 }
 
 /** Finds what the frames around the page forbid. */
@@ -128,7 +131,7 @@ export function listChoices(
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
   const virtualSize = diskSize(info);
   const bound = survey.complete ? {} : { atLeast: true };
-  const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note'>): Choice => {
+  const choice = (way: Way, method: Method, more: Pick<Choice, 'obstacle' | 'note' | 'fit'>): Choice => {
     if (!survey.complete && !survey.isDue) return { way, method, ...more };
     const space = method === 'picked' ? survey.data : virtualSize;
     if (!rates || isRemote) return { way, method, space, ...bound, ...more };
@@ -150,19 +153,23 @@ function downloading(
   info: AnyInfo,
   output: OutputFormat,
   survey: Survey,
-  { rates, fits, room, stream, folderObstacle, downloadObstacle }: Environment,
+  { rates, fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
   texts: AllTexts,
-): Pick<Choice, 'method' | 'obstacle' | 'note'> {
+): Pick<Choice, 'method' | 'obstacle' | 'note' | 'fit'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };
   const streams = stream && stream.obstacle === undefined && output.streamable;
   if (fits === undefined || (!fits && !stream)) return { method: 'stored', obstacle: texts.finding };
   if (!fits && streams) return { method: 'streamed', note: texts.streamsForRoom(room) };
   // An output of unknown size is tried, since it may be far smaller than the disk.
-  if (!fits && output.size === undefined) return { method: 'stored', note: texts.mayNotFit(room) };
+  if (!fits && output.size === undefined) {
+    const fit = wasFull || isFarLarger(survey.data, output, room) ? 'unlikely' : 'unknown';
+    return { method: 'stored', note: texts.mayNotFit(room), fit };
+  }
   if (!fits) {
     return { method: 'stored', obstacle: texts.noRoom(room, stream!.obstacle!, folderObstacle === undefined) };
   }
+  if (wasFull) return streams ? { method: 'streamed' } : { method: 'stored', fit: 'unlikely' };
   if (!streams || !rates || !survey.complete) return { method: 'stored' };
   const seconds = (method: Method) => {
     const { converting, copying } = predict(rates, method, diskSize(info), survey.data);
@@ -170,6 +177,13 @@ function downloading(
   };
   return { method: seconds('streamed') < seconds('stored') ? 'streamed' : 'stored' };
 }
+
+/** The smallest share of the data that a compressed output usually has. */
+const COMPRESSED = 0.5;
+
+/** Whether an `output` of unknown size for `data` bytes probably does not fit into `room`, if that is known. */
+const isFarLarger = (data: number, { compressed }: OutputFormat, room: number | undefined): boolean =>
+  room !== undefined && data * (compressed ? COMPRESSED : 1) > Math.max(room, LEAST_ROOM);
 
 /** The number of bytes of space that count as much as a second. */
 const BYTES_PER_SECOND = 1e8;
@@ -180,9 +194,38 @@ const CLEARLY = 0.7;
 
 const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
 
-/** Returns the cheapest possible choice; `undefined` if none is possible. */
+/** Returns the cheapest possible choice, if possible one whose result fits; `undefined` if none is possible. */
 export function bestChoice(choices: Choice[]): Choice | undefined {
-  return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => cost(a) - cost(b))[0];
+  const rank = ({ fit }: Choice) => (fit === 'unlikely' ? 1 : 0);
+  return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0];
+}
+
+/**
+ * Returns the way to select. A selected way is never replaced by another one, because the person may be about to click: if it has
+ * become impossible, it is `lostWay`. Without a selected way, `remembered` is proposed, or once `isDue` the best one.
+ */
+export function selectWay(
+  choices: Choice[],
+  before: Pick<Step<'ready'>, 'way' | 'lostWay' | 'isChosen'> | undefined,
+  remembered: Way | undefined,
+  isDue: boolean,
+  { wasFull }: Environment,
+): Pick<Step<'ready'>, 'way' | 'lostWay'> {
+  const best = bestChoice(choices);
+  const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle);
+  /** Whether its result probably does not fit, and there is another way or it has failed before. */
+  const isDoubtful = (choice: Choice) => choice.fit === 'unlikely' && (choice !== best || wasFull);
+  const selected = before?.way ?? before?.lostWay;
+  if (selected) {
+    const kept = possible(selected);
+    const stays = kept && (before?.isChosen || !isDoubtful(kept));
+    return stays ? { way: selected, lostWay: undefined } : { way: undefined, lostWay: selected };
+  }
+  const isClear = isDue || choices.length === 1;
+  const proposed = [possible(remembered), isClear ? best : undefined].find(
+    (choice) => choice && !isDoubtful(choice) && (isClear || !choice.fit),
+  );
+  return { way: proposed?.way, lostWay: undefined };
 }
 
 /** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */

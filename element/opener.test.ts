@@ -2,7 +2,17 @@
 
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { givenOf, Held, imageOf, images, OUTPUTS, openImage, PAGE, stageIn } from '../e2e/support/units/element.js';
+import {
+  givenOf,
+  Held,
+  imageOf,
+  images,
+  OUTPUTS,
+  openImage,
+  outputOf,
+  PAGE,
+  stageIn,
+} from '../e2e/support/units/element.js';
 import { bestChoice } from './choices.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
@@ -54,10 +64,13 @@ async function open(): Promise<void> {
     yield extent(2e6, 1e6, { kind: 'lost' });
     yield extent(3e6, 2e6, { kind: 'zero' });
   };
-  images.set('disk.qcow2', imageOf({}, { map }));
+  images.set('disk.qcow2', imageOf({}, { map, formats: [...OUTPUTS, QCOW2] }));
   session.take([givenOf('disk.qcow2')]);
   await vi.advanceTimersByTimeAsync(0);
 }
+
+const QCOW2 = outputOf('qcow2', '.qcow2', { resumable: false, streamable: false });
+const STREAMED = { obstacle: async () => undefined, open: () => Promise.reject(new Error('no')) };
 
 const ready = () => session.state as Step<'ready'>;
 
@@ -151,6 +164,37 @@ test('a chosen way that is impossible for another output format is selected agai
   expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
   session.selectOutput(gzip!);
   expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+});
+
+/** Opens a disk of 2.2 MB of data with the first output as download, then chooses the second one, for which there is no room. */
+async function outgrow(chooses: boolean): Promise<void> {
+  // A download is far faster.
+  const rates = JSON.stringify({ storage: 1e9, picked: 25e5, finish: 125e4, download: 1e9, streamed: 1e9 });
+  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+  fits = new Held();
+  fits.resolve(false);
+  session = new Session(stageIn({ streamedDownloads: STREAMED }).stage.host, () => {});
+  rest.resolve();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('download');
+  if (chooses) session.select('download');
+  session.selectOutput(QCOW2);
+}
+
+test('a proposed download is no longer selected if another output probably does not fit', async () => {
+  await outgrow(false);
+  expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
+  session.selectOutput(OUTPUTS[0]!);
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+});
+
+test('a chosen download stays selected, but is not proposed for the next image if that probably does not fit', async () => {
+  await outgrow(true);
+  expect(ready()).toMatchObject({ way: 'download', output: QCOW2 });
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready()).toMatchObject({ way: 'folder', output: QCOW2 });
 });
 
 test('the question after a closed folder picker disappears with its way', async () => {

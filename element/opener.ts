@@ -2,7 +2,7 @@
 
 import { type AnyImage, type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
 import { contentsOf } from 'decant/contents';
-import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
+import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
 import { doubtsAbout } from './companions.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
@@ -218,10 +218,9 @@ export class Opener {
       ...(virtualSize === undefined ? {} : { picture: new DiskPicture(virtualSize, names) }),
     };
     const show = () => this.showImage(image, turn, { ...survey });
-    this.environment = newEnvironment(
-      this.stage,
-      sourcesOf(this.opening!).some(({ link }) => link),
-    );
+    const opening = this.opening!;
+    const isRemote = sourcesOf(opening).some(({ link }) => link);
+    this.environment = { ...newEnvironment(this.stage, isRemote), wasFull: opening.wasFull ?? false };
     this.stage.host.emit('decant-info', image.info);
     const due = setTimeout(() => {
       survey.isDue = true;
@@ -267,12 +266,7 @@ export class Opener {
     const output = before?.output ?? outputOf(image, this.format);
     const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);
-    const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle)?.way;
-    const isClear = isDue || choices.length === 1;
-    // A selected way is never replaced by another one: the person may be about to click.
-    const selected = before?.way ?? before?.lostWay;
-    const proposed = () => possible(this.way) ?? (isClear ? bestChoice(choices)?.way : undefined);
-    const way = selected ? possible(selected) : proposed();
+    const selection = selectWay(choices, before, this.way, isDue, environment);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
       output,
@@ -283,16 +277,16 @@ export class Opener {
       asking: undefined,
       placing: false,
       picking: false,
+      isChosen: false,
       ...before,
       // A question applies to one way only.
-      ...(before?.way === way ? {} : { asking: undefined }),
+      ...(before?.way === selection.way ? {} : { asking: undefined }),
       step: 'ready',
       name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
       image,
       survey,
       choices,
-      way,
-      lostWay: way ? undefined : selected,
+      ...selection,
       otherTab: environment.otherTab,
     });
   }

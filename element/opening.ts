@@ -32,6 +32,8 @@ export interface Opening {
   outputName?: string;
   assumePassword?: boolean;
   salvage?: boolean;
+  /** Whether a download has failed because the browser's storage was full. */
+  wasFull?: boolean;
 }
 
 export const beginOpening = (bundle: Bundle): Opening => ({
@@ -67,7 +69,7 @@ export function imageFiles(
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
   const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...rest } = opening;
-  const { outputName: _____, ...options } = rest;
+  const { outputName: _____, wasFull: ______, ...options } = rest;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
   const sources = await Promise.all(found.map((given) => sourceOf(given, signal)));

@@ -270,6 +270,30 @@ test('a folder is not proposed again after writing to it has failed', async () =
   await ready({ way: 'folder', folder: undefined });
 });
 
+test('a download for which the storage was too full is not proposed again for this image', async () => {
+  await open();
+  await saveTo('download');
+  (await converting()).end.reject(new DecantError('target', 'The storage is full', { code: 'storage-full' }));
+  await step('failed');
+  session.takeStep('saveAgain');
+  await ready({ way: 'folder' });
+  session.reset();
+  await open();
+  await ready({ way: 'download' });
+});
+
+test('not even if there is no other way', async () => {
+  vi.stubGlobal('showDirectoryPicker', undefined);
+  Reflect.deleteProperty(globalThis, 'showDirectoryPicker');
+  Reflect.deleteProperty(globalThis, 'showSaveFilePicker');
+  await open();
+  await saveTo('download');
+  (await converting()).end.reject(new DecantError('target', 'The storage is full', { code: 'storage-full' }));
+  await step('failed');
+  session.takeStep('saveAgain');
+  await ready({ survey: expect.objectContaining({ complete: true }), way: undefined });
+});
+
 test('a conversion whose element leaves the page is no longer shown, and is reported as cancelled at its end', async () => {
   await open();
   await saveTo('download');

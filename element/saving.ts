@@ -61,7 +61,7 @@ export class Saver {
 
   select(way: Way): void {
     this.opener.way = way;
-    this.#change(this.stage.turn, { way, lostWay: undefined, asking: undefined });
+    this.#change(this.stage.turn, { way, isChosen: true, lostWay: undefined, asking: undefined });
   }
 
   selectOutput(output: OutputFormat): void {
@@ -284,7 +284,7 @@ export class Saver {
     const cancel = new AbortController();
     this.#cancel = cancel;
     const start = performance.now();
-    const { environment } = this.opener;
+    const { environment, opening } = this.opener;
     const { rates, isRemote = false } = environment ?? {};
     const data = survey.complete && isSized ? survey.data : undefined;
     let ticking: ReturnType<typeof setInterval> | undefined;
@@ -334,8 +334,10 @@ export class Saver {
     } catch (thrown) {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
-      // A folder that has failed is not proposed again.
-      if (place.kind === 'folder' && asError(ending).kind === 'target') this.opener.folder = undefined;
+      // A place that has failed is not proposed again.
+      const { kind, code } = asError(ending);
+      if (place.kind === 'folder' && kind === 'target') this.opener.folder = undefined;
+      if (opening && place.kind === 'stored' && code === 'storage-full') opening.wasFull = true;
       const isKept = await this.#settleKept(place, image, format, isCancelled);
       // The element has left the page and shows nothing.
       if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));

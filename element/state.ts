@@ -82,6 +82,8 @@ export type State =
       survey: Survey;
       choices: Choice[];
       way: Way | undefined;
+      /** Whether the person has selected the way. */
+      isChosen: boolean;
       /** The way that was selected until it became impossible. No other one is selected in its place. */
       lostWay: Way | undefined;
       /** The chosen output format, which is possible for the image. */

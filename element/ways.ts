@@ -41,6 +41,8 @@ export interface Choice {
   space?: number;
   /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
   atLeast?: boolean;
+  /** Whether the result fits into the browser's storage, if that is not certain. */
+  fit?: 'unknown' | 'unlikely';
   /** Another fact that the person should know beforehand. */
   note?: string;
 }

@@ -1,7 +1,8 @@
 // The ways to download, what they cost, and what is said of them before, while and after a disk is saved.
 
 import { execFileSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { statSync, writeFileSync } from 'node:fs';
 import { expect, type Page, test } from '../support/browser.js';
 import { arriveAt, closeGate, fifthOf, useGates } from '../support/gates.js';
 import { hashFile, images, sparse } from '../support/images.js';
@@ -111,6 +112,29 @@ test('a private window saves a disk that it cannot keep', { tag: '@long' }, asyn
   execFileSync('qemu-img', ['convert', '-O', 'raw', testInfo.outputPath('large.qcow2'), expected]);
   expect(statSync(saved).size).toBe(2200 * 2 ** 20);
   expect(hashFile(saved)).toBe(hashFile(expected));
+});
+
+test('a download that does not fit is not proposed, nor after it has failed', async ({ page, context }, testInfo) => {
+  const disk = testInfo.outputPath('disk.img');
+  writeFileSync(disk, randomBytes(8 << 20));
+  // For a raw disk, a streamed download is proposed.
+  await setRates(page, { picked: 1e6, finish: 1e6, streamed: 1e9 });
+  const client = await context.newCDPSession(page);
+  await client.send('Storage.overrideQuotaForOrigin', { origin: new URL(page.url()).origin, quotaSize: 2 << 20 });
+  await choose(page, disk);
+  await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
+  const way = page.getByRole('radio', { name: 'As a download' });
+  await expect(way).toBeChecked();
+  await page.getByLabel('Output format').selectOption('qcow2');
+  await expect(page.getByText('Whether the result fits is known only after converting.')).toBeVisible();
+  await expect(page.getByText('Choose where to save it.')).toBeVisible();
+  await expect(way).not.toBeChecked();
+  await look(page, testInfo, 'full');
+  await way.check();
+  await page.getByRole('button', { name: 'Convert' }).click();
+  await expect(page.locator('.bad')).toContainText("the browser's storage is full");
+  await page.getByRole('button', { name: 'Back to the image' }).click();
+  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
 });
 
 test.describe('where nothing can stream', () => {
