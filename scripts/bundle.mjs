@@ -33,6 +33,9 @@ export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
 
+/** The code of both platforms is one file, except that for files on servers, which is loaded when it is needed. */
+const API = { name: 'api', test: (id) => !/worker.http/.test(id), minShareCount: ENTRIES[0].length };
+
 /** The command loads uploads from the file that they have in the package. */
 const uploadApart = {
   name: 'upload-apart',
@@ -53,6 +56,7 @@ function options(entries, dir) {
     plugins: [quoted, uploadApart],
     output: {
       ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: '[name].shared.js' },
+      codeSplitting: { groups: [API] },
       comments: KEPT_COMMENTS,
       minify: SHORT,
     },

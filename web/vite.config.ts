@@ -40,7 +40,7 @@ export default defineConfig({
   html: {
     additionalAssetSources: { 'decant-converter': { srcAttributes: ['sample'] }, a: { srcAttributes: ['href'] } },
   },
-  build: { target: 'esnext', assetsInlineLimit: 0, outDir: '../site', emptyOutDir: true },
+  build: { target: 'esnext', assetsInlineLimit: 0, modulePreload: false, outDir: '../site', emptyOutDir: true },
   server: { headers: isolation, fs: { allow: [path('..')] } },
   preview: { headers: { ...isolation, ...policy } },
 });

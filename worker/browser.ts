@@ -6,7 +6,7 @@ import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
 import type { PrepareOptions, Source } from './public/types.js';
-import { openHttp } from './sources/open-http.js';
+import { openServerFile } from './sources/server-files.js';
 import { sweepStorage } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
@@ -33,7 +33,8 @@ export const open = (source: Input, options?: OpenOptions): Promise<AnyImage> =>
  * large file can be opened only once and is read in order. Fails with `source` if the server does not respond, and with
  * `unsupported` if it sends only whole files and does not state the size of a large one.
  */
-export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> => openHttp(http, url, options);
+export const httpSource = (url: string | URL, options?: HttpOptions): Promise<Source> =>
+  openServerFile(http, url, options);
 
 /**
  * Starts the workers in advance, so that images open and convert without delay. Optional. Workers that are not used within 10

@@ -84,8 +84,33 @@ test('an invalid URL, and an unreachable server', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Try again' })).toBeVisible();
 });
 
+test('code for servers that cannot be loaded is reported, and loaded again', async ({ page }) => {
+  const code = '**/open-http*.js';
+  await page.context().route(code, (route) => route.abort());
+  remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+  await type(page, remote.url);
+  await expect(page.locator('.bad')).toContainText(
+    /Could not load the code for files on servers: [^;]+; try again, or/,
+  );
+  await page.context().unroute(code);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+});
+
+/** Waits until the page is kept for offline use, with the code for servers. */
+const untilKept = (page: Page) =>
+  expect
+    .poll(() =>
+      page.evaluate(async () => {
+        const isKept = (await caches.match(new URL('build.json', document.baseURI))) !== undefined;
+        return isKept && navigator.serviceWorker.controller !== null;
+      }),
+    )
+    .toBe(true);
+
 test('a link that is opened while the network is down is opened when it is back', async ({ page }) => {
   remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+  await untilKept(page);
   await page.clock.install();
   await page.goto('/');
   await page.context().setOffline(true);

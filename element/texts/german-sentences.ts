@@ -146,6 +146,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'vmdk-full': 'Eine VMDK-Datei fasst höchstens 2 TiB. Wählen Sie ein anderes Format.',
     'vmdk-too-large': 'Eine VMDK fasst höchstens 62 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'module-not-loaded': 'Ein Teil von Decant konnte nicht geladen werden. Laden Sie die Seite neu.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
     'worker-not-started': 'Ein Teil von Decant (ein Worker) konnte nicht starten. Laden Sie die Seite neu.',
     'writing-refused': 'Der Browser erlaubt nicht, dorthin zu schreiben. Wählen Sie den Ort neu.',

@@ -4,17 +4,17 @@ import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { webWorker } from '../client-side/web-worker.js';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
+import { isHttp } from '../http/http-url.js';
 import type { WorkerPort } from '../messages/rpc.js';
 import type { Input } from '../public/caller-types.js';
 import type { Engine } from '../public/types.js';
 import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
 import { isReadable } from '../sources/custom-stream.js';
-import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
+import { openServerAddress } from '../sources/server-files.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
@@ -45,7 +45,7 @@ async function fileOf(handle: FileSystemFileHandle): Promise<File> {
 export const http: HttpPlatform = { seesRedirects: false };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
-  if (isHttp(input)) return openAddress(http, input, options);
+  if (isHttp(input)) return openServerAddress(http, input, options);
   if (isCustomSource(input)) return openCustomSource(input);
   if (isReadable(input)) return openStream(input);
   const handle = isHandle(input) ? input : undefined;

@@ -6,8 +6,8 @@ import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
+import { isHttp } from '../http/http-url.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
 import type {

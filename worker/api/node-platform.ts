@@ -4,19 +4,19 @@ import { availableParallelism } from 'node:os';
 import { isOf } from '../calls/values.js';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
 import { makeGuard } from '../http/address-guard.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
+import { isHttp } from '../http/http-url.js';
 import { environmentFetch, environmentFetchUndecoded } from '../http/proxy-fetch.js';
 import type { Input } from '../public/caller-types.js';
 import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
 import { isReadable } from '../sources/custom-stream.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
-import { openAddress } from '../sources/open-http.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
+import { openServerAddress } from '../sources/server-files.js';
 import { customTarget } from '../targets/custom-target.js';
 import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
@@ -32,7 +32,7 @@ export const http: HttpPlatform = {
 };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
-  if (isHttp(input)) return openAddress(http, input, options);
+  if (isHttp(input)) return openServerAddress(http, input, options);
   if (typeof input === 'string' || input instanceof URL) return openPath(toPath(input));
   if (isHandle(input)) return openHandle(input);
   // Checked before custom sources, since it has a method `read` too.

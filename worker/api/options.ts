@@ -3,7 +3,7 @@
 import { isStream } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
-import { checkLimit } from '../http/http-options.js';
+import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type {
   CommonConvertOptions,

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { isHttp } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
 import { type Image, prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert-command.js';

@@ -2,7 +2,8 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { addressOf, isHttp, lastingQuery } from '../http/address.js';
+import { addressOf, lastingQuery } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
 import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';

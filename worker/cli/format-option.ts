@@ -1,7 +1,8 @@
 // The output format, by `-O` or the output's extension.
 
 import { DecantError } from '../errors/errors.js';
-import { addressOf, isHttp } from '../http/address.js';
+import { addressOf } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
 const DEFAULT = 'raw';

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { shownText } from '../errors/shown.js';
-import { isHttp } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
 import { PASSWORD_FILE, WITH } from './failure-text.js';
 import { STANDARD_INPUT } from './standard-input.js';

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { addressOf, isHttp, lastingQuery } from './address.js';
+import { addressOf, lastingQuery } from './address.js';
+import { isHttp } from './http-url.js';
 
 test.for([
   ['https://host/disk', true],

@@ -2,6 +2,7 @@
 
 import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
+import { isHttp } from './http-url.js';
 
 export interface Address {
   /** Without user and password. */
@@ -13,12 +14,6 @@ export interface Address {
   /** The last segment of the path, for messages and output names; the host if the path is empty. */
   name: string;
 }
-
-const HTTP = /^https?:\/\//i;
-
-/** Whether `value` is an http or https URL. */
-export const isHttp = (value: unknown): value is string | URL =>
-  (typeof value === 'string' && HTTP.test(value)) || (value instanceof URL && HTTP.test(value.href));
 
 /**
  * Parses an http or https URL, on a page relative to it. Fails with `usage` for anything else. The message does not repeat

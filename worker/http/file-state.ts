@@ -1,7 +1,7 @@
 // Detects changes of a file by validators: RFC 9110, section 8.8.
 
+import { CodedFailure } from '../errors/coded-failure.js';
 import type { Fields } from '../errors/errors.js';
-import { HttpFailure } from './http-failures.js';
 import { hidesRange } from './range-response.js';
 
 /** Identifies a state of a file. */
@@ -73,7 +73,7 @@ export function checkSameState(known: FileState, response: Response): void {
 export const newEtag = (known: FileState, response: Response): string | undefined =>
   known.etag === undefined ? stateOf(response, known.size).etag : undefined;
 
-export class SourceChanged extends HttpFailure {
+export class SourceChanged extends CodedFailure {
   readonly code = 'source-changed';
   readonly fields = {};
 
@@ -83,7 +83,7 @@ export class SourceChanged extends HttpFailure {
 }
 
 /** Several servers send different validators for the file. */
-export class SourceAlternates extends HttpFailure {
+export class SourceAlternates extends CodedFailure {
   readonly code = 'source-alternates';
   readonly fields: Fields;
 

@@ -1,16 +1,18 @@
 // Requests for one file: headers, redirects, time-outs, allowed addresses.
 
 import { isObject } from '../calls/values.js';
+import { CodedFailure } from '../errors/coded-failure.js';
 import { DecantError, type Fields, orCancelled, readableError, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
-import { failureOf, HttpFailure, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
+import { failureOf, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
 import { checkHttpOptions } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
 import { headersFor } from './request-headers.js';
-import { RequestLimit, RequestSlots } from './request-limit.js';
+import { RequestLimit } from './request-limit.js';
+import { RequestSlots } from './request-slots.js';
 import type { Retries } from './retries.js';
 import { milliseconds } from './time-outs.js';
 
@@ -269,7 +271,7 @@ class FetchRejected extends Error {
 }
 
 /** `allowUrl` did not return true. */
-export class AddressNotAllowed extends HttpFailure {
+export class AddressNotAllowed extends CodedFailure {
   readonly code = 'address-not-allowed';
   readonly fields: Fields;
 

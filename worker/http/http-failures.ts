@@ -1,12 +1,7 @@
 // Failures of requests.
 
-import { DecantError, type DecantErrorOptions, type Fields } from '../errors/errors.js';
-
-/** A failure with a code and fields for programs: docs/errors.md lists them. */
-export abstract class HttpFailure extends Error {
-  abstract readonly code: string;
-  abstract readonly fields: Fields;
-}
+import { CodedFailure } from '../errors/coded-failure.js';
+import { DecantError, type Fields } from '../errors/errors.js';
 
 /** Known details of a failure. */
 interface FailureDetails extends ErrorOptions {
@@ -23,7 +18,7 @@ const fieldsOf = ({ status, host, serverCode }: FailureDetails): Fields => ({
 });
 
 /** A failure that a retry may fix. */
-export class TransientFailure extends HttpFailure {
+export class TransientFailure extends CodedFailure {
   readonly status: number | undefined;
   /** The host that failed, with a port. */
   host: string | undefined;
@@ -61,7 +56,7 @@ export class Trickling extends Overloaded {}
 export class NoAnswer extends TransientFailure {}
 
 /** The server refused: a retry is useless. */
-export class RequestRefused extends HttpFailure {
+export class RequestRefused extends CodedFailure {
   readonly code = 'http-status';
   /** The host that refused, with a port. */
   host: string | undefined;
@@ -131,16 +126,9 @@ function duration(seconds: number): string {
   return `${Math.ceil(seconds / length)} ${name}`;
 }
 
-/** Options for a `DecantError` caused by `thrown`, with its code and fields. */
-export function errorOptionsOf(thrown: unknown): DecantErrorOptions {
-  if (!(thrown instanceof HttpFailure)) return { cause: thrown };
-  const { code, fields } = thrown;
-  return { code, fields, cause: thrown };
-}
-
 /** Finds an error of this package in `thrown`, such as a proxy's; `fetch` may have wrapped it. */
 export function namedFailureIn(thrown: unknown): Error | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const isOurs = (one: unknown) => one instanceof HttpFailure || one instanceof DecantError;
+  const isOurs = (one: unknown) => one instanceof CodedFailure || one instanceof DecantError;
   return [thrown, cause].find(isOurs) as Error | undefined;
 }

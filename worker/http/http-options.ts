@@ -3,7 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { namesOf, orUsageError } from '../errors/option-names.js';
 import type { HttpOptions } from './http-types.js';
-import { RequestLimit } from './request-limit.js';
+import { checkLimit } from './request-limit.js';
 import { milliseconds } from './time-outs.js';
 
 export const HTTP_OPTIONS = namesOf<HttpOptions>({
@@ -37,11 +37,6 @@ export function checkHttpOptions(options: HttpOptions): void {
   checkLimit(limit);
   if (timeout !== undefined) milliseconds('timeout', timeout);
   if (patience !== undefined) milliseconds('patience', patience);
-}
-
-/** Fails with `usage` unless `limit` is a `RequestLimit` or undefined. */
-export function checkLimit(limit: unknown): void {
-  if (limit !== undefined && !(limit instanceof RequestLimit)) throw usage("'limit' must be a RequestLimit");
 }
 
 /** Fails with `usage` unless `headers` are an object or a list of pairs. */

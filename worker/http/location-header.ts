@@ -1,11 +1,11 @@
 // The Location header: where a server redirects to, or continues an upload.
 
-import { HttpFailure } from './http-failures.js';
+import { CodedFailure } from '../errors/coded-failure.js';
 
 const HTTP = ['http:', 'https:'];
 
 /** A Location that is not followed. */
-class WrongLocation extends HttpFailure {
+class WrongLocation extends CodedFailure {
   readonly fields = {};
 
   constructor(

@@ -6,7 +6,7 @@ import { byScope } from '../../e2e/support/scope.js';
 import { Pace } from './pace.js';
 import { type FetchRange, RangeQueue } from './range-queue.js';
 import type { ByteRange } from './range-response.js';
-import { RequestSlots } from './request-limit.js';
+import { RequestSlots } from './request-slots.js';
 import type { WantedRange } from './wanted-range.js';
 
 const KIB = 1 << 10;

@@ -4,7 +4,7 @@ import { GapCache } from './gap-cache.js';
 import type { Pace } from './pace.js';
 import type { ByteRange } from './range-response.js';
 import { RangeSet } from './range-set.js';
-import type { RequestSlots } from './request-limit.js';
+import type { RequestSlots } from './request-slots.js';
 import { type WantedPart, WantedRange } from './wanted-range.js';
 
 /** The largest request, in bytes. */

@@ -1,7 +1,8 @@
 // Headers of responses to range requests: RFC 9110, sections 8.4 and 14.
 
+import { CodedFailure } from '../errors/coded-failure.js';
 import type { Fields } from '../errors/errors.js';
-import { failureOf, HttpFailure } from './http-failures.js';
+import { failureOf } from './http-failures.js';
 
 /** A range of bytes; `end` is exclusive. */
 export interface ByteRange {
@@ -67,7 +68,7 @@ export function contentCoding({ headers }: Response): string | undefined {
 export const isWholeFile = (response: Response): boolean => response.status === 200 && contentLength(response) !== 0;
 
 /** The server encodes the file, so its ranges are not ranges of the file. */
-export class EncodedFile extends HttpFailure {
+export class EncodedFile extends CodedFailure {
   readonly code = 'content-encoded';
   readonly fields: Fields;
 

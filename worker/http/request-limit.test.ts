@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { RequestLimit, RequestSlots } from './request-limit.js';
+import { RequestLimit } from './request-limit.js';
+import { RequestSlots } from './request-slots.js';
 
 const MOST = 6;
 const never = new AbortController().signal;

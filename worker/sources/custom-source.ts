@@ -1,6 +1,7 @@
 // Custom sources: objects that are called on the calling side.
 
 import { isObject } from '../calls/values.js';
+import { errorOptionsOf } from '../errors/coded-failure.js';
 import {
   cancelled,
   DecantError,
@@ -10,10 +11,9 @@ import {
   reasonOf,
 } from '../errors/errors.js';
 import { callListener, ListenerError } from '../errors/listener-error.js';
-import { errorOptionsOf } from '../http/http-failures.js';
 import type { Network, Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
-import { openSequential, SequentialFile } from './whole-file.js';
+import { openSequential, SequentialFile } from './sequential-file.js';
 
 /** Whether `value` has the shape of a custom source. */
 export const isCustomSource = (value: unknown): value is Source =>

@@ -2,6 +2,7 @@
 
 import { nextTask } from '../calls/next-task.js';
 import { isObject } from '../calls/values.js';
+import { errorOptionsOf } from '../errors/coded-failure.js';
 import {
   cancelled,
   DecantError,
@@ -11,7 +12,6 @@ import {
   reasonOf,
 } from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
-import { errorOptionsOf } from '../http/http-failures.js';
 import type { Network } from '../public/types.js';
 
 /** Whether `value` has the shape of a ReadableStream. */

@@ -1,5 +1,6 @@
 // Opens a file on a server. The response to the first request decides how the file is read.
 
+import { errorOptionsOf } from '../errors/coded-failure.js';
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
 import { type Address, addressOf } from '../http/address.js';
@@ -15,7 +16,7 @@ import {
   whyUnverified,
 } from '../http/file-state.js';
 import { HttpClient, type HttpPlatform } from '../http/http-client.js';
-import { errorOptionsOf, failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js';
+import { failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js';
 import { HTTP_OPTIONS } from '../http/http-options.js';
 import type { HttpOptions } from '../http/http-types.js';
 import {
@@ -33,7 +34,8 @@ import { milliseconds } from '../http/time-outs.js';
 import { openCustomSource } from './custom-source.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
-import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
+import { openSequential, SequentialFile } from './sequential-file.js';
+import { BufferedFile, receiveWhole, sequentialBody, unnoticedEnd } from './whole-file.js';
 
 /** The bytes of the first request: the headers and first tables of most images. */
 const HEAD = 64 << 10;
@@ -254,7 +256,8 @@ async function beginWhole(
   if (coding !== undefined) throw new EncodedFile(coding, 'so a truncated file would go unnoticed');
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
-  if ('head' in came) return new SequentialFile(exchange, came.head, retries, name, shown, unnoticed);
+  if ('head' in came)
+    return new SequentialFile(sequentialBody(exchange, came.head, retries), retries, name, shown, unnoticed);
   return new BufferedFile(came.bytes, name, unnoticed, {
     received: came.bytes.length,
     sent: 0,

@@ -4,8 +4,8 @@ import { anyOf } from '../calls/signals.js';
 import { isObject } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { orUsageError } from '../errors/option-names.js';
-import { addressOf, isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
+import { haveSameOrigin } from '../http/http-url.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/caller-types.js';
 import type { Network } from '../public/types.js';
@@ -170,8 +170,7 @@ async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions):
 
 /** The options for `input`: headers are sent only to the origin of `image`. */
 function optionsFor(input: Input, image: Input, { headers, ...options }: HttpOptions): HttpOptions {
-  const isAtOrigin = isHttp(input) && isHttp(image) && addressOf(input).url.origin === addressOf(image).url.origin;
-  return isAtOrigin && headers !== undefined ? { ...options, headers } : options;
+  return headers !== undefined && haveSameOrigin(input, image) ? { ...options, headers } : options;
 }
 
 async function closeAll(sources: OpenedSource[]): Promise<void> {

@@ -5,7 +5,8 @@ import { type Reply, responseOf } from '../../e2e/support/replies.js';
 import type { HttpExchange } from '../http/exchange.js';
 import { TransientFailure } from '../http/http-failures.js';
 import { Retries } from '../http/retries.js';
-import { BufferedFile, openSequential, receiveWhole, SequentialFile, unnoticedEnd } from './whole-file.js';
+import { openSequential, SequentialFile } from './sequential-file.js';
+import { BufferedFile, receiveWhole, sequentialBody, unnoticedEnd } from './whole-file.js';
 
 const MIB = 1 << 20;
 const never = new AbortController().signal;
@@ -70,8 +71,10 @@ test('a buffered file returns copies of its parts', async () => {
   expect(await kept.read(1, 2)).toEqual(Uint8Array.of(2, 3));
 });
 
-const comingFile = (exchange: HttpExchange, begun: Uint8Array[] = []) =>
-  new SequentialFile(exchange, begun, new Retries(), 'disk', 'http://host/disk', undefined);
+function comingFile(exchange: HttpExchange, begun: Uint8Array[] = []): SequentialFile {
+  const retries = new Retries();
+  return new SequentialFile(sequentialBody(exchange, begun, retries), retries, 'disk', 'http://host/disk', undefined);
+}
 
 test('a sequential file has the received bytes and those that follow', async () => {
   const exchange = exchangeOf(fileOf(250_000, 250_004));

@@ -6,8 +6,7 @@ import { TransientFailure } from '../http/http-failures.js';
 import { contentLength } from '../http/range-response.js';
 import type { Retries } from '../http/retries.js';
 import type { Network, Source } from '../public/types.js';
-import { openStream } from './open-stream.js';
-import type { OpenedSource } from './opened-source.js';
+import type { SequentialBody } from './sequential-file.js';
 
 /** The largest file that is kept in memory, in bytes. */
 const MOST_KEPT = 64 << 20;
@@ -47,50 +46,13 @@ export class BufferedFile implements Source {
   }
 }
 
-/** A large file that arrives in order. `open` reads its stream; `read` always fails. */
-export class SequentialFile implements Source {
-  readonly stream: ReadableStream<Uint8Array>;
-  /** The size in bytes, if the server states it. */
-  readonly length: number | undefined;
-  #received = 0;
-
-  /** `head`: the bytes that have arrived already. */
-  constructor(
-    exchange: HttpExchange,
-    head: Uint8Array[],
-    private readonly retries: Retries,
-    readonly name: string,
-    readonly shown: string,
-    readonly unnoticed: string | undefined,
-  ) {
-    this.length = contentLength(exchange.response);
-    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      const bytes = head.shift() ?? (await next(exchange, retries, this.#received));
-      if (!bytes) return controller.close();
-      this.#received += bytes.length;
-      retries.received(bytes.length);
-      controller.enqueue(bytes);
-    };
-    this.stream = new ReadableStream({ pull, cancel: () => exchange.end() }, { highWaterMark: 0 });
-  }
-
-  get network(): Network {
-    return { received: this.#received, sent: 0, ...this.retries.network };
-  }
-
-  get size(): number {
-    return this.length ?? 0;
-  }
-
-  async read(): Promise<Uint8Array> {
-    throw new Error(`${this.shown} can be read only once, in order, by 'open'`);
-  }
-}
-
-/** Opens the stream of `file`. Throws `usage` if it was opened before. */
-export function openSequential(file: SequentialFile): OpenedSource {
-  const { unnoticed, name } = file;
-  return { ...openStream(file.stream, file), name, ...(unnoticed === undefined ? {} : { unnoticed }) };
+/** The body of `exchange` as that of a sequential file. `head`: the bytes that have arrived already. */
+export function sequentialBody(exchange: HttpExchange, head: Uint8Array[], retries: Retries): SequentialBody {
+  return {
+    length: contentLength(exchange.response),
+    next: async (received) => head.shift() ?? next(exchange, retries, received),
+    cancel: () => exchange.end(),
+  };
 }
 
 /** Resolves to the next bytes of the file, after the first `received`; undefined at its end. */

@@ -1,10 +1,11 @@
 // Requests of one upload: retries, time-outs, and clean-up after a cancel.
 
 import { isObject } from '../calls/values.js';
+import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
 import { type Address, addressOf } from '../http/address.js';
-import { errorOptionsOf, NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
 import { locationOf } from '../http/location-header.js';

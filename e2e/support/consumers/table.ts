@@ -81,7 +81,7 @@ export function documentOf(consumers: [label: string, loaded: Loaded | undefined
     '',
     '## What the API consists of',
     '',
-    `\`import 'decant'\` is one module of ${number(total)} bytes, all of which a page loads to call \`open\`:`,
+    `\`import 'decant'\` loads ${number(total)} bytes. The code for files on servers is loaded with the first URL.`,
     '',
     line('part', 'bytes'),
     '|---|---|',

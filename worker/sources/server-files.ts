@@ -1,0 +1,39 @@
+// Files on servers. Their code is loaded when one is first opened: most images are local.
+
+import { DecantError, orCancelled, reasonOf } from '../errors/errors.js';
+import { orUsageError } from '../errors/option-names.js';
+import type { HttpPlatform } from '../http/http-client.js';
+import type { HttpOptions } from '../http/http-types.js';
+import type { Source } from '../public/types.js';
+import type { OpenedSource } from './opened-source.js';
+
+/** Opens a file for `httpSource`: as `openHttp`. Fails with `internal` if the code cannot be loaded. */
+export async function openServerFile(
+  platform: HttpPlatform,
+  url: string | URL,
+  options: HttpOptions = {},
+): Promise<Source> {
+  const signal = orUsageError('the options of httpSource', () => options.signal);
+  const { openHttp } = await orCancelled(signal, load());
+  return openHttp(platform, url, options);
+}
+
+/** Opens a URL that was passed to `open`: as `openAddress`. Fails with `internal` if the code cannot be loaded. */
+export async function openServerAddress(
+  platform: HttpPlatform,
+  url: string | URL,
+  options: HttpOptions,
+): Promise<OpenedSource> {
+  const { openAddress } = await orCancelled(options.signal, load());
+  return openAddress(platform, url, options);
+}
+
+/** A failure is not final: most browsers fetch the code again. */
+async function load() {
+  try {
+    return await import('./open-http.js');
+  } catch (cause) {
+    const message = `Could not load the code for files on servers: ${reasonOf(cause)}; try again, or reload the page`;
+    throw new DecantError('internal', message, { code: 'module-not-loaded', cause });
+  }
+}
