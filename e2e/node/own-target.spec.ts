@@ -210,8 +210,11 @@ test('a target is given up where the image fails, before and after it was opened
   ]);
 });
 
-for (const field of ['concurrency', 'ordered', 'hole']) {
-  test(`a target whose ${field} cannot be read is given up`, { tag: '@full' }, () => {
+for (const [field, tag = '@full'] of [['write', []], ['close'], ['concurrency'], ['ordered'], ['hole']] as [
+  string,
+  []?,
+][]) {
+  test(`a target whose ${field} cannot be read is aborted once`, { tag }, () => {
     const seen = run<{ error: string; aborts: number; reason: boolean }>(
       `const [path, field] = args;
        let aborts = 0, reason;

@@ -2,7 +2,7 @@
 // counts as another build. All files except the page itself have a digest in their names, so an open page always gets the files
 // of its build, even after a deployment.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { hexOf } from '../../worker/calls/hex.js';
 import { keptPrefix } from './kept.js';
 
 declare const self: ServiceWorkerGlobalScope;
@@ -53,7 +53,7 @@ async function fetchWhole(url: string, init: RequestInit = {}): Promise<Response
 async function cacheOf({ id }: Build, page: Response): Promise<string> {
   const headers = JSON.stringify(HEADERS.map((name) => page.headers.get(name)));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers)));
-  return `${prefix}${id} ${bytesToHex(digest.slice(0, 8))}`;
+  return `${prefix}${id} ${hexOf(digest.slice(0, 8))}`;
 }
 
 /**

@@ -19,7 +19,6 @@ import { DownloadTarget } from '../targets/browser/download.js';
 import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
-import { customTarget } from '../targets/custom-target.js';
 import { compile, hasThreads, loadCodec, makeWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
@@ -124,8 +123,6 @@ export const browser: Platform = {
   },
   target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);
-    const own = customTarget(output);
-    if (own) return own;
     if (isObject(output) && 'folder' in output) return new FolderTarget(output.folder, output.name, sources);
     if (isObject(output) && 'opfs' in output) return new OpfsTarget(output.opfs, sources);
     if (isObject(output) && 'download' in output) return new DownloadTarget(output.download);

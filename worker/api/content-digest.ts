@@ -1,6 +1,6 @@
 // A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 
@@ -24,7 +24,7 @@ class ChainedDigest {
   }
 
   get hex(): string {
-    return bytesToHex(this.#state);
+    return hexOf(this.#state);
   }
 }
 

@@ -1,7 +1,6 @@
 // One conversion: a session runs it with workers, a target makes a file of it, a signal cancels it.
 
 import { anyOf } from '../calls/signals.js';
-import { isStream } from '../calls/values.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
@@ -9,9 +8,9 @@ import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toT
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
-import { CustomTarget, isTarget } from '../targets/custom-target.js';
+import { abandonOutput, isCustomOutput, loadCustomTargets, needless } from '../targets/custom-output.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../targets/output-target.js';
-import { needless, type Spool, SpooledTarget } from '../targets/spooled-target.js';
+import type { Spool } from '../targets/spooled-target.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
@@ -40,8 +39,14 @@ export async function convertImage(
   options: ConvertOptions,
   spool?: Spool,
 ): Promise<Result> {
-  const direct = conversion.platform.target(output, conversion.setup.sources.all, options);
-  const target = spool ? spooled(direct, spool) : direct;
+  let target: OutputTarget;
+  try {
+    target = await targetOf(conversion, output, options, spool);
+  } catch (thrown) {
+    const error = toDecantError(thrown);
+    abandonOutput(output, error);
+    throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
+  }
   const unreadable = new AbortController();
   // Called by timers, too, whose errors nobody catches.
   const networks = () => {
@@ -73,9 +78,19 @@ export async function convertImage(
   }
 }
 
-function spooled(target: OutputTarget, spool: Spool): SpooledTarget {
-  if (!(target instanceof CustomTarget)) throw needless();
-  return new SpooledTarget(target, spool);
+async function targetOf(
+  { platform, setup }: ConversionContext,
+  output: Output,
+  options: ConvertOptions,
+  spool: Spool | undefined,
+): Promise<OutputTarget> {
+  if (isCustomOutput(output)) {
+    const { customTarget, spooledTarget } = await orCancelled(options.signal, loadCustomTargets());
+    return spool ? spooledTarget(output, spool) : customTarget(output);
+  }
+  const target = platform.target(output, setup.sources.all, options);
+  if (spool) throw needless();
+  return target;
 }
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
@@ -86,7 +101,7 @@ export async function keptOf(
   signal: AbortSignal,
 ): Promise<Kept | undefined> {
   // A custom target is not touched.
-  if (isStream(output) || isTarget(output)) return undefined;
+  if (isCustomOutput(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);

@@ -1,6 +1,6 @@
 // Identifies a conversion, for resuming: conversions with the same identity write the same bytes.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
 import type { ImageSetup } from '../client-side/image-session.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
@@ -50,5 +50,5 @@ export async function identityOf(
   const subject = { opened, snapshot, states, companions, content };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-  return bytesToHex(digest);
+  return hexOf(digest);
 }

@@ -25,7 +25,7 @@ import type {
   VerdictOptions,
 } from '../public/types.js';
 import { Sources } from '../sources/sources.js';
-import { abandonOutput } from '../targets/custom-target.js';
+import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spooled-target.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';

@@ -17,7 +17,6 @@ import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
 import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
-import { customTarget } from '../targets/custom-target.js';
 import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
 import { compile, loadCodec, makeWorker } from './node-files.js';
@@ -84,8 +83,6 @@ export const node: Platform = {
         options,
       );
     }
-    const own = customTarget(output);
-    if (own) return own;
     throw new DecantError(
       'usage',
       'In Node, an output must be a path, a file URL, a WritableStream or an object with write, close and abort',

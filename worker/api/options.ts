@@ -1,6 +1,5 @@
 // Checks of callers' options, and their defaults.
 
-import { isStream } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import { checkLimit } from '../http/request-limit.js';
@@ -15,7 +14,7 @@ import type {
   UnlockOptions,
   VerdictOptions,
 } from '../public/types.js';
-import { isTarget } from '../targets/custom-target.js';
+import { isCustomOutput } from '../targets/custom-output.js';
 import type { Platform } from './platform.js';
 
 const MIB = 1 << 20;
@@ -126,7 +125,7 @@ export function checkOpening(options: OpenOptions): void {
 /** Throws `usage` for options of files with an output that is a stream or a custom target. */
 export function checkFileOptions(output: Output, options: ConvertOptions): void {
   const name = (['existing', 'sync'] as const).find((name) => options[name]);
-  if (name && (isStream(output) || isTarget(output)))
+  if (name && isCustomOutput(output))
     throw new DecantError('usage', `'${name}' needs a file, not a stream or a custom target`);
 }
 

@@ -19,7 +19,10 @@ export interface Platform extends WorkerStarter {
   openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
   /** The temporary file that `spool` of `options` asks for; not created yet. Throws `usage`. */
   spool(sources: OpenedSource[], options: ConvertOptions): Spool | undefined;
-  /** The target for `output`, which must not be one of `sources`. Throws `usage` for a value that cannot be an output. */
+  /**
+   * The target for `output`, neither a stream nor a custom target, and not one of `sources`. Throws `usage` for a value that
+   * cannot be an output.
+   */
   target(output: Output, sources: OpenedSource[], options: ConvertOptions): OutputTarget;
 }
 

@@ -5,7 +5,8 @@ import { soon } from '../../e2e/support/units/soon.js';
 import { cancelled, DecantError } from '../errors/errors.js';
 import type { Target, TargetPlan } from '../public/types.js';
 import { PortTarget } from '../worker-side/port-target.js';
-import { abandonOutput, CustomTarget, customTarget, isTarget } from './custom-target.js';
+import { abandonOutput, isCustomOutput } from './custom-output.js';
+import { CustomTarget } from './custom-target.js';
 
 const MIB = 1 << 20;
 const SIZES = { virtualSize: 2 * MIB, outputSize: 2 * MIB };
@@ -211,8 +212,9 @@ describe('a target fails a conversion', () => {
         throw cause;
       },
     });
-    expect(() => customTarget(target)).toThrow(expect.objectContaining({ kind: 'target', cause }));
+    expect(() => isCustomOutput(target)).toThrow(expect.objectContaining({ kind: 'target', cause }));
     expect(() => abandonOutput(target, cancelled())).not.toThrow();
+    expect(target.calls).toHaveLength(name === 'abort' ? 0 : 1);
   });
 
   test.each([
@@ -466,8 +468,7 @@ describe('the shape of a target', () => {
     ['one without write', { close: method, abort: method }, false],
     ['one whose write is a number', { ...methods, write: 7 }, false],
   ])('%s', (_, value, expected) => {
-    expect(isTarget(value)).toBe(expected);
-    expect(customTarget(value) !== undefined).toBe(expected);
+    expect(isCustomOutput(value)).toBe(expected);
   });
 
   test.each([0, 1.5, 65, '2', -1, Number.NaN])('a concurrency of %j is refused', async (concurrency) => {

@@ -1,11 +1,11 @@
-// Custom targets and streams: a coordinator sends the output to the calling side, which writes it.
+// Custom targets: a coordinator sends the output to the calling side, which writes it.
 
-import { isObject, isStream } from '../calls/values.js';
+import { isObject } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
 import type { Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
+import { orTargetError, writers } from './custom-output.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
-import { streamTarget } from './stream-target.js';
 
 /** How long a conversion waits for `abort` and for a late `close`, in milliseconds. */
 const PATIENCE = 200;
@@ -22,44 +22,7 @@ const AHEAD = 2;
 /** The unit of resume points, in bytes. */
 const BLOCK = 4096;
 
-const METHODS = ['write', 'close', 'abort'] as const;
 const OPTIONAL_METHODS = ['open', 'hole'] as const;
-
-/** The current writer of each target. */
-const writers = new WeakMap<Target, CustomTarget>();
-
-/** Whether `value` has the shape of a custom target. */
-export const isTarget = (value: unknown): value is Target =>
-  isObject(value) &&
-  orTargetError(() => METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'));
-
-/** The target for `output` if it is a stream or a custom target, otherwise undefined. */
-export function customTarget(output: unknown): CustomTarget | undefined {
-  if (orTargetError(() => isStream(output))) {
-    const target = streamTarget(output as WritableStream<Uint8Array>);
-    return new CustomTarget(target, target.requireOpen);
-  }
-  return isTarget(output) ? new CustomTarget(output) : undefined;
-}
-
-/** Aborts `output` if a conversion does not start: a reader may be waiting for it. */
-export function abandonOutput(output: unknown, reason: DecantError): void {
-  // The caller gets `reason`, not a failure of the abort.
-  const abandon = async () => {
-    if (isStream(output) && output.locked) return;
-    await customTarget(output)?.discard(reason, false);
-  };
-  abandon().catch(() => {});
-}
-
-/** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
-function orTargetError<T>(get: () => T): T {
-  try {
-    return get();
-  } catch (thrown) {
-    throw customTargetError(thrown);
-  }
-}
 
 export class CustomTarget implements OutputTarget {
   /** Read from the target in `claim`, since its getters may throw. */

@@ -3,6 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { Network, Notice } from '../public/types.js';
+import { needless } from './custom-output.js';
 import type { CustomTarget } from './custom-target.js';
 import type { FinalSizes, OutputTarget, Sizes } from './output-target.js';
 import { type ReadSpool, sendSpool } from './spool-sending.js';
@@ -93,10 +94,3 @@ export class SpooledTarget implements OutputTarget {
     }
   }
 }
-
-/** The error for `spool` with an output that takes bytes in any order. */
-export const needless = (): DecantError =>
-  new DecantError(
-    'usage',
-    "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
-  );

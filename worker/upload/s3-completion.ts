@@ -1,7 +1,7 @@
 // Completes an upload to S3. A response without a result proves nothing: a gateway may have truncated it. Then the request is
 // sent again, and the object is checked.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
 import { confirm, hasSize, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
@@ -35,7 +35,7 @@ interface Uploaded {
 export async function etagOf(parts: readonly StoredPart[]): Promise<string | undefined> {
   if (!parts.every(({ digest }) => digest)) return undefined;
   const digests = parts.flatMap(({ digest }) => [...digest!]);
-  return `${bytesToHex(await md5(Uint8Array.from(digests)))}-${parts.length}`;
+  return `${hexOf(await md5(Uint8Array.from(digests)))}-${parts.length}`;
 }
 
 /** Whether `etag` equals `expected`; `undefined` if one of them is not a digest of digests. */

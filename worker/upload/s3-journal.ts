@@ -1,6 +1,7 @@
 // The journal of an upload to S3, for resuming it: a line for the upload, and one for each part after its response was checked.
 
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/time-outs.js';
 import type { UploadJournal } from './upload-types.js';
@@ -87,7 +88,7 @@ export class S3Journal {
   }
 
   async add(number: number, { etag, digest, isUnchecked }: StoredPart, written: number): Promise<void> {
-    const proof = digest ? bytesToHex(digest) : isUnchecked ? UNCHECKED : CHECKED;
+    const proof = digest ? hexOf(digest) : isUnchecked ? UNCHECKED : CHECKED;
     if (await this.#add(`${number} ${written} ${proof} ${etag}`)) this.#hasAny = true;
   }
 

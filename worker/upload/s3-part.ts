@@ -1,6 +1,6 @@
 // Sends parts to S3, and checks that the server stored the sent bytes.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import { matchesChecksum } from './checksums.js';
 import { unconfirmed } from './confirmation.js';
@@ -120,7 +120,7 @@ async function verdictOf(
   const hex = /^"([0-9a-f]{32})"$/i.exec(etag)?.[1]?.toLowerCase();
   // With KMS or customer keys, ETags are not digests.
   const isEncrypted = headers.get('x-amz-server-side-encryption')?.startsWith('aws:kms') === true;
-  if (!isEncrypted && hex === bytesToHex(digest)) return 'digest';
+  if (!isEncrypted && hex === hexOf(digest)) return 'digest';
   const matches = await matchesChecksum(headers, body);
   if (matches !== undefined) return matches ? 'checksum' : 'different';
   return isEncrypted || hex === undefined ? 'nothing' : 'another';

@@ -3,10 +3,10 @@
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { CustomTarget } from '../custom-target.js';
+import { loadCustomTargets } from '../custom-output.js';
+import type { CustomTarget } from '../custom-target.js';
 import { refuseSources } from '../not-a-source.js';
 import { type OutputTarget, requireSize, type Sizes } from '../output-target.js';
-import { streamTarget } from '../stream-target.js';
 import { isNamed, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
 
@@ -35,7 +35,8 @@ export class PickedTarget implements OutputTarget {
     this.#before = await this.handle.getFile().catch(unlessMissing);
     if (canTravel(this.handle)) return { picked: this.handle };
     // As with a worker, the file is replaced only when the stream is closed.
-    this.#stream = new CustomTarget(streamTarget(await this.handle.createWritable({ mode: 'exclusive' })));
+    const { customTarget } = await orCancelled(signal, loadCustomTargets());
+    this.#stream = customTarget(await this.handle.createWritable({ mode: 'exclusive' }));
     return this.#stream.prepare(sizes, signal);
   }
 

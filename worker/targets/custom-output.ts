@@ -1,0 +1,59 @@
+// Streams and custom targets as outputs. The code that writes to them is loaded when it is needed: most outputs are files.
+
+import { isObject, isStream } from '../calls/values.js';
+import { customTargetError, DecantError, reasonOf } from '../errors/errors.js';
+import type { Target } from '../public/types.js';
+
+export type CustomOutput = WritableStream<Uint8Array> | Target;
+
+const METHODS = ['write', 'close', 'abort'] as const;
+
+/** The current writer of each target. */
+export const writers = new WeakMap<Target, object>();
+
+/** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
+export function orTargetError<T>(get: () => T): T {
+  try {
+    return get();
+  } catch (thrown) {
+    throw customTargetError(thrown);
+  }
+}
+
+/** Whether `value` is a stream or has the shape of a custom target. Throws `target` if a getter of it throws. */
+export const isCustomOutput = (value: unknown): value is CustomOutput =>
+  isObject(value) &&
+  orTargetError(
+    () => isStream(value) || METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
+  );
+
+/** Loads the code that writes to streams and custom targets. Fails with `internal` if it cannot be loaded. */
+export async function loadCustomTargets() {
+  try {
+    return await import('./custom-targets.js');
+  } catch (cause) {
+    const message = `Could not load the code for streams and custom targets: ${reasonOf(cause)}; try again, or reload the page`;
+    throw new DecantError('internal', message, { code: 'module-not-loaded', cause });
+  }
+}
+
+/**
+ * Aborts `output`, if it is a stream or a custom target, of a conversion that does not start: a reader may be waiting for it.
+ * One that another conversion is writing to is left alone.
+ */
+export function abandonOutput(output: unknown, reason: DecantError): void {
+  const abandon = async () => {
+    if (!isObject(output) || !('abort' in output) || !('write' in output || isStream(output))) return;
+    const isBusy = isStream(output) ? output.locked : writers.has(output as Target);
+    if (!isBusy) await (output as Target).abort(reason, false);
+  };
+  // The caller gets `reason`, not a failure of the abort.
+  abandon().catch(() => {});
+}
+
+/** The error for `spool` with an output that takes bytes in any order. */
+export const needless = (): DecantError =>
+  new DecantError(
+    'usage',
+    "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
+  );
