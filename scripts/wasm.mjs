@@ -14,16 +14,21 @@ const DECODER = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_S
 const UNUSED = ['GREEDY', 'LAZY', 'LAZY2', 'BTLAZY2', 'BTOPT', 'BTULTRA'];
 const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR=1`).join(' ');
 
-/** Each wasm: its crate, its flags, and whether JavaScript uses it by generated bindings. */
+/** Each wasm: its crate, its flags (`config` is a file), and whether JavaScript uses it by generated bindings. */
 const VARIANTS = {
-  workers: { crate: 'decant-wasm', hasBindings: true },
+  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', hasBindings: true },
   threads: {
     crate: 'decant-wasm',
+    config: 'wasm-threads.toml',
     features: ['--features', 'threads'],
     optimise: ['--enable-threads'],
     hasBindings: true,
   },
-  zstd: { crate: 'decant-zstd-wasm', cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}` },
+  zstd: {
+    crate: 'decant-zstd-wasm',
+    config: 'wasm-codec.toml',
+    cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}`,
+  },
 };
 
 /** Builds the standard library: shared memory needs atomics, and a build for size saves a tenth of the wasm. */
@@ -97,7 +102,7 @@ function adaptWorkerHelpers(output) {
 }
 
 function make(name) {
-  const { crate, features = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
+  const { crate, config, features = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
   const what = `the wasm of ${name}`;
   say(`building ${what}`);
   const target = join(root, 'target', name);
@@ -109,7 +114,7 @@ function make(name) {
     [
       ...['build', '-q', '--locked', '--release', '-p', crate, '--lib', '--target', 'wasm32-unknown-unknown'],
       ...features,
-      ...['--target-dir', target, '--config', `scripts/wasm-${name}.toml`, ...STD, ...PANIC],
+      ...['--target-dir', target, '--config', `scripts/${config}`, ...STD, ...PANIC],
     ],
     // Stable Rust builds its standard library only with this.
     { RUSTC_BOOTSTRAP: '1', ...(cflags && { CFLAGS_wasm32_unknown_unknown: cflags }) },
@@ -128,6 +133,7 @@ export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
   'crate/codec',
+  'crate/module',
   'crate/text',
   'crate/wasm',
   'crate/zstd',
@@ -135,7 +141,7 @@ export const INPUTS = [
   'Cargo.lock',
   'rust-toolchain.toml',
   'tools/bindgen',
-  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-zstd.toml'].map(
+  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-codec.toml'].map(
     (name) => `scripts/${name}`,
   ),
   'package-lock.json',

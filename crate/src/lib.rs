@@ -31,6 +31,7 @@ pub mod format;
 pub mod io;
 #[cfg(target_arch = "wasm32")]
 mod js;
+pub mod modules;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 pub mod offsets;

@@ -17,7 +17,7 @@ function linkedCrates(): string[] {
   const args = ['tree', '-p', 'decant', ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));
-  return [...new Set(crates)].filter((name) => !/^decant(-codec|-text|-zstd)? /.test(name));
+  return [...new Set(crates)].filter((name) => !/^decant(-codec|-module|-text|-zstd)? /.test(name));
 }
 
 /** The package has its licences, and those of all included works. */

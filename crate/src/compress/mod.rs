@@ -23,5 +23,3 @@ pub(crate) use encoding::{Placement, UnitEncoding, UnitMethod};
 pub(crate) use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;
-pub(crate) use zstd::prepare_zstd;
-pub use zstd::{ModuleLoader, load_modules_by};

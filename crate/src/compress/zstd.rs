@@ -1,36 +1,12 @@
-//! zstd (RFC 8878). On WebAssembly it is a module that is loaded when a job first needs it.
+//! zstd (RFC 8878). On WebAssembly it is a module, which must be ready.
 
 use super::failure::DecompressError;
 use crate::error::{Error, Result};
 use decant_zstd::ZstdError;
-use futures_util::future::LocalBoxFuture;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// Approximate sizes of a decoder and an encoder, in bytes, for the out-of-memory message.
 const DECODER: usize = 160 << 10;
 const ENCODER: usize = 1 << 20;
-
-/// Loads a module of WebAssembly by its name, and returns its bytes.
-pub type ModuleLoader = Rc<dyn Fn(&'static str) -> LocalBoxFuture<'static, Result<Vec<u8>>>>;
-
-thread_local! {
-    static LOADER: RefCell<Option<ModuleLoader>> = const { RefCell::new(None) };
-}
-
-/// Sets the loader for jobs that this thread reads.
-pub fn load_modules_by(loader: ModuleLoader) {
-    LOADER.set(Some(loader));
-}
-
-/// Makes zstd ready for use. Fails as the loader does.
-pub(crate) async fn prepare_zstd() -> Result<()> {
-    if !decant_zstd::is_ready() {
-        let loader = LOADER.with_borrow(Clone::clone).expect("a platform that lacks zstd has set a loader");
-        decant_zstd::add(loader("zstd").await?);
-    }
-    Ok(())
-}
 
 impl From<ZstdError> for DecompressError {
     fn from(error: ZstdError) -> Self {

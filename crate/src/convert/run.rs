@@ -3,11 +3,12 @@
 use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
-use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement, prepare_zstd};
+use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
+use crate::modules::prepare;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -150,7 +151,7 @@ pub(crate) async fn run_job(
     finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
 ) -> Result<JobOutput> {
     if job.uses_zstd() {
-        prepare_zstd().await?;
+        prepare(&decant_zstd::MODULE).await?;
     }
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;

@@ -1,8 +1,8 @@
 //! Modules of WebAssembly that are loaded when they are needed.
 
 use super::errors::caught;
-use crate::compress::load_modules_by;
 use crate::error::ErrorKind;
+use crate::modules::load_modules_by;
 use futures_util::FutureExt;
 use js_sys::{Function, Promise, Uint8Array};
 use std::rc::Rc;

@@ -1,6 +1,7 @@
 //! By the C library.
 
 use crate::ZstdError;
+use decant_module::Module;
 use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
 
 const MAGIC: u32 = 0xfd2f_b528;
@@ -15,20 +16,15 @@ const MEMORY_ALLOCATION: usize = 64;
 const DST_SIZE_TOO_SMALL: usize = 70;
 const SRC_SIZE_WRONG: usize = 72;
 
+/// The library is linked.
+pub static MODULE: Module = Module::linked("zstd");
+
 /// A decoder and an encoder. Each is allocated on first use, and reused for all clusters.
 #[derive(Default)]
 pub struct Zstd {
     decoder: Option<DCtx<'static>>,
     encoder: Option<CCtx<'static>>,
 }
-
-/// Whether [`Zstd`] can be used.
-pub fn is_ready() -> bool {
-    true
-}
-
-/// Has no effect: there is no module.
-pub fn add(_: Vec<u8>) {}
 
 impl Zstd {
     /// Decompresses frames from the start of `input` until `output` is full. Later bytes are ignored, since the length

@@ -1,7 +1,7 @@
 //! zstd (RFC 8878), one cluster at a time, by the C library that QEMU also uses.
 //!
 //! On WebAssembly the library is a module with separate memory (`crate/zstd/wasm`), which is loaded only for images and
-//! outputs that need it. Data is copied in and out.
+//! outputs that need it.
 
 #[cfg(feature = "direct")]
 mod direct;
@@ -9,38 +9,36 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{Zstd, add, is_ready};
+pub use direct::{MODULE, Zstd};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Zstd, add, is_ready};
+pub use imported::{MODULE, Zstd};
 
-/// A failure to compress or decompress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZstdError {
-    /// The input is not valid compressed data, or ends the frame before the output is full.
-    Invalid,
-    /// The input ends before the compressed data does.
-    InputEnds,
-    /// Memory ran out.
-    OutOfMemory,
-    /// The output is too short for the compressed data.
-    OutputFull,
-}
+use decant_module::failures;
+use serde::{Deserialize, Serialize};
 
-/// What the functions of the module return: a length, or an error as a negative number.
-pub type Returned = i32;
-
-const ERRORS: [ZstdError; 4] =
-    [ZstdError::Invalid, ZstdError::InputEnds, ZstdError::OutOfMemory, ZstdError::OutputFull];
-
-/// Returns `result` as a function of the module returns it.
-pub fn to_returned(result: Result<usize, ZstdError>) -> Returned {
-    match result {
-        Ok(len) => len as Returned,
-        Err(error) => -1 - ERRORS.iter().position(|&other| other == error).unwrap_or_default() as Returned,
+failures! {
+    /// A failure to compress or decompress.
+    pub enum ZstdError {
+        /// The input is not valid compressed data, or ends the frame before the output is full.
+        Invalid = -1,
+        /// The input ends before the compressed data does.
+        InputEnds = -2,
+        /// Memory ran out.
+        OutOfMemory = -3,
+        /// The output is too short for the compressed data.
+        OutputFull = -4,
     }
 }
 
-/// Interprets the result of a function of the module.
-pub fn from_returned(returned: Returned) -> Result<usize, ZstdError> {
-    usize::try_from(returned).map_err(|_| ERRORS[(-1 - returned) as usize])
+/// A request to the module.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// See [`Zstd::compress`].
+    Compress,
+    /// See [`Zstd::decompress`].
+    Decompress,
+}
+
+impl decant_module::Request for Request {
+    type Failure = ZstdError;
 }

@@ -1,0 +1,49 @@
+//! The side of the host: instantiates modules, and sends them requests, through JavaScript.
+
+use crate::{Failure, MAX_REQUEST, Module, Request};
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/src/module.js")]
+extern "C" {
+    /// A module, instantiated for this thread.
+    type Instance;
+
+    /// Instantiates the module that exports the function `name`. Returns `undefined` if memory runs out.
+    #[wasm_bindgen(static_method_of = Instance)]
+    fn create(name: &str, bytes: &[u8]) -> Option<Instance>;
+
+    /// Returns the length of the output, or the number of a failure; `undefined` if memory runs out.
+    #[wasm_bindgen(method)]
+    fn serve(this: &Instance, request: &[u8], input: &[u8], output: &mut [u8], is_secret: bool) -> Option<i32>;
+}
+
+thread_local! {
+    static INSTANCES: RefCell<Vec<(&'static str, Instance)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Module {
+    /// Lets the module serve `request`. Returns the length of the output. The module must be ready.
+    pub fn serve<R: Request>(&self, request: R, input: &[u8], output: &mut [u8]) -> Result<usize, R::Failure> {
+        let mut encoded = [0; MAX_REQUEST];
+        let encoded = postcard::to_slice(&request, &mut encoded).expect("requests are short");
+        let returned = self.call(encoded, input, output, request.is_secret()).ok_or(R::Failure::OUT_OF_MEMORY)?;
+        usize::try_from(returned).map_err(|_| R::Failure::with_number(returned).expect("both sides are of one version"))
+    }
+
+    /// Serves an encoded request by the instance of this thread. Returns `None` if memory runs out.
+    fn call(&self, request: &[u8], input: &[u8], output: &mut [u8], is_secret: bool) -> Option<i32> {
+        INSTANCES.with_borrow_mut(|instances| {
+            let found = instances.iter().position(|(name, _)| *name == self.name());
+            let number = match found {
+                Some(number) => number,
+                None => {
+                    let bytes = self.bytes.get().expect("its user has waited until it was ready");
+                    instances.push((self.name(), Instance::create(self.name(), bytes)?));
+                    instances.len() - 1
+                }
+            };
+            instances[number].1.serve(request, input, output, is_secret)
+        })
+    }
+}

@@ -1,0 +1,32 @@
+//! Modules of WebAssembly for code that few images need. They are loaded when they are needed, and have separate
+//! memory.
+//!
+//! The two sides of a module share the types of its requests and failures. The host ([`Module`]) copies a request, its
+//! input, and room for its output to a buffer in the memory of the module. The module ([`Guest`]) serves the request.
+//! The host copies the output back. Where the code of a module is linked, it is called directly.
+
+mod failure;
+mod guest;
+#[cfg(feature = "imported")]
+mod host;
+mod module;
+
+pub use failure::Failure;
+pub use guest::{Guest, Service};
+pub use module::Module;
+
+use serde::Serialize;
+
+/// The longest encoded request, in bytes. Longer data, and secrets, are input.
+pub const MAX_REQUEST: usize = 64;
+
+/// A request to a module.
+pub trait Request: Serialize {
+    /// Why serving it fails.
+    type Failure: Failure;
+
+    /// Whether its input or output is secret. Then both are wiped in the memory of the module.
+    fn is_secret(&self) -> bool {
+        false
+    }
+}
