@@ -24,6 +24,7 @@ const VARIANTS = {
     optimise: ['--enable-threads'],
     hasBindings: true,
   },
+  crypt: { crate: 'decant-crypt-wasm', config: 'wasm-codec.toml' },
   zstd: {
     crate: 'decant-zstd-wasm',
     config: 'wasm-codec.toml',
@@ -133,6 +134,7 @@ export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
   'crate/codec',
+  'crate/crypt',
   'crate/module',
   'crate/text',
   'crate/wasm',

@@ -94,11 +94,10 @@ pub struct Inline {
 }
 
 impl Inline {
-    /// Reads from `files`, decrypts with `keys`, and keeps `depth` jobs of `job_bytes` bytes in flight. Fails
-    /// with `unsupported` if a cipher does not take its key.
-    pub fn new(files: Files, keys: &Keys, depth: usize, job_bytes: u64) -> Result<Self> {
+    /// Reads from `files`, decrypts with `keys`, and keeps `depth` jobs of `job_bytes` bytes in flight.
+    pub fn new(files: Files, keys: Keys, depth: usize, job_bytes: u64) -> Self {
         let workload = Workload { files, job_bytes, depth, read_ahead: 0 };
-        Ok(Self { workload, transcoder: Transcoder::new(keys)? })
+        Self { workload, transcoder: Transcoder::new(keys) }
     }
 
     /// Plans jobs ahead until they read `read_ahead` bytes.

@@ -169,7 +169,7 @@ impl Task<'_> {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
                     let input = InOrder::new(&image)?;
-                    let executor = Inline::new(input.files(), &Keys::default(), 2, 4096)?;
+                    let executor = Inline::new(input.files(), Keys::default(), 2, 4096);
                     let layout = format.layout_in_order(&Options::recommended(format))?;
                     let output = Output::new(&*layout, stamp, &disk);
                     return convert_in_order(input, &executor, &output, &report, &cancel).await;
@@ -181,7 +181,7 @@ impl Task<'_> {
                     image.unlock_next(password, true, &rest).await?;
                 }
             }
-            let executor = Inline::new(image.files().clone(), &image.keys(), 2, 4096)?;
+            let executor = Inline::new(image.files().clone(), image.keys(), 2, 4096);
             let layout = (format.layout)(image.virtual_size(), &Options::recommended(format))?;
             let output = Output::new(&*layout, stamp, &disk);
             convert(&image, &executor, &output, &report, &cancel).await

@@ -27,7 +27,7 @@ fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -
     let (reading, writing, noting) = (source.clone(), file.clone(), settled.clone());
     let work = async move {
         let image = Image::open(reading, &OpenOptions::default()).await?;
-        let executor = Inline::new(image.files().clone(), &image.keys(), 3, 256 << 10)?;
+        let executor = Inline::new(image.files().clone(), image.keys(), 3, 256 << 10);
         let layout = layout(by_name(format)?, image.virtual_size())?;
         let target = EachRun::new(Abilities::default(), |offset, bytes| put(&writing, offset, bytes));
         let output = Output::new(&*layout, STAMP, &target);

@@ -64,7 +64,7 @@ fn zeros_cost_no_memory_and_no_output() {
                     panic!("it is read in order")
                 };
                 let disk = InOrder::new(&image)?;
-                let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
+                let executor = Inline::new(disk.files(), Keys::default(), 8, 16 << 20);
                 let layout = layout_in_order(format)?;
                 let output = Output::new(&*layout, Stamp::default(), &target);
                 convert_in_order(disk, &executor, &output, &|_| {}, &Cancel::default()).await
@@ -131,7 +131,7 @@ fn a_hole_of_a_pebibyte_in_order() {
             panic!("it is read in order")
         };
         let disk = InOrder::new(&image)?;
-        let executor = Inline::new(disk.files(), &Keys::default(), 8, 16 << 20)?;
+        let executor = Inline::new(disk.files(), Keys::default(), 8, 16 << 20);
         let layout = layout_in_order(&OUTPUT_FORMATS[0])?;
         let output = Output::new(&*layout, Stamp::default(), &target);
         let count = |_| steps.set(steps.get() + 1);

@@ -82,7 +82,7 @@ fn a_worker_stays_within_its_share() {
             let image = block_on(Image::open(source.clone(), &OpenOptions::default())).unwrap();
             let worker = Worker {
                 workload: Workload::within(SHARE, image.files().clone(), 2, 4),
-                transcoder: Transcoder::new(&Keys::default()).unwrap(),
+                transcoder: Transcoder::new(Keys::default()),
             };
             let target = in_order();
             let format = by_name(format).unwrap();

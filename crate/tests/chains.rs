@@ -107,7 +107,7 @@ fn with_companion(change: impl Fn(&mut Companion)) -> decant::Result<Vec<u8>> {
     let writing = target.clone();
     drive(&source, Answers::InOrder, async move {
         let image = Image::open(reading, &options).await?;
-        let executor = decant::native::Inline::new(image.files().clone(), &image.keys(), 4, 4096)?;
+        let executor = decant::native::Inline::new(image.files().clone(), image.keys(), 4, 4096);
         let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
         let output = Output::new(&*layout, STAMP, &*writing);
         convert(&image, &executor, &output, &|_| {}, &Default::default()).await

@@ -276,7 +276,7 @@ fn cost(image: &[u8], salvage: bool, cancel_after: u64) -> Cost {
     let outcome = match opened {
         Err(error) => error.kind.name(),
         Ok(image) => {
-            let executor = Inline::new(image.files().clone(), &image.keys(), 6, 4 << 20).unwrap();
+            let executor = Inline::new(image.files().clone(), image.keys(), 6, 4 << 20);
             let target = in_order();
             let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size()).unwrap();
             let output = Output::new(&*layout, Stamp::default(), &target);

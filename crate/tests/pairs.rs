@@ -77,7 +77,7 @@ async fn run(
     // Only the format raw must be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
-    let executor = Inline::new(image.files().clone(), &image.keys(), 4, 256 << 10)?;
+    let executor = Inline::new(image.files().clone(), image.keys(), 4, 256 << 10);
     let layout = layout(writer, image.virtual_size())?;
     let output = Output::new(&*layout, STAMP, &*target);
     Ok(convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await?.output_size)

@@ -60,7 +60,7 @@ fn gaps_are_read_over_and_reads_overlap_as_the_profile_says() {
         let writing = target.clone();
         let work = async move {
             let image = Image::open(profiled, &OpenOptions::default()).await?;
-            let executor = Inline::new(image.files().clone(), &image.keys(), 1, 4 << 20)?;
+            let executor = Inline::new(image.files().clone(), image.keys(), 1, 4 << 20);
             let layout = layout(&OUTPUT_FORMATS[0], image.virtual_size())?;
             let output = Output::new(&*layout, Stamp::default(), &*writing);
             convert(&image, &executor, &output, &|_| {}, &Cancel::default()).await

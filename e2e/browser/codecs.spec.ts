@@ -1,86 +1,106 @@
 // Codecs: their wasm is loaded when an image or an output first needs it.
 
+import { mkdirSync } from 'node:fs';
 import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
-import { hashFile, images } from '../support/images.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+import { ova } from '../support/ova.js';
 
-const ZSTD = '**/zstd.wasm';
+type Engine = 'workers' | 'threads';
 
-/** Counts the requests for the wasm of zstd. */
-function countLoads(page: Page): () => number {
-  let loads = 0;
+/** The names of the codecs that `page` requests, in that order. */
+function watchLoads(page: Page): string[] {
+  const loads: string[] = [];
   page.on('request', (request) => {
-    if (request.url().endsWith('/zstd.wasm')) loads += 1;
+    const [, name] = /\/(crypt|zstd)\.wasm$/.exec(request.url()) ?? [];
+    if (name) loads.push(name);
   });
-  return () => loads;
+  return loads;
 }
 
-async function convert(page: Page, engine: 'workers' | 'threads', formatOptions?: Record<string, string>) {
+async function convert(page: Page, engine: Engine, formatOptions?: Record<string, string>) {
   return page.evaluate(
-    async ([engine, formatOptions]) => {
-      const image = await window.decant.open(window.file, { engine });
+    async ([engine, formatOptions, password]) => {
       try {
-        const format = formatOptions ? { format: 'qcow2', formatOptions } : {};
-        await image.convert({ opfs: 'out' }, format);
-        return 'done';
+        const image = await window.decant.open(window.file, { engine, password });
+        try {
+          const format = formatOptions ? { format: 'qcow2', formatOptions } : {};
+          await image.convert({ opfs: 'out' }, format);
+          return 'done';
+        } finally {
+          await image.close();
+        }
       } catch (error) {
         const { kind, code, fields, message } = error as InstanceType<typeof window.decant.DecantError>;
         return { kind, code, fields, message };
-      } finally {
-        await image.close();
       }
     },
-    [engine, formatOptions] as const,
+    [engine, formatOptions, PASSWORD] as const,
   );
 }
 
 for (const engine of ['workers', 'threads'] as const) {
-  test(`engine ${engine}: zstd is loaded for images and outputs that use it, once`, async ({ apiPage: page }) => {
-    const loads = countLoads(page);
-    await giveFile(page, images.zlib());
-    expect(await convert(page, engine)).toBe('done');
-    expect(loads()).toBe(0);
-
-    await giveFile(page, images.zstd());
-    expect(await convert(page, engine)).toBe('done');
-    expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
-    expect(loads()).toBe(1);
-
-    await giveFile(page, images.zlib());
-    expect(await convert(page, engine, { compress: 'on', compression_type: 'zstd' })).toBe('done');
-    expect(loads()).toBe(1);
+  test(`engine ${engine}: codecs are loaded for images and outputs that use them, once`, async ({
+    apiPage: page,
+  }, testInfo) => {
+    const loads = watchLoads(page);
+    const expectLoaded = async (path: string, codecs: string[], formatOptions?: Record<string, string>) => {
+      await giveFile(page, path);
+      expect(await convert(page, engine, formatOptions)).toBe('done');
+      expect(loads.splice(0)).toEqual(codecs);
+      if (!formatOptions) expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
+    };
+    const folder = testInfo.outputPath('work');
+    mkdirSync(folder, { recursive: true });
+    await expectLoaded(images.zlib(), []);
+    await expectLoaded(images.zstd(), ['zstd']);
+    await expectLoaded(images.zlib(), [], { compress: 'on', compression_type: 'zstd' });
+    await expectLoaded(ova(folder, images.zlib(), hashFile(images.zlib())), ['crypt']);
+    await expectLoaded(images.luks(), []);
   });
 }
 
-test('zstd that cannot be loaded is an error, and is loaded again for the next conversion', async ({
-  apiPage: page,
-}) => {
-  await page.context().route(ZSTD, (route) => route.fulfill({ status: 503 }));
-  await giveFile(page, images.zstd());
-  const place = await page.evaluate(() => new URL('/dist/zstd.wasm', location.href).href);
-  expect(await convert(page, 'workers')).toMatchObject({
-    kind: 'internal',
-    code: 'wasm-not-loaded',
-    fields: { place },
-    message: expect.stringMatching(
-      /^Could not load .*503; serve the package's zstd.wasm there, .*configure\(\{ codec \}\)/,
-    ),
-  });
-  await page.context().unroute(ZSTD);
-  expect(await convert(page, 'workers')).toBe('done');
-  expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
-});
-
-test('a part of an image that is read needs zstd too', async ({ apiPage: page }) => {
-  const loads = countLoads(page);
-  await giveFile(page, images.zstd());
-  const length = await page.evaluate(async () => {
-    const image = await window.decant.open(window.file);
-    try {
-      return (await image.read(0, 1 << 20)).length;
-    } finally {
-      await image.close();
+for (const { name, image } of [
+  { name: 'crypt', image: images.luks },
+  { name: 'zstd', image: images.zstd },
+]) {
+  test(`${name} that cannot be loaded is an error, and is loaded again for the next conversion`, async ({
+    apiPage: page,
+  }) => {
+    const address = `**/${name}.wasm`;
+    await giveFile(page, image());
+    const place = await page.evaluate((name) => new URL(`/dist/${name}.wasm`, location.href).href, name);
+    // Nothing, and the wasm of something else.
+    for (const [answer, reason] of [
+      [{ status: 503 }, '503'],
+      [{ body: Buffer.from('\0asm\x01\0\0\0') }, `not the ${name}\\.wasm of this version`],
+    ] as const) {
+      await page.context().route(address, (route) => route.fulfill(answer));
+      expect(await convert(page, 'workers')).toMatchObject({
+        kind: 'internal',
+        code: 'wasm-not-loaded',
+        fields: { place },
+        message: expect.stringMatching(
+          `^Could not load .*${reason}.*; serve the package's ${name}\\.wasm there, .*configure\\(\\{ codec \\}\\)`,
+        ),
+      });
+      await page.context().unroute(address);
     }
+    expect(await convert(page, 'workers')).toBe('done');
+    expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
   });
-  expect(length).toBe(1 << 20);
-  expect(loads()).toBe(1);
-});
+
+  test(`a part of an image that is read needs ${name} too`, async ({ apiPage: page }) => {
+    const loads = watchLoads(page);
+    await giveFile(page, image());
+    const length = await page.evaluate(async (password) => {
+      const image = await window.decant.open(window.file, { password });
+      try {
+        return (await image.read(0, 1 << 20)).length;
+      } finally {
+        await image.close();
+      }
+    }, PASSWORD);
+    expect(length).toBe(1 << 20);
+    expect(loads).toEqual([name]);
+  });
+}

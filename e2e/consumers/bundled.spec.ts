@@ -46,7 +46,12 @@ for (const [script, program] of [
   ['configured-vite', 'configured.mjs'],
 ] as const) {
   test(`${script}: converts with the package in it`, { tag: '@long' }, async () => {
-    const { output, ...ended } = await convert(script, program, ['worker.node.mjs', 'decant.wasm', 'zstd.wasm']);
+    const { output, ...ended } = await convert(script, program, [
+      'worker.node.mjs',
+      'decant.wasm',
+      'crypt.wasm',
+      'zstd.wasm',
+    ]);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, small.raw());
   });

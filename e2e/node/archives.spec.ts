@@ -2,14 +2,14 @@
 // workers read such files.
 
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { decant as command } from '../support/command.js';
-import { diskUsage, expectSame, flush, sparse, splitVmdk } from '../support/images.js';
+import { diskUsage, expectSame, flush, hashFile, sparse, splitVmdk } from '../support/images.js';
 import { expect, test } from '../support/node.js';
+import { ova } from '../support/ova.js';
 import { serveFile } from '../support/remote.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
@@ -19,16 +19,6 @@ const MIB = 1 << 20;
 
 /** The output of the shell script `script` in `folder`. */
 const sh = (folder: string, script: string) => execFileSync('sh', ['-ec', script], { cwd: folder });
-
-/** An OVA with `disk`, and a manifest with its `digest`. */
-function ova(folder: string, disk: string, digest: string): string {
-  writeFileSync(join(folder, 'a.ovf'), '<xml/>');
-  writeFileSync(join(folder, 'a.mf'), `SHA256(${basename(disk)})= ${digest}\n`);
-  sh(folder, `tar --format=ustar -cf a.ova a.ovf a.mf -C '${dirname(disk)}' '${basename(disk)}'`);
-  return join(folder, 'a.ova');
-}
-
-const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 test('sparse members are read, and their holes stay holes', ({ folder }) => {
   const { raw } = sparse(64 * MIB);
@@ -85,7 +75,7 @@ test('a disk in pieces, and a machine in one folder, are read out of the archive
 test('a manifest is checked here, and on a server where it is asked for', async ({ folder }) => {
   const { image, raw } = sparse(64 * MIB);
   const output = join(folder, 'out.raw');
-  const right = ova(folder, image, digestOf(image));
+  const right = ova(folder, image, hashFile(image));
   expect(command('convert', right, output)).toEqual({ status: 0, stdout: '', stderr: '' });
   expectSame(output, raw);
   const before = readFileSync(right);

@@ -13,11 +13,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The crates linked into the wasm, as listed by Cargo: "adler2 2.0.1". */
 function linkedCrates(): string[] {
   const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
-  const features = ['--features', 'threads'];
-  const args = ['tree', '-p', 'decant', ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
+  const linked = ['decant-wasm', 'decant-crypt-wasm', 'decant-zstd-wasm'].flatMap((name) => ['-p', name]);
+  const features = ['--features', 'decant-wasm/threads'];
+  const args = ['tree', ...linked, ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));
-  return [...new Set(crates)].filter((name) => !/^decant(-codec|-module|-text|-zstd)? /.test(name));
+  return [...new Set(crates)].filter((name) => !/^decant(-\w+)* /.test(name));
 }
 
 /** The package has its licences, and those of all included works. */

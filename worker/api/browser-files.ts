@@ -47,9 +47,12 @@ function packagedWasm(engine: Engine): URL {
   return fromViteCache('decant.wasm', import.meta.url) ?? new URL('./decant.wasm', import.meta.url);
 }
 
-/** The URL is a literal, so that bundlers find it. */
-const packagedCodec = (_name: Codec): URL =>
-  fromViteCache('zstd.wasm', import.meta.url) ?? new URL('./zstd.wasm', import.meta.url);
+/** The URLs are literals, so that bundlers find them. */
+function packagedCodec(name: Codec): URL {
+  const original = fromViteCache(CODECS[name], import.meta.url);
+  if (original) return original;
+  return name === 'crypt' ? new URL('./crypt.wasm', import.meta.url) : new URL('./zstd.wasm', import.meta.url);
+}
 
 /** Throws `internal` if the browser does not allow the worker. */
 export function makeWorker(engine: Engine): Worker {

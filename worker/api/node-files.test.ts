@@ -6,10 +6,13 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { RpcClient } from '../messages/rpc.js';
+import type { Codec } from '../public/types.js';
 import { compile, configure, loadCodec, makeWorker } from './node-files.js';
 
 /** A module without functions. */
 const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+const bytesOf = (codec: Codec) =>
+  new Uint8Array(readFileSync(new URL(`../../target/wasm/${codec}/index_bg.wasm`, import.meta.url)));
 const NOWHERE = pathToFileURL('/nowhere/there.mjs');
 const notStarted = (reason: RegExp) => ({
   kind: 'internal',
@@ -64,7 +67,8 @@ test.each([
   ['a missing file', () => NOWHERE, String(NOWHERE), 'ENOENT'],
   ['a file that is not wasm', () => new URL(import.meta.url), import.meta.url, 'magic'],
   ['other bytes', () => new Uint8Array(8), 'zstd.wasm', 'magic'],
-  ['wasm that is another module', () => EMPTY, 'zstd.wasm', 'not the zstd.wasm of this version'],
+  ['wasm without functions', () => EMPTY, 'zstd.wasm', 'not the zstd.wasm of this version'],
+  ['wasm of another codec', () => bytesOf('crypt'), 'zstd.wasm', 'not the zstd.wasm of this version'],
   ['a function that rejects', () => Promise.reject(new Error('no such address')), 'zstd.wasm', 'no such address'],
 ])('a codec from %s', async (_, codec, place, reason) => {
   configure({ codec });
@@ -76,8 +80,8 @@ test.each([
   });
 });
 
-test('a codec as bytes', async () => {
-  const bytes = new Uint8Array(readFileSync(new URL('../../target/wasm/zstd/index_bg.wasm', import.meta.url)));
+test.each(['crypt', 'zstd'] as const)('the codec %s as bytes', async (name) => {
+  const bytes = bytesOf(name);
   configure({ codec: () => bytes });
-  expect(await loadCodec('zstd')).toBe(bytes);
+  expect(await loadCodec(name)).toBe(bytes);
 });

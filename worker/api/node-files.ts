@@ -56,10 +56,14 @@ export function compile(): Promise<WebAssembly.Module> {
   });
 }
 
+/** The URLs are literals, so that bundlers find them. */
+const packagedCodec = (name: Codec): URL =>
+  name === 'crypt' ? new URL('./crypt.wasm', import.meta.url) : new URL('./zstd.wasm', import.meta.url);
+
 /** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
 export function loadCodec(name: Codec): Promise<Uint8Array> {
   return load(CODECS[name], 'codec', async (from) => {
-    const given = await (configuration.codec?.(name) ?? new URL('./zstd.wasm', import.meta.url));
+    const given = await (configuration.codec ?? packagedCodec)(name);
     return checkedCodec(name, isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
   });
 }

@@ -4,8 +4,7 @@ use super::files::Files;
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
-use decant::crypt::luks::{BlockCipher, CipherSpec, IvGenerator, Mode};
-use decant::crypt::{CipherKey, Ciphers, Keys};
+use decant::crypt::{BlockCipher, CipherKey, CipherSpec, Ciphers, IvGenerator, Keys, Mode};
 
 pub const PASSWORD: &[u8] = b"password";
 
@@ -95,8 +94,8 @@ fn luks() -> Vec<u8> {
     let spec = CipherSpec { cipher: BlockCipher::Aes, mode: Mode::Cbc, iv: IvGenerator::Plain64 };
     let keys = Keys(vec![CipherKey { spec, key: derived }]);
     // The content of the key slot is arbitrary: it decrypts to the master key.
-    let mut master = [3; 512];
-    Ciphers::new(&keys).and_then(|ciphers| ciphers.decrypt(0, 0, &mut master)).expect("the key fits the cipher");
+    let mut master = [0; 512];
+    Ciphers::new(&keys).decrypt(0, 0, &[3; 512], &mut master).expect("the key fits the cipher");
     let mut digest = [0; 20];
     derive(&master[..KEY], [2; 32], 3, &mut digest);
     let slots: Vec<u8> = (0..8u32)

@@ -260,7 +260,7 @@ fn whole(image: &Image, sizes: &[u64]) -> Vec<Result<Disk, Error>> {
 fn in_order(image: &StreamedImage, job: u64) -> Result<Disk, Error> {
     let disk = Disk::default();
     let input = InOrder::new(image)?;
-    let executor = Inline::new(input.files(), &Keys::default(), 3, job).expect("there are no keys");
+    let executor = Inline::new(input.files(), Keys::default(), 3, job);
     let format = &OUTPUT_FORMATS[0];
     let layout = format.layout_in_order(&Options::recommended(format)).expect("a raw disk has any size");
     let output = Output::new(&*layout, Stamp::default(), &disk);

@@ -111,7 +111,7 @@ pub fn convert_if_small(image: &Image, sizes: &[u64]) -> Vec<Attempt> {
 
 fn attempt(image: &Image, job: u64) -> Attempt {
     let disk = Disk::default();
-    let executor = Inline::new(image.files().clone(), &image.keys(), 3, job).expect("the keys fit the ciphers");
+    let executor = Inline::new(image.files().clone(), image.keys(), 3, job);
     let read = Cell::new(false);
     let progress = |progress: decant::convert::Progress| read.set(read.get() || progress.read > 0);
     let format = &OUTPUT_FORMATS[0];

@@ -229,7 +229,7 @@ impl File {
         match opened(self.bytes, self.format)? {
             Opened::Image(image) => {
                 let layout = (format.layout)(image.virtual_size(), &options)?;
-                let executor = Inline::new(image.files().clone(), &image.keys(), 3, job)?;
+                let executor = Inline::new(image.files().clone(), image.keys(), 3, job);
                 let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, target) };
                 block_on(convert(&image, &executor, &output, &progress, &cancel))?;
                 Ok(layout)
@@ -237,7 +237,7 @@ impl File {
             Opened::Streamed(image) => {
                 let layout = format.layout_in_order(&options)?;
                 let disk = InOrder::new(&image)?;
-                let executor = Inline::new(disk.files(), &Keys::default(), 3, job)?;
+                let executor = Inline::new(disk.files(), Keys::default(), 3, job);
                 let output = Output::new(&*layout, STAMP, target);
                 block_on(convert_in_order(disk, &executor, &output, &progress, &cancel))?;
                 Ok(layout)

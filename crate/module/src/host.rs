@@ -15,7 +15,7 @@ extern "C" {
 
     /// Returns the length of the output, or the number of a failure; `undefined` if memory runs out.
     #[wasm_bindgen(method)]
-    fn serve(this: &Instance, request: &[u8], input: &[u8], output: &mut [u8], is_secret: bool) -> Option<i32>;
+    fn serve(this: &Instance, request: &[u8], input: &[u8], output: &mut [u8], wipes: bool) -> Option<i32>;
 }
 
 thread_local! {
@@ -27,12 +27,12 @@ impl Module {
     pub fn serve<R: Request>(&self, request: R, input: &[u8], output: &mut [u8]) -> Result<usize, R::Failure> {
         let mut encoded = [0; MAX_REQUEST];
         let encoded = postcard::to_slice(&request, &mut encoded).expect("requests are short");
-        let returned = self.call(encoded, input, output, request.is_secret()).ok_or(R::Failure::OUT_OF_MEMORY)?;
+        let returned = self.call(encoded, input, output, request.wipes()).ok_or(R::Failure::OUT_OF_MEMORY)?;
         usize::try_from(returned).map_err(|_| R::Failure::with_number(returned).expect("both sides are of one version"))
     }
 
     /// Serves an encoded request by the instance of this thread. Returns `None` if memory runs out.
-    fn call(&self, request: &[u8], input: &[u8], output: &mut [u8], is_secret: bool) -> Option<i32> {
+    fn call(&self, request: &[u8], input: &[u8], output: &mut [u8], wipes: bool) -> Option<i32> {
         INSTANCES.with_borrow_mut(|instances| {
             let found = instances.iter().position(|(name, _)| *name == self.name());
             let number = match found {
@@ -43,7 +43,7 @@ impl Module {
                     instances.len() - 1
                 }
             };
-            instances[number].1.serve(request, input, output, is_secret)
+            instances[number].1.serve(request, input, output, wipes)
         })
     }
 }

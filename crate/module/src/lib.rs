@@ -25,8 +25,8 @@ pub trait Request: Serialize {
     /// Why serving it fails.
     type Failure: Failure;
 
-    /// Whether its input or output is secret. Then both are wiped in the memory of the module.
-    fn is_secret(&self) -> bool {
+    /// Whether to wipe the buffer afterwards, with what earlier requests have left there.
+    fn wipes(&self) -> bool {
         false
     }
 }

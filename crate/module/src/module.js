@@ -11,13 +11,19 @@ export class Instance {
     }
   }
 
+  /** The length of the buffer that was used since it was wiped. */
+  used = 0;
+
   constructor(name, exports) {
     this.exports = exports;
     this.name = name;
   }
 
-  /** Copies `request` and `input` to the module, and the output from there. Returns the module's result. */
-  serve(request, input, output, isSecret) {
+  /**
+   * Copies `request` and `input` to the module, and the output from there. If `wipes` is set, wipes the buffer then. Returns
+   * the module's result.
+   */
+  serve(request, input, output, wipes) {
     const { memory, buffer, [this.name]: serve } = this.exports;
     const inputStart = request.length;
     const outputStart = inputStart + input.length;
@@ -30,7 +36,11 @@ export class Instance {
     const result = serve(request.length, input.length, output.length);
     // The module's memory may have grown.
     if (result > 0) output.set(new Uint8Array(memory.buffer, address + outputStart, result));
-    if (isSecret) new Uint8Array(memory.buffer, address, length).fill(0);
+    this.used = Math.max(this.used, length);
+    if (wipes) {
+      new Uint8Array(memory.buffer, address, this.used).fill(0);
+      this.used = 0;
+    }
     return result;
   }
 }

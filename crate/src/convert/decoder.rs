@@ -5,7 +5,7 @@ use super::job::{Ascending, CompressedPart, Job, JobBuffers, JobPart, Piece, Sto
 use super::repeats::{Repeat, RepeatOutcome, Unit, Units};
 use crate::compress::inflate::Stream;
 use crate::compress::{DecompressError, Decompressor, GuestRun};
-use crate::crypt::Ciphers;
+use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::offsets::HostOffset;
@@ -57,12 +57,12 @@ impl DecodedJob {
 impl Decoder {
     /// Decodes all of `job` from `buffers.input` to `buffers.output`. Bytes outside of runs are undefined. Fails as
     /// [`Decoder::decode_part`] does, and with `internal` if memory runs out.
-    pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
+    pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, keys: &Keys) -> Result<DecodedJob> {
         let output = job.prepare(&mut buffers.output)?;
         let decoded: Vec<_> = job
             .parts(output, usize::MAX)
             .into_iter()
-            .map(|part| self.decode_part(job, part, &buffers.input, ciphers))
+            .map(|part| self.decode_part(job, part, &buffers.input, keys))
             .collect();
         DecodedJob::of_parts(job, &mut buffers.output, decoded)
     }
@@ -74,9 +74,10 @@ impl Decoder {
         job: &Job,
         part: JobPart<'_>,
         input: &[u8],
-        ciphers: &Ciphers,
+        keys: &Keys,
     ) -> Result<PartOutcome> {
         let JobPart { pieces, output, base } = part;
+        let mut ciphers = Ciphers::new(keys);
         // In another job's input the same position may have another cluster.
         self.cache.forget();
         let mut filled = 0;
@@ -95,8 +96,7 @@ impl Decoder {
                     continue;
                 }
                 Stored::Encrypted { cipher, sector } => {
-                    to.copy_from_slice(from);
-                    ciphers.decrypt(cipher, sector, to)?;
+                    ciphers.decrypt(cipher, sector, from, to)?;
                     continue;
                 }
                 Stored::Compressed(stored) => stored,
@@ -320,7 +320,7 @@ mod tests {
                     let results: Result<Vec<_>> = job
                         .parts(&mut output, size)
                         .into_iter()
-                        .map(|part| decoder.decode_part(&job, part, &input, &Ciphers::default()))
+                        .map(|part| decoder.decode_part(&job, part, &input, &Keys::default()))
                         .collect();
                     if let (false, Some(first)) = (salvage, bad.first()) {
                         let place = HostOffset((first * CLUSTER) as u64);

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
 use crate::offsets::{GuestOffset, HostOffset};
 use decant_codec::resize;
+use decant_module::Module;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
@@ -96,11 +97,15 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
-    /// Whether zstd is needed to decode or encode the job.
-    pub(super) fn uses_zstd(&self) -> bool {
+    /// The modules that are needed to decode and encode the job.
+    pub(super) fn modules(&self) -> impl Iterator<Item = &'static Module> {
         let is_zstd =
             |piece: &Piece| matches!(piece.stored, Stored::Compressed(part) if part.compression == Compression::Zstd);
-        self.encoding.uses_zstd() || self.pieces.iter().any(is_zstd)
+        let is_encrypted = |piece: &Piece| matches!(piece.stored, Stored::Encrypted { .. });
+        let uses_zstd = self.encoding.uses_zstd() || self.pieces.iter().any(is_zstd);
+        let uses_crypt = self.pieces.iter().any(is_encrypted);
+        let zstd = uses_zstd.then_some(&decant_zstd::MODULE);
+        zstd.into_iter().chain(uses_crypt.then_some(&decant_crypt::MODULE))
     }
 
     /// Number of output bytes that come from pieces.
@@ -339,7 +344,7 @@ pub(crate) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
 mod tests {
     use super::super::decoder::Decoder;
     use super::*;
-    use crate::crypt::Ciphers;
+    use crate::crypt::Keys;
 
     const KIB: usize = 1024;
 
@@ -369,7 +374,7 @@ mod tests {
             let parts = job.parts(&mut output, 3500);
             assert_eq!(&parts.iter().map(|part| part.output.len()).collect::<Vec<_>>(), sizes);
             for part in parts {
-                let done = Decoder::default().decode_part(&job, part, &input, &Ciphers::default()).unwrap();
+                let done = Decoder::default().decode_part(&job, part, &input, &Keys::default()).unwrap();
                 assert!(done.lost.is_empty() && done.zeros.is_empty());
             }
             let mut expected = vec![0; *len];

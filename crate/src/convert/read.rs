@@ -25,7 +25,7 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
         end: range.end.align_up(BLOCK).min(GuestOffset(image.virtual_size())),
     };
     let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
-    let transcoder = Transcoder::new(&image.keys())?;
+    let transcoder = Transcoder::new(image.keys());
     while let Some(job) = planner.next().await? {
         let JobOutput { bytes, placement, .. } = transcoder.run(job, image.files()).await?;
         let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };

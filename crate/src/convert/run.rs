@@ -4,7 +4,7 @@ use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers};
 use super::pipeline::ExecutedJob;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
-use crate::crypt::{Ciphers, Keys};
+use crate::crypt::Keys;
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
@@ -107,27 +107,22 @@ impl JobOutput {
 /// Runs jobs whose decoding is not divided among threads. Its memory is reused from job to job. Several jobs can be
 /// read at once; they are decoded one after another.
 pub struct Transcoder {
-    ciphers: Ciphers,
+    keys: Keys,
     decoder: RefCell<Decoder>,
     encoder: RefCell<Encoder>,
     spares: SpareBuffers,
 }
 
 impl Transcoder {
-    /// Creates a transcoder that decrypts with `keys`. Fails as [`Ciphers::new`] does.
-    pub fn new(keys: &Keys) -> Result<Self> {
-        Ok(Self {
-            ciphers: Ciphers::new(keys)?,
-            decoder: RefCell::default(),
-            encoder: RefCell::default(),
-            spares: SpareBuffers::default(),
-        })
+    /// Creates a transcoder that decrypts with `keys`.
+    pub fn new(keys: Keys) -> Self {
+        Self { keys, decoder: RefCell::default(), encoder: RefCell::default(), spares: SpareBuffers::default() }
     }
 
     /// Runs `job`, which reads from `files`. Fails with `source`, `corrupt` or `internal`.
     pub async fn run(&self, job: Job, files: &[Rc<dyn Source>]) -> Result<JobOutput> {
         let finish = async |loaded: LoadedJob| {
-            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.ciphers);
+            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.keys);
             let encode = |encoding, bytes: &_, runs: &_, output: &mut _| {
                 self.encoder.borrow_mut().encode(encoding, bytes, runs, output)
             };
@@ -150,8 +145,8 @@ pub(crate) async fn run_job(
     spares: &SpareBuffers,
     finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
 ) -> Result<JobOutput> {
-    if job.uses_zstd() {
-        prepare(&decant_zstd::MODULE).await?;
+    for module in job.modules() {
+        prepare(module).await?;
     }
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;

@@ -1,52 +1,54 @@
-//! Prepares the ciphers of an image's layers from their keys.
+//! Decrypts sectors of an image's layers by their keys.
 
 use super::keys::{CipherKey, Keys};
-use crate::crypt::luks::{IvGenerator, Mode};
 use crate::error::{Error, ErrorKind, Result};
-use decant_codec::cipher::{InitialisationVectors, SectorCipher, SectorMode, with_key};
-use decant_codec::hash::hash;
-use zeroize::Zeroizing;
+use decant_crypt::{CryptError, SectorCipher};
 
-/// The ciphers of an image's encrypted layers, ready for use, top layer first.
-#[derive(Default)]
-pub struct Ciphers(Vec<SectorCipher>);
+/// Approximate size of a cipher with its buffer, in bytes, for the out-of-memory message.
+const CIPHER: usize = 256 << 10;
 
-impl Ciphers {
-    /// Prepares `keys`. Fails with `unsupported` if a cipher does not take a key of that length.
-    pub fn new(keys: &Keys) -> Result<Self> {
-        keys.0.iter().map(sector_cipher).collect::<Result<_>>().map(Self)
+/// The ciphers of an image's encrypted layers, top layer first. Each is prepared with its first use.
+pub struct Ciphers<'a> {
+    keys: &'a Keys,
+    ready: Vec<(u16, SectorCipher)>,
+}
+
+impl<'a> Ciphers<'a> {
+    /// Creates ciphers with `keys`.
+    pub fn new(keys: &'a Keys) -> Self {
+        Self { keys, ready: Vec::new() }
     }
 
-    /// Decrypts `bytes` in place with cipher number `cipher`. They must be whole sectors; `sector` is the number of the
-    /// first. Fails with `internal` if there is no such cipher.
-    pub fn decrypt(&self, cipher: u16, sector: u64, bytes: &mut [u8]) -> Result<()> {
-        let cipher = self
-            .0
-            .get(usize::from(cipher))
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "A job needs a key that was not passed"))?;
-        cipher.decrypt(sector, bytes);
-        Ok(())
+    /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
+    /// `sector` is the number of the first. Fails with `unsupported` if the cipher does not take a key of that length,
+    /// and with `internal` if there is no such cipher, or if memory runs out.
+    pub fn decrypt(&mut self, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let found = self.ready.iter().position(|(number, _)| *number == cipher);
+        let at = match found {
+            Some(at) => at,
+            None => {
+                let key = self.keys.0.get(usize::from(cipher));
+                let missing = || Error::new(ErrorKind::Internal, "A job needs a key that was not passed");
+                self.ready.push((cipher, sector_cipher(key.ok_or_else(missing)?)?));
+                self.ready.len() - 1
+            }
+        };
+        self.ready[at].1.decrypt(sector, input, output).map_err(out_of_memory)
     }
 }
 
-/// Prepares one layer's cipher. Fails with `unsupported` if it does not take a key of that length.
-pub(super) fn sector_cipher(CipherKey { spec, key }: &CipherKey) -> Result<SectorCipher> {
-    let block = |key: &[u8]| with_key(spec.cipher, key).ok_or_else(|| spec.unsupported());
-    let mode = match spec.mode {
-        Mode::Xts if key.len() % 2 == 0 => {
-            let (data, tweak) = key.split_at(key.len() / 2);
-            SectorMode::Xts { data: block(data)?, tweak: block(tweak)? }
-        }
-        Mode::Xts => return Err(spec.unsupported()),
-        Mode::Cbc => SectorMode::Cbc(block(key)?),
-        Mode::Ecb => SectorMode::Ecb(block(key)?),
-        Mode::Ctr => SectorMode::Ctr(block(key)?),
-    };
-    let vectors = match spec.iv {
-        IvGenerator::Plain => InitialisationVectors::Plain,
-        IvGenerator::Plain64 => InitialisationVectors::Plain64,
-        // Only MD5 and SHA-256 have the length of a key.
-        IvGenerator::Essiv(with) => InitialisationVectors::Essiv(block(&Zeroizing::new(hash(with, &[key])))?),
-    };
-    Ok(SectorCipher::new(mode, vectors))
+/// Prepares one layer's cipher.
+fn sector_cipher(CipherKey { spec, key }: &CipherKey) -> Result<SectorCipher> {
+    SectorCipher::new(*spec, key).map_err(|error| match error {
+        CryptError::UnsupportedKey => Error::unsupported(format!(
+            "encryption by {:?} in mode {:?} with a key of this length",
+            spec.cipher, spec.mode
+        )),
+        CryptError::OutOfMemory => out_of_memory(error),
+    })
+}
+
+/// The error for a failure of a cipher with a key that it takes, of a hash, or of a key derivation.
+pub(crate) fn out_of_memory(_: CryptError) -> Error {
+    Error::out_of_memory(CIPHER)
 }

@@ -1,10 +1,9 @@
 //! PBKDF2 (RFC 8018, 5.2). It may take seconds, so it reports progress and can be cancelled.
 
-use crate::crypt::luks::Hash;
+use super::ciphers::out_of_memory;
 use crate::error::Result;
-use decant_codec::hash::{hash_len, keyed};
+use decant_crypt::{Derivation, Hash, SALT};
 use futures_util::future::LocalBoxFuture;
-use zeroize::Zeroizing;
 
 /// Iterations between two yield points: about 10 ms.
 const YIELD_INTERVAL: u64 = 8192;
@@ -21,8 +20,14 @@ pub(super) struct Iterations<'a> {
 }
 
 impl Iterations<'_> {
-    async fn step(&mut self) -> Result<()> {
-        self.done += 1;
+    /// The number of iterations until the next yield point.
+    fn until_yield(&self) -> u64 {
+        YIELD_INTERVAL - self.done % YIELD_INTERVAL
+    }
+
+    /// Counts iterations up to the next yield point at most.
+    async fn count(&mut self, done: u64) -> Result<()> {
+        self.done += done;
         if self.done.is_multiple_of(YIELD_INTERVAL) {
             (self.yield_point)(self.done as f64 / self.total.max(1) as f64).await?;
         }
@@ -30,32 +35,27 @@ impl Iterations<'_> {
     }
 }
 
-/// Length of the longest hash, in bytes.
-const LONGEST: usize = 64;
-
-/// Fills `key` with the key derived from `password`. Fails as the yield point does.
+/// Fills `key` with the key derived from `password`. Fails with `internal` if memory runs out, and as the yield point
+/// does.
 pub(super) async fn pbkdf2(
     hash: Hash,
     password: &[u8],
-    salt: &[u8],
+    salt: &[u8; SALT],
     iterations: u32,
     key: &mut [u8],
     count: &mut Iterations<'_>,
 ) -> Result<()> {
-    let authenticate = keyed(hash, password);
-    let len = hash_len(hash);
-    let [mut last, mut next, mut sum] = std::array::from_fn(|_| Zeroizing::new([0; LONGEST]));
-    for (number, part) in (1u32..).zip(key.chunks_mut(len)) {
-        authenticate(&[salt, &number.to_be_bytes()], &mut last[..len]);
-        *sum = *last;
-        count.step().await?;
-        for _ in 1..iterations {
-            authenticate(&[&last[..len]], &mut next[..len]);
-            std::mem::swap(&mut last, &mut next);
-            sum[..len].iter_mut().zip(&last[..len]).for_each(|(byte, other)| *byte ^= other);
-            count.step().await?;
+    for (number, block) in (1u32..).zip(key.chunks_mut(hash.output_len())) {
+        let mut derivation = Derivation::new(hash, password, salt, number).map_err(out_of_memory)?;
+        count.count(1).await?;
+        let mut left = u64::from(iterations) - 1;
+        while left > 0 {
+            let some = left.min(count.until_yield());
+            derivation.iterate(some as u32).map_err(out_of_memory)?;
+            count.count(some).await?;
+            left -= some;
         }
-        part.copy_from_slice(&sum[..part.len()]);
+        derivation.block(block).map_err(out_of_memory)?;
     }
     Ok(())
 }

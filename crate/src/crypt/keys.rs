@@ -1,9 +1,9 @@
 //! Keys of encrypted layers. They are wiped on drop, and have no `Debug`, so that none appears in a message.
 
-use crate::crypt::luks::CipherSpec;
 use crate::error::{Error, ErrorKind, Result};
+use decant_crypt::CipherSpec;
 use serde::{Deserialize, Serialize};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 /// The key of one layer, with its cipher.
 #[derive(Clone, Serialize, Deserialize, ZeroizeOnDrop)]
@@ -37,8 +37,4 @@ impl Keys {
 
 fn internal() -> Error {
     Error::new(ErrorKind::Internal, "Keys could not be passed between workers")
-}
-
-pub(super) fn wipe(bytes: &mut [u8]) {
-    bytes.zeroize();
 }

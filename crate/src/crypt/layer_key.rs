@@ -1,15 +1,16 @@
 //! Derives keys from passwords, for LUKS1 key slots ("LUKS On-Disk Format", version 1.2) and the legacy method of
 //! qcow2.
 
-use super::ciphers::sector_cipher;
+use super::Encryption;
+use super::ciphers::{Ciphers, out_of_memory};
 use super::derive::{Iterations, YieldPoint, pbkdf2};
-use super::keys::{CipherKey, wipe};
-use crate::crypt::Encryption;
-use crate::crypt::luks::{BlockCipher, CipherSpec, Hash, IvGenerator, Luks, Mode, Slot};
+use super::keys::{CipherKey, Keys};
+use super::luks::{Luks, Slot};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Source, read_exact};
+use crate::io::source::{Source, read_exact, zeroed};
+use crate::modules::prepare;
 use crate::offsets::ByteRange;
-use decant_codec::hash::{hash, hash_len};
+use decant_crypt::{BlockCipher, CipherSpec, Hash, IvGenerator, MODULE, Mode, merge};
 use zeroize::Zeroizing;
 
 /// Maximum number of iterations for all active key slots together: about two minutes. QEMU and cryptsetup choose a few
@@ -53,7 +54,8 @@ async fn unlock_luks(
 ) -> Result<CipherKey> {
     let spec = luks.cipher_spec()?;
     let hash = luks.hash()?;
-    let parts = |len: usize| len.div_ceil(hash_len(hash)) as u64;
+    prepare(&MODULE).await?;
+    let parts = |len: usize| len.div_ceil(hash.output_len()) as u64;
     let work = |slot: &Slot| {
         u64::from(slot.iterations) * parts(luks.key_bytes) + u64::from(luks.digest_iterations) * parts(DIGEST)
     };
@@ -91,33 +93,13 @@ async fn open_slot(
 ) -> Result<Option<Zeroizing<Vec<u8>>>> {
     let mut derived = CipherKey { spec, key: vec![0; luks.key_bytes] };
     pbkdf2(hash, password, &slot.salt, slot.iterations, &mut derived.key, count).await?;
-    let material = luks.key_material(slot, place)?;
+    let material = read_exact(source, luks.key_material(slot, place)?, "LUKS key slot").await?;
+    let mut split = Zeroizing::new(zeroed(material.len())?);
+    Ciphers::new(&Keys(vec![derived])).decrypt(0, 0, &material, &mut split)?;
+    let mut master = Zeroizing::new(vec![0; luks.key_bytes]);
     let len = luks.key_bytes * slot.stripes as usize;
-    let mut split = Zeroizing::new(read_exact(source, material, "LUKS key slot").await?);
-    sector_cipher(&derived)?.decrypt(0, &mut split);
-    let master = merge(hash, &split[..len], luks.key_bytes);
+    merge(hash, &split[..len], &mut master).map_err(out_of_memory)?;
     let mut digest = [0; DIGEST];
     pbkdf2(hash, &master, &luks.digest_salt, luks.digest_iterations, &mut digest, count).await?;
     Ok((digest == luks.digest).then_some(master))
-}
-
-/// Reverses the anti-forensic splitting (specification: "Anti-forensic splitting").
-fn merge(hash: Hash, split: &[u8], key_len: usize) -> Zeroizing<Vec<u8>> {
-    let mut key = Zeroizing::new(vec![0; key_len]);
-    let stripes = split.len() / key_len;
-    for (number, stripe) in (1..).zip(split.chunks_exact(key_len)) {
-        key.iter_mut().zip(stripe).for_each(|(byte, other)| *byte ^= other);
-        if number < stripes {
-            diffuse(hash, &mut key);
-        }
-    }
-    key
-}
-
-fn diffuse(with: Hash, key: &mut [u8]) {
-    for (number, part) in (0u32..).zip(key.chunks_mut(hash_len(with))) {
-        let mut hashed = hash(with, &[&number.to_be_bytes(), part]);
-        part.copy_from_slice(&hashed[..part.len()]);
-        wipe(&mut hashed);
-    }
 }

@@ -1,14 +1,11 @@
 //! Reads LUKS1 headers ("LUKS On-Disk Format", version 1.2), as embedded in qcow2.
 
-pub use decant_codec::BlockCipher;
-pub(super) use decant_codec::Hash;
-
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, text_before_nul};
 use crate::structure::structure;
-use serde::{Deserialize, Serialize};
+use decant_crypt::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, SALT};
 
 const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 const SLOTS: usize = 8;
@@ -30,7 +27,7 @@ structure! {
         payload_offset: u32 = 104,
         key_bytes: u32 = 108,
         mk_digest: [u8; 20] = 112,
-        mk_digest_salt: [u8; 32] = 132,
+        mk_digest_salt: [u8; SALT] = 132,
         mk_digest_iter: u32 = 164,
         uuid: [u8; 40] = 168,
         key_slots: [u8; SLOTS * KeySlot::LEN] = 208,
@@ -41,35 +38,11 @@ structure! {
     struct KeySlot: Big {
         active: u32 = 0,
         iterations: u32 = 4,
-        salt: [u8; 32] = 8,
+        salt: [u8; SALT] = 8,
         /// In sectors, from the start of the header.
         key_material_offset: u32 = 40,
         stripes: u32 = 44,
     }
-}
-
-/// A block cipher mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mode {
-    /// XTS: XEX with ciphertext stealing, with two keys.
-    Xts,
-    /// CBC: cipher block chaining.
-    Cbc,
-    /// ECB: each block is encrypted independently.
-    Ecb,
-    /// CTR: an encrypted counter is the key stream.
-    Ctr,
-}
-
-/// A method to derive the initialisation vector from a sector number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IvGenerator {
-    /// The low 32 bits of the sector number.
-    Plain,
-    /// The sector number.
-    Plain64,
-    /// The sector number, encrypted with the hash of the key.
-    Essiv(Hash),
 }
 
 fn hash_by_name(name: &str) -> Result<Hash> {
@@ -82,24 +55,6 @@ fn hash_by_name(name: &str) -> Result<Hash> {
         "sha384" => Ok(Hash::Sha384),
         "sha512" => Ok(Hash::Sha512),
         other => Err(Error::unsupported(format!("LUKS with the hash '{}'", shown(other)))),
-    }
-}
-
-/// The encryption of a layer's sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CipherSpec {
-    /// The cipher.
-    pub cipher: BlockCipher,
-    /// The mode.
-    pub mode: Mode,
-    /// The initialisation vectors.
-    pub iv: IvGenerator,
-}
-
-impl CipherSpec {
-    /// The error for an unsupported combination, or a key length that the cipher does not take.
-    pub(crate) fn unsupported(&self) -> Error {
-        Error::unsupported(format!("encryption by {:?} in mode {:?} with a key of this length", self.cipher, self.mode))
     }
 }
 
@@ -117,7 +72,7 @@ pub(crate) struct Luks {
     /// Length of the master key, in bytes.
     pub(crate) key_bytes: usize,
     pub(crate) digest: [u8; 20],
-    pub(crate) digest_salt: [u8; 32],
+    pub(crate) digest_salt: [u8; SALT],
     pub(crate) digest_iterations: u32,
     /// The UUID as text.
     pub(crate) uuid: String,
@@ -140,7 +95,7 @@ pub(crate) struct ModeNames<'a> {
 pub(crate) struct Slot {
     pub(crate) active: bool,
     pub(crate) iterations: u32,
-    pub(crate) salt: [u8; 32],
+    pub(crate) salt: [u8; SALT],
     /// Offset of its key material from the start of the header, in bytes.
     pub(crate) key_offset: u64,
     /// Number of stripes into which its master key is split.

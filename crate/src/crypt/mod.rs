@@ -7,6 +7,8 @@ mod layer_key;
 pub mod luks;
 
 pub use ciphers::Ciphers;
+pub(crate) use ciphers::out_of_memory;
+pub use decant_crypt::{BlockCipher, CipherSpec, IvGenerator, Mode};
 pub(crate) use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
 pub(crate) use layer_key::unlock;

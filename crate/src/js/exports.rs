@@ -144,13 +144,13 @@ impl OpenImage {
         let done = match self.content.clone() {
             Content::RandomAccess(image) => {
                 let given = image.given().collect();
-                let executor = executor(dispatch, workers, memory, image.files().clone(), given, &image.keys())?;
+                let executor = executor(dispatch, workers, memory, image.files().clone(), given, image.keys())?;
                 resume(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(image) => {
                 let disk = InOrder::new(&image)?;
                 let given = vec![FileId::IMAGE];
-                let executor = executor(dispatch, workers, memory, disk.files(), given, &Keys::default())?;
+                let executor = executor(dispatch, workers, memory, disk.files(), given, Keys::default())?;
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
             }
         };
@@ -192,9 +192,9 @@ fn executor(
     memory: f64,
     files: Files,
     _given: Vec<FileId>,
-    keys: &Keys,
+    keys: Keys,
 ) -> Result<super::threads::Pool> {
-    super::threads::Pool::new(files, keys, memory as u64)
+    Ok(super::threads::Pool::new(files, keys, memory as u64))
 }
 
 #[cfg(not(feature = "threads"))]
@@ -204,7 +204,7 @@ fn executor(
     memory: f64,
     files: Files,
     given: Vec<FileId>,
-    _keys: &Keys,
+    _keys: Keys,
 ) -> Result<super::workers::Workers> {
     let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
     Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files, given))

@@ -34,7 +34,7 @@ impl Runner {
         let keys = keys.map(Zeroizing::new).map(|bytes| Keys::from_bytes(&bytes)).transpose()?.unwrap_or_default();
         Ok(Self {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
-            transcoder: Transcoder::new(&keys)?,
+            transcoder: Transcoder::new(keys),
             handle,
         })
     }

@@ -7,7 +7,7 @@ use crate::convert::decoder::{DecodedJob, Decoder};
 use crate::convert::job::JobBuffers;
 use crate::convert::run::{SpareBuffers, run_job};
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
-use crate::crypt::{Ciphers, Keys};
+use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;
 use futures_channel::oneshot;
@@ -28,16 +28,15 @@ const PART: usize = 1 << 20;
 
 pub(super) struct Pool {
     workload: Workload,
-    ciphers: Arc<Ciphers>,
+    keys: Arc<Keys>,
     spares: Rc<SpareBuffers>,
 }
 
 impl Pool {
-    /// Creates a pool that reads from `files` and decrypts with `keys`. Memory use is about `memory` bytes. Fails as
-    /// [`Ciphers::new`] does.
-    pub(super) fn new(files: Files, keys: &Keys, memory: u64) -> Result<Self> {
+    /// Creates a pool that reads from `files` and decrypts with `keys`. Memory use is about `memory` bytes.
+    pub(super) fn new(files: Files, keys: Keys, memory: u64) -> Self {
         let workload = Workload::within(memory, files, DEPTH, BUFFERS);
-        Ok(Self { workload, ciphers: Arc::new(Ciphers::new(keys)?), spares: Rc::default() })
+        Self { workload, keys: Arc::new(keys), spares: Rc::default() }
     }
 }
 
@@ -79,10 +78,10 @@ impl Executor for Pool {
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<PooledOutput>>> {
         async move {
             let ran = run_job(job, &self.workload.files, &self.spares, async |loaded| {
-                let ciphers = self.ciphers.clone();
+                let keys = self.keys.clone();
                 let (answer, answered) = oneshot::channel();
                 rayon::spawn(move || {
-                    let decode = |job: &_, buffers: &mut _| decode(job, buffers, &ciphers);
+                    let decode = |job: &_, buffers: &mut _| decode(job, buffers, &keys);
                     // After a cancel there is no receiver.
                     let _ = answer.send(loaded.finish(decode, encode));
                 });
@@ -110,13 +109,13 @@ fn encode(
 }
 
 /// Decodes a job on all threads of the pool.
-fn decode(job: &Job, buffers: &mut JobBuffers, ciphers: &Ciphers) -> Result<DecodedJob> {
+fn decode(job: &Job, buffers: &mut JobBuffers, keys: &Keys) -> Result<DecodedJob> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
     let parts: Vec<_> = job
         .parts(output, PART)
         .into_par_iter()
-        .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, ciphers)))
+        .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, keys)))
         .collect();
     // In order: of several failures, the first in the job is reported, not the first in time.
     DecodedJob::of_parts(job, &mut buffers.output, parts)

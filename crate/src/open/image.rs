@@ -253,7 +253,7 @@ impl Image {
         yield_point: &crate::crypt::YieldPoint,
     ) -> Result<()> {
         use super::legacy_password::check_legacy;
-        use crate::crypt::{Ciphers, unlock};
+        use crate::crypt::unlock;
         let mut keys = self.keys();
         let locked = self.chain.layers.iter().enumerate().filter(|(_, layer)| layer.cipher.is_some()).nth(keys.len());
         let Some((number, layer)) = locked else { return Ok(()) };
@@ -263,7 +263,7 @@ impl Image {
         keys.0.push(unlocked.map_err(|error| error.within(place_of(number, &layer.name)))?);
         if matches!(encryption, Encryption::Aes) && !assume {
             let extents = Extents::new(self.chain.walk_layer(number), layer.disk.virtual_size());
-            check_legacy(extents, &self.files, &Ciphers::new(&keys)?).await?;
+            check_legacy(extents, &self.files, &keys).await?;
         }
         self.keys.replace(keys);
         Ok(())

@@ -1,19 +1,22 @@
 //! Checks a password for the legacy encryption method, which cannot verify one: the decrypted disk must begin with a
 //! known structure.
 
-use crate::crypt::Ciphers;
+use crate::crypt::{Ciphers, Keys};
 use crate::disk::extent::{ExtentKind, Extents};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Files, zeroed};
+use crate::modules::prepare;
 use crate::offsets::SECTOR;
 
 /// Length of the start of the disk to examine, in bytes: up to the superblock of btrfs.
 const START: u64 = 68 << 10;
 
-/// Decrypts the encrypted data at the start of the layer that `extents` lists. Fails with `password` if it has no known
+/// Decrypts the encrypted data at the start of the layer that `extents` lists, by `keys`. Fails with `password` if it has no known
 /// structure, and as reading does.
-pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &Ciphers) -> Result<()> {
-    let mut disk = zeroed(START as usize)?;
+pub(super) async fn check_legacy(mut extents: Extents, files: &Files, keys: &Keys) -> Result<()> {
+    prepare(&decant_crypt::MODULE).await?;
+    let mut ciphers = Ciphers::new(keys);
+    let (mut stored, mut disk) = (zeroed(START as usize)?, zeroed(START as usize)?);
     let mut batch = Vec::new();
     while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end().0 < START) {
         if !extents.next(&mut batch).await? {
@@ -23,11 +26,11 @@ pub(super) async fn check_legacy(mut extents: Extents, files: &Files, ciphers: &
     for extent in batch.iter().filter(|extent| extent.start.0 < START) {
         // Unencrypted data proves nothing about the key.
         let ExtentKind::Data { file, host, encrypted: Some(how) } = extent.kind else { continue };
-        let start = extent.start.0 as usize;
-        let bytes = &mut disk[start..extent.end().0.min(START) as usize];
-        files[usize::from(file.0)].read_at(host, bytes).await?;
+        let range = extent.start.0 as usize..extent.end().0.min(START) as usize;
+        let stored = &mut stored[range.clone()];
+        files[usize::from(file.0)].read_at(host, stored).await?;
         let sector = if how.by_guest { extent.start.0 } else { host.0 } / SECTOR;
-        ciphers.decrypt(how.cipher, sector, bytes)?;
+        ciphers.decrypt(how.cipher, sector, stored, &mut disk[range])?;
     }
     if looks_like_a_disk(&disk) {
         return Ok(());

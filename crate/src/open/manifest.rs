@@ -1,15 +1,16 @@
 //! The manifest of an OVA: a list of file digests (DSP0243, section 5.1), one per line: `SHA256(disk.vmdk)= 01ab...`.
 
 use crate::container::Member;
+use crate::crypt::out_of_memory;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{read_exact, zeroed};
 use crate::io::stream::{ByteStream, FileStream};
+use crate::modules::prepare;
 use crate::offsets::{ByteRange, HostOffset};
 use crate::open::split_files;
-use decant_codec::Hash;
-use decant_codec::hash::hasher;
+use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -204,16 +205,20 @@ fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
 
 /// Fails with `corrupt` unless `member` has `digest`.
 async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
-    let (mut stream, mut hasher) = (FileStream::new(member.source.clone()), hasher(hash));
+    prepare(&MODULE).await?;
+    let mut stream = FileStream::new(member.source.clone());
+    let mut hasher = Hasher::new(hash).map_err(out_of_memory)?;
     let mut buf = zeroed(READ)?;
     loop {
         let found = stream.read(&mut buf).await?;
-        hasher.add(&buf[..found]);
+        hasher.add(&buf[..found]).map_err(out_of_memory)?;
         if found < buf.len() {
             break;
         }
     }
-    let found: String = hasher.finish().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut found = vec![0; hash.output_len()];
+    hasher.hash(&mut found).map_err(out_of_memory)?;
+    let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
     if found == digest {
         return Ok(());
     }

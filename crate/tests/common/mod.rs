@@ -395,7 +395,7 @@ impl Case {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
                     let disk = InOrder::new(&image)?;
-                    let executor = Inline::new(disk.files(), &Keys::default(), 4, job)?;
+                    let executor = Inline::new(disk.files(), Keys::default(), 4, job);
                     let layout = format.layout_in_order(&options_of_format)?;
                     writing.expect(&*layout);
                     let output = Output::new(&*layout, STAMP, &*writing);
@@ -407,7 +407,7 @@ impl Case {
                     image.unlock_next(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;
                 }
             }
-            let executor = Inline::new(image.files().clone(), &image.keys(), 4, job)?;
+            let executor = Inline::new(image.files().clone(), image.keys(), 4, job);
             let layout = (format.layout)(image.virtual_size(), &options_of_format)?;
             writing.expect(&*layout);
             let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };

@@ -198,7 +198,7 @@ fn two_passes_are_asked_for() {
         let work = async move {
             let opening = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
             let image = Image::open(reading, &opening).await?;
-            let executor = Inline::new(image.files().clone(), &image.keys(), 2, MIB)?;
+            let executor = Inline::new(image.files().clone(), image.keys(), 2, MIB);
             let layout = (format.layout)(image.virtual_size(), &options)?;
             writing.expect(&*layout);
             let output = Conversion { may_read_twice, ..Conversion::new(&*layout, STAMP, &*writing) };

@@ -18,7 +18,7 @@ fn writes_of(output: &Output, disk: &[u8]) -> Rc<Written> {
     let work = async move {
         let opening = OpenOptions { format: Some("raw".to_owned()), ..OpenOptions::default() };
         let image = Image::open(reading, &opening).await?;
-        let executor = Inline::new(image.files().clone(), &image.keys(), 2, MIB / 4)?;
+        let executor = Inline::new(image.files().clone(), image.keys(), 2, MIB / 4);
         let layout = (format.layout)(image.virtual_size(), &options)?;
         let conversion = Conversion::new(&*layout, STAMP, &*writing);
         convert(&image, &executor, &conversion, &|_| {}, &Cancel::default()).await

@@ -1,4 +1,5 @@
 import { configure } from 'decant';
+import crypt from 'decant/crypt.wasm';
 import wasm from 'decant/decant.wasm';
 import zstd from 'decant/zstd.wasm';
 import './app.js';
@@ -7,5 +8,5 @@ configure({
   // A second entry point, beside this file.
   worker: () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }),
   wasm: () => new URL(wasm, location.href),
-  codec: () => new URL(zstd, location.href),
+  codec: (name) => new URL({ crypt, zstd }[name], location.href),
 });

@@ -5,10 +5,10 @@ use ::cipher::consts::U16;
 use ::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser};
 
 /// A block of 16 bytes.
-pub type CipherBlock = Array<u8, U16>;
+pub(super) type CipherBlock = Array<u8, U16>;
 
 /// A cipher with its key. Many blocks at once are several times as fast as one at a time.
-pub trait Blocks: Send + Sync {
+pub(super) trait Blocks {
     /// Encrypts each block independently, in place.
     fn encrypt(&self, blocks: &mut [CipherBlock]);
     /// Decrypts each block independently, in place.
@@ -17,7 +17,7 @@ pub trait Blocks: Send + Sync {
 
 impl<C> Blocks for C
 where
-    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + BlockCipherDecrypt + Send + Sync,
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + BlockCipherDecrypt,
 {
     fn encrypt(&self, blocks: &mut [CipherBlock]) {
         self.encrypt_blocks(blocks);

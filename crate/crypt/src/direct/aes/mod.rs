@@ -22,31 +22,41 @@ type Planes = [u8x16; 8];
 /// The planes of a round key, which is the same for all eight blocks.
 type RoundKey = [[u8; 16]; 8];
 
+/// The number of round keys of AES-256.
+const MAX_ROUND_KEYS: usize = 15;
+
 /// AES-128, -192 or -256 with a key.
 pub(super) struct Aes {
     /// In the order of encryption. All but the first include [`sbox::CONSTANT`], which the substitution before them
     /// (after them, in decryption) leaves out: moving and mixing bytes do not change a constant.
-    round_keys: Zeroizing<Vec<RoundKey>>,
+    round_keys: Zeroizing<[RoundKey; MAX_ROUND_KEYS]>,
+    round_key_count: usize,
 }
 
 impl Aes {
-    /// Expands a key of 16, 24 or 32 bytes; `None` for other lengths.
-    pub(super) fn new(key: &[u8]) -> Option<Self> {
-        matches!(key.len(), 16 | 24 | 32).then(|| {
-            let words = expand(key);
-            let round_keys = words.as_chunks::<4>().0.iter().enumerate().map(|(round, words)| {
-                let constant = if round == 0 { 0 } else { sbox::CONSTANT };
-                let bit = |plane: usize, place: usize| (words[place / 4][place % 4] ^ constant) >> plane & 1;
-                std::array::from_fn(|plane| std::array::from_fn(|place| 0u8.wrapping_sub(bit(plane, place))))
-            });
-            Self { round_keys: Zeroizing::new(round_keys.collect()) }
-        })
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(super) fn new(key: &[u8]) -> Self {
+        // One more than there are rounds, and six rounds more than the key has words.
+        let round_key_count = key.len() / 4 + 7;
+        let words = expand(key, 4 * round_key_count);
+        let mut round_keys = Zeroizing::new([RoundKey::default(); MAX_ROUND_KEYS]);
+        for (round, (words, round_key)) in words.as_chunks::<4>().0.iter().zip(&mut *round_keys).enumerate() {
+            let constant = if round == 0 { 0 } else { sbox::CONSTANT };
+            let bit = |plane: usize, place: usize| (words[place / 4][place % 4] ^ constant) >> plane & 1;
+            *round_key = std::array::from_fn(|plane| std::array::from_fn(|place| 0u8.wrapping_sub(bit(plane, place))));
+        }
+        Self { round_keys, round_key_count }
+    }
+
+    fn round_keys(&self) -> (&RoundKey, &[RoundKey], &RoundKey) {
+        let [first, middle @ .., last] = &self.round_keys[..self.round_key_count] else {
+            unreachable!("there are at least eleven round keys")
+        };
+        (first, middle, last)
     }
 
     fn encrypt_planes(&self, state: Planes) -> Planes {
-        let [first, middle @ .., last] = &self.round_keys[..] else {
-            unreachable!("there are at least eleven round keys")
-        };
+        let (first, middle, last) = self.round_keys();
         let mut state = add_key(state, first);
         for key in middle {
             state = add_key(mix::columns(mix::shift_rows(sbox::substitute(state))), key);
@@ -55,9 +65,7 @@ impl Aes {
     }
 
     fn decrypt_planes(&self, state: Planes) -> Planes {
-        let [first, middle @ .., last] = &self.round_keys[..] else {
-            unreachable!("there are at least eleven round keys")
-        };
+        let (first, middle, last) = self.round_keys();
         let mut state = sbox::substitute_back(mix::shift_rows_back(add_key(state, last)));
         for key in middle.iter().rev() {
             state = sbox::substitute_back(mix::shift_rows_back(mix::columns_back(add_key(state, key))));
@@ -115,13 +123,11 @@ fn transpose(registers: Planes) -> Planes {
     registers.map(cast)
 }
 
-/// Expands a key to the words of all round keys (FIPS 197, section 5.2).
-fn expand(key: &[u8]) -> Zeroizing<Vec<[u8; 4]>> {
+/// Expands a key to the words of all round keys (FIPS 197, section 5.2): the first `total` of the result.
+fn expand(key: &[u8], total: usize) -> Zeroizing<[[u8; 4]; 4 * MAX_ROUND_KEYS]> {
     let length = key.len() / 4;
-    // One block more than there are rounds, and six rounds more than the key has words.
-    let total = 4 * (length + 7);
-    let mut words = Zeroizing::new(Vec::with_capacity(total));
-    words.extend_from_slice(key.as_chunks::<4>().0);
+    let mut words = Zeroizing::new([[0; 4]; 4 * MAX_ROUND_KEYS]);
+    words[..length].copy_from_slice(key.as_chunks().0);
     let mut round_constant = 1u8;
     for i in length..total {
         let mut word = words[i - 1];
@@ -134,7 +140,7 @@ fn expand(key: &[u8]) -> Zeroizing<Vec<[u8; 4]>> {
             word = sbox::substitute_word(word);
         }
         let before = words[i - length];
-        words.push(std::array::from_fn(|byte| before[byte] ^ word[byte]));
+        words[i] = std::array::from_fn(|byte| before[byte] ^ word[byte]);
     }
     words
 }
@@ -154,14 +160,13 @@ mod tests {
             (24, 0xdda97ca4_864cdfe0_6eaf70a0_ec0d7191),
             (32, 0x8ea2b7ca_516745bf_eafc4990_4b496089),
         ] {
-            let aes = Aes::new(&key[..length]).expect("the length is one of AES");
+            let aes = Aes::new(&key[..length]);
             let mut block = [CipherBlock::from(plain)];
             aes.encrypt(&mut block);
             assert_eq!(u128::from_be_bytes(block[0].0), expected, "a key of {length} bytes");
             aes.decrypt(&mut block);
             assert_eq!(block[0].0, plain, "a key of {length} bytes");
         }
-        assert!([0, 15, 17, 33].iter().all(|length| Aes::new(&vec![0; *length]).is_none()));
     }
 
     /// Any number of blocks with any key, compared with the crate `aes`.
@@ -171,7 +176,7 @@ mod tests {
             key: &[u8],
         ) {
             let theirs = C::new_from_slice(key).expect("the length is one of AES");
-            let ours = Aes::new(key).expect("the length is one of AES");
+            let ours = Aes::new(key);
             for count in 0..=40 {
                 let plain: Vec<CipherBlock> =
                     (0..count).map(|i| CipherBlock::from(noise::<16>(i + 1000 * u64::from(key[0])))).collect();

@@ -1,0 +1,47 @@
+//! A cipher for a key.
+
+use super::aes::Aes;
+use super::block_cipher::Blocks;
+use crate::{BlockCipher, CryptError};
+use ::cipher::KeyInit;
+use serpent::Serpent;
+use std::ops::Deref;
+use twofish::Twofish;
+
+/// A cipher with its key. It is not in a box, whose allocation could fail.
+#[expect(clippy::large_enum_variant, reason = "it is moved once")]
+pub(super) enum Keyed {
+    Aes(Aes),
+    Serpent(Serpent),
+    Twofish(Twofish),
+}
+
+impl Keyed {
+    /// Creates `cipher` with `key`. The length of the key selects the variant.
+    pub(super) fn new(cipher: BlockCipher, key: &[u8]) -> Result<Self, CryptError> {
+        if !matches!(key.len(), 16 | 24 | 32) {
+            return Err(CryptError::UnsupportedKey);
+        }
+        Ok(match cipher {
+            BlockCipher::Aes => Self::Aes(Aes::new(key)),
+            BlockCipher::Serpent => Self::Serpent(with_key(key)?),
+            BlockCipher::Twofish => Self::Twofish(with_key(key)?),
+        })
+    }
+}
+
+fn with_key<C: KeyInit>(key: &[u8]) -> Result<C, CryptError> {
+    C::new_from_slice(key).map_err(|_| CryptError::UnsupportedKey)
+}
+
+impl Deref for Keyed {
+    type Target = dyn Blocks;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Aes(cipher) => cipher,
+            Self::Serpent(cipher) => cipher,
+            Self::Twofish(cipher) => cipher,
+        }
+    }
+}

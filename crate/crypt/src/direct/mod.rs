@@ -1,0 +1,25 @@
+//! Linked.
+
+mod aes;
+mod block_cipher;
+mod derivation;
+mod hash;
+mod keyed;
+mod merge;
+mod modes;
+mod sector_cipher;
+
+pub use derivation::Derivation;
+pub use hash::Hasher;
+pub use merge::merge;
+pub use sector_cipher::SectorCipher;
+
+use aes::AT_ONCE;
+use block_cipher::CipherBlock;
+use decant_module::Module;
+
+/// The length of the longest hash, in bytes.
+const LONGEST_HASH: usize = 64;
+
+/// The functions are linked.
+pub static MODULE: Module = Module::linked("crypt");

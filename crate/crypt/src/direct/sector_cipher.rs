@@ -1,0 +1,115 @@
+//! Decrypts sectors of 512 bytes.
+
+use super::hash::Hasher;
+use super::keyed::Keyed;
+use super::modes::{cbc, ctr, xts};
+use super::{AT_ONCE, CipherBlock, LONGEST_HASH};
+use crate::{CipherSpec, CryptError, IvGenerator, Mode, SECTOR};
+use zeroize::Zeroizing;
+
+/// Decrypts the sectors of a disk.
+pub struct SectorCipher {
+    mode: Mode,
+    iv: IvGenerator,
+    data: Keyed,
+    /// Encrypts initialisation vectors to tweaks of XTS.
+    tweak: Option<Keyed>,
+    /// Encrypts sector numbers to initialisation vectors of ESSIV.
+    essiv: Option<Keyed>,
+}
+
+impl SectorCipher {
+    /// Prepares the cipher. Fails with `UnsupportedKey` if it takes no key of that length, or if memory runs out.
+    pub fn new(spec: CipherSpec, key: &[u8]) -> Result<Self, CryptError> {
+        let CipherSpec { cipher, mode, iv } = spec;
+        let (data, tweak) = match mode {
+            Mode::Xts if key.len().is_multiple_of(2) => {
+                let (data, tweak) = key.split_at(key.len() / 2);
+                (data, Some(Keyed::new(cipher, tweak)?))
+            }
+            Mode::Xts => return Err(CryptError::UnsupportedKey),
+            Mode::Cbc | Mode::Ecb | Mode::Ctr => (key, None),
+        };
+        let essiv = match iv {
+            IvGenerator::Plain | IvGenerator::Plain64 => None,
+            IvGenerator::Essiv(hash) => {
+                let mut hasher = Hasher::new(hash)?;
+                hasher.add(key)?;
+                let mut hashed = Zeroizing::new([0; LONGEST_HASH]);
+                let hashed = &mut hashed[..hash.output_len()];
+                hasher.hash(hashed)?;
+                // Only MD5 and SHA-256 have the length of a key.
+                Some(Keyed::new(cipher, hashed)?)
+            }
+        };
+        Ok(Self { mode, iv, data: Keyed::new(cipher, data)?, tweak, essiv })
+    }
+
+    /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first. Fails if
+    /// memory runs out.
+    pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
+        const SOME: usize = SECTOR * AT_ONCE;
+        for ((input, output), first) in input.chunks(SOME).zip(output.chunks_mut(SOME)).zip((first..).step_by(AT_ONCE))
+        {
+            let mut ivs = self.vectors_from(first);
+            if let Some(tweak) = &self.tweak {
+                tweak.encrypt(&mut ivs);
+            }
+            let inputs = input.chunks_exact(SECTOR).map(|sector| CipherBlock::slice_as_chunks(sector).0);
+            let outputs = output.chunks_exact_mut(SECTOR).map(|sector| CipherBlock::slice_as_chunks_mut(sector).0);
+            for ((input, output), iv) in inputs.zip(outputs).zip(ivs) {
+                match self.mode {
+                    Mode::Xts => xts(&*self.data, iv, input, output),
+                    Mode::Cbc => cbc(&*self.data, iv, input, output),
+                    Mode::Ecb => {
+                        output.copy_from_slice(input);
+                        self.data.decrypt(output);
+                    }
+                    Mode::Ctr => ctr(&*self.data, iv, input, output),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The initialisation vectors of sector `first` and the sectors after it.
+    fn vectors_from(&self, first: u64) -> [CipherBlock; AT_ONCE] {
+        let mut ivs = std::array::from_fn(|i| {
+            let number = first.wrapping_add(i as u64);
+            let mut iv = CipherBlock::default();
+            match self.iv {
+                IvGenerator::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
+                IvGenerator::Plain64 | IvGenerator::Essiv(_) => iv[..8].copy_from_slice(&number.to_le_bytes()),
+            }
+            iv
+        });
+        if let Some(essiv) = &self.essiv {
+            essiv.encrypt(&mut ivs);
+        }
+        ivs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BlockCipher, Hash};
+
+    #[test]
+    fn keys_of_other_lengths_are_refused() {
+        for cipher in [BlockCipher::Aes, BlockCipher::Serpent, BlockCipher::Twofish] {
+            for (mode, iv, allowed) in [
+                (Mode::Cbc, IvGenerator::Plain64, &[16, 24, 32][..]),
+                (Mode::Xts, IvGenerator::Plain, &[32, 48, 64]),
+                (Mode::Cbc, IvGenerator::Essiv(Hash::Sha256), &[16, 24, 32]),
+                (Mode::Cbc, IvGenerator::Essiv(Hash::Sha1), &[]),
+            ] {
+                for len in 0..80 {
+                    let refused = SectorCipher::new(CipherSpec { cipher, mode, iv }, &vec![1; len]).err();
+                    let expected = (!allowed.contains(&len)).then_some(CryptError::UnsupportedKey);
+                    assert_eq!(refused, expected, "{cipher:?}, {mode:?}, {iv:?}: {len} bytes");
+                }
+            }
+        }
+    }
+}
