@@ -171,6 +171,26 @@ test('files that are given during a conversion wait in the queue, and the conver
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
 });
 
+// (case, file, news, whether it waits in the queue)
+for (const [what, name, said, waits] of [
+  ['a file that is not an image', 'notes', english.aside(['notes']), false],
+  ['what may be a raw disk', 'disk.raw', english.queued.added(['disk.raw']), true],
+] as [string, string, string, boolean][]) {
+  test(`given during a conversion: ${what}`, async () => {
+    const held = waiting('a.qcow2');
+    session.take(given('a.qcow2'));
+    await step('ready');
+    session.convert();
+    const before = await step('converting');
+    session.take(given(name));
+    await news(said);
+    expect(rows()).toEqual(['a.qcow2 current', ...(waits ? [`${name} waiting`] : [])]);
+    expect(session.state).toMatchObject({ step: 'converting', name: before.name });
+    held.resolve(RESULT);
+    await step('done');
+  });
+}
+
 test('a file that is given while another one is opened replaces it', async () => {
   const slow = new Held<Given[]>();
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));

@@ -133,15 +133,13 @@ export class Session {
       await this.#takeMore(files, turn);
       return;
     }
-    const sorted = await sort(files, stays ? new AbortController().signal : turn);
-    if (turn.aborted && !stays) return;
     if (stays) {
-      this.#enqueue(sorted);
-    } else {
-      this.news = newsOf(sorted.skipped, this.texts);
-      this.queue.addFirst(sorted.bundles);
-      await this.#openNext();
+      this.#enqueue(await sortMore(files, new AbortController().signal));
+      return;
     }
+    const sorted = await sort(files, turn);
+    if (turn.aborted) return;
+    await this.#openFirst(sorted);
   }
 
   /** Opens the first image among `files`. The image that is open in `turn` waits, unless it is given again. */
@@ -154,8 +152,13 @@ export class Session {
       return;
     }
     if (again.includes(true)) this.queue.leave();
-    this.news = newsOf(sorted.skipped, this.texts);
-    this.queue.addFirst(sorted.bundles);
+    await this.#openFirst(sorted);
+  }
+
+  /** Adds images before those in the queue, and opens the first one. */
+  async #openFirst({ bundles, skipped }: Sorted): Promise<void> {
+    this.news = newsOf(skipped, this.texts);
+    this.queue.addFirst(bundles);
     await this.#openNext();
   }
 

@@ -75,7 +75,7 @@ export async function sortImages(files: Given[], signal: AbortSignal): Promise<S
   return sortBy(files, await allReferences(files, signal), () => false);
 }
 
-/** Sorts files that are given while an image is open. Unlike for `sort`, a single file may be skipped, but not a link. */
+/** Sorts files that are given while an image is open or converted. Unlike for `sort`, a single file may be skipped, but not a link. */
 export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sorted> {
   if (files.every(({ link }) => link)) return sort(files, signal);
   return sortBy(files, await allReferences(files, signal), mayBeRaw);

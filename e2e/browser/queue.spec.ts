@@ -154,7 +154,7 @@ test('a drop beside the card is taken', async ({ page }) => {
 test.describe('while it converts', () => {
   useGates();
 
-  test('a drop waits in the queue, and the page says so', async ({ page }) => {
+  test('a drop waits in the queue if it is an image, and the page says so', async ({ page }, testInfo) => {
     await choose(page, sparse(64 << 20).image);
     await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
     const goOn = await closeGate(page, fifthOf('sparse-64.qcow2', 60));
@@ -169,6 +169,12 @@ test.describe('while it converts', () => {
     await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
     await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
     await expect(page.getByText('Drop to add it to the queue')).toHaveCount(0);
+    const paper = testInfo.outputPath('paper.pdf');
+    writeFileSync(paper, '%PDF-1.7 and so on');
+    await drop(page, paper);
+    await expect(page.getByText('paper.pdf is not a disk image and was skipped.').first()).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
+    await expectQueue(page, 'sparse-64.qcow2 open now', 'states.qcow2 waiting');
     await goOn();
     await page.getByRole('button', { name: 'Open the next image' }).click();
     await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
