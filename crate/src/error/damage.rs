@@ -18,6 +18,19 @@ pub(crate) struct DamageKind {
     pub(crate) reason: &'static str,
     /// For truncation: the missing structure.
     pub(crate) lacks: Option<&'static str>,
+    /// For truncation: the damage instead, if the structure is so far away that no truncation explains it.
+    pub(crate) outside: Option<Damage>,
+}
+
+/// The room for internal snapshots and saved states of a virtual machine, in bytes.
+const SNAPSHOTS: u64 = 1 << 40;
+/// How many times as large as the disk and the present part of the file a complete file is at most, without snapshots.
+const LARGEST: u64 = 4;
+
+/// The last position that the complete file of a disk of `disk_size` bytes can have, with a wide margin. `file_size` is
+/// the size of the file, which may be truncated.
+pub(crate) fn farthest(disk_size: u64, file_size: u64) -> HostOffset {
+    HostOffset(disk_size.saturating_add(file_size).saturating_mul(LARGEST).saturating_add(SNAPSHOTS))
 }
 
 impl Damage {
@@ -32,6 +45,12 @@ impl Damage {
     /// What is wrong: a clause, without a full stop.
     pub fn reason(self) -> &'static str {
         self.0.reason
+    }
+
+    /// The damage of a structure at `place` of a file that can reach to `farthest`.
+    #[must_use]
+    pub(crate) fn at(self, place: HostOffset, farthest: HostOffset) -> Self {
+        self.0.outside.filter(|_| place > farthest).unwrap_or(self)
     }
 
     /// Converts the damage to an error of kind `corrupt`, at `offset` of a file of `size` bytes.
@@ -58,19 +77,52 @@ impl Serialize for Damage {
     }
 }
 
-/// Declares kinds of damage: name, code, reason and, for truncation, the missing structure.
+/// Declares kinds of damage: name, code, reason and, for truncation, the missing structure and the damage if it is too
+/// far away.
 macro_rules! damages {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $reason:literal $(, lacks $lacks:literal)?;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $reason:literal
+        $(, lacks $lacks:literal)? $(, outside $outside:ident)?;)*) => {
         $(
             $(#[$doc])*
             pub const $name: $crate::error::damage::Damage = $crate::error::damage::Damage::new(&$crate::error::damage::DamageKind {
                 code: $code,
                 reason: $reason,
-                lacks: damages!(@lacks $($lacks)?),
+                lacks: damages!(@option $($lacks)?),
+                outside: damages!(@option $($outside)?),
             });
         )*
     };
-    (@lacks) => { None };
-    (@lacks $lacks:literal) => { Some($lacks) };
+    (@option) => { None };
+    (@option $some:expr) => { Some($some) };
 }
 pub(crate) use damages;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    damages! {
+        CUT = "cut", "the file ends", lacks "it", outside FAR;
+        FAR = "far", "it is far away";
+    }
+
+    #[test]
+    fn only_a_position_that_no_truncation_explains_is_far_away() {
+        const GIB: u64 = 1 << 30;
+        const TIB: u64 = 1 << 40;
+        let rows = [
+            ("an empty file", 0, 0, 0, CUT),
+            ("the end of a preallocated disk", 8 * TIB + GIB, 8 * TIB, 0, CUT),
+            ("a small disk with many snapshots", 900 * GIB, GIB, 0, CUT),
+            ("a large disk with many snapshots", 30 * TIB, 8 * TIB, 0, CUT),
+            ("a large file that is nearly complete", 30 * TIB, GIB, 20 * TIB, CUT),
+            ("a small disk", 2 * TIB, GIB, GIB, FAR),
+            ("a large disk", 34 * TIB, 8 * TIB, 0, FAR),
+            ("the largest position", u64::MAX, (1 << 53) - 1, 1 << 53, FAR),
+        ];
+        for (what, place, disk, file, expected) in rows {
+            assert_eq!(CUT.at(HostOffset(place), farthest(disk, file)), expected, "{what}");
+            assert_eq!(FAR.at(HostOffset(place), farthest(disk, file)), FAR, "{what}");
+        }
+    }
+}

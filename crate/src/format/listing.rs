@@ -3,7 +3,7 @@
 use super::{PartFile, WalkSetup};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind};
 use crate::error::Result;
-use crate::error::damage::Damage;
+use crate::error::damage::{Damage, farthest};
 use crate::error::place::Place;
 use crate::io::source::{FileId, Source};
 use crate::offsets::{GuestRange, HostOffset, SECTOR};
@@ -21,14 +21,17 @@ pub(crate) struct Listing {
     size: u64,
     layer: u16,
     salvage: bool,
+    /// The last position that the complete file can have.
+    farthest: HostOffset,
     encrypted: Option<Encrypted>,
 }
 
 impl Listing {
     /// Lists data in the layer's own file, `source`.
     pub(crate) fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
-        let WalkSetup { file, layer, salvage, .. } = *setup;
-        Self { file, name: None, size: source.size(), layer, salvage, encrypted: None }
+        let WalkSetup { file, disk_size, layer, salvage, .. } = *setup;
+        let size = source.size();
+        Self { file, name: None, size, layer, salvage, farthest: farthest(disk_size, size), encrypted: None }
     }
 
     /// Lists data in `part`, a file with a part of the layer.
@@ -80,8 +83,8 @@ impl Listing {
         self.lose(batch, GuestRange { start: middle, ..part }, truncated, host)
     }
 
-    /// Appends `part` as lost to `damage` at offset `place` of the file. Unless the layer is salvaged, fails with
-    /// `corrupt` instead.
+    /// Appends `part` as lost to `damage` at offset `place` of the file (see [`Damage::at`]). Unless the layer is
+    /// salvaged, fails with `corrupt` instead.
     pub(crate) fn lose(
         &self,
         batch: &mut Vec<Extent>,
@@ -89,6 +92,7 @@ impl Listing {
         damage: Damage,
         place: HostOffset,
     ) -> Result<()> {
+        let damage = damage.at(place, self.farthest);
         if self.salvage {
             self.push(batch, part, ExtentKind::Lost(damage));
             return Ok(());

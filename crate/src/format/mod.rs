@@ -92,6 +92,8 @@ pub(crate) struct PartFile {
 #[derive(Clone)]
 pub(crate) struct WalkSetup {
     pub(crate) file: FileId,
+    /// The layer's virtual size.
+    pub(crate) disk_size: u64,
     /// The files with parts of the layer, in the order of [`Disk::references`].
     pub(crate) parts: Rc<[Option<PartFile>]>,
     /// The number of the layer's cipher; `None` if it is not encrypted.

@@ -30,11 +30,15 @@ damages! {
     /// An L2 table's offset is in the header or not aligned to a cluster.
     L2_MISPLACED = "qed-l2-misplaced", "an L2 table is in the header or not aligned to a cluster";
     /// The file ends before or inside an L2 table.
-    L2_TRUNCATED = "qed-l2-truncated", "the file ends before the end of an L2 table", lacks "an entry of an L2 table";
+    L2_TRUNCATED = "qed-l2-truncated", "the file ends before the end of an L2 table", lacks "an entry of an L2 table", outside L2_OUTSIDE;
+    /// An L2 table is beyond any size that the complete file can have.
+    L2_OUTSIDE = "qed-l2-outside", "an L2 table is far beyond the end of the file";
     /// A data cluster's offset is in the header or not aligned to a cluster.
     CLUSTER_MISPLACED = "qed-cluster-misplaced", "a data cluster is in the header or not aligned to a cluster";
     /// The file ends before or inside a data cluster.
-    CLUSTER_TRUNCATED = "qed-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";
+    CLUSTER_TRUNCATED = "qed-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster", outside CLUSTER_OUTSIDE;
+    /// A data cluster is beyond any size that the complete file can have.
+    CLUSTER_OUTSIDE = "qed-cluster-outside", "a data cluster is far beyond the end of the file";
 }
 
 const MAGIC: [u8; 4] = *b"QED\0";

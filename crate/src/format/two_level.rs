@@ -3,7 +3,7 @@
 //! reaches them.
 
 use super::slices::{TableSlice, TableSlices, WantedSlice};
-use crate::error::damage::Damage;
+use crate::error::damage::{Damage, farthest};
 use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::offsets::HostOffset;
@@ -133,7 +133,8 @@ impl<D: Directory> TwoLevel<D> {
             if table.0.saturating_add(self.shape.table_len(index)) > file_size && !self.salvage {
                 // A truncated later table fails when the pass reaches it.
                 if wanted.is_empty() {
-                    return Err(self.directory.error(D::TABLE_TRUNCATED.error(table, file_size)));
+                    let damage = D::TABLE_TRUNCATED.at(table, farthest(size, file_size));
+                    return Err(self.directory.error(damage.error(table, file_size)));
                 }
                 break;
             }

@@ -96,7 +96,7 @@ fn fields() {
         ),
         ("L2 in the header", &[(12, &le32(1)), (L1, &le64(2048))], Fails(Corrupt, "L2 table is in the header")),
         ("L2 past the end", &[(L1, &le64(1 << 40))], Fails(Corrupt, "truncated")),
-        ("L2 near 2^64", &[(L1, &le64(u64::MAX - 4095))], Fails(Corrupt, "truncated")),
+        ("L2 near 2^64", &[(L1, &le64(u64::MAX - 4095))], Fails(Corrupt, "far beyond the end")),
         ("L2 at the L1 table", &[(L1, &le64(L1 as u64))], Bytes(itself)),
         ("an unallocated cluster", &[(L2, &le64(0))], filled(0, 0)),
         ("a zero cluster", &[(L2, &le64(1))], filled(0, 0)),
@@ -108,7 +108,7 @@ fn fields() {
         ("the same cluster twice", &[(L2, &le64(MORE as u64))], filled(0, 0xbb)),
         ("the last cluster", &[(L2 + 48, &le64(MORE as u64))], filled(6, 0xbb)),
         ("a cluster at the end", &[(L2, &le64(END as u64))], Fails(Corrupt, "truncated")),
-        ("a cluster near 2^64", &[(L2, &le64(u64::MAX - 4095))], Fails(Corrupt, "truncated")),
+        ("a cluster near 2^64", &[(L2, &le64(u64::MAX - 4095))], Fails(Corrupt, "far beyond the end")),
         ("what follows", &[(END, &[1; 100])], Same),
     ];
     check_changes(&Case::new(small()), &small_disk(), rows);
@@ -131,6 +131,8 @@ fn damage() {
         ("the L1 table", patched(40, 1 << 30), vec![lost(0, size, L1_TRUNCATED)]),
         ("the L2 table", patched(L1, 1 << 30), vec![lost(0, size, L2_TRUNCATED)]),
         ("where the L2 table is", patched(L1, 5), vec![lost(0, size, L2_MISPLACED)]),
+        ("the L2 table, far away", patched(L1, 1 << 41), vec![lost(0, size, L2_OUTSIDE)]),
+        ("a cluster, far away", patched(L2 + 8, 1 << 41), vec![lost(cluster, cluster, CLUSTER_OUTSIDE)]),
         ("where a cluster is", patched(L2, 7), vec![lost(0, cluster, CLUSTER_MISPLACED)]),
         ("a cluster", patched(L2 + 8, 1 << 30), vec![lost(cluster, cluster, CLUSTER_TRUNCATED)]),
         ("a part of a cluster", cut(END - 600), vec![lost(2 * cluster - 1024, 1024, CLUSTER_TRUNCATED)]),

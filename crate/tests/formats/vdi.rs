@@ -10,7 +10,7 @@ use crate::common::*;
 use decant::ErrorKind::*;
 use decant::disk::extent::ExtentKind;
 use decant::disk::losses::Lost;
-use decant::format::vdi::{BLOCK_TRUNCATED, MAP_TRUNCATED};
+use decant::format::vdi::{BLOCK_OUTSIDE, BLOCK_TRUNCATED, MAP_TRUNCATED};
 use decant::offsets::GuestOffset;
 
 pub const FORMAT: Format = Format { name: "vdi", samples, fields, damage, listings, extremes };
@@ -109,7 +109,7 @@ fn fields_of_version_1() {
         ("a zero block", &[(map, &le32(ZERO))], with([Zero, Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
         ("another block", &[(map, &le32(0))], with([Data(4), Free, Zero, Data(2), Data(3), Free, Free, Data(4)])),
         ("the first block that is not there", &[(map, &le32(4))], Fails(Corrupt, "truncated")),
-        ("the largest block number", &[(map, &le32(0xffff_fffd))], Fails(Corrupt, "but a block is at byte")),
+        ("the largest block number", &[(map, &le32(0xffff_fffd))], Fails(Corrupt, "a block is far beyond the end")),
         ("more than the blocks", &[(end, &[1; 100])], Same),
     ];
     check_changes(&base, &disk, rows);
@@ -146,6 +146,7 @@ fn damage() {
     let rows = [
         ("nothing", file.clone(), vec![]),
         ("a block", changed(file.clone(), &[(map, &le32(9))]), vec![lost(0, 1024, BLOCK_TRUNCATED)]),
+        ("a block, far away", changed(file.clone(), &[(map, &le32(1 << 31))]), vec![lost(0, 1024, BLOCK_OUTSIDE)]),
         ("a part of a block", cut(file.len() - 1), vec![lost(512, 512, BLOCK_TRUNCATED)]),
         ("a part of the map", cut(map + 7), vec![lost(0, 1024, BLOCK_TRUNCATED), lost(1024, 7168, MAP_TRUNCATED)]),
         (

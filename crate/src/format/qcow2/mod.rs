@@ -43,13 +43,17 @@ damages! {
     /// An L2 table's offset is not aligned to a cluster.
     L2_UNALIGNED = "qcow2-l2-unaligned", "an L2 table is not aligned to a cluster";
     /// The file ends before or inside an L2 table.
-    L2_TRUNCATED = "qcow2-l2-truncated", "the file ends before the end of an L2 table", lacks "an L2 table";
+    L2_TRUNCATED = "qcow2-l2-truncated", "the file ends before the end of an L2 table", lacks "an L2 table", outside L2_OUTSIDE;
+    /// An L2 table is beyond any size that the complete file can have.
+    L2_OUTSIDE = "qcow2-l2-outside", "an L2 table is far beyond the end of the file";
     /// A data cluster's offset is not aligned to a cluster.
     CLUSTER_UNALIGNED = "qcow2-cluster-unaligned", "a data cluster is not aligned to a cluster";
     /// The file ends before or inside a data cluster.
-    CLUSTER_TRUNCATED = "qcow2-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster";
+    CLUSTER_TRUNCATED = "qcow2-cluster-truncated", "the file ends before the end of a data cluster", lacks "a data cluster", outside CLUSTER_OUTSIDE;
+    /// A cluster is beyond any size that the complete file can have.
+    CLUSTER_OUTSIDE = "qcow2-cluster-outside", "a cluster is far beyond the end of the file";
     /// The file ends before a compressed cluster.
-    COMPRESSED_TRUNCATED = "qcow2-compressed-truncated", "the file ends before a compressed cluster", lacks "a compressed cluster";
+    COMPRESSED_TRUNCATED = "qcow2-compressed-truncated", "the file ends before a compressed cluster", lacks "a compressed cluster", outside CLUSTER_OUTSIDE;
     /// A zero cluster in version 2, which does not support them.
     ZERO_IN_VERSION_2 = "qcow2-zero-in-version-2", "a version 2 image has a zero cluster";
     /// A subcluster that is both allocated and zero.

@@ -30,7 +30,9 @@ damages! {
     /// The file ends before or inside the block map.
     MAP_TRUNCATED = "vdi-map-truncated", "the file ends before the end of the block map", lacks "an entry of the block map";
     /// The file ends before or inside a block.
-    BLOCK_TRUNCATED = "vdi-block-truncated", "the file ends before the end of a block", lacks "a block";
+    BLOCK_TRUNCATED = "vdi-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
+    /// A block is beyond any size that the complete file can have.
+    BLOCK_OUTSIDE = "vdi-block-outside", "a block is far beyond the end of the file";
 }
 
 async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {

@@ -57,11 +57,15 @@ damages! {
     /// The footer is missing, and no marker describes the grain.
     FOOTER_LOST = "vmdk-footer-lost", "the footer, which has the position of the grain directory, is lost";
     /// The file ends before or inside a grain table.
-    TABLE_TRUNCATED = "vmdk-table-truncated", "the file ends before the end of a grain table", lacks "a grain table";
+    TABLE_TRUNCATED = "vmdk-table-truncated", "the file ends before the end of a grain table", lacks "a grain table", outside TABLE_OUTSIDE;
+    /// A grain table is beyond any size that the complete file can have.
+    TABLE_OUTSIDE = "vmdk-table-outside", "a grain table is far beyond the end of the file";
     /// A grain table entry is invalid (COWD, SESparse).
     TABLE_ENTRY = "vmdk-table-entry", "an entry of a grain table is invalid";
     /// The file ends before or inside a grain.
-    GRAIN_TRUNCATED = "vmdk-grain-truncated", "the file ends before the end of a grain", lacks "a grain";
+    GRAIN_TRUNCATED = "vmdk-grain-truncated", "the file ends before the end of a grain", lacks "a grain", outside GRAIN_OUTSIDE;
+    /// A grain is beyond any size that the complete file can have.
+    GRAIN_OUTSIDE = "vmdk-grain-outside", "a grain is far beyond the end of the file";
     /// The file of a flat extent is shorter than the descriptor states.
     EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "a part of the extent";
     /// An extent's header states a smaller size than the descriptor.

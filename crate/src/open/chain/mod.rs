@@ -271,6 +271,7 @@ impl Chain {
         let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
         let walk = layer.disk.clone().walk(WalkSetup {
             file: layer.file,
+            disk_size: layer.disk.virtual_size(),
             parts: layer.parts.clone(),
             cipher: layer.cipher,
             layer: number as u16,

@@ -101,7 +101,7 @@ fn damage() {
     // The lost ranges, as (first grain, grains, reason).
     type Losses<'a> = &'a [(u64, u64, Damage)];
     let redundant = Kdmv { redundant: true, ..Kdmv::default() }.build(&few_grains());
-    let beyond = le32(1 << 20);
+    let (beyond, far) = (le32(1 << 20), le32(u32::MAX));
     let (plain, stream) = (plain(), stream(false));
     let last = u32::from_le_bytes(stream[TABLE + 28..TABLE + 32].try_into().unwrap()) as usize * SECTOR;
     let cut = plain[..plain.len() - 8 * SECTOR].to_vec();
@@ -109,6 +109,9 @@ fn damage() {
         ("the last grain is missing", &cut, &[], &[(7, 1, GRAIN_TRUNCATED)]),
         ("a grain behind the end", &plain, &[(TABLE + 4, &beyond)], &[(1, 1, GRAIN_TRUNCATED)]),
         ("a table behind the end", &plain, &[(DIRECTORY, &beyond)], &[(0, 8, TABLE_TRUNCATED)]),
+        ("a grain, far away", &plain, &[(TABLE + 4, &far)], &[(1, 1, GRAIN_OUTSIDE)]),
+        ("a table, far away", &plain, &[(DIRECTORY, &far)], &[(0, 8, TABLE_OUTSIDE)]),
+        ("a compressed grain, far away", &stream, &[(TABLE + 12, &far)], &[(3, 1, GRAIN_OUTSIDE)]),
         ("a directory behind the end", &plain, &[(56, &le64(1 << 20))], &[(0, 8, DIRECTORY_TRUNCATED)]),
         ("the same with another one", &redundant, &[(56, &le64(1 << 20))], &[]),
         ("a marker", &stream, &[(GRAINS, &[1])], &[(0, 1, GRAIN_MISPLACED)]),
