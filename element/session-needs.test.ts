@@ -1,0 +1,143 @@
+// The files and the password that an image needs.
+
+import { DecantError, type Image } from 'decant';
+import { expect, test, vi } from 'vitest';
+import { givenOf, imageOf, images, layerOf, openImage, soon } from '../e2e/support/units/element.js';
+import { given, imageCalled, needing, news, rows, session, step } from '../e2e/support/units/session.js';
+import { english } from './texts/english.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+test('a missing file is matched by its name, and other images wait', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  expect((await step('needs')).needs).toHaveLength(1);
+  expect(session.asksForFile).toBe(true);
+  session.take(given('other.qcow2', 'base.qcow2', 'notes'));
+  await step('ready');
+  await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
+  expect(session.news).toBe(`${english.queued.added(['other.qcow2'])} ${english.aside(['notes'])}`);
+});
+
+test('files with other names are reported, and a single one is offered', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('other.qcow2', imageCalled('other.qcow2'));
+  session.take(given('top.qcow2'));
+  await step('needs');
+  session.take(given('notes', 'paper'));
+  await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['notes', 'paper']) }));
+  expect(session.state).toMatchObject({ step: 'needs', offered: undefined });
+  const other = givenOf('other.qcow2');
+  session.take([other]);
+  await soon(() => expect(session.state).toMatchObject({ offered: other }));
+  expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2']) });
+});
+
+test('a file that may be wrong is in doubt until the person confirms or removes it', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('other.qcow2', imageCalled('other.qcow2'));
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  const other = givenOf('other.qcow2');
+  session.answer(need, other);
+  const doubt = { need, given: other, reasons: [english.otherName('other.qcow2', 'base.qcow2')] };
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt }));
+  session.takeBack(need);
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: undefined }));
+  session.answer(need, other, true);
+  await step('ready');
+});
+
+test('the right file replaces one that is in doubt', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  session.answer(need, givenOf('other.qcow2'));
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: { need } }));
+  session.take(given('base.qcow2'));
+  const { image } = await step('ready');
+  expect(image.info.layers.map(({ name }) => name)).toEqual(['top.qcow2', 'base.qcow2']);
+});
+
+test('files that are given again, with a missing one, count once', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('top.qcow2'));
+  await step('needs');
+  session.take(given('other.qcow2', 'notes'));
+  await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2', 'notes']) }));
+  session.take(given('top.qcow2', 'base.qcow2', 'other.qcow2'));
+  await step('ready');
+  await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
+});
+
+test('after a failure of a companion, the image can ask for its files again', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  images.set('base.qcow2', imageCalled('base.qcow2'));
+  const open = images.get('top.qcow2') as (options: object) => Image;
+  images.set('top.qcow2', ({ companions = [] }) =>
+    companions.length > 0
+      ? new DecantError('not-recognised', "In 'base.qcow2': The file is not a qcow2 image")
+      : open({ companions }),
+  );
+  session.take(given('top.qcow2', 'base.qcow2'));
+  expect((await step('failed')).next).toEqual(['filesAgain']);
+  session.takeStep('filesAgain');
+  expect((await step('needs')).needs).toHaveLength(1);
+});
+
+test('after an impossible file, the question is asked again with the reason', async () => {
+  needing('top.qcow2', 'base.qcow2');
+  const open = images.get('top.qcow2') as (options: object) => Image;
+  images.set('top.qcow2', (options) =>
+    options.companions?.some((one) => typeof one === 'object' && 'source' in one)
+      ? new DecantError('not-recognised', "In 'paper.pdf': The file is not a qcow2 image")
+      : open(options),
+  );
+  session.take(given('top.qcow2'));
+  const [need] = (await step('needs')).needs;
+  if (need?.kind !== 'missing-file') throw new Error('no file is missing');
+  session.answer(need, givenOf('paper.pdf'));
+  const notice = "In 'paper.pdf': The file is not a qcow2 image.";
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice, needs: [need] }));
+});
+
+test('after a wrong password, the password is asked for again', async () => {
+  const locked = layerOf('disk.qcow2', { encryption: 'luks' });
+  images.set('disk.qcow2', ({ password }) =>
+    imageOf(
+      { layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] },
+      {
+        unlock: async () => {
+          const given = await (password as (layer: typeof locked) => Promise<string>)(locked);
+          if (given !== 'right') throw new DecantError('password', 'The password is wrong');
+        },
+      },
+    ),
+  );
+  session.take(given('disk.qcow2'));
+  expect(await step('needs')).toMatchObject({ needs: [{ kind: 'password' }], notice: undefined, canAssume: false });
+  session.unlock('disk.qcow2', 'wrong', false);
+  await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice: 'The password is wrong.' }));
+  session.unlock('disk.qcow2', 'right', false);
+  await step('ready');
+});
+
+test('files that are given during the question for a password wait', async () => {
+  const locked = layerOf('disk.qcow2', { encryption: 'luks' });
+  images.set('disk.qcow2', imageOf({ layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] }));
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take(given('disk.qcow2'));
+  await step('needs');
+  session.take(given('b.qcow2'));
+  await news(english.queued.added(['b.qcow2']));
+  expect(session.state.step).toBe('needs');
+});
