@@ -106,6 +106,7 @@ export const styles = css`
   .lost { background: var(--decant-bad); }
   .hint { min-height: 3rem; }
   .with-button { display: flex; flex-wrap: wrap; align-items: end; gap: 0.5rem; margin-bottom: 0.75rem; }
+  .with-button p { flex-basis: 100%; margin: 0; }
   .with-button .field { flex: 1 1 14rem; min-width: 0; margin: 0.75rem 0 0; }
   .asking { margin: 1rem 0 0; padding: 0.75rem 1rem 1rem; border: 2px solid var(--decant-accent); border-radius: calc(var(--decant-radius) * 0.75); }
   .asking h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; outline: none; }

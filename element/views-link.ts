@@ -34,7 +34,7 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
         />
       </label>
       <button part="button">${texts.openAddress}</button>
+      ${isBad ? html`<p class="bad" id="address-problem">${texts.noAddress}</p>` : nothing}
     </form>
-    ${isBad ? html`<p class="bad" id="address-problem">${texts.noAddress}</p>` : nothing}
   `;
 }

@@ -72,6 +72,8 @@ test('an invalid URL, and an unreachable server', async ({ page }) => {
   const field = page.locator('[name=address]');
   await expect(field).toHaveAccessibleDescription(/^Enter a link that begins with https/);
   await expect(field).toHaveAttribute('aria-invalid', 'true');
+  const red = await field.evaluate((input) => getComputedStyle(input).borderTopColor);
+  await expect(page.locator('#address-problem')).toHaveCSS('color', red);
   await expect(field).toBeFocused();
   await field.press('x');
   await expect(field).not.toHaveAttribute('aria-invalid');
