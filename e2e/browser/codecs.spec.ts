@@ -1,7 +1,7 @@
 // Codecs: their wasm is loaded when an image or an output first needs it.
 
 import { mkdirSync } from 'node:fs';
-import { expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
+import { ENGINES, expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
 import { ova } from '../support/ova.js';
 
@@ -38,25 +38,27 @@ async function convert(page: Page, engine: Engine, formatOptions?: Record<string
   );
 }
 
-for (const engine of ['workers', 'threads'] as const) {
-  test(`engine ${engine}: codecs are loaded for images and outputs that use them, once`, async ({
-    apiPage: page,
-  }, testInfo) => {
-    const loads = watchLoads(page);
-    const expectLoaded = async (path: string, codecs: string[], formatOptions?: Record<string, string>) => {
-      await giveFile(page, path);
-      expect(await convert(page, engine, formatOptions)).toBe('done');
-      expect(loads.splice(0)).toEqual(codecs);
-      if (!formatOptions) expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
-    };
-    const folder = testInfo.outputPath('work');
-    mkdirSync(folder, { recursive: true });
-    await expectLoaded(images.zlib(), []);
-    await expectLoaded(images.zstd(), ['zstd']);
-    await expectLoaded(images.zlib(), [], { compress: 'on', compression_type: 'zstd' });
-    await expectLoaded(ova(folder, images.zlib(), hashFile(images.zlib())), ['crypt']);
-    await expectLoaded(images.luks(), []);
-  });
+for (const [engine, details] of ENGINES) {
+  test(
+    `engine ${engine}: codecs are loaded for images and outputs that use them, once`,
+    details,
+    async ({ apiPage: page }, testInfo) => {
+      const loads = watchLoads(page);
+      const expectLoaded = async (path: string, codecs: string[], formatOptions?: Record<string, string>) => {
+        await giveFile(page, path);
+        expect(await convert(page, engine, formatOptions)).toBe('done');
+        expect(loads.splice(0)).toEqual(codecs);
+        if (!formatOptions) expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
+      };
+      const folder = testInfo.outputPath('work');
+      mkdirSync(folder, { recursive: true });
+      await expectLoaded(images.zlib(), []);
+      await expectLoaded(images.zstd(), ['zstd']);
+      await expectLoaded(images.zlib(), [], { compress: 'on', compression_type: 'zstd' });
+      await expectLoaded(ova(folder, images.zlib(), hashFile(images.zlib())), ['crypt']);
+      await expectLoaded(images.luks(), []);
+    },
+  );
 }
 
 for (const { name, image } of [

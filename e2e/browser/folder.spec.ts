@@ -205,7 +205,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
   expect(hashFile(target)).toBe(hashFile(raw));
 });
 
-open('what is left in a folder that was renamed is named', async ({ headed, folder }) => {
+open('what is left in a folder that was renamed is named', { tag: '@full' }, async ({ headed, folder }) => {
   const elsewhere = `${folder}-renamed`;
   await headed(
     async (page) => {
@@ -227,6 +227,7 @@ open('what is left in a folder that was renamed is named', async ({ headed, fold
 
 open(
   'a folder that the browser refuses: the page says which are, and offers the other dialog',
+  { tag: '@full' },
   async ({ headed, folder }) => {
     const home = join(folder, 'home');
     mkdirSync(join(home, 'Downloads'), { recursive: true });

@@ -133,7 +133,7 @@ test('headers of its own ask the other origin first', async ({ page, servers }) 
   expect(gets.every(({ headers }) => headers['x-token'] === 'mine')).toBe(true);
 });
 
-test('a server that fails in every way that passes', async ({ page, servers }) => {
+test('a server that fails in every way that passes', { tag: '@full' }, async ({ page, servers }) => {
   await page.clock.install();
   await openPage(page, servers.plain);
   let [faults, passed] = [0, 0];

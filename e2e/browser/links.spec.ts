@@ -170,6 +170,6 @@ test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
   expect(hashFile(await (await downloading).path())).toBe(hashFile(small.raw()));
 });
 
-test('the field for an address, light and dark, wide and narrow', async ({ page }, testInfo) => {
+test('the field for an address, light and dark, wide and narrow', { tag: '@full' }, async ({ page }, testInfo) => {
   await look(page, testInfo, 'link');
 });

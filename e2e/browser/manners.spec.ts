@@ -12,22 +12,26 @@ test.beforeEach(async ({ page }) => {
   await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeVisible();
 });
 
-test('arrow keys run through the snapshots without opening one, and the focus stays', async ({ page }) => {
-  await choose(page, images.snapshots());
-  const picker = page.getByLabel('State of the disk');
-  await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
-  await picker.focus();
-  for (const value of ['0', '1']) {
-    await page.keyboard.press('ArrowDown');
-    await expect(picker).toHaveValue(value);
-    await expect(picker).toBeFocused();
-  }
-  await expect(page.getByText('The chosen state is not open yet').first()).toBeVisible();
-  await expect(page.getByRole('button', { name: 'Convert' })).toHaveAttribute('aria-disabled', 'true');
-  await page.getByRole('button', { name: 'Open this state' }).click();
-  await expect(picker).toHaveValue('1');
-  await expect(page.getByText('The chosen state is not open yet')).toHaveCount(0);
-});
+test(
+  'arrow keys run through the snapshots without opening one, and the focus stays',
+  { tag: '@full' },
+  async ({ page }) => {
+    await choose(page, images.snapshots());
+    const picker = page.getByLabel('State of the disk');
+    await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
+    await picker.focus();
+    for (const value of ['0', '1']) {
+      await page.keyboard.press('ArrowDown');
+      await expect(picker).toHaveValue(value);
+      await expect(picker).toBeFocused();
+    }
+    await expect(page.getByText('The chosen state is not open yet').first()).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Convert' })).toHaveAttribute('aria-disabled', 'true');
+    await page.getByRole('button', { name: 'Open this state' }).click();
+    await expect(picker).toHaveValue('1');
+    await expect(page.getByText('The chosen state is not open yet')).toHaveCount(0);
+  },
+);
 
 test('the password has the focus, and is marked when it was wrong', async ({ page }) => {
   await choose(page, images.luks());
@@ -102,31 +106,35 @@ test('a lone link has room inside its border where colours are forced', async ({
   expect(await padding()).toBeGreaterThan(8);
 });
 
-test('a cancel while the image is unlocked leads back to the start, and nothing throws', async ({ page }) => {
-  await choose(page, images.luksSlow());
-  await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
-  // At once: after a slow click, the image may be unlocked.
-  const cancelled = page.evaluate(
-    () =>
-      new Promise<void>((resolve) => {
-        const root = document.querySelector('decant-converter')!.shadowRoot!;
-        new MutationObserver((_, observer) => {
-          const isUnlocking = root.querySelector('h2')?.textContent.startsWith('Unlocking luks-slow.qcow2');
-          const cancel = [...root.querySelectorAll('button')].find(({ textContent }) => textContent === 'Cancel');
-          if (!isUnlocking || !cancel) return;
-          observer.disconnect();
-          cancel.click();
-          resolve();
-        }).observe(root, { childList: true, subtree: true, characterData: true });
-      }),
-  );
-  await page.getByRole('button', { name: 'Unlock' }).click();
-  await cancelled;
-  await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeFocused();
-  // The next image opens as usual.
-  await choose(page, images.kinds());
-  await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
-});
+test(
+  'a cancel while the image is unlocked leads back to the start, and nothing throws',
+  { tag: '@full' },
+  async ({ page }) => {
+    await choose(page, images.luksSlow());
+    await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
+    // At once: after a slow click, the image may be unlocked.
+    const cancelled = page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const root = document.querySelector('decant-converter')!.shadowRoot!;
+          new MutationObserver((_, observer) => {
+            const isUnlocking = root.querySelector('h2')?.textContent.startsWith('Unlocking luks-slow.qcow2');
+            const cancel = [...root.querySelectorAll('button')].find(({ textContent }) => textContent === 'Cancel');
+            if (!isUnlocking || !cancel) return;
+            observer.disconnect();
+            cancel.click();
+            resolve();
+          }).observe(root, { childList: true, subtree: true, characterData: true });
+        }),
+    );
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await cancelled;
+    await expect(page.getByRole('heading', { name: 'Drop a disk image here' })).toBeFocused();
+    // The next image opens as usual.
+    await choose(page, images.kinds());
+    await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
+  },
+);
 
 test('going on to another image in any step throws nothing', { tag: '@full' }, async ({ page }, testInfo) => {
   const other = testInfo.outputPath('other.qcow2');
@@ -173,7 +181,7 @@ const borders = (page: Page) =>
     });
   });
 
-test('borders of controls stand out, light and dark', async ({ page }) => {
+test('borders of controls stand out, light and dark', { tag: '@full' }, async ({ page }) => {
   const check = async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -194,7 +202,7 @@ test('borders of controls stand out, light and dark', async ({ page }) => {
 test.describe('while it converts', () => {
   useGates();
 
-  test('with forced colours the bar is seen, and how far it is', async ({ page }, testInfo) => {
+  test('with forced colours the bar is seen, and how far it is', { tag: '@full' }, async ({ page }, testInfo) => {
     await page.emulateMedia({ forcedColors: 'active' });
     await choose(page, sparse(64 << 20).image);
     await page.getByRole('radio', { name: 'As a download' }).check();

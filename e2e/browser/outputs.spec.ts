@@ -163,39 +163,46 @@ test('a disk that replaces one whose conversion is cancelled at its end stays', 
   expect(seen).toEqual({ first: 'cancelled', other: 'done', isWhole: true });
 });
 
-for (const target of ['folder', 'opfs'] as const) {
-  test(`of two conversions to one file, ${target}, one fails, and the other is complete`, async ({ apiPage: page }) => {
-    const { image, raw } = sparse(64 << 20);
-    await giveFile(page, image);
-    const kinds = await page.evaluate(async (target) => {
-      const outputs = {
-        folder: { folder: await navigator.storage.getDirectory(), name: 'out.raw' },
-        opfs: { opfs: 'out.raw' },
-      };
-      const held = window.hold(window.file);
-      const image = await window.decant.open(held);
-      /** Converts, and calls `begun` before the first read, or after an earlier failure. */
-      const convert = (begun: () => void) =>
-        image
-          .convert(outputs[target], { onProgress: ({ phase }) => phase === 'converting' && begun() })
-          .then(
-            () => 'done',
-            ({ kind }) => kind,
-          )
-          .finally(begun);
-      held.holdFrom(window.file.size / 2);
-      const both: Promise<string>[] = [];
-      const begun = [0, 1].map(() => new Promise<void>((begun) => both.push(convert(begun))));
-      await Promise.all(begun);
-      held.holdFrom(window.file.size);
-      const kinds = await Promise.all(both);
-      const again = await convert(() => {});
-      await image.close();
-      return [...kinds.toSorted(), again];
-    }, target);
-    expect(kinds).toEqual(['done', 'target', 'done']);
-    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
-  });
+for (const [target, tag] of [
+  ['folder', []],
+  ['opfs', ['@full']],
+] as const) {
+  test(
+    `of two conversions to one file, ${target}, one fails, and the other is complete`,
+    { tag: [...tag] },
+    async ({ apiPage: page }) => {
+      const { image, raw } = sparse(64 << 20);
+      await giveFile(page, image);
+      const kinds = await page.evaluate(async (target) => {
+        const outputs = {
+          folder: { folder: await navigator.storage.getDirectory(), name: 'out.raw' },
+          opfs: { opfs: 'out.raw' },
+        };
+        const held = window.hold(window.file);
+        const image = await window.decant.open(held);
+        /** Converts, and calls `begun` before the first read, or after an earlier failure. */
+        const convert = (begun: () => void) =>
+          image
+            .convert(outputs[target], { onProgress: ({ phase }) => phase === 'converting' && begun() })
+            .then(
+              () => 'done',
+              ({ kind }) => kind,
+            )
+            .finally(begun);
+        held.holdFrom(window.file.size / 2);
+        const both: Promise<string>[] = [];
+        const begun = [0, 1].map(() => new Promise<void>((begun) => both.push(convert(begun))));
+        await Promise.all(begun);
+        held.holdFrom(window.file.size);
+        const kinds = await Promise.all(both);
+        const again = await convert(() => {});
+        await image.close();
+        return [...kinds.toSorted(), again];
+      }, target);
+      expect(kinds).toEqual(['done', 'target', 'done']);
+      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
+    },
+  );
 }
 
 test('the image itself, or a companion, is refused as the output', async ({ apiPage: page }) => {
@@ -401,30 +408,34 @@ for (const [engine, details] of ENGINES) {
   );
 }
 
-test('a private window that fills up refuses, and what it has said is done is right', async ({ apiPage: page }) => {
-  await giveFile(page, images.large());
-  const seen = await page.evaluate(async () => {
-    const root = await navigator.storage.getDirectory();
-    const image = await window.decant.open(window.file);
-    const seen: string[] = [];
-    for (const name of ['1.raw', '2.raw', '3.raw', '4.raw']) {
-      try {
-        await image.convert({ opfs: name });
-        const file = await (await root.getFileHandle(name)).getFile();
-        const places = [300, 304, 899, 900, 904].map((mib) => file.slice(mib * 2 ** 20, mib * 2 ** 20 + 1));
-        const bytes = await Promise.all(places.map(async (place) => new Uint8Array(await place.arrayBuffer())[0]));
-        seen.push(`done ${file.size} ${bytes}`);
-      } catch (error) {
-        seen.push((error as Ended).kind);
+test(
+  'a private window that fills up refuses, and what it has said is done is right',
+  { tag: '@full' },
+  async ({ apiPage: page }) => {
+    await giveFile(page, images.large());
+    const seen = await page.evaluate(async () => {
+      const root = await navigator.storage.getDirectory();
+      const image = await window.decant.open(window.file);
+      const seen: string[] = [];
+      for (const name of ['1.raw', '2.raw', '3.raw', '4.raw']) {
+        try {
+          await image.convert({ opfs: name });
+          const file = await (await root.getFileHandle(name)).getFile();
+          const places = [300, 304, 899, 900, 904].map((mib) => file.slice(mib * 2 ** 20, mib * 2 ** 20 + 1));
+          const bytes = await Promise.all(places.map(async (place) => new Uint8Array(await place.arrayBuffer())[0]));
+          seen.push(`done ${file.size} ${bytes}`);
+        } catch (error) {
+          seen.push((error as Ended).kind);
+        }
       }
-    }
-    await image.close();
-    return seen;
-  });
-  expect(new Set(seen)).toEqual(new Set([`done ${2 ** 30} 1,1,0,2,2`, 'target']));
-  const { names } = await storage(page);
-  expect(names).toHaveLength(seen.filter((one) => one !== 'target').length);
-});
+      await image.close();
+      return seen;
+    });
+    expect(new Set(seen)).toEqual(new Set([`done ${2 ** 30} 1,1,0,2,2`, 'target']));
+    const { names } = await storage(page);
+    expect(names).toHaveLength(seen.filter((one) => one !== 'target').length);
+  },
+);
 
 test('wasm of another content type is compiled all the same', async ({ page, servers }) => {
   servers.isolated.wasmType = 'application/octet-stream';

@@ -157,7 +157,7 @@ test('a closed tab: the page asks, and begins anew', { tag: '@full' }, async ({ 
   expect(remote.sent).toBeGreaterThan(nearlyAll());
 });
 
-test('a cancel leaves nothing, and nothing is asked afterwards', async ({ context }) => {
+test('a cancel leaves nothing, and nothing is asked afterwards', { tag: '@full' }, async ({ context }) => {
   const page = await begin(context);
   await noted(page);
   await page.getByRole('button', { name: 'Cancel' }).click();

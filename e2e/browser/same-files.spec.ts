@@ -133,13 +133,13 @@ test.describe('the page', () => {
     });
   }
 
-  for (const [when, isWaiting, tag] of [
-    ['at once', false, ['@full']],
-    ['while the image is opened with the first', true, []],
+  for (const [when, isWaiting] of [
+    ['at once', false],
+    ['while the image is opened with the first', true],
   ] as const) {
     test(
       `two parents of one name, size and time, pasted one after the other, ${when}`,
-      { tag: [...tag] },
+      { tag: '@full' },
       async ({ page }, testInfo) => {
         const { top, below } = images.vdiChain();
         const [middle, base] = alike(testInfo.outputPath('files'), 'disk.vdi', below);

@@ -108,29 +108,32 @@ test('a stream gets the bytes of a file', async ({ apiPage: page }) => {
   expect(await left(page)).toEqual([]);
 });
 
-for (const { asked, end, calls } of [
-  { asked: { fails: 'open' }, end: 'target', calls: ['open', 'abort: target'] },
-  { asked: { fails: 'write' }, end: 'target', calls: ['open', 'write', 'abort: target'] },
+for (const { asked, end, calls, tag = '@full' } of [
+  { asked: { fails: 'open' }, end: 'target', calls: ['open', 'abort: target'], tag: [] },
+  { asked: { fails: 'write' }, end: 'target', calls: ['open', 'write', 'abort: target'], tag: [] },
   { asked: { fails: 'close' }, end: 'target', calls: ['open', 'write', 'close', 'abort: target'] },
   { asked: { cancelIn: 'preparing' }, end: 'cancelled', calls: ['abort: cancelled'] },
-  { asked: { cancelIn: 'converting' }, end: 'cancelled', calls: ['abort: cancelled'] },
+  { asked: { cancelIn: 'converting' }, end: 'cancelled', calls: ['abort: cancelled'], tag: [] },
   { asked: { cancels: true, waits: 'open' }, end: 'cancelled', calls: ['open', 'abort: cancelled'] },
-  { asked: { cancels: true, waits: 'write' }, end: 'cancelled', calls: ['open', 'write', 'abort: cancelled'] },
+  { asked: { cancels: true, waits: 'write' }, end: 'cancelled', calls: ['open', 'write', 'abort: cancelled'], tag: [] },
   {
     asked: { cancels: true, waits: 'close' },
     end: 'cancelled',
     calls: ['open', 'write', 'close', 'abort: cancelled'],
   },
-] as { asked: Asked; end: string; calls: string[] }[]) {
-  test(`nothing is left: ${JSON.stringify(asked)}`, async ({ apiPage: page }) => {
+] as { asked: Asked; end: string; calls: string[]; tag?: [] }[]) {
+  test(`nothing is left: ${JSON.stringify(asked)}`, { tag }, async ({ apiPage: page }) => {
     await giveFile(page, images.plain());
     expect(await convert(page, asked)).toMatchObject({ end, calls });
     await expect.poll(() => left(page)).toEqual([]);
   });
 }
 
-for (const format of ['qcow2', 'raw'] as const) {
-  test(`a storage that is full: ${format}`, async ({ apiPage: page, context }, testInfo) => {
+for (const [format, tag] of [
+  ['qcow2', []],
+  ['raw', ['@full']],
+] as const) {
+  test(`a storage that is full: ${format}`, { tag: [...tag] }, async ({ apiPage: page, context }, testInfo) => {
     const path = testInfo.outputPath('disk.raw');
     writeFileSync(path, heldDisk);
     await giveFile(page, path);

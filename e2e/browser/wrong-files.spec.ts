@@ -174,34 +174,36 @@ test(
   },
 );
 
-test('an image that has changed since it was chosen: another one, and by its handle once more', async ({
-  page,
-}, testInfo) => {
-  const path = testInfo.outputPath('disk.qcow2');
-  copyFileSync(images.kinds(), path);
-  await choose(page, path);
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  copyFileSync(images.states(), path);
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
-  await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
-  await page.getByRole('button', { name: 'Choose another file' }).click();
-  // A drop gives a handle, by which the file is to be had as it is now.
-  await drop(page, path);
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  copyFileSync(images.kinds(), path);
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
-  await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
-  await page.getByRole('button', { name: 'Try again' }).click();
-  await expect(page.getByText('10.5 MB', { exact: true })).toBeVisible();
-  await expect(page.getByText('so far')).toHaveCount(0);
-  // There is nothing in it to try again.
-  truncateSync(path, 0);
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
-  await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
-});
+test(
+  'an image that has changed since it was chosen: another one, and by its handle once more',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const path = testInfo.outputPath('disk.qcow2');
+    copyFileSync(images.kinds(), path);
+    await choose(page, path);
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    copyFileSync(images.states(), path);
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+    await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
+    await page.getByRole('button', { name: 'Choose another file' }).click();
+    // A drop gives a handle, by which the file is to be had as it is now.
+    await drop(page, path);
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    copyFileSync(images.kinds(), path);
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+    await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect(page.getByText('10.5 MB', { exact: true })).toBeVisible();
+    await expect(page.getByText('so far')).toHaveCount(0);
+    // There is nothing in it to try again.
+    truncateSync(path, 0);
+    await page.getByRole('button', { name: 'Convert' }).click();
+    await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
+    await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
+  },
+);
 
 test.describe('where nothing is kept for offline use', () => {
   test.use({ serviceWorkers: 'block' });

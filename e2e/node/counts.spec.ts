@@ -73,7 +73,7 @@ for (const [name, cluster, options, tag] of [
   });
 }
 
-test('nothing is allocated for a cluster', () => {
+test('nothing is allocated for a cluster', { tag: '@full' }, () => {
   const [large, small] = [count(made(64 << 10, '-c')), count(made(4 << 10, '-c'))];
   const most = (counts: Counts) => Math.max(...counts.ofJobs);
   // With clusters of 4 KiB a job has 1,920 more of them than with 64 KiB. Only a list or two grow with their number, by

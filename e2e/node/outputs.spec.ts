@@ -375,14 +375,14 @@ test.describe('compressed disks', () => {
     });
   }
 
-  for (const [image, places, tag] of [
-    ['kinds', ['a file'], []],
-    ['zlib', ['a file', 'a pipe'], ['@full']],
+  for (const [image, places] of [
+    ['kinds', ['a file']],
+    ['zlib', ['a file', 'a pipe']],
   ] as const) {
     for (const place of places) {
       test(
         `an archive of ${image} in ${place} has the disk, in whole GiB, as tar reads it`,
-        { tag: [...tag] },
+        { tag: '@full' },
         ({ folder }) => {
           const path = join(folder, 'out.tar.gz');
           const output = place === 'a file' ? 'out.tar.gz' : '- | cat > out.tar.gz';

@@ -221,7 +221,7 @@ test('programs compile against the types, whatever compiles them', FULL, ({ fold
   expect(failures).toEqual([]);
 });
 
-test('linters of packages find nothing', ({ folder }) => {
+test('linters of packages find nothing', { tag: '@full' }, ({ folder }) => {
   const packed = pack(folder);
   execFileSync(bin('publint'), ['run', packed, '--strict'], { stdio: 'pipe' });
   const scripts = ['worker.js', 'worker.threads.js', 'worker.node.mjs'];

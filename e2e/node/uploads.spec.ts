@@ -411,17 +411,21 @@ test('the command: Ctrl-C while the upload is begun leaves nothing on the server
   expect(server.begun.size).toBe(0);
 });
 
-test('the command: Ctrl-C while the server completes the object names the object', async ({ folder }) => {
-  const isCompletion = ({ method, url }: Asked) => method === 'POST' && url.includes('uploadId');
-  // It is complete, and the answer does not come.
-  server.beforeAnswer = (asked) => (isCompletion(asked) ? new Promise(() => {}) : undefined);
-  const args = [dist('cli'), 'convert', '-q', '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`];
-  const { child, ended } = startProgram(process.execPath, args, AWS);
-  await expect.poll(() => server.objects.size, PATIENTLY).toBe(1);
-  child.kill('SIGINT');
-  const stderr = `decant: interrupted; the object stays at '${server.origin}/s3/disk': the server had completed it\n`;
-  expect(await ended).toMatchObject({ status: 130, stderr });
-});
+test(
+  'the command: Ctrl-C while the server completes the object names the object',
+  { tag: '@full' },
+  async ({ folder }) => {
+    const isCompletion = ({ method, url }: Asked) => method === 'POST' && url.includes('uploadId');
+    // It is complete, and the answer does not come.
+    server.beforeAnswer = (asked) => (isCompletion(asked) ? new Promise(() => {}) : undefined);
+    const args = [dist('cli'), 'convert', '-q', '--upload', 's3', qcow2Of(SMALL, folder), `${server.origin}/s3/disk`];
+    const { child, ended } = startProgram(process.execPath, args, AWS);
+    await expect.poll(() => server.objects.size, PATIENTLY).toBe(1);
+    child.kill('SIGINT');
+    const stderr = `decant: interrupted; the object stays at '${server.origin}/s3/disk': the server had completed it\n`;
+    expect(await ended).toMatchObject({ status: 130, stderr });
+  },
+);
 
 test('the command: what the server does not remove is said, with its place and the status', async ({ folder }) => {
   await serveWith({
