@@ -44,7 +44,7 @@ fn make(image: &[u8], format: &'static str, kept: Vec<u8>, begun: ResumePoint) -
 }
 
 #[test]
-fn what_is_settled_is_there_and_the_rest_can_be_made_later() {
+fn settled_data_is_written_and_the_rest_can_follow_later() {
     let folder = tempfile::tempdir().unwrap();
     let (plain, path) = (folder.path().join("plain.qcow2"), folder.path().join("image.qcow2"));
     qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&plain), "9000K"]);

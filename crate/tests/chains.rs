@@ -203,7 +203,7 @@ fn backing_files_described_in_json() {
 
 /// The error names the file that must be copied again.
 #[test]
-fn damage_is_told_of_the_file_that_has_it() {
+fn damage_names_its_file() {
     // The first cluster is marked as compressed, but is not.
     let broken = changed(small(), &[(L2, &(COMPRESSED | DATA as u64).to_be_bytes())]);
     let over = changed(overlay("base.qcow2", Some("qcow2")), &[(L2, &[0; 8])]);
@@ -247,7 +247,7 @@ fn circles_and_depth() {
 }
 
 #[test]
-fn what_is_missing_is_told_before_it_is_needed() {
+fn missing_files_are_reported_in_advance() {
     let case = Case {
         companions: vec![("middle".to_owned(), overlay("/x/base", None)), ("stray".to_owned(), vec![1; 10])],
         ..Case::new(overlay("middle", Some("qcow2")))
@@ -261,7 +261,7 @@ fn what_is_missing_is_told_before_it_is_needed() {
 }
 
 #[test]
-fn what_is_covered_above_costs_nothing_below() {
+fn ranges_covered_by_an_upper_layer_cost_nothing_below() {
     let folder = tempfile::tempdir().unwrap();
     let (base, top) = (folder.path().join("base.qcow2"), folder.path().join("top.qcow2"));
     // 4 KiB clusters: an L2 table describes 2 MiB.

@@ -103,7 +103,7 @@ fn other_members_of_a_cut_archive() {
 }
 
 #[test]
-fn what_comes_in_order_is_not_salvaged() {
+fn sequential_input_is_not_salvaged() {
     let disk = disk(5000);
     let archive = tar(&[("disk.raw", &disk)]);
     // (file, whether it comes as a stream, the container)

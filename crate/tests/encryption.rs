@@ -129,7 +129,7 @@ fn any_key_slot_opens() {
 }
 
 #[test]
-fn the_legacy_method_is_checked_by_what_a_disk_has() {
+fn the_legacy_method_is_checked_by_the_content_of_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("aes.qcow2");
     let create = |password: &str| {

@@ -72,7 +72,7 @@ impl Source for Told {
 }
 
 #[test]
-fn what_is_read_is_told_before_within_bounds_and_only_to_who_expects_it() {
+fn reads_are_announced_within_bounds_and_only_to_sources_that_expect_them() {
     let folder = tempfile::tempdir().unwrap();
     let (path, raw) = (folder.path().join("image.qcow2"), folder.path().join("expected.raw"));
     qemu("qemu-img", &["create", "-q", "-f", "qcow2", "-o", "cluster_size=16k", text(&path), "64M"]);
@@ -166,7 +166,7 @@ fn of_many_tables() -> Vec<u8> {
 }
 
 #[test]
-fn maps_examinations_and_reads_need_nothing_at_their_end() {
+fn maps_examinations_and_reads_cancel_announcements_at_their_end() {
     let image = of_many_tables();
     for work_name in ["map", "survey", "read"] {
         let told = Told::new(HeldSource::new(image.clone()), true);
@@ -192,7 +192,7 @@ fn maps_examinations_and_reads_need_nothing_at_their_end() {
 }
 
 #[test]
-fn a_pass_that_is_given_up_needs_nothing_more() {
+fn an_abandoned_pass_cancels_its_announcements() {
     let told = Told::new(HeldSource::new(of_many_tables()), true);
     let source = told.clone();
     let work = async move {

@@ -87,7 +87,7 @@ fn a_raw_disk_has_a_sign() {
 }
 
 #[test]
-fn what_has_no_sign_of_a_disk_is_refused() {
+fn files_without_signs_of_a_disk_are_refused() {
     let mut late = file(LARGE + 1, 0, b"");
     // Content after the first MiB is irrelevant.
     late[(1 << 20) + 510..][..2].copy_from_slice(&[0x55, 0xaa]);
@@ -114,7 +114,7 @@ fn what_has_no_sign_of_a_disk_is_refused() {
 
 /// The name of a raw disk is sufficient, as is a stated format.
 #[test]
-fn what_is_stated_is_not_guessed() {
+fn a_stated_format_is_not_guessed() {
     let content = file(1001, 0, b"");
     let tar = archive(&[member("x/disk.raw", b'0', &content)]);
     for (what, case) in [
@@ -138,7 +138,7 @@ fn an_empty_stream_is_refused() {
 
 /// Other known types of files are named, in every container.
 #[test]
-fn what_is_no_image_is_named() {
+fn known_other_files_are_named() {
     let text = |start: &str| [start.as_bytes(), &b"\nand more of it"[..]].concat();
     let xva = archive(&[member("ova.xml", b'0', b"<value/>"), member("Ref:1/00000000", b'0', &[7; 512])]);
     let binary = |start: &[u8]| {
@@ -209,7 +209,7 @@ fn what_is_no_image_is_named() {
 
 /// A file that merely begins like one of them is not recognised as one.
 #[test]
-fn what_only_looks_like_one_of_them_is_read() {
+fn files_that_merely_begin_like_them_are_read() {
     let with = |start: &[u8]| {
         let mut disk = vec![0; 4096];
         disk[..start.len()].copy_from_slice(start);

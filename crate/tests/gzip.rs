@@ -352,7 +352,7 @@ fn streams_are_raw_or_gzip() {
 }
 
 #[test]
-fn info_tells_what_is_known() {
+fn info_lists_the_known_properties() {
     let file = filter("gzip", &["-c"], &disk(100_000));
     let size = file.len() as u64;
     let source = HeldSource::new(file);

@@ -78,7 +78,7 @@ fn a_shorter_output_is_the_start() {
 }
 
 #[test]
-fn an_input_that_ends_is_told_from_one_that_is_wrong() {
+fn truncated_and_invalid_input_are_distinguished() {
     let mut inflater = Inflater::default();
     for text in texts(3000) {
         let stream = compress_to_vec(&text, 6);
@@ -404,7 +404,7 @@ fn followers() -> Vec<(&'static str, bool, Bits)> {
 /// When the output is full, zlib continues until it needs room for a byte. Each stream is also cut after each of its
 /// last bytes.
 #[test]
-fn what_follows_a_full_output_counts_as_zlib_has_it() {
+fn input_after_a_full_output_counts_as_in_zlib() {
     let mut inflater = Inflater::default();
     let after = |filling: &Bits, follower: &Bits| {
         let mut bits = filling.clone();

@@ -59,7 +59,7 @@ fn more_losses_than_a_job_lists() {
 }
 
 #[test]
-fn what_is_no_damage_stays_an_error() {
+fn other_failures_stay_errors() {
     use decant::ErrorKind::*;
     let be32 = |value: u32| value.to_be_bytes();
     let cases: &[(Vec<u8>, decant::ErrorKind)] = &[

@@ -415,7 +415,7 @@ fn apple_double_files_are_passed_over() {
 
 /// Machine descriptions, lists of digests and signatures are not disks, even if there is nothing else.
 #[test]
-fn what_goes_with_a_disk_is_none() {
+fn companions_of_a_disk_are_not_disks() {
     let xml = b"<?xml version=\"1.0\"?><Envelope/>".repeat(100);
     let file = |name: &str| member(name, b'0', &xml);
     // (members, whether the archive had more before it was cut)
@@ -469,7 +469,7 @@ fn a_raw_disk_by_its_name() {
 
 /// A disk image may have the signature of an archive outside its own fields.
 #[test]
-fn what_only_looks_like_an_archive() {
+fn a_disk_with_the_signature_of_an_archive() {
     let mut qcow2 = small::small();
     qcow2[257..262].copy_from_slice(b"ustar");
     let whole = qcow2.clone();

@@ -333,7 +333,7 @@ fn names_in_other_encodings() {
 }
 
 #[test]
-fn what_the_redundant_directory_is_for() {
+fn the_redundant_directory_replaces_a_damaged_one() {
     let file = Kdmv { redundant: true, grain: 1, capacity: 1500, ..Kdmv::default() };
     let grains = some_grains(1, 1500, 1);
     let image = file.build(&grains);

@@ -158,7 +158,7 @@ fn encrypted_disks_are_refused() {
 }
 
 #[test]
-fn what_is_unknown_in_a_descriptor_is_reported() {
+fn unknown_entries_of_a_descriptor_are_reported() {
     let codes = |lines: &str, version: &str| {
         let text = descriptor("custom", "RW 64 ZERO\n").replace("version=1", version) + lines;
         let case = Case::new(text.into_bytes());

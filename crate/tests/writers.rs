@@ -56,7 +56,7 @@ fn each_field_of_a_footer() {
 }
 
 #[test]
-fn a_target_that_wants_to_know_holes_is_told_of_them() {
+fn a_target_with_holes_receives_them() {
     // A disk of 8 MiB: data in its first and its last cluster, and a cluster of zeros in the middle of the file.
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image.qcow2");

@@ -262,7 +262,7 @@ test('a target that existed is kept by a failure and replaced by a success', asy
 });
 
 for (const [engine, details] of ENGINES) {
-  test(`what the storage charges is given back, ${engine}`, details, async ({ apiPage: page }) => {
+  test(`the charged quota is released, ${engine}`, details, async ({ apiPage: page }) => {
     await giveFile(page, images.zlib());
     expect((await attempt(page, { engine, target: 'opfs' })).kind).toBe('done');
     await page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('out.raw'));
@@ -279,7 +279,7 @@ test('an output that is a folder is refused before any work', async ({ apiPage: 
   expect(ended).toMatchObject({ kind: 'target', message: expect.stringContaining('a folder of that name') });
 });
 
-test('an image that is closed ends what is under way with it', async ({ apiPage: page }) => {
+test('closing an image ends its operations', async ({ apiPage: page }) => {
   await giveFile(page, disk().image);
   const kinds = await page.evaluate(async () => {
     const held = window.hold(window.file);
@@ -342,7 +342,7 @@ test('a download continues while other conversions run', async ({ apiPage: page 
   expect((await storage(page)).names).toHaveLength(3);
 });
 
-test('what a closed tab left is removed, what another tab needs is not', async ({ apiPage: page, context }) => {
+test('leftovers of closed tabs are removed, files of open tabs are not', async ({ apiPage: page, context }) => {
   const other = await context.newPage();
   await other.goto('/blank');
   await loadApi(other);

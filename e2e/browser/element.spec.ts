@@ -79,7 +79,7 @@ test('a page that refuses a disk says why, and the image can be tried again', as
   await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
 });
 
-test('a cancel aborts what the page gave', async ({ page, servers }) => {
+test('a cancel aborts the target of the page', async ({ page, servers }) => {
   await openHost(page, servers.plain, '<decant-converter></decant-converter>');
   await page.evaluate(() => {
     document.querySelector('decant-converter')!.output = () => ({
@@ -214,7 +214,7 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
   expect(await opaque()).toBe(whole);
 });
 
-test('what is inside the disk is shown', async ({ page, servers }, testInfo) => {
+test('the contents of the disk are shown', async ({ page, servers }, testInfo) => {
   await openHost(page, servers.plain, '<decant-converter></decant-converter>');
   await choose(page, images.partitioned());
   await expect(page.getByText('On this disk: 2 partitions (GPT)')).toBeVisible();

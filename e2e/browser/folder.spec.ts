@@ -205,7 +205,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
   expect(hashFile(target)).toBe(hashFile(raw));
 });
 
-open('what is left in a folder that was renamed is named', { tag: '@full' }, async ({ headed, folder }) => {
+open('leftovers in a renamed folder are named', { tag: '@full' }, async ({ headed, folder }) => {
   const elsewhere = `${folder}-renamed`;
   await headed(
     async (page) => {

@@ -37,7 +37,7 @@ test('a file that is not a disk, and one that may not be', async ({ page }, test
   await expect(page.getByRole('button', { name: 'Als rohe Platte lesen' })).toHaveCount(0);
 });
 
-test('what has no German sentence is marked as English', async ({ page }, testInfo) => {
+test('texts without a German sentence are marked as English', async ({ page }, testInfo) => {
   const image = readFileSync(images.states());
   // An unknown encryption method.
   image.writeUInt32BE(9, 32);

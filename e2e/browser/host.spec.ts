@@ -15,7 +15,7 @@ const names = (page: Page, folder: string): Promise<string[]> =>
     return names;
   }, folder);
 
-test('sources and bytes of another window are taken for what they are', async ({ apiPage: page }) => {
+test('sources and bytes of another window are recognised', async ({ apiPage: page }) => {
   await giveFile(page, images.kinds());
   const told = await page.evaluate(async () => {
     const frame = document.body.appendChild(document.createElement('iframe'));
@@ -40,7 +40,7 @@ test('sources and bytes of another window are taken for what they are', async ({
   expect(told).toEqual(Array(5).fill('qcow2'));
 });
 
-test('an image works behind the proxy of a framework', async ({ apiPage: page }) => {
+test('an image works inside the proxy of a framework', async ({ apiPage: page }) => {
   const { image, raw } = sparse(64 << 20);
   await giveFile(page, image);
   await page.evaluate(async () => {
@@ -87,7 +87,7 @@ test('two copies of the package do not disturb each other, and know the errors o
   for (const name of ['one.raw', 'two.raw']) expect(await hashOpfs(page, name)).toBe(hashFile(raw));
 });
 
-test('what another version of the package has stored is left alone', async ({ apiPage: page }) => {
+test('files of another version of the package are left alone', async ({ apiPage: page }) => {
   await page.evaluate(async () => {
     const root = await navigator.storage.getDirectory();
     for (const folder of ['.decant-0', '.decant-1']) {
@@ -100,7 +100,7 @@ test('what another version of the package has stored is left alone', async ({ ap
   expect(await names(page, '.decant-1')).toEqual([]);
 });
 
-test('dispose ends every worker at once, and what is under way', async ({ apiPage: page }) => {
+test('dispose ends every worker and operation at once', async ({ apiPage: page }) => {
   await giveFile(page, images.endless());
   const told = await page.evaluate(async () => {
     const image = await window.decant.open(window.file);

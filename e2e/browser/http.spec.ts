@@ -119,7 +119,7 @@ test('another origin that does not allow it', async ({ page, servers }) => {
   expect(failure).toMatch(/^Could not open '[^']*': no answer came from .*Access-Control-Allow-Origin$/);
 });
 
-test('headers of its own ask the other origin first', async ({ page, servers }) => {
+test('custom headers cause a preflight request', async ({ page, servers }) => {
   await openPage(page, servers.plain);
   remote = await serveFile(readFileSync(small.zlib()), {
     headers: { ...EXPOSED, 'Access-Control-Allow-Headers': 'X-Token, Range' },

@@ -75,7 +75,7 @@ for (const { name, kind, code, message, tag = [] } of [
   },
   { name: 'RangeError', kind: 'internal', code: 'out-of-memory', message: 'use fewer workers' },
 ] as const) {
-  test(`a read that fails in parts too is told as it is: ${name}`, { tag }, async ({ apiPage: page }) => {
+  test(`a read that also fails in parts reports its reason: ${name}`, { tag }, async ({ apiPage: page }) => {
     await limitReads(page, name, 64 << 10);
     await giveFile(page, images.zlib());
     expect(await convert(page)).toEqual({ kind, code, message: expect.stringContaining(message) });

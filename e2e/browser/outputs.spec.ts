@@ -103,9 +103,7 @@ for (const [password, expected] of [
   ['wrong', 'password'],
   [PASSWORD, 'target'],
 ] as const) {
-  test(`what somebody else has written meanwhile is neither removed nor replaced: ${expected}`, async ({
-    apiPage: page,
-  }) => {
+  test(`a file written by another program is neither removed nor replaced: ${expected}`, async ({ apiPage: page }) => {
     await giveFile(page, images.luks());
     const kind = await page.evaluate(async (password) => {
       const root = await navigator.storage.getDirectory();

@@ -53,7 +53,7 @@ test('several images are converted one after the other, each with its result', a
   await audit(page);
 });
 
-test('what waits can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {
+test('a queued image can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
   await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Open kinds.qcow2' }).click();
@@ -138,7 +138,7 @@ test('a folder gives its files', async ({ page }, testInfo) => {
   await expectQueue(page, 'one.qcow2 open now', 'two.qcow2 waiting');
 });
 
-test('a folder of very many files is not what is meant', { tag: '@full' }, async ({ page }, testInfo) => {
+test('a folder of very many files is refused', { tag: '@full' }, async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('many');
   mkdirSync(folder);
   for (let number = 0; number < 250; number += 1) writeFileSync(join(folder, `${number}.img`), 'x');

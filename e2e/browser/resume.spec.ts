@@ -303,16 +303,16 @@ test('a download resumes under any name, and its copy has no journal', async ({ 
 });
 
 /** Changes to the left file and its journal. */
-const MEANWHILE: Record<string, { change: (page: Page) => Promise<void>; goesOn: boolean }> = {
-  'something lies behind what is certain': {
+const CHANGED: Record<string, { change: (page: Page) => Promise<void>; goesOn: boolean }> = {
+  'data after the certain part': {
     change: (page) => rewrite(page, /[0-9a-f]$/, { behind: true }),
     goesOn: true,
   },
-  'the last line was not finished': {
+  'an unfinished last line': {
     change: (page) => rewrite(page, /journal$/, { text: (all) => `${all}9` }),
     goesOn: true,
   },
-  'another conversion': {
+  'the journal of another conversion': {
     change: (page) => rewrite(page, /journal$/, { text: (all) => all.replace('"]', '_"]') }),
     goesOn: false,
   },
@@ -363,11 +363,11 @@ async function rewrite(
 }
 
 /** One that resumes and one that does not. */
-const MEANWHILE_IN_SHORT = ['something lies behind what is certain'];
+const CHANGED_IN_SHORT = ['data after the certain part'];
 
-for (const [what, { change, goesOn }] of Object.entries(MEANWHILE)) {
-  const tag = MEANWHILE_IN_SHORT.includes(what) ? [] : '@full';
-  test(`meanwhile ${what}: the disk is right`, { tag }, async ({ context }) => {
+for (const [what, { change, goesOn }] of Object.entries(CHANGED)) {
+  const tag = CHANGED_IN_SHORT.includes(what) ? [] : '@full';
+  test(`a leftover with ${what}: the disk is right`, { tag }, async ({ context }) => {
     const page = await openTab(context);
     await convertAndCancel(page, RUN);
     await change(page);
@@ -378,7 +378,7 @@ for (const [what, { change, goesOn }] of Object.entries(MEANWHILE)) {
     expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
     // Files that no conversion resumes are swept.
     await page.evaluate(() => window.decant.removeLeftovers());
-    if (what !== 'another conversion') expect(await names(page)).toEqual(['out.raw']);
+    if (what !== 'the journal of another conversion') expect(await names(page)).toEqual(['out.raw']);
   });
 }
 

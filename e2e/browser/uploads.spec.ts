@@ -134,7 +134,7 @@ for (const [kind, sentence] of [
   ['gcs', /CORS rules must expose Location$/],
   ['tus', /CORS rules must expose Location$/],
 ] as const) {
-  test(`${kind}: what CORS hides is named`, { tag: kind === 'gcs' ? '@full' : [] }, async ({ page }) => {
+  test(`${kind}: the header that CORS hides is named`, { tag: kind === 'gcs' ? '@full' : [] }, async ({ page }) => {
     server = await takeUploads({ headers: CORS });
     expect(await convert(page, kind, server.origin)).toMatch(sentence);
     expect(server.objects.size).toBe(0);

@@ -59,7 +59,7 @@ for (const [name, pack, details] of [
   });
 }
 
-test('an image in a tar archive is read where it lies', ({ folder }) => {
+test('an image in a tar archive is read in place', ({ folder }) => {
   const image = images.zlib();
   writeFileSync(join(folder, 'a.ovf'), '<xml/>');
   const file = packed(folder, 'a.ova', `tar -cf - -C '${folder}' a.ovf -C '${dirname(image)}' '${basename(image)}'`);
@@ -145,7 +145,7 @@ test('damage and other formats leave nothing behind', ({ folder }) => {
   expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'qcow2.gz', 'two.tar']);
 });
 
-test('a backing file in a tar archive is read where it lies', ({ folder }) => {
+test('a backing file in a tar archive is read in place', ({ folder }) => {
   const image = images.zlib();
   const top = join(folder, 'top.qcow2');
   qemuImg('create', '-q', '-f', 'qcow2', '-F', 'qcow2', '-b', image, top);

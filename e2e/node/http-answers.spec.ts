@@ -221,7 +221,7 @@ for (const [name, value] of [
   });
 }
 
-test('as long as one likes', FULL, async ({ folder }) => {
+test('a time-out of any length', FULL, async ({ folder }) => {
   remote = await serveFile(file);
   const endless = { timeout: Number.POSITIVE_INFINITY, patience: Number.POSITIVE_INFINITY };
   expect(await converted(decant.httpSource(remote.url, endless), join(folder, 'out.raw'))).toBe('nothing failed');

@@ -138,7 +138,7 @@ test('an unknown encoding is refused', FULL, async () => {
   }
 });
 
-test('a server that is not there', async () => {
+test('an unreachable server', async () => {
   const gone = await serveFile(Buffer.alloc(0));
   await gone.close();
   // Otherwise there would be three attempts.

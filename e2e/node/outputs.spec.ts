@@ -117,7 +117,7 @@ test('each footer has its own identity and the time at which it was made', ({ fo
   }
 });
 
-test('what an image can become', () => {
+test('the output formats of an image', () => {
   const outputs = (image: string) =>
     program<Record<string, unknown>[]>(
       `const image = await decant.open(args[0]);

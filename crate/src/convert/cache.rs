@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_or_was_forgotten_is_decompressed_again() {
+    fn failed_and_dropped_clusters_are_decompressed_again() {
         let mut cache = ClusterCache::default();
         let of = Compressed { host: HostOffset(512), ..ANY };
         let failed = || Error::new(crate::ErrorKind::Internal, "failed");

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_damage_is_told_and_all_of_it_is_lost() {
+    fn the_first_damage_is_reported_and_all_damaged_ranges_are_lost() {
         for bad in [&[][..], &[0], &[1], &[2], &[7], &[3, 4], &[2, 5], &[1, 2], &[0, 6], &[1, 3, 4, 6, 7]] {
             let (mut job, input, expected) = job(bad);
             for size in [usize::MAX, 3 * CLUSTER] {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repeats_is_decompressed_once() {
+    fn a_repeated_cluster_is_decompressed_once() {
         let text: Vec<u8> = (0..CLUSTER).map(|at| (at * at / 7) as u8).collect();
         // Two streams of stored blocks with the same start.
         let [mut one, mut other] = [vec![7; CLUSTER], vec![7; CLUSTER]];

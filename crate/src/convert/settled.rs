@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_ended_counts_when_all_in_front_of_it_has() {
+    fn a_finished_job_is_settled_after_all_earlier_jobs() {
         let mut settled = Settled::new(ResumePoint { guest: GuestOffset(10), written: 5 });
         let mut add = |start, end, written| {
             settled.add(GuestRange::from(start..end), written);

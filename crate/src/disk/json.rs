@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_and_what_is_none() {
+    fn objects_and_other_values() {
         type Paths<'a> = Option<&'a [(&'a str, &'a str)]>;
         let deep = format!("{}1{}", "{\"a\":".repeat(40), "}".repeat(40));
         let cases: &[(&str, Paths)] = &[

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_cache_is_bounded() {
         const LEN: usize = 64 << 10;
         let cache = Rc::new(TableCache::default());
         let one = recorded(0);

@@ -28,7 +28,7 @@ fn writes_of(output: &Output, disk: &[u8]) -> Rc<Written> {
 }
 
 #[test]
-fn nothing_that_was_cut_off_is_an_image() {
+fn truncated_files_are_not_images() {
     let mut disk: Vec<u8> = (0..2 * MIB).map(|at| (at.wrapping_mul(at >> 7) >> 5) as u8 | 1).collect();
     disk[300_000..900_000].fill(0);
     // A hole of more than the largest blocks.
