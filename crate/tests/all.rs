@@ -30,6 +30,7 @@ mod sparse;
 mod tables_once;
 mod tar;
 mod vdi;
+mod vhd;
 mod vmdk;
 mod vmdk_footer;
 mod vmdk_links;

@@ -46,7 +46,6 @@ export const FOREIGN: Record<string, KnownFormat> = {
   bzip2: ['eine mit bzip2 komprimierte Datei'],
   zip: ['ein Zip-Archiv'],
   iso: ['ein ISO-9660-Abbild'],
-  vhd: ['eine VHD (Platte von Virtual PC)'],
   ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
   aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],
   asif: ['ein Sparse-Abbild von Apple (ASIF)', 'Machen Sie auf einem Mac mit diskutil eine rohe Platte daraus.'],

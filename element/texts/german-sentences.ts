@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK und QED, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED und VHD, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
@@ -145,6 +145,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'qcow2-too-large': 'Diese Platte ist zu groß für qcow2 mit Clustern dieser Größe.',
     'vmdk-full': 'Eine VMDK-Datei fasst höchstens 2 TiB. Wählen Sie ein anderes Format.',
     'vmdk-too-large': 'Eine VMDK fasst höchstens 62 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'vhd-other-size': ({ size: stated }) =>
+      `Das Abbild ist beschädigt: Laut seinem Ende hat die Platte ${bytes(stated, size)}, tatsächlich hat sie eine andere Größe.`,
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'module-not-loaded': 'Ein Teil von Decant konnte nicht geladen werden. Laden Sie die Seite neu.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
@@ -224,6 +226,9 @@ export function germanNotices({ size }: Units): Sentences {
     trailer: ({ size: rest }) =>
       `Nach den komprimierten Daten folgen weitere ${bytes(rest, size)}, die nicht dazugehören. Sie werden ignoriert.`,
     unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
+    'vhd-footer': 'Der Inhalt ist eine VHD fester Größe. Ihr Ende gehört nicht zur Platte.',
+    'vhd-size': ({ size: read, otherSize }) =>
+      `Über die Größe dieser Platte sind sich Programme uneinig: Gelesen werden ${bytes(read, size)}, manche lesen ${bytes(otherSize, size)}.`,
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };
 }
@@ -260,6 +265,10 @@ export const germanDamage: Sentences = {
   'vdi-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vdi-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vdi-map-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
+  'vhd-bitmap-truncated': 'die Datei endet vor dem Ende einer Sektortabelle',
+  'vhd-block-in-header': 'ein Block liegt im Kopf der Datei',
+  'vhd-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
+  'vhd-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vmdk-directory-entry': 'ein Eintrag des Grain-Verzeichnisses ist ungültig',
   'vmdk-directory-truncated': 'die Datei endet vor dem Ende des Grain-Verzeichnisses',
   'vmdk-extent-short': 'eine Teildatei ist kürzer, als der Deskriptor sagt',

@@ -90,6 +90,7 @@ describe('commands', () => {
     ['convert --sync --resume a b', convert({ sync: true, resume: true })],
     ['convert a b --sync', convert({ sync: true })],
     ['convert -f raw a b', convert(opening({ format: 'raw' }))],
+    ['convert -f vhd a b', convert(opening({ format: 'vpc' }))],
     ['convert --with c --with d=e a b', convert(opening({ companions: ['c', 'd=e'] }))],
     ['convert --password-file - --password-file c=d a b', convert(opening({ passwordFiles: ['-', 'c=d'] }))],
     ['convert --header-file c a b', convert(opening({ headerFile: 'c' }))],

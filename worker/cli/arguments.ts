@@ -6,7 +6,7 @@ import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/http-url.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
-import { outputFormat } from './format-option.js';
+import { formatName, outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import { isPageBlob, UPLOAD_PROTOCOLS, type UploadProtocolName } from './upload-output.js';
@@ -251,7 +251,7 @@ interface CommonValues {
 }
 
 const openingOf = (values: CommonValues): OpenArguments => ({
-  format: values.format,
+  format: values.format === undefined ? undefined : formatName(values.format),
   companions: values.with,
   snapshot: values.snapshot,
   passwordFiles: values['password-file'],

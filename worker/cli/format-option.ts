@@ -29,6 +29,9 @@ const UNSUPPORTED_EXTENSIONS = [
 
 const ALIASES: Record<string, string> = { vhd: 'vpc' };
 
+/** Returns the name of the format called `name`, for which some have another word. */
+export const formatName = (name: string): string => ALIASES[name] ?? name;
+
 interface FormatOption {
   format: string;
   /** A remark about the extension, as a sentence. */
@@ -49,7 +52,7 @@ export function outputFormat(output: string, asked: string | undefined): FormatO
     if (otherEnd !== undefined) throw unsupportedExtension(otherEnd);
     return { format: made ?? DEFAULT };
   }
-  const format = ALIASES[asked] ?? asked;
+  const format = formatName(asked);
   const end = otherEnd ?? (made === format ? undefined : madeEnd);
   if (end === undefined) return { format };
   return { format, note: `the output is ${format}, by -O, although its name ends in ${end}` };

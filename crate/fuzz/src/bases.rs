@@ -4,12 +4,13 @@ use super::files::Files;
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
+use super::vhd::{Block as VhdBlock, DIFFERENCING, FIXED, Vhd};
 use decant::crypt::{BlockCipher, CipherKey, CipherSpec, Ciphers, IvGenerator, Keys, Mode};
 
 pub const PASSWORD: &[u8] = b"password";
 
 /// The number of images.
-pub const BASES: u8 = 17;
+pub const BASES: u8 = 20;
 
 fn alone(image: Vec<u8>) -> Files {
     Files { image, companions: Vec::new(), password: None }
@@ -38,8 +39,20 @@ pub fn base(number: u8) -> Files {
         13 => alone(Vdi { version: vdi::VERSION_0, ..vdi_base() }.file()),
         14 => with(over_vdi().file(), "base.vdi", vdi_base().file()),
         15 => alone(qed::small()),
+        16 => alone(vhd_base().file()),
+        17 => alone(Vhd { kind: FIXED, ..vhd_base() }.file()),
+        18 => {
+            let child = Vhd { kind: DIFFERENCING, id: 2, parent: 0xa1, parent_name: "base.vhd", ..vhd_base() };
+            with(child.file(), "base.vhd", vhd_base().file())
+        }
         _ => with(over_qed(), "base", qed::small()),
     }
+}
+
+fn vhd_base() -> Vhd<'static> {
+    const BLOCKS: &[VhdBlock] =
+        &[VhdBlock::Data(1, 0xff), VhdBlock::Absent, VhdBlock::Data(2, 0xa5), VhdBlock::Data(3, 0)];
+    Vhd::new(4096, BLOCKS)
 }
 
 /// `small` with its first two clusters compressed, one after the other in the same sector.

@@ -17,6 +17,8 @@ pub mod small;
 pub mod tally;
 #[path = "../../tests/common/vdi.rs"]
 pub mod vdi;
+#[path = "../../tests/common/vhd.rs"]
+pub mod vhd;
 pub mod vmdk_bases;
 #[path = "../../tests/common/vmdk.rs"]
 pub mod vmdk_writer;

@@ -6,7 +6,7 @@ use super::plan::{HoleLimits, JobLimits};
 use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
-use crate::format::TAIL;
+use crate::format::{TAIL, vhd};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::Holes;
@@ -164,7 +164,10 @@ impl InOrderPlanner {
         }
         // A hole is always followed by more data, so the end of the disk is checked only without one.
         if self.hole == 0 {
-            let next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
+            let mut next = if chunk.len() == self.chunk { self.read().await? } else { Vec::new() };
+            if next.len() < self.chunk {
+                self.take_footer(&mut chunk, &mut next)?;
+            }
             if next.is_empty() {
                 self.check_end(chunk.len())?;
                 // Raw disks are padded to whole sectors.
@@ -199,6 +202,26 @@ impl InOrderPlanner {
         // The disk may be up to a sector larger.
         let size = self.planned.checked_add(len).and_then(|size| size.checked_add(SECTOR));
         checked_size_of("disk", size).map(drop)
+    }
+
+    /// Removes the footer of a fixed VHD from the end of the stream, which ends with `chunk` and `next`, unless that still
+    /// leaves a part of the disk in `next`. Fails with `corrupt` if the disk has another size than the footer states.
+    fn take_footer(&mut self, chunk: &mut Vec<u8>, next: &mut Vec<u8>) -> Result<()> {
+        let footer = self.disk.guess.as_ref().and_then(|_| vhd::fixed_footer(&self.tail));
+        let Some((footer, size)) = footer.filter(|(footer, _)| next.len() <= *footer && chunk.len() > *footer) else {
+            return Ok(());
+        };
+        chunk.truncate(chunk.len() + next.len() - footer);
+        next.clear();
+        let found = self.planned + chunk.len() as u64;
+        if found != size {
+            let message = format!("The image is corrupt: its footer states {size} bytes, but the disk has {found}");
+            return Err(Error::new(ErrorKind::Corrupt, message).coded("vhd-other-size").field("size", size));
+        }
+        let message = "The content is a fixed VHD: its footer is not a part of the disk";
+        self.notices.borrow_mut().push(Notice::new("vhd-footer", message));
+        self.tail.clear();
+        Ok(())
     }
 
     /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it

@@ -26,7 +26,7 @@ pub struct Reference {
 impl Reference {
     /// Creates a reference to a file by path.
     pub(crate) fn new(role: Role, name: String, format: Option<String>) -> Self {
-        Self::meaning(role, name.clone(), vec![name], format)
+        Self::named(role, name.clone(), vec![name], format)
     }
 
     /// Creates a reference from a QEMU file name. Fails with `unsupported` if the name describes anything but the bytes
@@ -34,10 +34,11 @@ impl Reference {
     pub(crate) fn by_qemu(role: Role, name: String, format: Option<String>) -> Result<Self> {
         let meaning = file_name::meaning(&name)?;
         // A format that the image states separately takes precedence over the name's.
-        Ok(Self::meaning(role, name, meaning.candidates, format.or(meaning.format)))
+        Ok(Self::named(role, name, meaning.candidates, format.or(meaning.format)))
     }
 
-    fn meaning(role: Role, name: String, candidates: Vec<String>, format: Option<String>) -> Self {
+    /// Creates a reference to a file called `name`, with its possible paths.
+    pub(crate) fn named(role: Role, name: String, candidates: Vec<String>, format: Option<String>) -> Self {
         let file_name = candidates.last().map_or("", |path| base_name(path)).to_owned();
         Self { role, name, file_name, candidates, format, identity: None }
     }

@@ -33,7 +33,6 @@ pub(super) const FORMATS: &[Format] = &[
         && at(s, 4, &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])),
     known!("zip", "a zip archive", false, |s| at(s, 0, b"PK\x03\x04") || at(s, 0, b"PK\x05\x06")),
     known!("iso", "an ISO 9660 image", false, |s| at(s, 16 * 2048 + 1, b"CD001")),
-    known!("vhd", "VHD (Virtual PC disk)", true, |s| at(s, 0, b"conectix") || s.tail.starts_with(b"conectix")),
     known!(
         "ewf",
         "an EnCase image (EWF)",

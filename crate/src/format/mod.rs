@@ -10,6 +10,7 @@ mod slices;
 mod strangers;
 mod two_level;
 pub mod vdi;
+pub mod vhd;
 pub mod vmdk;
 
 use crate::crypt::Encryption;
@@ -218,6 +219,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
     &[vdi::FORMAT],
     &[vmdk::FORMAT],
     &[qed::FORMAT],
+    &[vhd::FORMAT],
     &[raw_disk::FORMAT],
     foreign::FORMATS,
     strangers::FORMATS,

@@ -66,6 +66,11 @@ impl Disk for RawDisk {
     }
 }
 
+/// Starts a pass over a disk of `size` bytes that is stored unchanged in the first `present` bytes of `source`.
+pub(super) fn walk_start(source: Rc<dyn Source>, present: u64, size: u64, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+    Rc::new(RawDisk { source, present, size }).walk(setup)
+}
+
 /// Maximum number of extents in a batch.
 const BATCH: usize = 1024;
 

@@ -28,7 +28,8 @@ pub(super) fn is_raw_disk(member: Option<&str>) -> bool {
 }
 
 /// Identifies `source`; `member` is its name in its container, if any. Reads nothing if the name decides, and the end
-/// of the file only if its start does not. Fails with `source`, or with `internal` if memory runs out.
+/// of the file only if its start does not show what can be read: a fixed VHD begins as its disk does. Fails with
+/// `source`, or with `internal` if memory runs out.
 pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
     if is_raw_disk(member) {
         return Ok(FileType::Image(&raw_disk::FORMAT));
@@ -36,14 +37,16 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
     let size = source.size();
     let start = ByteRange { start: HostOffset(0), len: size.min(HEAD) };
     let head = read_exact(source, start, "start of the file").await?;
-    match by_content(&Sample { head: &head, tail: &[] }) {
-        FileType::Unknown => {
-            let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
-            let tail = read_exact(source, end, "end of the file").await?;
-            Ok(by_content(&Sample { head: &head, tail: &tail }))
-        }
-        found => Ok(found),
+    let by_head = by_content(&Sample { head: &head, tail: &[] });
+    if matches!(by_head, FileType::Image(_) | FileType::Container(_)) {
+        return Ok(by_head);
     }
+    let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
+    let tail = read_exact(source, end, "end of the file").await?;
+    Ok(match identify_end(&tail) {
+        FileType::Unknown => by_head,
+        by_tail => by_tail,
+    })
 }
 
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.

@@ -12,6 +12,7 @@ mod scope;
 pub mod small;
 pub mod table;
 pub mod vdi;
+pub mod vhd;
 pub mod vmdk;
 pub mod written;
 pub mod zlib;

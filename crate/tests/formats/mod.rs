@@ -7,6 +7,7 @@ mod qcow2;
 mod qed;
 mod tar;
 mod vdi;
+mod vhd;
 mod vmdk;
 
 use crate::common::Case;
@@ -172,7 +173,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed; containers: gzip, tar);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd; containers: gzip, tar);
 
 #[test]
 fn every_format_and_container_is_tested() {

@@ -121,7 +121,7 @@ const OUTPUTS: &[Output] = &[
         notice: "since Azure accepts only whole MiB",
         zeros: (0., 4096 + 512),
         in_order: Ok(()),
-        reader: None,
+        reader: DECANT,
     },
     Output {
         name: "vpc",

@@ -63,7 +63,10 @@ fn random_disks_come_back() {
                 is_qcow2(&path, &disk);
                 checked += 1;
             }
-            assert!((reader.disk)(file) == disk, "{name}: other bytes");
+            let found = (reader.disk)(file);
+            // Some outputs make the disk larger.
+            let is_disk = found.starts_with(&disk) && found[disk.len()..].iter().all(|&byte| byte == 0);
+            assert!(is_disk, "{name}: other bytes");
         }
     }
     assert!(checked > 10);

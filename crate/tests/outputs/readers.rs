@@ -62,7 +62,9 @@ pub fn is_vhd(path: &Path, disk: &[u8]) {
 pub fn is_dynamic_vhd(path: &Path, disk: &[u8]) {
     let mut disk = disk.to_vec();
     disk.resize(disk.len().next_multiple_of(512).max(512), 0);
-    assert!(second::disk(std::fs::read(path).unwrap()) == disk, "other bytes");
+    let file = std::fs::read(path).unwrap();
+    assert!(second::disk(file.clone()) == disk, "other bytes");
+    assert!(decant(file) == disk, "other bytes by Decant");
     is_same("vpc", path, &disk);
 }
 

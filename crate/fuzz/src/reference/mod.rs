@@ -4,6 +4,7 @@
 mod qcow2;
 mod qed;
 mod vdi;
+mod vhd;
 mod vmdk;
 
 use super::files::Files;
@@ -23,8 +24,9 @@ pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
     let qcow2 = || qcow2::Qcow2::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vdi = || vdi::Vdi::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let qed = || qed::Qed::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let vhd = || vhd::Vhd::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vmdk = || vmdk::Vmdk::open(files).map(|disk| Box::new(disk) as Box<dyn Reference>);
-    qcow2().or_else(vdi).or_else(qed).or_else(vmdk)
+    qcow2().or_else(vdi).or_else(qed).or_else(vhd).or_else(vmdk)
 }
 
 /// The number of `len` bytes at `at`, the least significant first.

@@ -4,18 +4,16 @@
 //! nothing looks like an image. Then come the blocks with data, in guest order, and the footer.
 
 use super::check_size;
-use super::vhd_footer::{VhdFooter, checksum};
 use crate::compress::{EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::Result;
+use crate::format::vhd::dynamic_header::DynamicVhdHeader;
+use crate::format::vhd::vhd_footer::{DYNAMIC, VhdFooter};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
 use crate::output::layout::{Assembler, Layout, Stamp, Writes, size_needed};
 use crate::output::{BLOCK, grows};
-use crate::structure::structure;
 
-/// "Disk Type" of the footer.
-const DYNAMIC: u32 = 3;
 /// The size of a block of the disk, in bytes. Its data follows its sector bitmap, which is a sector.
 const BLOCK_SIZE: u64 = 2 << 20;
 const BITMAP: u64 = SECTOR;
@@ -23,39 +21,6 @@ const BITMAP: u64 = SECTOR;
 const ENTRY: u64 = 4;
 /// The offset of the BAT, in bytes: after the copy of the footer and the header.
 const TABLE: u64 = (VhdFooter::LEN + DynamicVhdHeader::LEN) as u64;
-
-structure! {
-    /// "Dynamic Disk Header Format". The fields of a parent are zero.
-    struct DynamicVhdHeader: Big {
-        cookie: [u8; 8] = 0,
-        data_offset: u64 = 8,
-        table_offset: u64 = 16,
-        header_version: u32 = 24,
-        max_table_entries: u32 = 28,
-        block_size: u32 = 32,
-        checksum: u32 = 36,
-        reserved: [u8; 256] = 768,
-    }
-}
-
-impl DynamicVhdHeader {
-    /// The header of a disk of `blocks` blocks.
-    fn new(blocks: u64) -> Self {
-        let mut header = Self {
-            cookie: *b"cxsparse",
-            // Always all ones.
-            data_offset: u64::MAX,
-            table_offset: TABLE,
-            header_version: 0x0001_0000,
-            max_table_entries: blocks as u32,
-            block_size: BLOCK_SIZE as u32,
-            checksum: 0,
-            reserved: [0; 256],
-        };
-        header.checksum = checksum(&header.to_bytes());
-        header
-    }
-}
 
 pub(super) struct DynamicVhd {
     virtual_size: u64,
@@ -111,7 +76,7 @@ impl Layout for DynamicVhd {
         table.fill(0xff);
         Ok(Some(Box::new(DynamicVhdAssembler {
             footer: VhdFooter::new(DYNAMIC, VhdFooter::LEN as u64, self.disk_size, stamp),
-            header: DynamicVhdHeader::new(self.blocks()),
+            header: DynamicVhdHeader::without_parent(TABLE, self.blocks() as u32, BLOCK_SIZE as u32),
             table,
             last: None,
             next: self.reserved(),

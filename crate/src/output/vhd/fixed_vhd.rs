@@ -1,15 +1,13 @@
 //! A fixed VHD: the disk, followed by a footer.
 
 use super::check_size;
-use super::vhd_footer::VhdFooter;
 use crate::disk::info::Notice;
 use crate::error::Result;
+use crate::format::vhd::vhd_footer::{FIXED, VhdFooter};
 use crate::output::layout::{Layout, Stamp};
 use crate::output::{BLOCK, grows};
 
 const MIB: u64 = 1 << 20;
-/// "Disk Type" of the footer.
-const FIXED: u32 = 2;
 /// "Data Offset" of the footer: a fixed disk has no other structure.
 const NONE: u64 = u64::MAX;
 

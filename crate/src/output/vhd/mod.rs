@@ -2,7 +2,7 @@
 
 mod dynamic_vhd;
 mod fixed_vhd;
-mod vhd_footer;
+mod new_footer;
 
 use super::OutputFormat;
 use super::options::FormatOption;

@@ -1,42 +1,18 @@
-//! The footer of every VHD ("Hard Disk Footer Format", "CHS Calculation").
+//! The footer of a new VHD ("Hard Disk Footer Format", "CHS Calculation").
 
+use crate::format::vhd::vhd_footer::{COOKIE, VhdFooter, checksum};
 use crate::offsets::SECTOR;
 use crate::output::Stamp;
-use crate::structure::structure;
 
 /// Seconds from 1970-01-01 to 2000-01-01, the epoch of VHD.
 const EPOCH: u64 = 946_684_800;
-
-structure! {
-    /// "Hard Disk Footer Format".
-    pub(super) struct VhdFooter: Big {
-        cookie: [u8; 8] = 0,
-        features: u32 = 8,
-        file_format_version: u32 = 12,
-        data_offset: u64 = 16,
-        time_stamp: u32 = 24,
-        creator_application: [u8; 4] = 28,
-        creator_version: u32 = 32,
-        creator_host_os: [u8; 4] = 36,
-        original_size: u64 = 40,
-        current_size: u64 = 48,
-        cylinders: u16 = 56,
-        heads: u8 = 58,
-        sectors: u8 = 59,
-        disk_type: u32 = 60,
-        checksum: u32 = 64,
-        unique_id: [u8; 16] = 68,
-        saved_state: u8 = 84,
-        reserved: [u8; 427] = 85,
-    }
-}
 
 impl VhdFooter {
     /// The footer of a disk of `disk_size` bytes. `data_offset` is the offset of the next structure; all ones if there is none.
     pub fn new(disk_type: u32, data_offset: u64, disk_size: u64, stamp: &Stamp) -> Self {
         let ChsGeometry { cylinders, heads, sectors } = ChsGeometry::of(disk_size / SECTOR);
         let mut footer = Self {
-            cookie: *b"conectix",
+            cookie: COOKIE,
             // Only the reserved bit, which is always set.
             features: 2,
             file_format_version: 0x0001_0000,
@@ -60,11 +36,6 @@ impl VhdFooter {
         footer.checksum = checksum(&footer.to_bytes());
         footer
     }
-}
-
-/// The checksum of a structure whose checksum is zero: the ones' complement of the sum of its bytes.
-pub(super) fn checksum(structure: &[u8]) -> u32 {
-    !structure.iter().map(|&byte| u32::from(byte)).sum::<u32>()
 }
 
 fn seconds_since_2000(unix: u64) -> u32 {

@@ -1,0 +1,152 @@
+//! The header of a dynamic or differencing VHD ("Dynamic Disk Header Format"), and the names of its parent.
+
+use super::vhd_footer::checksum;
+use crate::disk::reference::{Identity, Reference, Role};
+use crate::error::{Error, Result};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use crate::structure::structure;
+
+const COOKIE: [u8; 8] = *b"cxsparse";
+const VERSION: u32 = 0x0001_0000;
+/// Number of parent locators.
+const LOCATORS: usize = 8;
+/// Maximum length of a name in a parent locator, in bytes: Windows allows 32,767 UTF-16 units.
+const LONGEST_NAME: u32 = 64 << 10;
+
+structure! {
+    /// "Dynamic Disk Header Format".
+    pub(crate) struct DynamicVhdHeader: Big {
+        cookie: [u8; 8] = 0,
+        data_offset: u64 = 8,
+        table_offset: u64 = 16,
+        header_version: u32 = 24,
+        max_table_entries: u32 = 28,
+        block_size: u32 = 32,
+        checksum: u32 = 36,
+        parent_unique_id: [u8; 16] = 40,
+        parent_time_stamp: u32 = 56,
+        parent_unicode_name: [u8; 512] = 64,
+        parent_locator_entries: [u8; LOCATORS * ParentLocator::LEN] = 576,
+        reserved: [u8; 256] = 768,
+    }
+}
+
+structure! {
+    /// "Parent Locator Entry". Programs differ in the unit of `platform_data_space`, which is not read.
+    struct ParentLocator: Big {
+        platform_code: [u8; 4] = 0,
+        platform_data_space: u32 = 4,
+        platform_data_length: u32 = 8,
+        reserved: u32 = 12,
+        platform_data_offset: u64 = 16,
+    }
+}
+
+impl DynamicVhdHeader {
+    /// The header, without its checksum, of a disk in `entries` blocks of `block_size` bytes, without a parent.
+    pub(crate) fn without_parent(table_offset: u64, entries: u32, block_size: u32) -> Self {
+        let mut header = Self {
+            cookie: COOKIE,
+            // Always all ones.
+            data_offset: u64::MAX,
+            table_offset,
+            header_version: VERSION,
+            max_table_entries: entries,
+            block_size,
+            checksum: 0,
+            parent_unique_id: [0; 16],
+            parent_time_stamp: 0,
+            parent_unicode_name: [0; 512],
+            parent_locator_entries: [0; _],
+            reserved: [0; 256],
+        };
+        header.checksum = checksum(&header.to_bytes());
+        header
+    }
+
+    /// Reads the header at `place`. Fails with `corrupt` or `unsupported`, and as reading does. A salvage accepts a
+    /// wrong checksum.
+    pub(super) async fn read(source: &dyn Source, place: HostOffset, salvage: bool) -> Result<Self> {
+        let range = ByteRange { start: place, len: Self::LEN as u64 };
+        if place.0.checked_add(range.len).is_none_or(|end| end > source.size()) {
+            return Err(Error::truncated("the header of the blocks", place, source.size()));
+        }
+        let bytes = read_exact(source, range, "header").await?;
+        let header = Self::parse(&bytes);
+        let field = |offset: u64| HostOffset(place.0 + offset);
+        if header.cookie != COOKIE {
+            return Err(Error::corrupt("there is no header of the blocks", place));
+        }
+        if header.header_version != VERSION {
+            return Err(Error::unknown_version(format_args!("{:#x}", header.header_version), "the header of a VHD"));
+        }
+        let sum = checksum(&Self { checksum: 0, ..header }.to_bytes());
+        if sum != header.checksum && !salvage {
+            return Err(Error::corrupt("the checksum of the header does not match", field(Self::checksum)));
+        }
+        Ok(header)
+    }
+
+    /// Reads the names of the parent. Returns the reference to it.
+    pub(super) async fn parent(&self, source: &dyn Source) -> Result<Reference> {
+        let mut candidates = Vec::new();
+        for bytes in self.parent_locator_entries.chunks_exact(ParentLocator::LEN) {
+            if let Some(name) = ParentLocator::parse(bytes).name(source).await?
+                && !candidates.contains(&name)
+            {
+                candidates.push(name);
+            }
+        }
+        let stated = utf_16(&self.parent_unicode_name, u16::from_be_bytes);
+        if !stated.is_empty() && !candidates.contains(&stated) {
+            candidates.push(stated.clone());
+        }
+        let identity = uuid(&self.parent_unique_id).map(|id| Identity { id, state: None });
+        let id = identity.as_ref().map_or("", |identity| &identity.id);
+        let names = [&*stated, candidates.first().map_or("", String::as_str), id];
+        let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
+        // A parent without an identity is a VHD too, but cannot be found by its content.
+        let format = identity.is_none().then(|| super::FORMAT.name.to_owned());
+        Ok(Reference { identity, ..Reference::named(Role::Parent, name, candidates, format) })
+    }
+}
+
+impl ParentLocator {
+    /// Reads the path of the parent; `None` if there is none, or if it is in a form that is not read.
+    async fn name(&self, source: &dyn Source) -> Result<Option<String>> {
+        let len = u64::from(self.platform_data_length);
+        let range = ByteRange { start: HostOffset(self.platform_data_offset), len };
+        let is_in_file = self.platform_data_offset.checked_add(len).is_some_and(|end| end <= source.size());
+        if len == 0 || self.platform_data_length > LONGEST_NAME || !is_in_file {
+            return Ok(None);
+        }
+        let text = match &self.platform_code {
+            // Relative and absolute paths of Windows.
+            b"W2ru" | b"W2ku" => utf_16(&read_exact(source, range, "parent locator").await?, u16::from_le_bytes),
+            // A URL of macOS, in UTF-8.
+            b"MacX" => {
+                let bytes = read_exact(source, range, "parent locator").await?;
+                let text = String::from_utf8_lossy(&bytes);
+                let text = text.trim_end_matches('\0');
+                text.strip_prefix("file://localhost").or(text.strip_prefix("file://")).unwrap_or(text).to_owned()
+            }
+            _ => String::new(),
+        };
+        Ok((!text.is_empty()).then_some(text))
+    }
+}
+
+/// Decodes UTF-16 up to the first NUL. Unpaired surrogates become U+FFFD.
+fn utf_16(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> =
+        bytes.as_chunks::<2>().0.iter().map(|&bytes| unit(bytes)).take_while(|&unit| unit != 0).collect();
+    String::from_utf16_lossy(&units)
+}
+
+/// Returns a UUID as text; `None` if it is null.
+pub(super) fn uuid(bytes: &[u8; 16]) -> Option<String> {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    (*bytes != [0; 16]).then(|| parts.join("-"))
+}

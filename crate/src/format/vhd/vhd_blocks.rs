@@ -1,0 +1,217 @@
+//! Walks the blocks ("Block Allocation Table and Data Blocks"). A block is a bitmap of its sectors, followed by the
+//! sectors.
+
+use super::dynamic_header::DynamicVhdHeader;
+use super::{BITMAP_TRUNCATED, BLOCK_IN_HEADER, BLOCK_TRUNCATED, TABLE_TRUNCATED};
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::error::damage::Damage;
+use crate::error::{Error, Result};
+use crate::format::WalkSetup;
+use crate::format::entry_table::EntryTable;
+use crate::format::listing::{BATCH, Listing};
+use crate::format::slices::{OVERHEAD, SlicePart};
+use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
+use crate::io::source::Source;
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The size of an entry of the block allocation table (BAT), in bytes.
+const ENTRY_SIZE: u64 = 4;
+/// The entry of a block that is not in the file.
+const ABSENT: u32 = 0xffff_ffff;
+/// What a byte of a bitmap describes, in bytes of the disk.
+const UNIT: u64 = 8 * SECTOR;
+/// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
+const BAT_WINDOW: u64 = 128 << 10;
+const SLICE: u64 = 64 << 10;
+
+/// Where the blocks are. Sizes and offsets are in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct BlockTable {
+    place: HostOffset,
+    /// The offset of the field with the number of blocks.
+    pub(super) entries_place: HostOffset,
+    pub(super) blocks: u64,
+    /// A power of two, at least [`UNIT`].
+    pub(super) block_size: u64,
+    /// Whether sectors that are not in the file are read from a parent. Otherwise they are zeros.
+    has_parent: bool,
+}
+
+impl BlockTable {
+    /// Checks the fields of `header`, which is at `place`. Fails with `corrupt` or `unsupported`.
+    pub(super) fn new(header: &DynamicVhdHeader, place: HostOffset, has_parent: bool) -> Result<Self> {
+        let block_size = u64::from(header.block_size);
+        if !block_size.is_power_of_two() || block_size < SECTOR {
+            let what = format!("the block size is {block_size}, not a power of two from {SECTOR} on");
+            return Err(Error::corrupt(what, HostOffset(place.0 + DynamicVhdHeader::block_size)));
+        }
+        if block_size < UNIT {
+            return Err(Error::unsupported(format!("a block size of {block_size} bytes in a VHD")));
+        }
+        Ok(Self {
+            place: HostOffset(header.table_offset),
+            entries_place: HostOffset(place.0 + DynamicVhdHeader::max_table_entries),
+            blocks: header.max_table_entries.into(),
+            block_size,
+            has_parent,
+        })
+    }
+
+    /// The size of a disk that fills all blocks.
+    pub(super) fn room(&self) -> u64 {
+        self.blocks.saturating_mul(self.block_size)
+    }
+
+    /// The length of a sector bitmap: whole sectors.
+    fn bitmap_len(&self) -> u64 {
+        (self.block_size / UNIT).next_multiple_of(SECTOR)
+    }
+
+    /// Whether a block with a part of the disk from `start` to `end` is in the file. Fails as reading does.
+    pub(super) async fn has_data_from(&self, source: &Rc<dyn Source>, start: u64, end: u64) -> Result<bool> {
+        let (mut index, end) = (start / self.block_size, end.div_ceil(self.block_size));
+        let mut table = EntryTable::new(source.clone(), self.place, ENTRY_SIZE, end, BAT_WINDOW);
+        while index < end {
+            table.load(index).await?;
+            let loaded = table.entries(index, table.end().min(end));
+            if loaded.as_chunks::<4>().0.iter().any(|entry| *entry != ABSENT.to_be_bytes()) {
+                return Ok(true);
+            }
+            index = table.end();
+        }
+        Ok(false)
+    }
+}
+
+/// The BAT, as a directory of bitmaps.
+struct Bat(EntryTable);
+
+impl Directory for Bat {
+    const TABLE_TRUNCATED: Damage = BITMAP_TRUNCATED;
+
+    async fn load(&mut self, index: u64) -> Result<()> {
+        self.0.load(index).await
+    }
+
+    fn window_end(&self) -> u64 {
+        self.0.end()
+    }
+
+    fn place(&self, index: u64) -> HostOffset {
+        self.0.place(index)
+    }
+
+    fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
+        let entry = self.0.entries(index, index + 1);
+        if entry.is_empty() {
+            return Err(TABLE_TRUNCATED);
+        }
+        match u32::from_be_bytes(*entry.first_chunk().expect("a whole entry")) {
+            ABSENT => Ok(None),
+            0 => Err(BLOCK_IN_HEADER),
+            sector => Ok(Some(HostOffset(u64::from(sector) * SECTOR))),
+        }
+    }
+}
+
+pub(super) struct VhdWalk {
+    table: BlockTable,
+    tables: TwoLevel<Bat>,
+    listing: Listing,
+}
+
+impl VhdWalk {
+    pub(super) fn new(table: BlockTable, source: Rc<dyn Source>, setup: &WalkSetup) -> Self {
+        let shape = Shape { size: table.room(), unit: UNIT, entry_size: 1, table_entries: table.block_size / UNIT };
+        let slices_memory = (setup.memory - setup.memory / 4).max(1);
+        // Both are powers of two, so that a bitmap is a whole number of slices.
+        let entries = (1 << slices_memory.min(SLICE).ilog2()).min(shape.table_entries);
+        let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
+        let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
+        let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.blocks, bat_memory);
+        let listing = Listing::new(&*source, setup);
+        Self { table, tables: TwoLevel::new(Bat(bat), shape, source, limits, setup.salvage), listing }
+    }
+
+    /// The kind of sectors that are not in the file.
+    fn absent(&self) -> ExtentKind {
+        if self.table.has_parent { ExtentKind::Unallocated { host: None } } else { ExtentKind::Zero { host: None } }
+    }
+
+    /// Lists a batch from `range.start` on: blocks that are not in the file, or a part of a bitmap.
+    async fn step(&mut self, range: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let span = self.tables.shape.span();
+        let index = range.start / span;
+        self.tables.directory.load(index).await?;
+        let rest_of_block = range.start..((index + 1) * span).min(range.end);
+        let place = self.tables.directory.place(index);
+        match self.tables.directory.table(index) {
+            Ok(None) => {
+                let end = self.tables.end_of_missing(index, range.end);
+                self.listing.push(batch, GuestRange::from(range.start..end), self.absent());
+                Ok(())
+            }
+            Ok(Some(bitmap)) if bitmap.0 >= self.listing.file_size() => {
+                self.listing.lose(batch, GuestRange::from(rest_of_block), BLOCK_TRUNCATED, bitmap)
+            }
+            Ok(Some(bitmap)) => self.list_block(range, bitmap, batch).await,
+            // The end of the BAT means that everything after it is lost.
+            Err(damage) if damage == TABLE_TRUNCATED => {
+                self.listing.lose(batch, GuestRange::from(range), damage, place)
+            }
+            Err(damage) => self.listing.lose(batch, GuestRange::from(rest_of_block), damage, place),
+        }
+    }
+
+    /// Lists a batch from `range.start` on, from the bitmap of its block, which is at `bitmap`.
+    async fn list_block(&mut self, range: Range<u64>, bitmap: HostOffset, batch: &mut Vec<Extent>) -> Result<()> {
+        let slice = self.tables.slice(range.clone()).await?;
+        let data = bitmap.0.saturating_add(self.table.bitmap_len());
+        let full = batch.len() + BATCH;
+        for (part, entry) in slice.parts(UNIT, 1, range) {
+            if batch.len() >= full {
+                break;
+            }
+            match entry {
+                SlicePart::Empty => self.listing.push(batch, GuestRange::from(part), self.absent()),
+                SlicePart::Entry(entry) => self.list_sectors(slice.entries[entry], part, data, batch)?,
+                SlicePart::Missing(place) => {
+                    self.listing.lose(batch, GuestRange::from(part), BITMAP_TRUNCATED, place)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists `part`, which lies in the unit with the bits `present`. `data` is the host offset of the first sector of
+    /// its block.
+    fn list_sectors(&self, present: u8, part: Range<u64>, data: u64, batch: &mut Vec<Extent>) -> Result<()> {
+        let mut at = part.start;
+        while at < part.end {
+            // The first sector is the highest bit.
+            let bits = present << (at % UNIT / SECTOR);
+            let is_present = bits & 0x80 != 0;
+            let equal = if is_present { bits.leading_ones() } else { bits.leading_zeros() };
+            let end = (at / SECTOR * SECTOR + u64::from(equal) * SECTOR).min(part.end);
+            let sectors = GuestRange { start: GuestOffset(at), end: GuestOffset(end) };
+            if is_present {
+                let host = HostOffset(data.saturating_add(at % self.table.block_size));
+                self.listing.data(batch, sectors, host, BLOCK_TRUNCATED)?;
+            } else {
+                self.listing.push(batch, sectors, self.absent());
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl ExtentWalk for VhdWalk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range.start.0..range.end.0, batch).boxed_local()
+    }
+}
