@@ -245,6 +245,15 @@ fn a_backing_file_of_qcow2() {
         disk[..512].fill(0xaa);
         check(&case, &disk, name);
     }
+    // QEMU reads a fixed VHD as raw, unless its format is stated.
+    let fixed = Vhd { kind: FIXED, size: 1024, ..Vhd::new(512, &[Data(1, 0xff), Data(2, 0xff)]) };
+    for (stated, base) in [(Some("vpc"), fixed.disk(&[])), (None, fixed.file())] {
+        let case = Case { companions: vec![("base".to_owned(), fixed.file())], ..Case::new(overlay("base", stated)) };
+        let mut disk = base;
+        disk.resize(4096, 0);
+        disk[..512].fill(0xaa);
+        check(&case, &disk, "a fixed VHD");
+    }
 }
 
 /// A fixed VHD in a compressed file is known by its last bytes, wherever a chunk of the stream ends.

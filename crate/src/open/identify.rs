@@ -35,9 +35,7 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
         return Ok(FileType::Image(&raw_disk::FORMAT));
     }
     let size = source.size();
-    let start = ByteRange { start: HostOffset(0), len: size.min(HEAD) };
-    let head = read_exact(source, start, "start of the file").await?;
-    let by_head = by_content(&Sample { head: &head, tail: &[] });
+    let by_head = identify_as_qemu(source).await?;
     if matches!(by_head, FileType::Image(_) | FileType::Container(_)) {
         return Ok(by_head);
     }
@@ -47,6 +45,14 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
         FileType::Unknown => by_head,
         by_tail => by_tail,
     })
+}
+
+/// Identifies `source` by its first bytes only, as QEMU does: to QEMU, a fixed VHD is a raw disk. Fails as [`identify`]
+/// does.
+pub(crate) async fn identify_as_qemu(source: &dyn Source) -> Result<FileType> {
+    let start = ByteRange { start: HostOffset(0), len: source.size().min(HEAD) };
+    let head = read_exact(source, start, "start of the file").await?;
+    Ok(by_content(&Sample { head: &head, tail: &[] }))
 }
 
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.

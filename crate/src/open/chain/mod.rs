@@ -21,7 +21,7 @@ use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw_d
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::guess::is_whole_sectors;
-use crate::open::identify::{FileType, identify};
+use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::not_read_in_order;
 use crate::open::unpack::{place_in, unpack};
 use candidates::Candidates;
@@ -194,7 +194,7 @@ impl Chain {
             None => {
                 let file_type = match file_type {
                     Some(file_type) => file_type,
-                    None => identify(&*source, None).await?,
+                    None => identify_as_qemu(&*source).await?,
                 };
                 match file_type {
                     FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
