@@ -267,6 +267,7 @@ export const germanDamage: Sentences = {
   'vdi-map-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vhd-bitmap-truncated': 'die Datei endet vor dem Ende einer Sektortabelle',
   'vhd-block-in-header': 'ein Block liegt im Kopf der Datei',
+  'vhd-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vhd-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vhd-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vmdk-directory-entry': 'ein Eintrag des Grain-Verzeichnisses ist ungültig',

@@ -117,7 +117,7 @@ fn fields() {
         ),
         ("a block in the header", &[(TABLE, &be32(0))], Fails(Corrupt, "a block is in the header")),
         ("a block past the end", &[(TABLE, &be32(1 << 30))], Fails(Corrupt, "truncated")),
-        ("the last block number", &[(TABLE, &be32(0xffff_fffe))], Fails(Corrupt, "truncated")),
+        ("the last block number", &[(TABLE, &be32(0xffff_fffe))], Fails(Corrupt, "a block is far beyond the end")),
     ];
     check_changed_files(&file, &|file| case(sealed(file)), &disk, rows);
 }

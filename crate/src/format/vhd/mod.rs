@@ -37,7 +37,9 @@ damages! {
     /// The file ends before or inside the sector bitmap of a block.
     BITMAP_TRUNCATED = "vhd-bitmap-truncated", "the file ends before the end of a sector bitmap", lacks "a sector bitmap";
     /// The file ends before or inside a block.
-    BLOCK_TRUNCATED = "vhd-block-truncated", "the file ends before the end of a block", lacks "a block";
+    BLOCK_TRUNCATED = "vhd-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
+    /// A block is beyond any size that the complete file can have.
+    BLOCK_OUTSIDE = "vhd-block-outside", "a block is far beyond the end of the file";
 }
 
 /// Versions of the format differ in the low 16 bits.
