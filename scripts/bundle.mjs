@@ -74,6 +74,12 @@ const withoutGlobals = {
   },
 };
 
+/** Markup and styles are indented in their sources only. */
+const unindented = {
+  name: 'unindented',
+  transform: (code, id) => (/element.\w+.*\.ts$/.test(id) ? code.replaceAll(/^[ \t]+/gm, '') : undefined),
+};
+
 /** The element imports the package as pages do, and includes Lit. */
 const element = (dir) => ({
   input: { element: join(root, 'element', 'index.ts') },
@@ -86,7 +92,7 @@ const element = (dir) => ({
     conditionNames: ['node', 'import', 'default'],
     alias: { '@lit-labs/ssr-dom-shim': join(root, 'element', 'no-document.ts') },
   },
-  plugins: [withoutGlobals],
+  plugins: [withoutGlobals, unindented],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
     paths: { decant: './browser.js', 'decant/contents': './contents.js' },

@@ -6,6 +6,7 @@ import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
 import { RequestLimit } from '../http/request-limit.js';
@@ -33,7 +34,6 @@ import { withListener } from './guarded-listener.js';
 import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
-import { verdictOn } from './verdict.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
@@ -185,6 +185,13 @@ export class OpenImage {
     const { deep = false, signal } = options;
     if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' must be true or false");
     const until = this.#until(signal);
+    const { verdictOn } = await this.#use(
+      orCancelled(
+        until,
+        loadPart('verdicts', () => import('./verdict.js')),
+      ),
+      EXAMINING,
+    );
     const session = await this.#use(this.sessions.acquireLocked(until), EXAMINING);
     try {
       const { client, image } = session;

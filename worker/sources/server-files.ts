@@ -1,6 +1,7 @@
 // Files on servers. Their code is loaded when one is first opened: most images are local.
 
-import { DecantError, orCancelled, reasonOf } from '../errors/errors.js';
+import { orCancelled } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import { orUsageError } from '../errors/option-names.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
@@ -28,12 +29,4 @@ export async function openServerAddress(
   return openAddress(platform, url, options);
 }
 
-/** A failure is not final: most browsers fetch the code again. */
-async function load() {
-  try {
-    return await import('./open-http.js');
-  } catch (cause) {
-    const message = `Could not load the code for files on servers: ${reasonOf(cause)}; try again, or reload the page`;
-    throw new DecantError('internal', message, { code: 'module-not-loaded', cause });
-  }
-}
+const load = () => loadPart('files on servers', () => import('./open-http.js'));

@@ -1,7 +1,8 @@
 // Streams and custom targets as outputs. The code that writes to them is loaded when it is needed: most outputs are files.
 
 import { isObject, isStream } from '../calls/values.js';
-import { customTargetError, DecantError, reasonOf } from '../errors/errors.js';
+import { customTargetError, DecantError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import type { Target } from '../public/types.js';
 
 export type CustomOutput = WritableStream<Uint8Array> | Target;
@@ -28,14 +29,7 @@ export const isCustomOutput = (value: unknown): value is CustomOutput =>
   );
 
 /** Loads the code that writes to streams and custom targets. Fails with `internal` if it cannot be loaded. */
-export async function loadCustomTargets() {
-  try {
-    return await import('./custom-targets.js');
-  } catch (cause) {
-    const message = `Could not load the code for streams and custom targets: ${reasonOf(cause)}; try again, or reload the page`;
-    throw new DecantError('internal', message, { code: 'module-not-loaded', cause });
-  }
-}
+export const loadCustomTargets = () => loadPart('streams and custom targets', () => import('./custom-targets.js'));
 
 /**
  * Aborts `output`, if it is a stream or a custom target, of a conversion that does not start: a reader may be waiting for it.
