@@ -1,6 +1,7 @@
 // Third-party readers of disk images: Python packages that scripts/setup.mjs installs. One process reads many.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { test as base, expect } from './node.js';
@@ -38,6 +39,8 @@ export const test = base.extend<object, { readers: Readers }>({
     async ({}, use) => {
       const child = spawn(python, [pathOf('foreign-readers.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
       const closed = new Promise((done) => child.on('close', done));
+      // Fails at once if the readers are not installed.
+      await once(child, 'spawn');
       // The end of its answers shows that it has failed.
       child.stdin.on('error', () => {});
       const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
