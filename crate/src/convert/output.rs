@@ -10,7 +10,6 @@ use crate::io::target::{Abilities, Holes, Run, Target};
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::output::{Layout, Stamp, Write};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
@@ -224,7 +223,8 @@ fn ascending_only(reserved: u64) -> Error {
 #[derive(Default)]
 struct WriteTurns {
     next: Cell<u64>,
-    waiting: RefCell<HashMap<u64, Waker>>,
+    /// By the number of the job: at most one for each job in flight.
+    waiting: RefCell<Vec<(u64, Waker)>>,
 }
 
 impl WriteTurns {
@@ -234,7 +234,9 @@ impl WriteTurns {
             if self.next.get() == index {
                 return Poll::Ready(());
             }
-            self.waiting.borrow_mut().insert(index, context.waker().clone());
+            let mut waiting = self.waiting.borrow_mut();
+            waiting.retain(|(job, _)| *job != index);
+            waiting.push((index, context.waker().clone()));
             Poll::Pending
         })
         .await;
@@ -243,8 +245,9 @@ impl WriteTurns {
     /// Ends the turn of job number `index`.
     fn pass(&self, index: u64) {
         self.next.set(index + 1);
-        if let Some(waker) = self.waiting.borrow_mut().remove(&(index + 1)) {
-            waker.wake();
+        let mut waiting = self.waiting.borrow_mut();
+        if let Some(at) = waiting.iter().position(|(job, _)| *job == index + 1) {
+            waiting.swap_remove(at).1.wake();
         }
     }
 }

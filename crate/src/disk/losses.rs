@@ -3,7 +3,6 @@
 use crate::error::damage::Damage;
 use crate::offsets::{GuestOffset, GuestRange};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// A range of the disk that could not be read and was replaced by zeros. In bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +54,8 @@ pub(crate) struct LostRanges {
     so_far: Losses,
     /// From this guest offset on, ranges are counted but not listed, since there are too many.
     unlisted_from: Option<GuestOffset>,
-    /// Boundaries with an added job on one side only, and that job's damage there, if any.
-    edges: HashMap<GuestOffset, Option<Damage>>,
+    /// Boundaries with an added job on one side only, and that job's damage there, if any: as many as jobs in flight.
+    edges: Vec<(GuestOffset, Option<Damage>)>,
 }
 
 impl LostRanges {
@@ -78,8 +77,9 @@ impl LostRanges {
 
     /// Counts two ranges that meet at `place`, the boundary of two jobs, as one if they have the same damage.
     fn meet(&mut self, place: GuestOffset, damage: Option<Damage>) {
-        match self.edges.remove(&place) {
-            None => drop(self.edges.insert(place, damage)),
+        let met = self.edges.iter().position(|(other, _)| *other == place).map(|at| self.edges.swap_remove(at).1);
+        match met {
+            None => self.edges.push((place, damage)),
             Some(other) if damage.is_some() && damage == other => self.so_far.ranges -= 1,
             Some(_) => {}
         }

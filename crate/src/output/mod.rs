@@ -76,11 +76,11 @@ fn binary_size(bytes: u64) -> String {
     match unit {
         None => format!("{bytes} bytes"),
         Some((name, power)) => {
-            let tenths = (u128::from(bytes) * 10) >> (10 * power);
-            if tenths % 10 == 0 {
-                format!("{} {name}", tenths / 10)
-            } else {
-                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            let shift = 10 * power;
+            let (whole, rest) = (bytes >> shift, bytes % (1 << shift));
+            match (rest * 10) >> shift {
+                0 => format!("{whole} {name}"),
+                tenths => format!("{whole}.{tenths} {name}"),
             }
         }
     }

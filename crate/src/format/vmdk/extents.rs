@@ -126,16 +126,16 @@ pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Referen
 /// Reads the headers of the sparse extents whose files were handed over, each file once. Fails as reading a header
 /// does, and as [`VmdkExtent::attach`] does.
 pub(super) async fn attach(extents: &[VmdkExtent], files: &[Option<PartFile>], salvage: bool) -> Result<()> {
-    let mut opened: HashMap<usize, SparseHeader> = HashMap::new();
+    let mut opened: Vec<Option<SparseHeader>> = vec![None; files.len()];
     for extent in extents {
         let ExtentContent::Sparse { file, .. } = &extent.content else { continue };
         let Some(Some(part)) = files.get(*file) else { continue };
         let within = |error| ExtentFile::from(part).error(error);
-        let sparse = match opened.get(file) {
+        let sparse = match &opened[*file] {
             Some(sparse) => sparse.clone(),
             None => {
                 let sparse = read_header(&*part.source, salvage).await.map_err(within)?;
-                opened.insert(*file, sparse.clone());
+                opened[*file] = Some(sparse.clone());
                 sparse
             }
         };
