@@ -33,7 +33,14 @@ const VARIANTS = {
 };
 
 /** Builds the standard library: shared memory needs atomics, and a build for size saves a tenth of the wasm. */
-const STD = ['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimize_for_size'];
+const STD = [
+  ...['-Z', 'build-std=std,panic_abort', '-Z', 'build-std-features=optimize_for_size'],
+  // Not in Cargo.toml: other builds do not compile these, and would warn. `compiler_builtins`, which compares bytes, is for speed.
+  ...['alloc', 'core', 'dlmalloc', 'hashbrown', 'std'].flatMap((name) => [
+    '--config',
+    `profile.release.package.${name}.opt-level="z"`,
+  ]),
+];
 /** Panics abort without a message, which no one would read: 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
 
