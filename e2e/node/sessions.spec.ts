@@ -19,7 +19,7 @@ async function packageWithSession(folder: string): Promise<string> {
   );
   for (const name of ['worker.node.mjs', 'decant.wasm']) copyFileSync(join(root, 'dist', name), join(folder, name));
   const file = join(folder, 'inside.js');
-  await build({ input: entry, external: /^(node:|undici$)/, output: { file, format: 'es' } });
+  await build({ input: entry, external: /^(node:|undici$)/, output: { file, format: 'es', codeSplitting: false } });
   return file;
 }
 

@@ -111,7 +111,7 @@ export interface TargetKind {
 export type WasmOrigin = URL | string | Response | WebAssembly.Module;
 
 /** Where the wasm of a codec is loaded from, or its bytes. */
-export type CodecOrigin = URL | string | Response | Uint8Array<ArrayBuffer>;
+export type CodecOrigin = URL | string | Response | Bytes;
 
 /** How the package loads its workers and wasm. */
 export interface Configuration {

@@ -146,7 +146,7 @@ export interface NodeWorker {
 export type WasmOrigin = URL | string | WebAssembly.Module;
 
 /** Where the wasm of a codec is loaded from: a file, or its bytes. */
-export type CodecOrigin = URL | string | Uint8Array<ArrayBuffer>;
+export type CodecOrigin = URL | string | Bytes;
 
 /** How the package loads its workers and wasm: for a program that is bundled into one file, for example. */
 export interface Configuration {
