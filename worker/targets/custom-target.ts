@@ -83,7 +83,7 @@ export class CustomTarget implements OutputTarget {
   /** Claims the target if `claim` was not called, and opens it. */
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<PortSpec> {
     const { target } = this;
-    if (writers.get(target) !== this) await this.claim();
+    if (writers.get(target) !== this) await orCancelled(signal, this.claim());
     const [ordered, lateStart] = [this.#isOrdered, this.#lateStart];
     const { virtualSize, outputSize } = sizes;
     const plan = {
