@@ -103,6 +103,13 @@ impl Identity {
     }
 }
 
+/// Returns a UUID as text (RFC 9562, 4), from its bytes in the order of the text; `None` if it is null.
+pub(crate) fn uuid_text(bytes: &[u8; 16]) -> Option<String> {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+    (*bytes != [0; 16]).then(|| parts.join("-"))
+}
+
 /// Returns the last component of `path`, separated by `/` or `\`.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)

@@ -1,7 +1,7 @@
 //! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields needed for reading, validated as in VirtualBox.
 //! Geometries, the comment and the number of allocated blocks are ignored.
 
-use crate::disk::reference::Identity;
+use crate::disk::reference::{Identity, uuid_text};
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::offsets::{HostOffset, SECTOR};
 use crate::structure::structure;
@@ -220,8 +220,5 @@ fn identity(id: &[u8; 16], state: &[u8; 16]) -> Option<Identity> {
 
 /// Returns a UUID as text; `None` if it is null. Its first three parts are little-endian.
 fn uuid(bytes: &[u8; 16]) -> Option<String> {
-    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
-    let digits: String = order.iter().map(|&at: &usize| format!("{:02x}", bytes[at])).collect();
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    (*bytes != [0; 16]).then(|| parts.join("-"))
+    uuid_text(&[3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map(|at| bytes[at]))
 }

@@ -1,7 +1,7 @@
 //! The header of a dynamic or differencing VHD ("Dynamic Disk Header Format"), and the names of its parent.
 
 use super::vhd_footer::checksum;
-use crate::disk::reference::{Identity, Reference, Role};
+use crate::disk::reference::{Identity, Reference, Role, uuid_text};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
@@ -102,7 +102,7 @@ impl DynamicVhdHeader {
         if !stated.is_empty() && !candidates.contains(&stated) {
             candidates.push(stated.clone());
         }
-        let identity = uuid(&self.parent_unique_id).map(|id| Identity { id, state: None });
+        let identity = uuid_text(&self.parent_unique_id).map(|id| Identity { id, state: None });
         let id = identity.as_ref().map_or("", |identity| &identity.id);
         let names = [&*stated, candidates.first().map_or("", String::as_str), id];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
@@ -142,11 +142,4 @@ fn utf_16(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
     let units: Vec<u16> =
         bytes.as_chunks::<2>().0.iter().map(|&bytes| unit(bytes)).take_while(|&unit| unit != 0).collect();
     String::from_utf16_lossy(&units)
-}
-
-/// Returns a UUID as text; `None` if it is null.
-pub(super) fn uuid(bytes: &[u8; 16]) -> Option<String> {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    (*bytes != [0; 16]).then(|| parts.join("-"))
 }

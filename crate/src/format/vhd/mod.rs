@@ -8,12 +8,12 @@ mod vhd_size;
 use super::{Disk, Format, FormatReader, LayerOptions, Sample, WalkSetup, raw_disk};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
-use crate::disk::reference::{Identity, Reference};
+use crate::disk::reference::{Identity, Reference, uuid_text};
 use crate::error::damage::damages;
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use dynamic_header::{DynamicVhdHeader, uuid};
+use dynamic_header::DynamicVhdHeader;
 use futures_util::FutureExt;
 use std::rc::Rc;
 use vhd_blocks::{BlockTable, VhdWalk};
@@ -169,7 +169,7 @@ impl Disk for Vhd {
     }
 
     fn identities(&self) -> Vec<Identity> {
-        uuid(&self.footer.unique_id).map(|id| Identity { id, state: None }).into_iter().collect()
+        uuid_text(&self.footer.unique_id).map(|id| Identity { id, state: None }).into_iter().collect()
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
