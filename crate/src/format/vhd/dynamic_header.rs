@@ -12,7 +12,7 @@ const VERSION: u32 = 0x0001_0000;
 /// Number of parent locators.
 const LOCATORS: usize = 8;
 /// Maximum length of a name in a parent locator, in bytes: Windows allows 32,767 UTF-16 units.
-const LONGEST_NAME: u32 = 64 << 10;
+const LONGEST_NAME: u64 = 64 << 10;
 
 structure! {
     /// "Dynamic Disk Header Format".
@@ -68,11 +68,9 @@ impl DynamicVhdHeader {
     /// Reads the header at `place`. Fails with `corrupt` or `unsupported`, and as reading does. A salvage accepts a
     /// wrong checksum.
     pub(super) async fn read(source: &dyn Source, place: HostOffset, salvage: bool) -> Result<Self> {
-        let range = ByteRange { start: place, len: Self::LEN as u64 };
-        if place.0.checked_add(range.len).is_none_or(|end| end > source.size()) {
-            return Err(Error::truncated("the header of the blocks", place, source.size()));
-        }
-        let bytes = read_exact(source, range, "header").await?;
+        let truncated = || Error::truncated("the dynamic disk header", place, source.size());
+        let range = ByteRange::new(place, Self::LEN as u64).ok_or_else(truncated)?;
+        let bytes = read_exact(source, range, "dynamic disk header").await?;
         let header = Self::parse(&bytes);
         let field = |offset: u64| HostOffset(place.0 + offset);
         if header.cookie != COOKIE {
@@ -115,12 +113,11 @@ impl DynamicVhdHeader {
 impl ParentLocator {
     /// Reads the path of the parent; `None` if there is none, or if it is in a form that is not read.
     async fn name(&self, source: &dyn Source) -> Result<Option<String>> {
-        let len = u64::from(self.platform_data_length);
-        let range = ByteRange { start: HostOffset(self.platform_data_offset), len };
-        let is_in_file = self.platform_data_offset.checked_add(len).is_some_and(|end| end <= source.size());
-        if len == 0 || self.platform_data_length > LONGEST_NAME || !is_in_file {
+        let range = ByteRange::new(HostOffset(self.platform_data_offset), self.platform_data_length.into());
+        let Some(range) = range.filter(|range| (1..=LONGEST_NAME).contains(&range.len) && range.end() <= source.size())
+        else {
             return Ok(None);
-        }
+        };
         let text = match &self.platform_code {
             // Relative and absolute paths of Windows.
             b"W2ru" | b"W2ku" => utf_16(&read_exact(source, range, "parent locator").await?, u16::from_le_bytes),

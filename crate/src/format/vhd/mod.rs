@@ -5,7 +5,7 @@ mod vhd_blocks;
 pub(crate) mod vhd_footer;
 mod vhd_size;
 
-use super::{Disk, Format, FormatReader, LayerOptions, Sample, WalkSetup, raw_disk};
+use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, uuid_text};
@@ -23,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "vpc",
     label: "VHD (Virtual PC and Hyper-V disk)",
     of_qemu: true,
-    probe: |sample| sample.head.starts_with(&COOKIE) || footer_start(sample).is_some(),
+    probe: |sample| sample.head.starts_with(&COOKIE) || footer_start(sample.tail).is_some(),
     hint: None,
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
 };
@@ -47,15 +47,15 @@ const MAJOR_VERSION: u32 = 1;
 /// Length of a footer, in bytes. Old versions of Virtual PC wrote a byte less.
 const FOOTER: u64 = VhdFooter::LEN as u64;
 
-/// Where in the tail of `sample` the footer is.
-fn footer_start(sample: &Sample<'_>) -> Option<usize> {
-    (0..=1).find(|&start| sample.tail.get(start..).is_some_and(|bytes| bytes.starts_with(&COOKIE)))
+/// The position of the footer in `tail`, the last bytes of a file.
+fn footer_start(tail: &[u8]) -> Option<usize> {
+    (0..=1).find(|&start| tail.get(start..).is_some_and(|bytes| bytes.starts_with(&COOKIE)))
 }
 
 /// The footer of a fixed disk, at the end of `tail`, the last bytes of a stream: its length and the size of the disk, in
 /// bytes. `None` if there is none, or if it is damaged.
 pub(crate) fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
-    let bytes = &tail[footer_start(&Sample { head: &[], tail })?..];
+    let bytes = &tail[footer_start(tail)?..];
     let footer = VhdFooter::parse_start(bytes);
     (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then_some((bytes.len(), footer.current_size))
 }
@@ -72,7 +72,7 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
     let size = source.size();
     let len = size.min(FOOTER);
     let tail = read_exact(source, ByteRange { start: HostOffset(size - len), len }, "footer").await?;
-    let at_end = footer_start(&Sample { head: &[], tail: &tail });
+    let at_end = footer_start(&tail);
     let end = size - len + at_end.unwrap_or_default() as u64;
     let at_end = at_end.map(|start| &tail[start..]);
     let found = |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end };
