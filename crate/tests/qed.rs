@@ -1,25 +1,13 @@
 //! QED: cluster and table sizes, and backing files.
 
+use crate::common::every_way::check;
 use crate::common::qed::*;
 use crate::common::small::{changed, overlay};
 use crate::common::*;
-use decant::io::target::Abilities;
 use std::path::Path;
-
-const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 fn le32(value: u32) -> [u8; 4] {
     value.to_le_bytes()
-}
-
-fn check(case: &Case, disk: &[u8], what: &str) {
-    for answers in ANSWERS {
-        for job in JOBS {
-            let converted = case.convert(answers, Abilities::default(), job);
-            converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert!(*converted.target.bytes.borrow() == disk, "{what}: other bytes, {answers:?}, jobs of {job}");
-        }
-    }
 }
 
 #[test]

@@ -1,35 +1,18 @@
 //! VDI: versions, block sizes, types, and chains by UUID. Images are made by qemu-img if it can, otherwise here.
 
+use crate::common::every_way::check;
 use crate::common::small::{changed, overlay};
 use crate::common::vdi::Block::{Data, Free, Zero};
 use crate::common::vdi::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
-use decant::io::target::{Abilities, Holes};
+use decant::io::target::Abilities;
 use std::path::Path;
-
-/// Maximum job sizes: smaller than an output block, smaller than a block, and larger than most images here.
-const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
 
 const MIXED: &[Block] = &[Data(1), Free, Zero, Data(2), Data(3), Free, Free, Data(4)];
 
 fn case(image: &Vdi) -> Case {
     Case { name: Some("image.vdi".to_owned()), ..Case::new(image.file()) }
-}
-
-/// Converts in every way; all results must equal `disk`.
-fn check(case: &Case, disk: &[u8], what: &str) {
-    for answers in ANSWERS {
-        for job in JOBS {
-            for kind in
-                [Abilities::default(), Abilities { ordered: true, holes: Holes::WriteZeros, ..Abilities::default() }]
-            {
-                let converted = case.convert(answers, kind, job);
-                converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
-                assert!(*converted.target.bytes.borrow() == disk, "{what}: other bytes, {answers:?}, jobs of {job}");
-            }
-        }
-    }
 }
 
 #[test]

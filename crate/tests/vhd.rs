@@ -1,15 +1,13 @@
 //! VHD: types, footers, sizes, sector bitmaps, and chains by name and UUID. Images are made by qemu-img if it can,
 //! otherwise here.
 
+use crate::common::every_way::check;
 use crate::common::small::{changed, overlay};
 use crate::common::vhd::Block::{Absent, Data};
 use crate::common::vhd::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
-use decant::io::target::{Abilities, Holes};
-
-/// Maximum job sizes: smaller than an output block, smaller than a block, and larger than most images here.
-const JOBS: [u64; 3] = [512, 8 << 10, 4 << 20];
+use decant::io::target::Abilities;
 
 const BLOCK: usize = 4096;
 /// Blocks with all, some and none of their sectors.
@@ -17,21 +15,6 @@ const MIXED: &[Block] = &[Data(1, 0xff), Absent, Data(2, 0xa5), Data(3, 0x0f), A
 
 fn case(image: &Vhd) -> Case {
     Case { name: Some("image.vhd".to_owned()), ..Case::new(image.file()) }
-}
-
-/// Converts in every way; all results must equal `disk`.
-fn check(case: &Case, disk: &[u8], what: &str) {
-    for answers in ANSWERS {
-        for job in JOBS {
-            for kind in
-                [Abilities::default(), Abilities { ordered: true, holes: Holes::WriteZeros, ..Abilities::default() }]
-            {
-                let converted = case.convert(answers, kind, job);
-                converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
-                assert!(*converted.target.bytes.borrow() == disk, "{what}: other bytes, {answers:?}, jobs of {job}");
-            }
-        }
-    }
 }
 
 /// The codes of the notices of `case`.

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // Each test binary uses its part.
 
 pub mod each_run;
+pub mod every_way;
 mod held;
 pub mod qed;
 pub mod random;
