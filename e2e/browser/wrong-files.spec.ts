@@ -187,7 +187,7 @@ test(
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
     await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
     await page.getByRole('button', { name: 'Choose another file' }).click();
-    // A drop gives a handle, by which the file is to be had as it is now.
+    // A drop gives a handle, which reads the current content of the file.
     await drop(page, path);
     await page.getByRole('radio', { name: 'As a download' }).check();
     copyFileSync(images.kinds(), path);

@@ -29,7 +29,7 @@ const UNSUPPORTED_EXTENSIONS = [
 
 const ALIASES: Record<string, string> = { vhd: 'vpc' };
 
-/** Returns the name of the format called `name`, for which some have another word. */
+/** Returns the name of the format `name`, which may be an alias. */
 export const formatName = (name: string): string => ALIASES[name] ?? name;
 
 interface FormatOption {

@@ -60,7 +60,7 @@ impl decant_module::Request for Request {
     type Failure = CryptError;
 
     fn wipes(&self) -> bool {
-        // What the others leave is wiped at the latest with their object.
+        // Data that other requests leave in the buffer is wiped when their object is freed, or before.
         !matches!(
             self,
             Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash | Operation::Iterate { .. })

@@ -21,7 +21,7 @@ impl<'a> Ciphers<'a> {
 
     /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
     /// `sector` is the number of the first. Fails with `unsupported` if the cipher does not take a key of that length,
-    /// and with `internal` if there is no such cipher, or if memory runs out.
+    /// and with `internal` if the image has no key for it or memory runs out.
     pub fn decrypt(&mut self, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
         let found = self.ready.iter().position(|(number, _)| *number == cipher);
         let at = match found {

@@ -86,7 +86,7 @@ fn fields() {
         ("version 2", &[(12, &be32(0x2_0000))], Fails(Unsupported, "version 0x20000 of VHD")),
         ("version 1.1", &[(12, &be32(0x1_0001))], Same),
         ("no header", &[(16, &be64(u64::MAX))], Fails(Corrupt, "truncated")),
-        ("another header", &[(16, &be64(0))], Fails(Corrupt, "no header of the blocks")),
+        ("another header", &[(16, &be64(0))], Fails(Corrupt, "dynamic disk header is missing")),
         ("time and program", &[(24, &[0xff; 16])], Same),
         ("the original size", &[(40, &[0xff; 8])], Same),
         ("no size", &[(48, &be64(0))], sized(0)),

@@ -74,7 +74,7 @@ impl DynamicVhdHeader {
         let header = Self::parse(&bytes);
         let field = |offset: u64| HostOffset(place.0 + offset);
         if header.cookie != COOKIE {
-            return Err(Error::corrupt("there is no header of the blocks", place));
+            return Err(Error::corrupt("the dynamic disk header is missing", place));
         }
         if header.header_version != VERSION {
             return Err(Error::unknown_version(format_args!("{:#x}", header.header_version), "the header of a VHD"));

@@ -22,7 +22,7 @@ use std::rc::Rc;
 const ENTRY_SIZE: u64 = 4;
 /// The entry of a block that is not in the file.
 const ABSENT: u32 = 0xffff_ffff;
-/// What a byte of a bitmap describes, in bytes of the disk.
+/// The part of the disk that a byte of a bitmap describes: eight sectors, in bytes.
 const UNIT: u64 = 8 * SECTOR;
 /// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
 const BAT_WINDOW: u64 = 128 << 10;

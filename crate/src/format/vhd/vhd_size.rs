@@ -21,7 +21,7 @@ pub(super) async fn virtual_size(
     let geometry = footer.geometry_size().filter(|&size| size != stated);
     let wanted = geometry.filter(|_| footer.is_sized_by_geometry()).unwrap_or(stated);
     let size = match content {
-        // If the file has the bytes of the larger size, a field is no reason to lose them.
+        // The file may hold the larger of the two sizes: then no byte is dropped.
         Content::Fixed { present } if wanted <= *present => wanted.max(stated.min(*present)),
         Content::Fixed { .. } => stated,
         Content::Blocks(table) => {
