@@ -3,28 +3,17 @@
 //! A message is a polynomial over GF(2), its first bit the highest power; its CRC is the remainder by [`POLYNOMIAL`].
 //! Remainders in this file are without the inversions at the start and end of a CRC.
 
+use std::sync::LazyLock;
+
 /// x^32 + x^26 + ... + 1 without x^32. The highest bit is x^0.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// The polynomial 1.
 const ONE: u32 = 1 << 31;
 
-/// Remainders of all one-byte messages times x^32.
-const BYTES: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut value = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            value = times_x(value);
-            bit += 1;
-        }
-        table[byte] = value;
-        byte += 1;
-    }
-    table
-};
+/// Remainders of all one-byte messages times x^32. Computed on first use: they would be a kilobyte to load.
+static BYTES: LazyLock<[u32; 256]> =
+    LazyLock::new(|| std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| times_x(value))));
 
 /// Length of a row in bytes: 512 bits, a power of two.
 const ROW: usize = 64;
@@ -61,7 +50,8 @@ pub fn of_zeros(len: u64) -> u32 {
 
 /// Returns the remainder of a message with remainder `before`, followed by `bytes`.
 fn remainder(before: u32, bytes: &[u8]) -> u32 {
-    bytes.iter().fold(before, |value, byte| value >> 8 ^ BYTES[usize::from(value as u8 ^ byte)])
+    let table = &*BYTES;
+    bytes.iter().fold(before, |value, byte| value >> 8 ^ table[usize::from(value as u8 ^ byte)])
 }
 
 /// Like [`remainder`], for at least `REACH` rows: first folds all other rows into the last `REACH` ones.
@@ -93,7 +83,7 @@ fn folded(before: u32, bytes: &[u8]) -> u32 {
     remainder(value, rest)
 }
 
-const fn times_x(value: u32) -> u32 {
+fn times_x(value: u32) -> u32 {
     value >> 1 ^ if value & 1 == 1 { POLYNOMIAL } else { 0 }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod file_name;
 pub mod info;
 mod json;
 pub mod losses;
+pub(crate) mod name_index;
 pub(crate) mod reference;
 
 pub(crate) use encryption_info::EncryptionInfo;

@@ -115,9 +115,9 @@ pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Splits `path`, relative to the folder of the file `of` unless it starts with a separator, into components. Resolves
-/// `.` and `..` as far as possible from the names alone.
-pub(crate) fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
+/// Resolves `path`, relative to the folder of the file `of` unless it starts with a separator: `.` and `..` as far as
+/// possible from the names alone. Returns the components, joined by `/`.
+pub(crate) fn resolved(path: &str, of: &str) -> String {
     const SEPARATORS: [char; 2] = ['/', '\\'];
     let mut parts: Vec<&str> = Vec::new();
     if !path.starts_with(SEPARATORS) {
@@ -136,5 +136,5 @@ pub(crate) fn resolved<'p>(path: &'p str, of: &'p str) -> Vec<&'p str> {
             _ => plain.push(part),
         }
     }
-    plain
+    plain.join("/")
 }

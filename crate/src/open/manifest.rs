@@ -3,6 +3,7 @@
 use crate::container::Member;
 use crate::crypt::out_of_memory;
 use crate::disk::info::Notice;
+use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{read_exact, zeroed};
@@ -12,7 +13,7 @@ use crate::offsets::{ByteRange, HostOffset};
 use crate::open::split_files;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Maximum size of a manifest, in bytes; longer ones are not checked.
@@ -137,27 +138,22 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The indices of members by name.
-struct MemberNames<'a> {
-    exact: HashMap<&'a str, Vec<usize>>,
+struct MemberNames {
+    exact: NameIndex,
     /// Without regard to case and Unicode form.
-    folded: HashMap<String, Vec<usize>>,
+    folded: NameIndex,
 }
 
-impl<'a> MemberNames<'a> {
-    fn of(members: &'a [Member]) -> Self {
-        let mut names = Self { exact: HashMap::new(), folded: HashMap::new() };
-        for (at, member) in members.iter().enumerate() {
-            let name = plain(&member.name);
-            names.exact.entry(name).or_default().push(at);
-            names.folded.entry(folded(name)).or_default().push(at);
-        }
-        names
+impl MemberNames {
+    fn of(members: &[Member]) -> Self {
+        let by = |key: fn(&str) -> String| NameIndex::new(members.iter().map(|member| key(plain(&member.name))));
+        Self { exact: by(str::to_owned), folded: by(folded) }
     }
 
     /// The members with the name `path`, or else with one that differs in case only.
-    fn find(&self, path: &str) -> &[usize] {
-        let found = self.exact.get(path).or_else(|| self.folded.get(&folded(path)));
-        found.map_or(&[], Vec::as_slice)
+    fn find(&self, path: &str) -> Vec<usize> {
+        let found = self.exact.find(path);
+        if found.is_empty() { self.folded.find(&folded(path)) } else { found }
     }
 }
 
@@ -166,12 +162,12 @@ type Digests = Vec<(Option<Hash>, String)>;
 
 /// Returns the digests that the manifest `name` lists, by the index of the file. Fails with `corrupt` if it lists a
 /// piece of a split file that is missing; other missing files, and names of several files, are ignored.
-fn listed(name: &str, text: &str, names: &MemberNames<'_>) -> Result<BTreeMap<usize, Digests>> {
+fn listed(name: &str, text: &str, names: &MemberNames) -> Result<BTreeMap<usize, Digests>> {
     let folder = plain(name).rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let mut listed: BTreeMap<usize, Digests> = BTreeMap::new();
     for (hash, file, digest) in text.lines().filter_map(parse) {
         let path = format!("{folder}{file}");
-        match *names.find(&path) {
+        match names.find(&path)[..] {
             [at] => {
                 let known = listed.entry(at).or_default();
                 let one = (hash, digest.to_ascii_lowercase());

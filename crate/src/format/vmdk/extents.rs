@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::PartFile;
 use crate::offsets::GuestOffset;
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 pub(super) struct VmdkExtent {
     /// Its guest offset and length, in bytes.
@@ -98,7 +98,7 @@ impl VmdkExtent {
 /// Takes the extents out of `descriptor`. Returns them with references to their files, each file once.
 pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Reference>) {
     let mut references: Vec<Reference> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut place = |name: &String| {
         *known.entry(name.clone()).or_insert_with(|| {
             references.push(Reference::new(Role::Extent, name.clone(), None));

@@ -1,12 +1,12 @@
 //! Matches references with the files that the caller handed over, by name only: nothing is ever opened by a name.
 
 use super::open_options::{Companion, OpenOptions};
+use crate::disk::name_index::NameIndex;
 use crate::disk::reference::{Reference, Role, base_name, resolved};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::FileId;
 use decant_text::folded;
-use std::collections::HashMap;
 
 /// The companions of an image, and their use.
 pub(super) struct Companions<'a> {
@@ -14,11 +14,11 @@ pub(super) struct Companions<'a> {
     given: &'a [Companion],
     used: Vec<bool>,
     /// Indices of companions by name, path, and base name.
-    by_name: HashMap<&'a str, Vec<usize>>,
-    by_path: HashMap<Vec<&'a str>, Vec<usize>>,
-    by_base_name: HashMap<&'a str, Vec<usize>>,
+    by_name: NameIndex,
+    by_path: NameIndex,
+    by_base_name: NameIndex,
     /// By base name, normalised in Unicode form and case.
-    by_folded_name: HashMap<String, Vec<usize>>,
+    by_folded_name: NameIndex,
 }
 
 /// The name under which an image may refer to `companion`.
@@ -29,23 +29,16 @@ fn given_name(companion: &Companion) -> &str {
 impl<'a> Companions<'a> {
     pub(crate) fn new(options: &'a OpenOptions) -> Self {
         let given = &options.companions;
-        let mut companions = Self {
+        let by = |key: fn(&str) -> String| NameIndex::new(given.iter().map(|companion| key(given_name(companion))));
+        Self {
             image: options.name.as_deref().unwrap_or("the image"),
             given,
             used: vec![false; given.len()],
-            by_name: HashMap::new(),
-            by_path: HashMap::new(),
-            by_base_name: HashMap::new(),
-            by_folded_name: HashMap::new(),
-        };
-        for (number, companion) in given.iter().enumerate() {
-            let name = given_name(companion);
-            companions.by_name.entry(name).or_default().push(number);
-            companions.by_path.entry(resolved(name, "")).or_default().push(number);
-            companions.by_base_name.entry(base_name(name)).or_default().push(number);
-            companions.by_folded_name.entry(folded(base_name(name))).or_default().push(number);
+            by_name: by(str::to_owned),
+            by_path: by(|name| resolved(name, "")),
+            by_base_name: by(|name| base_name(name).to_owned()),
+            by_folded_name: by(|name| folded(base_name(name))),
         }
-        companions
     }
 
     /// The name of the file `id`, for messages.
@@ -101,14 +94,13 @@ impl<'a> Companions<'a> {
     /// Returns the files whose name equals that of `reference` or a candidate path; if there are none, those whose path
     /// equals the first candidate that has any, resolved against the file `referring`.
     fn with_path(&self, reference: &Reference, referring: &str) -> Vec<usize> {
-        let known = |name: &str| self.by_name.get(name).cloned().unwrap_or_default();
-        let mut found = known(&reference.name);
+        let mut found = self.by_name.find(&reference.name);
         for path in reference.candidates.iter().filter(|path| **path != reference.name) {
-            found.extend(known(path));
+            found.extend(self.by_name.find(path));
         }
         if found.is_empty() {
-            let resolved_path = |path: &String| self.by_path.get(&resolved(path, referring)).cloned();
-            found = reference.candidates.iter().find_map(resolved_path).unwrap_or_default();
+            let mut by_path = reference.candidates.iter().map(|path| self.by_path.find(&resolved(path, referring)));
+            found = by_path.find(|found| !found.is_empty()).unwrap_or_default();
         }
         found
     }
@@ -117,18 +109,17 @@ impl<'a> Companions<'a> {
     /// in use are left out.
     fn with_base_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let is_in_use = above.iter().any(|name| base_name(name) == base_name(path));
-        (self.unless_in_use(self.by_base_name.get(base_name(path)), is_in_use), is_in_use)
+        (self.unless_in_use(self.by_base_name.find(base_name(path)), is_in_use), is_in_use)
     }
 
     /// Like [`Self::with_base_name`], ignoring Unicode form and case.
     fn with_folded_name(&self, path: &str, above: &[&str]) -> (Vec<usize>, bool) {
         let wanted = folded(base_name(path));
         let is_in_use = above.iter().any(|name| folded(base_name(name)) == wanted);
-        (self.unless_in_use(self.by_folded_name.get(&wanted), is_in_use), is_in_use)
+        (self.unless_in_use(self.by_folded_name.find(&wanted), is_in_use), is_in_use)
     }
 
-    fn unless_in_use(&self, found: Option<&Vec<usize>>, is_in_use: bool) -> Vec<usize> {
-        let mut found = found.cloned().unwrap_or_default();
+    fn unless_in_use(&self, mut found: Vec<usize>, is_in_use: bool) -> Vec<usize> {
         found.retain(|&at| !is_in_use || !self.used[at]);
         found
     }
