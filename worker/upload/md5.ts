@@ -3,8 +3,8 @@
 import { createMD5, type IHasher } from 'hash-wasm';
 import { nextTask } from '../calls/next-task.js';
 
-/** Bytes digested before yielding to the event loop. */
-const STEP = 1 << 20;
+/** Bytes digested in one task: less than a millisecond, since other programs may interrupt it. */
+const STEP = 256 << 10;
 
 /** Faster by a third. */
 const native = globalThis.process?.getBuiltinModule?.('node:crypto');
@@ -81,7 +81,7 @@ export class Md5 {
   async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
     const hash = await this.#begun();
     for (let at = 0; at < length; at += STEP) {
-      if (at > 0) await nextTask();
+      await nextTask();
       hash.update(step(at));
     }
   }
