@@ -11,7 +11,13 @@ import { types } from './types.mjs';
 import { INPUTS, wasm } from './wasm.mjs';
 
 /** The package's wasm: one for each engine, and codecs. */
-const WASM = { workers: 'decant.wasm', threads: 'threads.wasm', crypt: 'crypt.wasm', zstd: 'zstd.wasm' };
+const WASM = {
+  workers: 'decant.wasm',
+  threads: 'threads.wasm',
+  crypt: 'crypt.wasm',
+  deflate: 'deflate.wasm',
+  zstd: 'zstd.wasm',
+};
 
 async function npmPackage() {
   say('building the package');

@@ -25,6 +25,7 @@ const VARIANTS = {
     hasBindings: true,
   },
   crypt: { crate: 'decant-crypt-wasm', config: 'wasm-codec.toml' },
+  deflate: { crate: 'decant-deflate-wasm', config: 'wasm-codec.toml' },
   zstd: {
     crate: 'decant-zstd-wasm',
     config: 'wasm-codec.toml',
@@ -142,6 +143,7 @@ export const INPUTS = [
   'crate/Cargo.toml',
   'crate/codec',
   'crate/crypt',
+  'crate/deflate',
   'crate/module',
   'crate/text',
   'crate/wasm',

@@ -1,10 +1,10 @@
 //! The deflate encoder, and gzip members joined from its segments, compared with gzip and miniz_oxide.
 
 use crate::common::by_scope;
-use decant::compress::deflate::Deflater;
 use decant::compress::gzip_member::{GzipMember, Zeros, zero_unit};
 use decant::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
 use decant::offsets::GuestOffset;
+use decant_deflate::{Deflater, bound};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -42,14 +42,14 @@ fn texts(len: usize) -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn everything_that_is_compressed_comes_back() {
-    let mut deflater = Deflater::new().unwrap();
+    let mut deflater = Deflater::default();
     for len in [0, 1, 2, 3, 4, 5, 7, 8, 9, 258, 259, 1000, 4999, 5000, 65_535, 65_536, 300_000, 4_300_000] {
         for (what, text) in texts(len) {
-            let mut stream = vec![0xee; Deflater::bound(text.len())];
-            let written = deflater.deflate(&text, &mut stream);
+            let mut stream = vec![0xee; bound(text.len())];
+            let written = deflater.segment(&text, &mut stream).unwrap();
             stream.truncate(written);
             assert!(stream.ends_with(&[0, 0, 0xff, 0xff]), "{what}, {len} bytes: no sync point");
-            let again = Deflater::new().unwrap().deflate(&text, &mut vec![0; Deflater::bound(text.len())]);
+            let again = Deflater::default().segment(&text, &mut vec![0; bound(text.len())]).unwrap();
             assert_eq!(written, again, "{what}, {len} bytes: it depends on what was compressed before");
             stream.extend(LAST_BLOCK);
             let back = miniz_oxide::inflate::decompress_to_vec(&stream).unwrap();
@@ -62,7 +62,7 @@ fn everything_that_is_compressed_comes_back() {
 fn programs_take_hardly_more_than_with_gzip() {
     for path in ["/usr/bin/qemu-img", "/usr/bin/bash", "/usr/bin/perl"] {
         let program = std::fs::read(path).unwrap();
-        let ours = Deflater::new().unwrap().deflate(&program, &mut vec![0; Deflater::bound(program.len())]);
+        let ours = Deflater::default().segment(&program, &mut vec![0; bound(program.len())]).unwrap();
         let theirs = filter(Command::new("gzip").arg("-6c"), program).len();
         assert!(ours as f64 <= theirs as f64 * 1.01, "{path}: {ours} bytes, gzip {theirs}");
     }

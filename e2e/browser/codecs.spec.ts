@@ -11,7 +11,7 @@ type Engine = 'workers' | 'threads';
 function watchLoads(page: Page): string[] {
   const loads: string[] = [];
   page.on('request', (request) => {
-    const [, name] = /\/(crypt|zstd)\.wasm$/.exec(request.url()) ?? [];
+    const [, name] = /\/(crypt|deflate|zstd)\.wasm$/.exec(request.url()) ?? [];
     if (name) loads.push(name);
   });
   return loads;
@@ -55,6 +55,7 @@ for (const [engine, details] of ENGINES) {
       await expectLoaded(images.zlib(), []);
       await expectLoaded(images.zstd(), ['zstd']);
       await expectLoaded(images.zlib(), [], { compress: 'on', compression_type: 'zstd' });
+      await expectLoaded(images.zlib(), ['deflate'], { compress: 'on' });
       await expectLoaded(ova(folder, images.zlib(), hashFile(images.zlib())), ['crypt']);
       await expectLoaded(images.luks(), []);
     },

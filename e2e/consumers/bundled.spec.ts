@@ -50,6 +50,7 @@ for (const [script, program] of [
       'worker.node.mjs',
       'decant.wasm',
       'crypt.wasm',
+      'deflate.wasm',
       'zstd.wasm',
     ]);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });

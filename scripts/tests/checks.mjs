@@ -5,9 +5,15 @@ import { hasNoCycles } from './cycles.mjs';
 import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
-const CRATES = ['decant', 'decant-codec', 'decant-crypt', 'decant-module', 'decant-text', 'decant-zstd'].flatMap(
-  (name) => ['-p', name],
-);
+const CRATES = [
+  'decant',
+  'decant-codec',
+  'decant-crypt',
+  'decant-deflate',
+  'decant-module',
+  'decant-text',
+  'decant-zstd',
+].flatMap((name) => ['-p', name]);
 const LINT = ['--locked', ...CRATES, '--', '-D', 'warnings'];
 const WASM = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 

@@ -48,11 +48,13 @@ function packagedWasm(engine: Engine): URL {
 }
 
 /** The URLs are literals, so that bundlers find them. */
-function packagedCodec(name: Codec): URL {
-  const original = fromViteCache(CODECS[name], import.meta.url);
-  if (original) return original;
-  return name === 'crypt' ? new URL('./crypt.wasm', import.meta.url) : new URL('./zstd.wasm', import.meta.url);
-}
+const CODEC_URLS: Record<Codec, () => URL> = {
+  crypt: () => new URL('./crypt.wasm', import.meta.url),
+  deflate: () => new URL('./deflate.wasm', import.meta.url),
+  zstd: () => new URL('./zstd.wasm', import.meta.url),
+};
+
+const packagedCodec = (name: Codec): URL => fromViteCache(CODECS[name], import.meta.url) ?? CODEC_URLS[name]();
 
 /** Throws `internal` if the browser does not allow the worker. */
 export function makeWorker(engine: Engine): Worker {

@@ -57,13 +57,16 @@ export function compile(): Promise<WebAssembly.Module> {
 }
 
 /** The URLs are literals, so that bundlers find them. */
-const packagedCodec = (name: Codec): URL =>
-  name === 'crypt' ? new URL('./crypt.wasm', import.meta.url) : new URL('./zstd.wasm', import.meta.url);
+const CODEC_URLS: Record<Codec, () => URL> = {
+  crypt: () => new URL('./crypt.wasm', import.meta.url),
+  deflate: () => new URL('./deflate.wasm', import.meta.url),
+  zstd: () => new URL('./zstd.wasm', import.meta.url),
+};
 
 /** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
 export function loadCodec(name: Codec): Promise<Uint8Array> {
   return load(CODECS[name], 'codec', async (from) => {
-    const given = await (configuration.codec ?? packagedCodec)(name);
+    const given = await (configuration.codec?.(name) ?? CODEC_URLS[name]());
     return checkedCodec(name, isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
   });
 }

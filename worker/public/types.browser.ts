@@ -126,8 +126,8 @@ export interface Configuration {
    */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /**
-   * Returns the wasm of a codec: the package's `crypt.wasm` or `zstd.wasm`. By default it is loaded from beside the package's
-   * code, when an image or an output first needs it.
+   * Returns the wasm of a codec: the package's `crypt.wasm`, `deflate.wasm` or `zstd.wasm`. By default it is loaded from beside
+   * the package's code, when an image or an output first needs it.
    */
   codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
   /** Allows `engine: 'threads'`. */

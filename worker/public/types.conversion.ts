@@ -8,8 +8,11 @@ import type { Notice } from './types.info.js';
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
 export type Engine = 'threads' | 'workers';
 
-/** A codec whose wasm is loaded only for images and outputs that need it. `crypt` has ciphers and hashes. */
-export type Codec = 'crypt' | 'zstd';
+/**
+ * A codec whose wasm is loaded only for images and outputs that need it. `crypt` has ciphers and hashes, and `deflate`
+ * compresses.
+ */
+export type Codec = 'crypt' | 'deflate' | 'zstd';
 
 /** How many workers decode, and by which engine. */
 export interface PrepareOptions {

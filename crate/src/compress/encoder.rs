@@ -5,7 +5,7 @@ use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod,
 use super::{grain, zstd};
 use crate::error::{Error, Result};
 use decant_codec::crc;
-use decant_codec::deflate::Deflater;
+use decant_deflate::{Deflater, bound};
 use decant_zstd::Zstd;
 
 /// How far matches of qcow2's deflate reach back, in bytes: QEMU inflates with a window of this size.
@@ -14,7 +14,7 @@ const QCOW2_WINDOW: usize = 4096;
 /// Encodes data. Each thread reuses one from job to job; it allocates with the first job.
 #[derive(Default)]
 pub struct Encoder {
-    deflater: Option<Deflater>,
+    deflater: Deflater,
     zstd: Zstd,
     /// The last unit of a disk, filled up with zeros.
     last_unit: Vec<u8>,
@@ -39,14 +39,12 @@ impl Encoder {
     }
 
     fn segments(&mut self, bytes: &[u8], runs: &[GuestRun], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
-        let deflater = deflater(&mut self.deflater)?;
-        let bound = runs.iter().fold(0, |sum: usize, run| sum.saturating_add(Deflater::bound(run.len)));
-        make_room(output, bound)?;
+        make_room(output, runs.iter().fold(0, |sum: usize, run| sum.saturating_add(bound(run.len))))?;
         let mut segments = parts(runs.len())?;
         let mut start = 0;
         for run in runs {
             let data = &bytes[run.start..run.start + run.len];
-            let encoded_len = deflater.deflate(data, &mut output[start..]);
+            let encoded_len = self.deflater.segment(data, &mut output[start..])?;
             let (guest, len, crc) = (run.guest, run.len as u64, crc::crc32(data));
             segments.push(EncodedPart { guest, len, crc, start, encoded_len, is_stored: false });
             start += encoded_len;
@@ -62,11 +60,10 @@ impl Encoder {
         runs: &[GuestRun],
         output: &mut Vec<u8>,
     ) -> Result<Vec<EncodedPart>> {
-        let deflater = deflater(&mut self.deflater)?;
         let unit = unit as usize;
         let count = runs.iter().map(|run| run.len.div_ceil(unit)).sum();
-        let bound = Deflater::bound(unit).saturating_add(grain::FRAME_BOUND);
-        make_room(output, bound.saturating_mul(count))?;
+        let each = bound(unit).saturating_add(grain::FRAME_BOUND);
+        make_room(output, each.saturating_mul(count))?;
         let mut units = parts(count)?;
         let mut start = 0;
         for run in runs {
@@ -81,9 +78,9 @@ impl Encoder {
                 }
                 let room = &mut output[start..];
                 let encoded_len = match method {
-                    UnitMethod::Deflate => deflater.deflate_stream(data, QCOW2_WINDOW, room),
+                    UnitMethod::Deflate => self.deflater.stream(data, QCOW2_WINDOW, room)?,
                     UnitMethod::Zstd => zstd::compress(&mut self.zstd, data, &mut room[..unit])?,
-                    UnitMethod::Grain => grain::encode(deflater, data, guest, room),
+                    UnitMethod::Grain => grain::encode(&mut self.deflater, data, guest, room)?,
                 };
                 let is_stored = method != UnitMethod::Grain && encoded_len >= unit;
                 if is_stored {
@@ -97,13 +94,6 @@ impl Encoder {
         output.truncate(start);
         Ok(units)
     }
-}
-
-fn deflater(kept: &mut Option<Deflater>) -> Result<&mut Deflater> {
-    Ok(match kept {
-        Some(deflater) => deflater,
-        none => none.insert(Deflater::new().map_err(Error::no_room)?),
-    })
 }
 
 fn make_room(output: &mut Vec<u8>, bound: usize) -> Result<()> {

@@ -4,6 +4,7 @@ use super::data_runs::GuestRun;
 use crate::error::{Error, Result};
 use crate::offsets::GuestOffset;
 use decant_codec::resize;
+use decant_module::Module;
 use serde::{Deserialize, Serialize};
 
 /// How the data of an output is encoded.
@@ -47,8 +48,13 @@ pub(crate) enum UnitMethod {
 }
 
 impl Encoding {
-    pub(crate) fn uses_zstd(self) -> bool {
-        matches!(self, Self::Compressed(CompressedEncoding::Units(UnitEncoding { method: UnitMethod::Zstd, .. })))
+    /// The module that compresses.
+    pub(crate) fn module(self) -> Option<&'static Module> {
+        let Self::Compressed(encoding) = self else { return None };
+        Some(match encoding {
+            CompressedEncoding::Units(UnitEncoding { method: UnitMethod::Zstd, .. }) => &decant_zstd::MODULE,
+            _ => &decant_deflate::MODULE,
+        })
     }
 
     /// Whether data is compressed. The division of compressed data among jobs may show in the output.

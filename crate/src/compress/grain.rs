@@ -1,12 +1,13 @@
-//! VMDK's grains: the frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
+//! The frame around the deflate data of a compressed VMDK grain: the marker (Virtual Disk Format 5.0, "Stream-Optimized
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
 use super::decoding_damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
 use super::failure::DecompressError;
+use crate::error;
 use crate::offsets::{GuestOffset, SECTOR};
 use crate::structure::structure;
-use decant_codec::deflate::Deflater;
 use decant_codec::inflate::StreamEnd;
+use decant_deflate::Deflater;
 use serde::{Deserialize, Serialize};
 
 /// Maximum size of a compressed grain with its marker, in grains. Incompressible data in deflate is hardly longer than
@@ -84,19 +85,25 @@ pub(crate) fn body(zlib: &[u8]) -> Result<&[u8], DecompressError> {
 }
 
 /// Encodes the grain `data`, at guest offset `guest`, to the start of `output`, with its marker, and padded to whole
-/// sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length.
-pub(super) fn encode(deflater: &mut Deflater, data: &[u8], guest: GuestOffset, output: &mut [u8]) -> usize {
+/// sectors. `output` must have room for the deflate data and [`FRAME_BOUND`]. Returns the length. Fails
+/// with `internal` if memory runs out.
+pub(super) fn encode(
+    deflater: &mut Deflater,
+    data: &[u8],
+    guest: GuestOffset,
+    output: &mut [u8],
+) -> error::Result<usize> {
     let (marker, zlib) = output.split_at_mut(GrainMarker::LEN);
     let (header, body) = zlib.split_at_mut(ZLIB_HEADER_SIZE);
     header.copy_from_slice(&ZLIB_HEADER);
-    let end = deflater.deflate_stream(data, WINDOW, body);
+    let end = deflater.stream(data, WINDOW, body)?;
     body[end..end + ADLER_SIZE].copy_from_slice(&simd_adler32::adler32(&data).to_be_bytes());
     let size = ZLIB_HEADER_SIZE + end + ADLER_SIZE;
     marker.copy_from_slice(&GrainMarker { lba: guest.0 / SECTOR, size: size as u32 }.to_bytes());
     let len = GrainMarker::LEN + size;
     let padded = len.next_multiple_of(SECTOR as usize);
     output[len..padded].fill(0);
-    padded
+    Ok(padded)
 }
 
 /// Checks `output` against the checksum after the deflate data in `body`. Returns the end of the checksum. Fails unless

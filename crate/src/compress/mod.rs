@@ -3,6 +3,7 @@
 mod data_runs;
 pub mod decoding_damage;
 mod decompress;
+mod deflate;
 mod deflated_zeros;
 mod encoder;
 mod encoding;
@@ -14,8 +15,8 @@ mod zstd;
 
 pub use data_runs::GuestRun;
 pub(crate) use data_runs::data_runs;
+pub use decant_codec::inflate;
 pub(crate) use decant_codec::{crc, is_zero};
-pub use decant_codec::{deflate, inflate};
 pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub use encoding::{CompressedEncoding, EncodedPart, Encoding};

@@ -102,10 +102,9 @@ impl Job {
         let is_zstd =
             |piece: &Piece| matches!(piece.stored, Stored::Compressed(part) if part.compression == Compression::Zstd);
         let is_encrypted = |piece: &Piece| matches!(piece.stored, Stored::Encrypted { .. });
-        let uses_zstd = self.encoding.uses_zstd() || self.pieces.iter().any(is_zstd);
-        let uses_crypt = self.pieces.iter().any(is_encrypted);
-        let zstd = uses_zstd.then_some(&decant_zstd::MODULE);
-        zstd.into_iter().chain(uses_crypt.then_some(&decant_crypt::MODULE))
+        let zstd = self.pieces.iter().any(is_zstd).then_some(&decant_zstd::MODULE);
+        let crypt = self.pieces.iter().any(is_encrypted).then_some(&decant_crypt::MODULE);
+        [zstd, crypt, self.encoding.module()].into_iter().flatten()
     }
 
     /// Number of output bytes that come from pieces.

@@ -8,8 +8,8 @@ use super::symbols::{
     distance_extra_bits, distance_symbol, length_extra, length_symbol,
 };
 use super::table;
-use crate::OutOfMemory;
-use crate::bit_writer::{BitWriter, STORED};
+use crate::DeflateError;
+use decant_codec::bit_writer::{BitWriter, STORED};
 
 /// Maximum number of matches in a block.
 const MATCHES: usize = 20_000;
@@ -48,7 +48,7 @@ pub(super) struct DeflateBlock {
 }
 
 impl DeflateBlock {
-    pub(super) fn new() -> Result<Self, OutOfMemory> {
+    pub(super) fn new() -> Result<Self, DeflateError> {
         Ok(Self {
             sequences: table()?,
             len: 0,

@@ -2,7 +2,7 @@
 
 use super::symbols::{LONGEST_MATCH, WINDOW};
 use super::table;
-use crate::OutOfMemory;
+use crate::DeflateError;
 
 const HASH_BITS: u32 = 15;
 const SHORT_HASH_BITS: u32 = 12;
@@ -42,7 +42,7 @@ pub(super) struct MatchFinder {
 }
 
 impl MatchFinder {
-    pub(super) fn new() -> Result<Self, OutOfMemory> {
+    pub(super) fn new() -> Result<Self, DeflateError> {
         Ok(Self { short: table()?, heads: table()?, chain: table()?, window: WINDOW })
     }
 

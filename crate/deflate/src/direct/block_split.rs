@@ -1,10 +1,10 @@
 //! Decides where a block ends: where new symbols differ from those in the block.
 
+use crate::SHORTEST_BLOCK;
+
 const KINDS: usize = 10;
 /// Number of symbols between two decisions.
 const BETWEEN: u32 = 512;
-/// Minimum length of a block, in bytes; shorter input is one block.
-pub(super) const SHORTEST_BLOCK: usize = 5000;
 
 /// Counts symbols by kind: those in the block, and those since the last decision.
 #[derive(Clone, Default)]

@@ -1,5 +1,5 @@
-//! Compresses buffers with deflate (RFC 1951), by the ideas of libdeflate: hash chains, lazy matching by one position,
-//! and blocks that end where the data changes.
+//! The compressor, by the ideas of libdeflate: hash chains, lazy matching by one position, and blocks that end where the
+//! data changes.
 
 mod block_split;
 mod deflate_block;
@@ -8,17 +8,16 @@ mod huffman;
 mod matches;
 mod symbols;
 
-use crate::OutOfMemory;
-use crate::bit_writer::{BitWriter, SLACK};
-use block_split::{SHORTEST_BLOCK, Split};
+use crate::DeflateError;
+use block_split::Split;
+use decant_codec::bit_writer::BitWriter;
+use decant_module::Module;
 use deflate_block::DeflateBlock;
 use matches::{Effort, Match, MatchFinder};
 use symbols::{SHORTEST_MATCH, WINDOW};
 
 /// Maximum input of a block, in bytes. Its last match may exceed it.
 const LONGEST_BLOCK: usize = 4 << 20;
-/// Maximum overhead of a block, in bytes: its first bits, padding, and the length of a stored block.
-const BLOCK_OVERHEAD: usize = 10;
 
 /// Limits for the match at a position, and for a better one at the next position. Compared with gzip -6, programs take
 /// 1.00 times the size and text 1.03 times; half as many candidates would take 1.01 and 1.06, in 0.83 times the time.
@@ -33,45 +32,52 @@ const MOST_SKIPPED: usize = 7;
 /// An empty final block (section 3.2.6): the last-block flag, the fixed type, and the end symbol.
 const FINAL_BLOCK: (u64, u32) = (0b011, 10);
 
-/// A compressor. It takes about 300 KB of memory, and should be reused.
+/// The compressor is linked.
+pub static MODULE: Module = Module::linked("deflate");
+
+/// A compressor. It takes about 300 KB of memory, which it allocates on first use, and should be reused.
+#[derive(Default)]
 pub struct Deflater {
+    tables: Option<Tables>,
+}
+
+impl Deflater {
+    /// Compresses `input` into `output`, which must have at least [`bound`](crate::bound) bytes. Returns the length of
+    /// the result: blocks, none marked as the last, and an empty stored block, which leaves the position byte-aligned.
+    /// They refer to nothing before `input`. Equal input gives equal output.
+    pub fn segment(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
+        let mut bits = BitWriter::new(output);
+        self.tables()?.write_blocks(input, WINDOW, &mut bits);
+        bits.stored(&[]);
+        Ok(bits.written())
+    }
+
+    /// Compresses `input` into `output` as [`Deflater::segment`] does, but to a whole stream, whose matches reach back
+    /// at most `window` bytes. `window` must be at most 32 KiB.
+    pub fn stream(&mut self, input: &[u8], window: usize, output: &mut [u8]) -> Result<usize, DeflateError> {
+        let mut bits = BitWriter::new(output);
+        self.tables()?.write_blocks(input, window, &mut bits);
+        let (value, count) = FINAL_BLOCK;
+        bits.add(value, count);
+        bits.align();
+        Ok(bits.written())
+    }
+
+    fn tables(&mut self) -> Result<&mut Tables, DeflateError> {
+        Ok(match &mut self.tables {
+            Some(tables) => tables,
+            none => none.insert(Tables { finder: MatchFinder::new()?, block: DeflateBlock::new()? }),
+        })
+    }
+}
+
+/// The memory of a compressor.
+struct Tables {
     finder: MatchFinder,
     block: DeflateBlock,
 }
 
-impl Deflater {
-    /// Allocates a compressor. Fails if memory runs out.
-    pub fn new() -> Result<Self, OutOfMemory> {
-        Ok(Self { finder: MatchFinder::new()?, block: DeflateBlock::new()? })
-    }
-
-    /// Minimum size of the output of [`Deflater::deflate`] for an input of `len` bytes, in bytes.
-    pub fn bound(len: usize) -> usize {
-        // Full blocks are longer than the shortest, and stored blocks of 65,535 bytes are longer still.
-        len.saturating_add((len / SHORTEST_BLOCK + 2) * BLOCK_OVERHEAD + SLACK)
-    }
-
-    /// Compresses `input` into `output`, which must have at least `bound` bytes. Returns the length of the result:
-    /// blocks, none marked as the last, and an empty stored block, which leaves the position byte-aligned. They refer
-    /// to nothing before `input`. Equal input gives equal output.
-    pub fn deflate(&mut self, input: &[u8], output: &mut [u8]) -> usize {
-        let mut bits = BitWriter::new(output);
-        self.write_blocks(input, WINDOW, &mut bits);
-        bits.stored(&[]);
-        bits.written()
-    }
-
-    /// Compresses `input` into `output` as [`Deflater::deflate`] does, but to a whole stream, whose matches reach back
-    /// at most `window` bytes. `window` must be at most 32 KiB.
-    pub fn deflate_stream(&mut self, input: &[u8], window: usize, output: &mut [u8]) -> usize {
-        let mut bits = BitWriter::new(output);
-        self.write_blocks(input, window, &mut bits);
-        let (value, count) = FINAL_BLOCK;
-        bits.add(value, count);
-        bits.align();
-        bits.written()
-    }
-
+impl Tables {
     fn write_blocks(&mut self, input: &[u8], window: usize, bits: &mut BitWriter) {
         self.finder.begin(window);
         let mut at = 0;
@@ -141,10 +147,9 @@ fn is_better(next: Match, found: Match) -> bool {
 }
 
 /// Allocates a table of zeros. Fails if memory runs out.
-fn table<T: Clone + Default, const N: usize>() -> Result<Box<[T; N]>, OutOfMemory> {
-    let failed = || OutOfMemory(N * size_of::<T>());
+fn table<T: Clone + Default, const N: usize>() -> Result<Box<[T; N]>, DeflateError> {
     let mut entries = Vec::new();
-    entries.try_reserve_exact(N).map_err(|_| failed())?;
+    entries.try_reserve_exact(N).map_err(|_| DeflateError::OutOfMemory)?;
     entries.resize(N, T::default());
-    entries.into_boxed_slice().try_into().map_err(|_| failed())
+    entries.into_boxed_slice().try_into().map_err(|_| DeflateError::OutOfMemory)
 }

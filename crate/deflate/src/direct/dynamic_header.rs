@@ -2,7 +2,7 @@
 
 use super::huffman::Code;
 use super::symbols::{DISTANCES, FIRST_LENGTH, LITERALS};
-use crate::bit_writer::BitWriter;
+use decant_codec::bit_writer::BitWriter;
 
 /// Number of code length symbols.
 const SYMBOLS: usize = 19;
