@@ -81,7 +81,7 @@ export class Md5 {
   async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
     const hash = await this.#begun();
     for (let at = 0; at < length; at += STEP) {
-      await nextTask();
+      if (at > 0) await nextTask();
       hash.update(step(at));
     }
   }
