@@ -2,8 +2,9 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { addressOf, lastingQuery } from '../http/address.js';
+import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
+import { lastingQuery } from '../http/lasting-query.js';
 import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';

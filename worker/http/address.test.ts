@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { addressOf, lastingQuery } from './address.js';
+import { addressOf } from './address.js';
 import { isHttp } from './http-url.js';
 
 test.for([
@@ -59,18 +59,4 @@ test.for([undefined, null, 5, {}, ['https://host/']])('%o is not a URL, also on 
 test('on a page an address may be relative', () => {
   vi.stubGlobal('location', { href: 'https://page/folder/index.html' });
   expect(addressOf('disk.raw').url.href).toBe('https://page/folder/disk.raw');
-});
-
-test.for([
-  ['id=7&v=2', 'id=7&v=2'],
-  ['id=7&X-Amz-Date=1&X-Amz-Signature=2&x-amz-security-token=3', 'id=7'],
-  ['AWSAccessKeyId=1&Signature=2&Expires=3', ''],
-  ['Policy=1&Key-Pair-Id=2&id=7', 'id=7'],
-  ['GoogleAccessId=1&X-Goog-Expires=2&generation=5', 'generation=5'],
-  ['sv=1&st=2&se=3&sr=b&sp=r&sig=4&spr=https&sip=5&ss=b&srt=o', ''],
-  ['skoid=1&sktid=2&skt=3&ske=4&sks=b&skv=5&rscd=a&rsct=b&saoid=6&suoid=7&scid=8&sdd=9&ses=1', ''],
-  ['snapshot=1&sig=2&versionid=3', 'snapshot=1&versionid=3'],
-  ['signatures=1&policy2=2&sx=3', 'signatures=1&policy2=2&sx=3'],
-] as const)('without its signature, %s is %s', ([query, lasting]) => {
-  expect(new URLSearchParams(lastingQuery(new URL(`https://host/disk?${query}`))).toString()).toBe(lasting);
 });

@@ -57,11 +57,3 @@ export function decoded(text: string): string {
     return text;
   }
 }
-
-/** Signature parameters, which change with each signing: S3, CloudFront, Google and Azure. */
-const SIGNATURE_PARAMETER =
-  /^(x-(amz|goog)-.*|awsaccesskeyid|googleaccessid|signature|expires|policy|key-pair-id|s[vrptseig]|sig|spr|sip|ss|srt|sdd|ses|sk(oid|tid|t|e|s|v)|s?aoid|suoid|scid|rsc[cdelt])$/i;
-
-/** Returns the query without signatures: it may identify the file. */
-export const lastingQuery = ({ searchParams }: URL): string[][] =>
-  [...searchParams].filter(([name]) => !SIGNATURE_PARAMETER.test(name));

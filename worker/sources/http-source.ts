@@ -2,7 +2,6 @@
 
 import { orCancelled, reasonOf } from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
-import { lastingQuery } from '../http/address.js';
 import type { HttpExchange } from '../http/exchange.js';
 import {
   checkState,
@@ -15,6 +14,7 @@ import {
 } from '../http/file-state.js';
 import type { HttpClient } from '../http/http-client.js';
 import { NoAnswer, Overloaded, RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { lastingQuery } from '../http/lasting-query.js';
 import { Pace } from '../http/pace.js';
 import { type FetchRange, RangeQueue } from '../http/range-queue.js';
 import { type ByteRange, checkRangeResponse } from '../http/range-response.js';

@@ -94,6 +94,7 @@ test.for([
     `[],4194304,"${MODIFIED}","W/\\"a\\""]`,
   ],
   ['a signature as well', { ETag: '"a"' }, 'X-Amz-Signature=secret&id=7', '[["id","7"]],4194304,"\\"a\\""]'],
+  ['a parameter named like a part of a signature', { ETag: '"a"' }, 'policy=b', '[["policy","b"]],4194304,"\\"a\\""]'],
 ] as const)('the state of a file with %s', async ([, headers, query, state]) => {
   const answer = (): Reply => ({
     status: 206,
