@@ -9,6 +9,9 @@ import type { Next } from './state.js';
 export const asError = (thrown: unknown): DecantError =>
   thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
 
+/** The message of what the page's code has thrown. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error && thrown.message) || String(thrown);
+
 /** Whether a companion caused the error. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
   kind !== 'missing-file' && fields.file !== undefined;

@@ -6,6 +6,7 @@ import { fileHandle, fileOf, folderHandle, infoOf, outputOf, stageIn } from '../
 import { leftBehind, outputAt } from './places.js';
 import type { Place } from './state.js';
 import { english } from './texts/english.js';
+import type { DecantConverterElement } from './types.element.js';
 
 const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };
 const { signal } = new AbortController();
@@ -57,6 +58,14 @@ test('an error that the page throws is a failure of the output, unless it is a D
     message: 'Your quota is used up',
   });
   await expect(at(new DecantError('usage', 'wrong'))).rejects.toMatchObject({ kind: 'usage', message: 'wrong' });
+  for (const thrown of ['nope', undefined, 7])
+    await expect(at(thrown)).rejects.toMatchObject({ kind: 'target', message: String(thrown) });
+});
+
+test('an output that is not a function', async () => {
+  const { stage } = stageIn({ output: 'disk.raw' as unknown as DecantConverterElement['output'] });
+  const failed = outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stage);
+  await expect(failed).rejects.toMatchObject({ kind: 'usage', message: 'output must be a function' });
 });
 
 const before = fileOf('disk.raw', 'what was there');

@@ -1,6 +1,7 @@
 // The places where disks are saved: the output that the package writes, and the remains after a failure.
 
 import { DecantError, type Output } from 'decant';
+import { messageOf } from './failures.js';
 import { isAlike } from './given.js';
 import type { Stage } from './stage.js';
 import type { Place } from './state.js';
@@ -36,14 +37,15 @@ export async function outputAt(
         const signal = AbortSignal.any([ended, stream.cancelled]);
         return { output: stream.writable, signal, taken: () => stream.taken() };
       } catch (cause) {
-        throw new DecantError('target', texts.noStream((cause as Error).message), { code: 'from-page', cause });
+        throw new DecantError('target', texts.noStream(messageOf(cause)), { code: 'from-page', cause });
       }
     case 'host':
+      if (typeof host.output !== 'function') throw new DecantError('usage', 'output must be a function');
       try {
-        return { output: await host.output!(disk), signal: ended };
+        return { output: await host.output(disk), signal: ended };
       } catch (cause) {
         if (DecantError.is(cause)) throw cause;
-        throw new DecantError('target', (cause as Error).message, { code: 'from-page', cause });
+        throw new DecantError('target', messageOf(cause), { code: 'from-page', cause });
       }
   }
 }

@@ -143,7 +143,7 @@ for (const [what, name, said, waits] of [
   });
 }
 
-test('a file that is given while another one is opened replaces it', async () => {
+test('files that are found only after others were given wait in the queue', async () => {
   const slow = new Held<Given[]>();
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
   session.takeFrom('slow', () => slow.promise);
@@ -151,9 +151,63 @@ test('a file that is given while another one is opened replaces it', async () =>
   session.take(given('b.qcow2'));
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
   slow.resolve(given('a.qcow2'));
-  await slow.promise;
+  await news(english.queued.added(['a.qcow2']));
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
-  expect(rows()).toEqual(['b.qcow2 current']);
+  expect(rows()).toEqual(['b.qcow2 current', 'a.qcow2 waiting']);
+});
+
+test('files that are still sorted when others are given wait in the queue', async () => {
+  const held = new Held<Image>();
+  images.set('a.qcow2', () => held.promise);
+  for (const name of ['b.qcow2', 'c.qcow2']) images.set(name, imageCalled(name));
+  session.take(given('a.qcow2', 'b.qcow2'));
+  session.take(given('c.qcow2'));
+  expect((await step('ready')).image.info.name).toBe('c.qcow2');
+  images.set('a.qcow2', imageCalled('a.qcow2'));
+  held.resolve(imageCalled('a.qcow2'));
+  await news(english.queued.added(['a.qcow2', 'b.qcow2']));
+  expect(rows()).toEqual(['c.qcow2 current', 'a.qcow2 waiting', 'b.qcow2 waiting']);
+});
+
+test('files that are still sorted after a cancel are dropped', async () => {
+  const slow = new Held<Given[]>();
+  session.takeFrom('slow', () => slow.promise);
+  session.reset();
+  slow.resolve(given('a.qcow2'));
+  await slow.promise;
+  await news('');
+  expect([session.state, rows()]).toEqual([{ step: 'empty' }, []]);
+});
+
+// (case, files, the image that is shown then, images in the queue)
+for (const [what, files, shown, expected] of [
+  ['another image', ['b.qcow2'], 'b.qcow2', ['a.qcow2 waiting', 'b.qcow2 current']],
+  ['nothing', [], 'a.qcow2', ['a.qcow2 current']],
+] as [string, string[], string, string[]][]) {
+  test(`given while an image is being opened: ${what}`, async () => {
+    const held = new Held<Image>();
+    images.set('a.qcow2', () => held.promise);
+    images.set('b.qcow2', imageCalled('b.qcow2'));
+    session.take(given('a.qcow2'));
+    await soon(() => expect(rows()).toEqual(['a.qcow2 current']));
+    session.take(given(...files));
+    await soon(() => expect(rows()).toEqual(expected));
+    held.resolve(imageCalled('a.qcow2'));
+    expect((await step('ready')).image.info.name).toBe(shown);
+    expect(rows()).toEqual(expected);
+  });
+}
+
+test('a drop that holds nothing leaves the result on the screen', async () => {
+  const held = waiting('a.qcow2');
+  session.take(given('a.qcow2'));
+  await step('ready');
+  session.convert();
+  held.resolve(RESULT);
+  const done = await step('done');
+  session.take([]);
+  await news(english.noFiles);
+  expect(session.state).toEqual(done);
 });
 
 // (case, files, images in the queue, news)

@@ -25,6 +25,13 @@ interface AddressProblem {
   refusals: number;
 }
 
+/** A turn whose files are being found and sorted. */
+interface Taking {
+  turn: AbortSignal;
+  /** Whether other files have begun the next turn. */
+  isOvertaken: boolean;
+}
+
 export class Session {
   readonly queue = new Queue();
   readonly #stage: Stage;
@@ -33,6 +40,7 @@ export class Session {
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
   #addressProblem: AddressProblem | undefined;
+  #taking: Taking | undefined;
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -86,9 +94,10 @@ export class Session {
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
   }
 
-  /** Whether an image is open that can give way to a new one. */
+  /** Whether an image is open, or being opened, that can give way to a new one. */
   get #isOpen(): boolean {
     const { step } = this.state;
+    if (step === 'opening') return this.opening !== undefined && !this.asksForFile;
     return step === 'unlocking' || (step === 'ready' && !this.isBusy);
   }
 
@@ -108,38 +117,47 @@ export class Session {
   }
 
   async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
-    const wasOpen = this.#isOpen;
-    // A conversion, a question or an open image stays on the screen.
-    const stays = wasOpen || this.isBusy || this.state.step === 'needs' || this.asksForFile;
-    const bundle = this.opening?.bundle;
-    const turn = stays ? this.#stage.turn : this.#begin({ step: 'opening', name });
+    const asking = this.asksForFile ? this.opening?.bundle : undefined;
+    // Any other screen stays until there are files.
+    const first = this.state.step === 'empty' ? this.#beginTaking(name) : undefined;
     let files: Given[];
     try {
       files = await find();
     } catch {
-      this.#report(turn, stays, this.texts.notFetched(name));
+      this.#report(first?.turn, this.texts.notFetched(name));
       return;
     }
     if (files.length === 0 || files.length > MOST) {
-      this.#report(turn, stays, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
+      this.#report(first?.turn, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
       return;
     }
-    if (stays && this.asksForFile && this.opening?.bundle === bundle) {
-      await this.#opener.take(files);
-      return;
-    }
-    if (turn.aborted && !stays) return;
-    if (wasOpen) {
-      await this.#takeMore(files, turn);
-      return;
-    }
-    if (stays) {
-      this.#enqueue(await sortMore(files, new AbortController().signal));
-      return;
-    }
-    const sorted = await sort(files, turn);
+    if (first?.isOvertaken) await this.#sortToQueue(files);
+    else if (first) await this.#openSorted(files, first);
+    else if (asking && this.asksForFile && this.opening?.bundle === asking) await this.#opener.take(files);
+    else if (this.isBusy || this.state.step === 'needs' || this.asksForFile) await this.#sortToQueue(files);
+    else if (this.#isOpen) await this.#takeMore(files, this.#stage.turn);
+    else await this.#openSorted(files, this.#beginTaking(name));
+  }
+
+  /** Begins a turn for files that are not sorted yet. Those of an unfinished turn will be queued. */
+  #beginTaking(name: string): Taking {
+    if (this.#taking && !this.#taking.turn.aborted) this.#taking.isOvertaken = true;
+    this.#taking = { turn: this.#begin({ step: 'opening', name }), isOvertaken: false };
+    return this.#taking;
+  }
+
+  /** Opens the first image among `files`, unless the turn is over. */
+  async #openSorted(files: Given[], taking: Taking): Promise<void> {
+    const { turn } = taking;
     if (turn.aborted) return;
-    await this.#openFirst(sorted);
+    const sorted = await sort(files, turn);
+    if (taking.isOvertaken) await this.#sortToQueue(files);
+    else if (!turn.aborted) await this.#openFirst(sorted);
+  }
+
+  /** Adds the images among `files` to the end of the queue. */
+  async #sortToQueue(files: Given[]): Promise<void> {
+    this.#enqueue(await sortMore(files, new AbortController().signal));
   }
 
   /** Opens the first image among `files`. The image that is open in `turn` waits, unless it is given again. */
@@ -205,7 +223,7 @@ export class Session {
         const given = await givenBy(handle).catch(() => undefined);
         if (turn.aborted) return;
         if (given) await this.#opener.answer(need, given);
-        else this.#report(turn, true, this.texts.notFetched(handle.name));
+        else this.#report(undefined, this.texts.notFetched(handle.name));
       })(),
     );
   }
@@ -241,7 +259,7 @@ export class Session {
   /** Takes `text` as a link: for `need`, or to an image. */
   takeAddress(text: string, need?: FileNeed): void {
     const url = addressIn(text);
-    if (!url) this.#report(this.#stage.turn, this.state.step !== 'empty', this.texts.noAddress);
+    if (!url) this.#report(this.state.step === 'empty' ? this.#stage.turn : undefined, this.texts.noAddress);
     else if (need) this.answer(need, linked(url));
     else this.take([linked(url)]);
   }
@@ -383,12 +401,13 @@ export class Session {
     if (item) await this.#opener.open({ ...(item.opening ?? beginOpening(item.bundle)), missing: [] });
   }
 
-  /** Reports a problem with new files: as news if `stays`, otherwise on the first screen. */
-  #report(turn: AbortSignal, stays: boolean, notice: string): void {
-    if (stays) {
+  /** Reports a problem with new files: on the first screen if they have begun `turn`, otherwise as news. */
+  #report(turn: AbortSignal | undefined, notice: string): void {
+    if (turn) this.#stage.show(turn, { step: 'empty', notice });
+    else {
       this.news = notice;
       this.#stage.refresh();
-    } else this.#stage.show(turn, { step: 'empty', notice });
+    }
   }
 
   async #failed(

@@ -27,7 +27,7 @@ export const styles = css`
   h1 { margin: 0; font-size: 1.75rem; letter-spacing: -0.02em; color: var(--decant-accent); }
   header p { margin: 0.25rem 0 0; color: var(--decant-quiet); }
   h2 { margin: 0 0 0.75rem; font-size: 1.25rem; overflow-wrap: anywhere; outline: none; }
-  p { margin: 0.5rem 0; }
+  p { margin: 0.5rem 0; overflow-wrap: anywhere; }
   .card {
     background: var(--decant-card);
     border: 1px solid var(--decant-line);

@@ -138,7 +138,7 @@ export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string
 }
 
 /** Images by file name, for the fake `open`. An error makes opening fail. */
-export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error)>();
+export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error | Promise<Image>)>();
 
 /** Opens the entry of `images` for the name of a file. */
 export async function openImage(input: Input, options: OpenOptions): Promise<Image> {
