@@ -259,6 +259,17 @@ test.describe('what a page can convert to', () => {
         download: expect.stringMatching(needed),
         target: 'none',
       });
+      const opened = page.frames()[1]!.evaluate(async () => {
+        const url = '/dist/browser.js';
+        const { open }: Decant = await import(url);
+        return open(new Uint8Array(512)).then(
+          () => 'open',
+          ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+        );
+      });
+      const sandboxed =
+        "The frame of this page is sandboxed and has no workers; add 'allow-same-origin' to its sandbox";
+      expect(await opened).toBe(`worker-not-started: ${sandboxed}`);
     } finally {
       plain.headers = {};
       plain.scripts.clear();

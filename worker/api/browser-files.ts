@@ -4,10 +4,11 @@ import { isOf } from '../calls/values.js';
 import { CODECS, checkedCodec, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
-import { DecantError, toDecantError } from '../errors/errors.js';
+import { DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
 import type { Codec, Engine } from '../public/types.js';
+import { isWithoutOrigin } from '../targets/browser/frame.js';
 import { checkObject } from './options.js';
 
 const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
@@ -61,13 +62,15 @@ export function makeWorker(engine: Engine): Worker {
   try {
     return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
-    const { message } = toDecantError(thrown);
-    const advice = `create it from the page's own origin with configure({ worker }) and the package's ${SCRIPTS[engine]}`;
-    throw new DecantError('internal', `Could not start a worker: ${message}; ${advice}`, {
-      code: 'worker-not-started',
-      fields: { script: SCRIPTS[engine] },
-      cause: thrown,
-    });
+    const script = SCRIPTS[engine];
+    const details = { code: 'worker-not-started', fields: { script }, cause: thrown };
+    if (isWithoutOrigin()) {
+      const message = "The frame of this page is sandboxed and has no workers; add 'allow-same-origin' to its sandbox";
+      throw new DecantError('internal', message, details);
+    }
+    const reason = reasonOf(thrown).replace(/\.$/, '');
+    const advice = `create it from the page's own origin with configure({ worker }) and the package's ${script}`;
+    throw new DecantError('internal', `Could not start a worker: ${reason}; ${advice}`, details);
   }
 }
 
