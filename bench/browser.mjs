@@ -222,14 +222,14 @@ export class Browser {
    * Peak memory of the page's process during a conversion of `path`, above its memory with idle workers, and the latter; in
    * MiB.
    */
-  async memory(build, first, path, engine, format) {
+  async memory(build, first, path, engine, { format, formatOptions }) {
     await this.restart();
-    await this.convert(build, first, engine, { format });
+    await this.convert(build, first, engine, { format, formatOptions });
     // The page's process is the one that grows.
     const idle = renderers().map((process) => [process, statusOf(process, 'VmRSS')]);
     // Resets the peak.
     for (const [process] of idle) writeFileSync(`/proc/${process}/clear_refs`, '5');
-    await this.convert(build, path, engine, { format });
+    await this.convert(build, path, engine, { format, formatOptions });
     const peaks = idle.map(([process, before]) => [before, statusOf(process, 'VmHWM')]);
     return peaks.toSorted(([a, b], [c, d]) => d - c - (b - a))[0];
   }

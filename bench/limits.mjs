@@ -37,13 +37,13 @@ function warm(build, path) {
 }
 
 /** Peak memory of a Node process, in MiB: idle with workers ready, and after a conversion. */
-function memory(build, path, { workers = 2, format = 'raw' } = {}) {
+function memory(build, path, { workers = 2, format = 'raw', formatOptions } = {}) {
   const program = `
     import { readFileSync, rmSync } from 'node:fs';
     const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
     const [first, path, output] = args;
     const workers = ${workers};
-    const options = ${JSON.stringify({ format })};
+    const options = ${JSON.stringify({ format, formatOptions })};
     const small = await open(first, { workers });
     await small.convert(output, options);
     const idle = peak();
@@ -126,11 +126,16 @@ async function sparseRow() {
   return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ...cells];
 }
 
-/** The conversions whose memory is measured: the kind of image, and the output format. */
+/** The conversions whose memory is measured. */
 const PAIRS = [
-  ...['zlib', 'zstd', 'uncompressed', 'VMDK streamOptimized', 'VDI'].map((kind) => [kind, 'raw']),
-  ...['vpc', 'raw.gz', 'tar.gz'].map((format) => ['zlib', format]),
+  ...['zlib', 'zstd', 'uncompressed', 'VMDK streamOptimized', 'VDI'].map((kind) => ({ kind, format: 'raw' })),
+  ...['vpc', 'raw.gz', 'tar.gz', 'qcow2'].map((format) => ({ kind: 'zlib', format })),
+  { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on' } },
+  { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
+  { kind: 'zlib', format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
 ];
+
+const named = ({ kind, format, formatOptions = {} }) => [kind, 'to', format, ...Object.values(formatOptions)].join(' ');
 
 async function memoryRows(browser) {
   const row = async (where, measure) => {
@@ -143,14 +148,14 @@ async function memoryRows(browser) {
     return [`memory, ${where}: peak above idle`, ...cells];
   };
   const rows = [];
-  for (const [kind, format] of PAIRS) {
-    rows.push(await row(`Node, ${kind} to ${format}`, (build) => memory(build, image(kind), { format })));
+  for (const pair of PAIRS) {
+    rows.push(await row(`Node, ${named(pair)}`, (build) => memory(build, image(pair.kind), pair)));
   }
   rows.push(await row('Node, 4 workers, zlib to raw', (build) => memory(build, image('zlib'), { workers: 4 })));
   for (const engine of ['workers', 'threads']) {
-    for (const [kind, format] of PAIRS) {
-      const measure = (build) => browser.memory(build, empty('1M'), image(kind), engine, format);
-      rows.push(await row(`page's process, ${engine}, ${kind} to ${format}`, measure));
+    for (const pair of PAIRS) {
+      const measure = (build) => browser.memory(build, empty('1M'), image(pair.kind), engine, pair);
+      rows.push(await row(`page's process, ${engine}, ${named(pair)}`, measure));
     }
   }
   return rows;

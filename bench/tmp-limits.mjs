@@ -1,0 +1,208 @@
+// Figures besides rates: constant costs, memory, sizes, and the speed-up by two cores.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { brotliCompressSync } from 'node:zlib';
+import { builds, quick } from './arguments.mjs';
+import { cell, empty, image, sparse } from './images.mjs';
+import { median, OUT, print, repeatedPerBuild, settle, sorted, table } from './report.mjs';
+
+/** Runs a program with `open` of a build, and with the arguments `args`. */
+function runNode(build, program, ...args) {
+  const source = `import { open } from ${JSON.stringify(build.package)}; const args = process.argv.slice(1); ${program}`;
+  return execFileSync(process.execPath, ['--input-type=module', '-e', source, ...args], { encoding: 'utf8' });
+}
+
+/** The number of runs of short measurements, which vary much. */
+const SHORT = 9;
+
+/** Milliseconds of a conversion inside a process with warm workers. */
+function warm(build, path) {
+  const program = `
+    import { rmSync } from 'node:fs';
+    const [path, output] = args;
+    for (let run = 0; run < 3; run += 1) {
+      rmSync(output, { force: true });
+      const image = await open(path);
+      const start = performance.now();
+      await image.convert(output);
+      const took = performance.now() - start;
+      await image.close();
+      if (run === 2) { console.log(took); process.exit(); }
+    }`;
+  return Number(runNode(build, program, path, OUT));
+}
+
+/** Peak memory of a Node process, in MiB: idle with workers ready, and after a conversion. */
+function memory(build, path, { workers = 2, format = 'raw', formatOptions } = {}) {
+  const program = `
+    import { readFileSync, rmSync } from 'node:fs';
+    const peak = () => Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
+    const [first, path, output] = args;
+    const workers = ${workers};
+    const options = ${JSON.stringify({ format, formatOptions })};
+    const small = await open(first, { workers });
+    await small.convert(output, options);
+    const idle = peak();
+    rmSync(output);
+    const image = await open(path, { workers });
+    await image.convert(output, options);
+    console.log(idle, peak());
+    process.exit();`;
+  return runNode(build, program, empty('1M'), path, OUT).trim().split(' ').map(Number);
+}
+
+const compressed = ({ assets }, name) => brotliCompressSync(readFileSync(join(assets, name))).length / 1000;
+
+/** Kilobytes of the page's files whose names match, compressed by brotli. */
+function wire(build, ...patterns) {
+  const { assets } = build;
+  const names = readdirSync(assets).filter((name) => patterns.some((pattern) => pattern.test(name)));
+  return names.map((name) => compressed(build, name)).reduce((sum, size) => sum + size, 0);
+}
+
+/** Compressed kilobytes of a build of the crate, which has another name in the page. */
+function wasmOf(build, variant) {
+  const { assets, wasm } = build;
+  const { size } = statSync(wasm[variant]);
+  const isIt = (name) => name.endsWith('.wasm') && statSync(join(assets, name)).size === size;
+  return compressed(build, readdirSync(assets).find(isIt));
+}
+
+/** Milliseconds until `count` workers have each decoded `bytes`. */
+async function decode(count, bytes) {
+  const module = await WebAssembly.compile(readFileSync(builds[0].wasm.workers));
+  const workers = Array.from({ length: count }, () => {
+    return new Worker(new URL('decode-worker.mjs', import.meta.url), { workerData: { module, bytes } });
+  });
+  await Promise.all(workers.map((worker) => once(worker, 'message')));
+  let slowest = 0;
+  // The first time compiles.
+  for (let run = 0; run < 2; run += 1) {
+    const answers = workers.map((worker) => once(worker, 'message'));
+    for (const worker of workers) worker.postMessage('go');
+    slowest = Math.max(...(await Promise.all(answers)).flat());
+  }
+  await Promise.all(workers.map((worker) => worker.terminate()));
+  return slowest;
+}
+
+const milliseconds = (values) =>
+  `${sorted(values)
+    .map((value) => value.toFixed(0))
+    .join(', ')} ms`;
+
+/** Times of each build in turn, as cells of a row. */
+const timesOf = async (work, times = 3) => (await repeatedPerBuild(work, times)).map(milliseconds);
+
+async function emptyRows(browser) {
+  const rows = [['100 GiB, empty, Node, workers warm', ...(await timesOf((build) => warm(build, empty('100G'))))]];
+  // The quota of the private storage is a share of the disk, and counts holes too.
+  for (const size of ['100G', '10G']) {
+    try {
+      const times = await timesOf((build) => browser.warm(build, empty(size)));
+      rows.push([`${size}iB, empty, Chromium to OPFS, workers warm`, ...times]);
+      break;
+    } catch (error) {
+      if (!String(error).includes('has room for')) throw error;
+    }
+  }
+  return rows;
+}
+
+async function sparseRow() {
+  const both = await repeatedPerBuild((build) => {
+    const large = warm(build, sparse('8T', 80 * 2 ** 30));
+    settle();
+    return [large, warm(build, sparse('8G', 80 * 2 ** 20))];
+  }, SHORT);
+  const cells = both.map((runs) => {
+    const [of8T, of8G] = [0, 1].map((at) => median(runs.map((run) => run[at])));
+    return `${(of8T / of8G).toFixed(2)} × (${of8T.toFixed(0)} and ${of8G.toFixed(0)} ms)`;
+  });
+  return ['8 TiB with 100 MB of data, against 8 GiB, Node, workers warm', ...cells];
+}
+
+/** The conversions whose memory is measured. */
+const ALL = [
+  ...['zlib', 'zstd', 'uncompressed', 'VMDK streamOptimized', 'VDI'].map((kind) => ({ kind, format: 'raw' })),
+  ...['vpc', 'raw.gz', 'tar.gz', 'qcow2'].map((format) => ({ kind: 'zlib', format })),
+  { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on' } },
+  { kind: 'zlib', format: 'qcow2', formatOptions: { compress: 'on', compression_type: 'zstd' } },
+  { kind: 'zlib', format: 'vmdk', formatOptions: { subformat: 'streamOptimized' } },
+];
+
+const PAIRS = ALL.filter(({ format }) => format !== 'raw');
+const named = ({ kind, format, formatOptions = {} }) => [kind, 'to', format, ...Object.values(formatOptions)].join(' ');
+
+export async function memoryRows(browser) {
+  const row = async (where, measure) => {
+    const cells = [];
+    for (const build of builds) {
+      settle();
+      const [idle, peak] = await measure(build);
+      cells.push(`${(peak - idle).toFixed(0)} MiB (${idle.toFixed(0)} idle)`);
+    }
+    return [`memory, ${where}: peak above idle`, ...cells];
+  };
+  const rows = [];
+  for (const pair of PAIRS) {
+    rows.push(await row(`Node, ${named(pair)}`, (build) => memory(build, image(pair.kind), pair)));
+  }
+  rows.push(await row('Node, 4 workers, zlib to raw', (build) => memory(build, image('zlib'), { workers: 4 })));
+  for (const engine of ['workers', 'threads']) {
+    for (const pair of PAIRS) {
+      const measure = (build) => browser.memory(build, empty('1M'), image(pair.kind), engine, pair);
+      rows.push(await row(`page's process, ${engine}, ${named(pair)}`, measure));
+    }
+  }
+  return rows;
+}
+
+function pageRows() {
+  const page = /^index-.*\.(js|css)$/;
+  // Earlier builds had several worker scripts, and a smaller wasm for qcow2 and raw.
+  const workers = (build) => wire(build, page, /^worker(-|\.plain|\.browser)/) + wasmOf(build, 'workers');
+  const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
+  const threads = (build) => wire(build, page, ...ofThreads) + wasmOf(build, 'threads');
+  const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
+  return [
+    ['page, wasm and JavaScript of a first conversion, brotli', ...cells(workers)],
+    ['the same, threads', ...cells(threads)],
+  ];
+}
+
+async function readyRows(browser) {
+  const rows = [];
+  for (const engine of ['workers', 'threads']) {
+    rows.push([
+      `first call to workers ready, fresh browser, ${engine}`,
+      ...(await timesOf((build) => browser.ready(build, engine), SHORT)),
+    ]);
+  }
+  return rows;
+}
+
+/** Only for this build, since it calls internal functions. */
+async function scaling() {
+  const bytes = readFileSync(cell('zlib', 100, '64k'));
+  const ratios = [];
+  for (let run = 0; run < 3; run += 1) ratios.push((2 * (await decode(1, bytes))) / (await decode(2, bytes)));
+  return ['decoding alone, 2 workers against 1', `${median(ratios).toFixed(2)} ×`, ...builds.slice(1).map(() => '')];
+}
+
+export async function limits(browser) {
+  print('\n## Limits');
+  const rows = await emptyRows(browser);
+  rows.push(await sparseRow());
+  rows.push(...pageRows());
+  if (!quick) {
+    rows.push(...(await memoryRows(browser)));
+    rows.push(...(await readyRows(browser)));
+    rows.push(await scaling());
+  }
+  table(['', ...builds.map(({ name }) => name)], rows);
+}
