@@ -24,7 +24,7 @@ export class AzureBlob {
     return async () => ({
       method,
       url,
-      headers: { ...(await this.requests.headers()), 'x-ms-version': VERSION, ...own },
+      headers: await this.requests.headers({ 'x-ms-version': VERSION, ...own }),
       ...(body === undefined ? {} : { body }),
     });
   }

@@ -105,7 +105,7 @@ export class Gcs implements UploadProtocol {
   async #startSession(url: URL): Promise<URL> {
     // The JSON API has it in the query, the XML API in a header.
     const kind: Record<string, string> = isJsonApi(url) ? {} : { 'x-goog-resumable': 'start' };
-    const call = async () => ({ method: 'POST', url, headers: { ...(await this.requests.headers()), ...kind } });
+    const call = async () => ({ method: 'POST', url, headers: await this.requests.headers(kind) });
     const { status, headers } = await this.requests.begin(call, COMPLETE);
     const session = headers.get('Location');
     if (session !== null) return this.requests.continuation(url, session);
@@ -132,7 +132,7 @@ export class Gcs implements UploadProtocol {
   /** Without the caller's headers: a token would expire before the session, which needs none. */
   async #call(method: string, own: Record<string, string>): Promise<UploadCall> {
     const url = this.session!;
-    return { method, url, headers: { ...(await this.requests.headers(url, {})), ...own } };
+    return { method, url, headers: await this.requests.headers(own, { url, given: {} }) };
   }
 
   /**

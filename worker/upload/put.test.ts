@@ -60,11 +60,15 @@ test('holes are sent as zeros, also those larger than a piece', async () => {
   expect(objectIn(cloud)?.equals(Buffer.alloc(size))).toBe(true);
 });
 
-test('headers of the caller are sent, and may replace the type', async () => {
+test.each([
+  'Content-Type',
+  'content-type',
+  'CONTENT-TYPE',
+])('headers of the caller are sent, and %s replaces the type', async (name) => {
   const cloud = cloudOf();
-  const headers = async () => ({ 'X-Token': 'fresh', 'Content-Type': 'application/x-raw-disk' });
+  const headers = async () => ({ 'X-Token': 'fresh', [name]: 'application/x-raw-disk' });
   await runClock(upload(TARGETS.put(cloud, { headers }), DISK));
-  expect(cloud.asked[0]!.headers).toMatchObject({ 'x-token': 'fresh' });
+  expect(cloud.asked[0]!.headers).toMatchObject({ 'x-token': 'fresh', 'content-type': 'application/x-raw-disk' });
 });
 
 const settle = () => vi.advanceTimersByTimeAsync(10);

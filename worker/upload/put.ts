@@ -55,11 +55,11 @@ export class Put implements Target {
     requireStreams();
     this.#size = outputSize;
     const length: Record<string, string> = outputSize === undefined ? {} : { 'Content-Length': String(outputSize) };
-    const type = { 'Content-Type': 'application/octet-stream' };
+    const defaults = { 'Content-Type': 'application/octet-stream' };
     const call = async () => ({
       method: 'PUT',
       url: this.url,
-      headers: { ...type, ...(await this.requests.headers()), ...length },
+      headers: await this.requests.headers(length, { defaults }),
       body: this.#body.readable,
     });
     this.#answer = this.requests.once(call, COMPLETE).catch((thrown) => {

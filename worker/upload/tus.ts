@@ -116,7 +116,7 @@ export class Tus implements UploadProtocol {
 
   #call(method: string, url: URL, own: Record<string, string>, body?: Body): MakeCall {
     return async () => {
-      const headers = { ...(await this.requests.headers(url)), ...VERSION, ...own };
+      const headers = await this.requests.headers({ ...VERSION, ...own }, { url });
       return { method, url, headers, ...(body ? { body } : {}) };
     };
   }

@@ -76,6 +76,12 @@ export interface UploadResponse {
 /** The result of HEAD: the object's headers, `missing`, or why the server cannot be asked. */
 export type Look = { headers: Headers } | 'missing' | { refusal: string };
 
+interface HeaderChoices {
+  url?: URL;
+  given?: UploadOptions['headers'];
+  defaults?: Record<string, string>;
+}
+
 /** Makes a call. Called for each attempt, since signatures and tokens expire. */
 export type MakeCall = () => UploadCall | Promise<UploadCall>;
 
@@ -114,9 +120,19 @@ export class UploadRequests {
     return { received: 0, sent: this.#sent, ...this.#retries.network };
   }
 
-  /** Resolves to the headers of a request to `url`; `given` are the caller's. */
-  async headers(url?: URL, given = this.options.headers): Promise<Record<string, string>> {
-    return this.address ? Object.fromEntries(await headersFor(this.address, given, url)) : {};
+  /**
+   * Resolves to the headers of a request to `url`: the caller's `given`, and those of the protocol. `own` replace the caller's of
+   * the same name in any case, `defaults` give way to them.
+   */
+  async headers(
+    own: Record<string, string> = {},
+    { url, given = this.options.headers, defaults = {} }: HeaderChoices = {},
+  ): Promise<Record<string, string>> {
+    const headers = new Headers(defaults);
+    const callers = this.address ? await headersFor(this.address, given, url) : [];
+    for (const [name, value] of callers) headers.set(name, value);
+    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    return Object.fromEntries(headers);
   }
 
   /** Resolves the Location header of the server at `from`, where the upload continues. */
@@ -422,9 +438,11 @@ export class UploadRequests {
     // A signed URL may have a user and a password, which `fetch` refuses.
     const { url: place, authorization, shown } = addressOf(url);
     this.#signedPlace = shown;
+    const sent = new Headers(headers);
+    if (authorization !== undefined && !sent.has('Authorization')) sent.set('Authorization', authorization);
     return (this.options.fetch ?? fetch)(place, {
       method,
-      headers: { ...(authorization === undefined ? {} : { Authorization: authorization }), ...headers },
+      headers: Object.fromEntries(sent),
       signal,
       cache: 'no-store',
       redirect: sees308 && !isNode() ? 'follow' : 'manual',
