@@ -32,8 +32,17 @@ export function withoutSecrets(text: string): string {
   return result + text.slice(at);
 }
 
-/** Returns a foreign `text` without the values in it, such as `SECRET` in `sig=SECRET`: a query may lack its URL. */
-export const withoutValues = (text: string): string => text.replace(/=\s*\S+/g, '=…');
+/** An equals sign, plain or encoded: by percent (also twice), in JSON or in XML. */
+const EQUALS = /(=|%(?:25)*3d|\\u003d|&#(?:61|x3d);)\s*\S+/gi;
+
+/**
+ * Returns a foreign `text` without the values in it, such as `SECRET` in `sig=SECRET`, since a query may lack its URL, and
+ * without the secrets `known`.
+ */
+export function withoutValues(text: string, known: readonly string[] = []): string {
+  const rest = known.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+  return rest.replace(EQUALS, '$1…');
+}
 
 /** Finds the next URL from `at`: its `begin`, and its `start` after scheme and slashes. */
 function next(text: string, at: number): { begin: number; start: number } | undefined {

@@ -2,11 +2,11 @@
 
 import { isObject } from '../calls/values.js';
 import { CodedFailure } from '../errors/coded-failure.js';
-import { DecantError, type Fields, orCancelled, readableError, reasonOf } from '../errors/errors.js';
-import { withoutValues } from '../errors/secrets.js';
+import { DecantError, type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
-import { failureOf, NoAnswer, namedFailureIn, TransientFailure } from './http-failures.js';
+import { secretsIn } from './header-secrets.js';
+import { failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';
 import { checkHttpOptions } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
@@ -51,6 +51,14 @@ interface LocatedResponse {
   url: URL;
 }
 
+/** What is known of a request while it is made. */
+interface Hop {
+  /** Of the last redirect. */
+  url: URL;
+  /** Those of its headers. */
+  secrets: readonly string[];
+}
+
 export class HttpClient {
   /** Limits requests at once. */
   readonly slots: RequestSlots;
@@ -92,7 +100,7 @@ export class HttpClient {
     signal.throwIfAborted();
     const ending = new AbortController();
     const clock = new StallTimer(this.#timeout, ending, this.#isTrickling ? this.#timeout : undefined);
-    const hop = { url: this.address.url };
+    const hop: Hop = { url: this.address.url, secrets: [] };
     const awaited = pendingRequest(hop, clock);
     this.retries.watch(awaited);
     const stop = () => ending.abort();
@@ -111,7 +119,7 @@ export class HttpClient {
       const next = bodyOf(response, clock, ending.signal, (trickles) => {
         this.#isTrickling = trickles;
       });
-      return { response, server, host: url.host, next, end };
+      return { response, server, host: url.host, secrets: hop.secrets, next, end };
     } catch (thrown) {
       end();
       if (signal.aborted) throw thrown;
@@ -120,7 +128,7 @@ export class HttpClient {
         throw new NoAnswer(this.#silenceMessage(hop.url, clock), undefined, { cause: thrown, host });
       if (!(thrown instanceof FetchRejected)) throw thrown;
       const { cause } = thrown;
-      throw new NoAnswer(this.#noAnswerMessage(hop.url, cause), undefined, { cause, host });
+      throw new NoAnswer(this.#noAnswerMessage(hop, cause), undefined, { cause, host });
     }
   }
 
@@ -128,22 +136,16 @@ export class HttpClient {
     return origin === this.address.url.origin ? message : `${message} from ${origin}`;
   }
 
-  #noAnswerMessage({ origin }: URL, cause: unknown): string {
-    // Node puts the reason in the cause.
-    const reason = withoutValues(reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause));
+  #noAnswerMessage({ url: { origin }, secrets }: Hop, cause: unknown): string {
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
-    if (!isElsewhere) return `no answer came from ${origin} (${reason})`;
+    if (!isElsewhere) return `no answer came from ${origin} (${networkReason(cause, secrets)})`;
     return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must send Access-Control-Allow-Origin`;
   }
 
-  /** Sets `hop.url` to the URL of each request. */
-  async #fetch(
-    method: string,
-    range: string | undefined,
-    hop: { url: URL },
-    signal: AbortSignal,
-  ): Promise<LocatedResponse> {
+  /** Keeps `hop` up to date. */
+  async #fetch(method: string, range: string | undefined, hop: Hop, signal: AbortSignal): Promise<LocatedResponse> {
     const own = await orCancelled(signal, headersFor(this.address, this.options.headers));
+    hop.secrets = secretsIn(own);
     const ask = async (url: URL): Promise<LocatedResponse> => {
       hop.url = url;
       await this.#check(url, signal);
@@ -231,7 +233,7 @@ export class HttpClient {
       response = await orCancelled(init.signal, ask(url, init));
     } catch (thrown) {
       const cause = readableError(thrown);
-      throw namedFailureIn(cause) ?? new FetchRejected(cause);
+      throw namedFailureIn(cause, url.host) ?? new FetchRejected(cause);
     }
     // `instanceof` would refuse a response of another realm or library.
     if (isObject(response) && 'status' in response && 'headers' in response) return response as unknown as Response;

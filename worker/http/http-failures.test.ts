@@ -1,5 +1,14 @@
 import { expect, test, vi } from 'vitest';
-import { failureOf, NoAnswer, Overloaded, RequestRefused, TransientFailure } from './http-failures.js';
+import { DecantError } from '../errors/errors.js';
+import {
+  failureOf,
+  NoAnswer,
+  namedFailureIn,
+  networkReason,
+  Overloaded,
+  RequestRefused,
+  TransientFailure,
+} from './http-failures.js';
 
 const answer = (status: number, headers = {}, statusText = '') => new Response(null, { status, statusText, headers });
 
@@ -30,10 +39,10 @@ test.for([
 
 test('the status text is shown, and hints can be replaced', () => {
   const hints = { 404: '; there is no such bucket' };
-  expect(failureOf(answer(404, {}, 'Not Found'), hints).message).toBe(
+  expect(failureOf(answer(404, {}, 'Not Found'), { hints }).message).toBe(
     'the server answered 404 Not Found; there is no such bucket',
   );
-  expect(failureOf(answer(403, {}, 'Forbidden'), hints).message).toBe('the server answered 403 Forbidden');
+  expect(failureOf(answer(403, {}, 'Forbidden'), { hints }).message).toBe('the server answered 403 Forbidden');
 });
 
 test.for([
@@ -62,4 +71,42 @@ test.for([
   const failure = failureOf(answer(503, value === undefined ? {} : { 'Retry-After': value }));
   vi.useRealTimers();
   expect(failure).toMatchObject({ retryAfter });
+});
+
+test.for([
+  ['bad token=SECRET', [], 'the server answered 403 bad token=…'],
+  ['bad SECRET', ['SECRET'], 'the server answered 403 bad …'],
+] as const)('the reason phrase %s is shown without secrets', ([statusText, secrets, message]) => {
+  expect(failureOf(answer(403, {}, statusText), { hints: {}, secrets }).message).toBe(message);
+});
+
+test("failures of another copy of the module are adopted, as `decant/upload` gets those of the command's proxies", async () => {
+  vi.resetModules();
+  const other = await import('./http-failures.js');
+  const { DecantError: Other } = await import('../errors/errors.js');
+  const host = 'proxy:1';
+  for (const [foreign, Kind, isThrownItself] of [
+    [new other.NoAnswer('silent', 3, { host }), NoAnswer, true],
+    [new other.Overloaded('busy', 3, { host, status: 503 }), Overloaded, false],
+    [new other.TransientFailure('broken', undefined, { host, status: 502 }), TransientFailure, true],
+    [Object.assign(new other.RequestRefused('refused', 407), { host }), RequestRefused, false],
+    [new Other('usage', 'no proxy', { code: 'a' }), DecantError, true],
+  ] as const) {
+    expect(foreign).not.toBeInstanceOf(Kind);
+    const thrown = isThrownItself ? foreign : new TypeError('fetch failed', { cause: foreign });
+    const adopted = namedFailureIn(thrown, 'server');
+    expect(adopted).toBeInstanceOf(Kind);
+    const { message, code, fields } = foreign;
+    expect(adopted).toMatchObject({ message, code, fields });
+  }
+});
+
+test.for([
+  ['a reason', new TypeError('failed', { cause: new Error('reset') }), 'reset'],
+  ['none of its own', new TypeError('failed'), 'failed'],
+  ['one of several IP addresses', new TypeError('', { cause: new AggregateError([new Error('refused')]) }), 'refused'],
+  ['a secret', new TypeError('no SECRET'), 'no …'],
+] as const)('the reason of a rejection with %s', ([, thrown, reason]) => {
+  expect(networkReason(thrown, ['SECRET'])).toBe(reason);
+  expect(namedFailureIn(thrown, 'host')).toBeUndefined();
 });

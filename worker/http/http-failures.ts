@@ -1,7 +1,12 @@
 // Failures of requests.
 
 import { CodedFailure } from '../errors/coded-failure.js';
-import { DecantError, type Fields } from '../errors/errors.js';
+import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
+import { withoutValues } from '../errors/secrets.js';
+
+/** Has the kind of a failure in every copy of this module. */
+const FAILURE = Symbol.for('decant.failure');
+type FailureKind = 'no-answer' | 'overloaded' | 'refused' | 'transient';
 
 /** Known details of a failure. */
 interface FailureDetails extends ErrorOptions {
@@ -19,6 +24,7 @@ const fieldsOf = ({ status, host, serverCode }: FailureDetails): Fields => ({
 
 /** A failure that a retry may fix. */
 export class TransientFailure extends CodedFailure {
+  readonly [FAILURE]: FailureKind = 'transient';
   readonly status: number | undefined;
   /** The host that failed, with a port. */
   host: string | undefined;
@@ -47,16 +53,21 @@ export class TransientFailure extends CodedFailure {
 }
 
 /** The server or the network is overloaded. */
-export class Overloaded extends TransientFailure {}
+export class Overloaded extends TransientFailure {
+  override readonly [FAILURE] = 'overloaded';
+}
 
 /** Bytes come too slowly, as from a server that stalls its clients. */
 export class Trickling extends Overloaded {}
 
 /** No response: the server is down or does not exist. */
-export class NoAnswer extends TransientFailure {}
+export class NoAnswer extends TransientFailure {
+  override readonly [FAILURE] = 'no-answer';
+}
 
 /** The server refused: a retry is useless. */
 export class RequestRefused extends CodedFailure {
+  readonly [FAILURE]: FailureKind = 'refused';
   readonly code = 'http-status';
   /** The host that refused, with a port. */
   host: string | undefined;
@@ -82,6 +93,9 @@ const OVERLOADED_STATUSES = [429, 503];
 /** 501 Not Implemented, 505 HTTP Version Not Supported, 507 Insufficient Storage. */
 const PERMANENT_STATUSES = [501, 505, 507];
 
+/** Node's `fetch` rejects on it. */
+export const PROXY_AUTHENTICATION_REQUIRED = 407;
+
 /** What a status means for a read. */
 const READ_HINTS: Record<number, string> = {
   401: '; it requires a user or a token',
@@ -91,13 +105,22 @@ const READ_HINTS: Record<number, string> = {
   410: '; the file is gone',
 };
 
-/** Makes the failure of an unsuccessful response. `hints` explain statuses, `server` names the server. */
+export interface Explanation {
+  /** What statuses mean. */
+  hints?: Record<number, string>;
+  /** Names the server. */
+  server?: string;
+  /** Secrets of the request, which the server may repeat. */
+  secrets?: readonly string[] | undefined;
+}
+
+/** Makes the failure of an unsuccessful response. */
 export function failureOf(
-  { status, statusText, headers }: Response,
-  hints = READ_HINTS,
-  server = 'the server',
+  response: Response,
+  { hints = READ_HINTS, server = 'the server', secrets }: Explanation = {},
 ): TransientFailure | RequestRefused {
-  const reason = `${server} answered ${status}${statusText && ` ${statusText}`}`;
+  const { status, headers } = response;
+  const reason = `${server} answered ${statusLine(response, secrets)}`;
   const wait = retryAfterIn(headers.get('Retry-After'));
   if (TRANSIENT_STATUSES.includes(status) || (status >= 500 && !PERMANENT_STATUSES.includes(status))) {
     const Kind = OVERLOADED_STATUSES.includes(status) ? Overloaded : TransientFailure;
@@ -105,6 +128,10 @@ export function failureOf(
   }
   return new RequestRefused(reason + (hints[status] ?? ''), status);
 }
+
+/** Status and reason phrase, without secrets. */
+export const statusLine = ({ status, statusText }: Response, secrets?: readonly string[]): string =>
+  `${status}${statusText && ` ${withoutValues(statusText, secrets)}`}`;
 
 /** Parses Retry-After, a number of seconds or a date, to seconds. */
 function retryAfterIn(value: string | null): number | undefined {
@@ -126,9 +153,46 @@ function duration(seconds: number): string {
   return `${Math.ceil(seconds / length)} ${name}`;
 }
 
-/** Finds an error of this package in `thrown`, such as a proxy's; `fetch` may have wrapped it. */
-export function namedFailureIn(thrown: unknown): Error | undefined {
+/** Why `fetch` rejected with `thrown`. `secrets` are those of the request. */
+export function networkReason(thrown: unknown, secrets?: readonly string[]): string {
+  // Node puts the reason in the cause. If it has tried several IP addresses, the cause has no message.
+  const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
+  const first = cause instanceof AggregateError && cause.message === '' ? cause.errors[0] : cause;
+  return withoutValues(reasonOf(first), secrets);
+}
+
+/**
+ * Finds the failure in `thrown` that is already explained, such as a proxy's; `fetch` may have wrapped it. `host` is that of the
+ * request.
+ */
+export function namedFailureIn(thrown: unknown, host: string): Error | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const isOurs = (one: unknown) => one instanceof CodedFailure || one instanceof DecantError;
-  return [thrown, cause].find(isOurs) as Error | undefined;
+  for (const one of [thrown, cause]) {
+    if (one instanceof CodedFailure || one instanceof DecantError) return one;
+    const adopted = adoptedFailure(one);
+    if (adopted) return adopted;
+  }
+  if (!hidesStatus(cause)) return undefined;
+  return Object.assign(failureOf(new Response(null, { status: PROXY_AUTHENTICATION_REQUIRED })), { host });
+}
+
+/** Whether `cause` is that of Node's `fetch` for the status 407, which it hides: of its causes only this one has no message. */
+export const hidesStatus = (cause: unknown): boolean =>
+  cause instanceof Error && cause.message === '' && !('code' in cause) && !(cause instanceof AggregateError);
+
+const KINDS: Record<string, typeof TransientFailure> = { 'no-answer': NoAnswer, overloaded: Overloaded };
+
+/** Returns the failure of another copy of this module as one of this copy: `decant/upload` has its own. */
+function adoptedFailure(thrown: unknown): Error | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  if (DecantError.is(thrown)) {
+    const { kind, message, code, fields } = thrown;
+    return new DecantError(kind, message, { code, fields, cause: thrown });
+  }
+  if (!(FAILURE in thrown)) return undefined;
+  const { message, retryAfter, status, host, serverCode, [FAILURE]: kind } = thrown as unknown as TransientFailure;
+  if ((kind as FailureKind) === 'refused')
+    return Object.assign(new RequestRefused(message, status ?? 0, serverCode), { host });
+  const Kind = KINDS[kind] ?? TransientFailure;
+  return new Kind(message, retryAfter, { status, host, serverCode, cause: thrown });
 }

@@ -1,4 +1,9 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { failure } from '../../e2e/support/units/uploads.js';
+import { openHttp } from '../sources/open-http.js';
+import { putTarget, tusTarget } from '../upload/index.js';
 
 const NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
 
@@ -24,4 +29,69 @@ test.for(NAMES)('%s names a proxy', async (name) => {
   expect(proxied).not.toBe(fetch);
   // It is looked up once.
   expect(await (await import('./proxy-fetch.js')).environmentFetch()).toBe(proxied);
+});
+
+describe('a server that refuses every request by 407', () => {
+  let server: Server;
+  let asked = 0;
+  let host = '';
+  beforeEach(async () => {
+    asked = 0;
+    server = createServer((request, response) => {
+      asked += 1;
+      request.resume();
+      response.writeHead(407, { 'Proxy-Authenticate': 'Basic' }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const REFUSAL = 'answered 407; give a user and a password in the URL of the proxy';
+  type Made = Awaited<ReturnType<typeof environmentFetch>>;
+  const platform = (fetch: Made) => ({ seesRedirects: true, fetch: async () => fetch });
+  const plan = { virtualSize: 1, outputSize: 1, ascending: true };
+  const put = async (url: string, fetch: Made) => {
+    const target = putTarget(url, { fetch });
+    await target.open?.(plan);
+    try {
+      await target.write(0, new Uint8Array(1));
+      await target.close();
+    } catch (thrown) {
+      // A proxy that is gone leaves the state of the object unknown.
+      await Promise.resolve(target.abort(thrown as Error)).catch(() => {});
+      throw thrown;
+    }
+  };
+  const USES = {
+    'a read': (url: string, fetch: Made) => openHttp(platform(fetch), url, {}),
+    'an upload in parts': async (url: string, fetch: Made) => tusTarget(url, { fetch }).open?.(plan),
+    'a PUT': put,
+  };
+
+  test.for(Object.entries(USES))('%s through it as a proxy', async ([, use]) => {
+    vi.stubEnv('http_proxy', `http://me:SECRET@${host}`);
+    const work = use('http://images.test/disk', await environmentFetch());
+    expect(await failure(Promise.resolve(work))).toContain(`: the proxy http://${host} ${REFUSAL}`);
+    expect(asked).toBe(1);
+  });
+
+  test.for(Object.entries(USES))('%s at it', async ([, use]) => {
+    const work = use(`http://${host}/disk`, await environmentFetch());
+    expect(await failure(Promise.resolve(work))).toContain(': the server answered 407; a proxy requires a user');
+    expect(asked).toBe(1);
+  });
+
+  test.for(Object.entries(USES))('%s through a proxy that is gone', async ([, use]) => {
+    vi.stubEnv('http_proxy', `http://${host}`);
+    await new Promise((resolve) => server.close(resolve));
+    const work = use('http://images.test/disk', await environmentFetch());
+    expect(await failure(Promise.resolve(work))).toMatch(
+      /: no answer came from the proxy http:\/\/\S+ \(.*ECONNREFUSED/,
+    );
+    server.listen();
+  });
 });

@@ -1,13 +1,11 @@
 // Node: `fetch` through the proxies in the environment, which Node's own ignores.
 
 import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
-import { reasonOf } from '../errors/errors.js';
+import { hidesStatus, networkReason, PROXY_AUTHENTICATION_REQUIRED } from './http-failures.js';
 import type { Fetch } from './http-types.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
 import { undecodedFetch } from './undecoded-fetch.js';
-
-const PROXY_AUTHENTICATION_REQUIRED = 407;
 
 let proxyFetch: Promise<Fetch> | undefined;
 let proxyFetchUndecoded: Promise<Fetch> | undefined;
@@ -30,13 +28,12 @@ async function throughProxies(): Promise<Fetch> {
   const env = { ...process.env };
   const dispatcher = await dispatcherOf(env);
   const proxied = async (url: string | URL, init: UndiciInit) => {
-    const proxy = forwardProxyFor(new URL(url), env);
-    const response = await ask(url, { ...init, dispatcher }).catch((thrown) => {
-      throw proxy && !init.signal?.aborted ? proxySilence(proxy, reasonOf(thrown.cause ?? thrown), thrown) : thrown;
+    const proxy = silentProxyFor(new URL(url), env);
+    return ask(url, { ...init, dispatcher }).catch((thrown) => {
+      if (!proxy || init.signal?.aborted) throw thrown;
+      if (hidesStatus(thrown.cause) && !isSocks(proxy)) throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, '');
+      throw proxySilence(proxy, networkReason(thrown), thrown);
     });
-    if (proxy && response.status === PROXY_AUTHENTICATION_REQUIRED)
-      throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, response.statusText);
-    return response;
   };
   return proxied as unknown as Fetch;
 }
@@ -47,6 +44,14 @@ function forwardProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   return url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
 }
 
+const isSocks = ({ protocol }: URL): boolean => protocol.startsWith('socks');
+
+/** Returns the proxy for `url` unless it has a tunnel, whose failures name it. */
+function silentProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+  const proxy = proxyFor(url, env);
+  return proxy && isSocks(proxy) ? proxy : forwardProxyFor(url, env);
+}
+
 /** Dispatches each request as `env` says. Loads undici, which most programs do not need. */
 async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
   const { Agent, ProxyAgent, buildConnector } = await import('undici');
@@ -55,7 +60,7 @@ async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
   const throughProxy = (proxy: URL): Dispatcher => {
     const agent =
       agents.get(proxy.href) ??
-      (proxy.protocol.startsWith('socks')
+      (isSocks(proxy)
         ? new ProxyAgent({ uri: proxy.href })
         : new Agent({ connect: tunnelConnector(proxy, buildConnector({})) }));
     agents.set(proxy.href, agent);

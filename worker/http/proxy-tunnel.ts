@@ -34,7 +34,7 @@ function decoded(text: string): string {
 
 /** Makes the failure of a response of `proxy` itself. */
 export function proxyRefusal(proxy: URL, status: number, statusText: string): TransientFailure | RequestRefused {
-  const failure = failureOf(new Response(null, { status, statusText }), HINTS, shownProxy(proxy));
+  const failure = failureOf(new Response(null, { status, statusText }), { hints: HINTS, server: shownProxy(proxy) });
   return Object.assign(failure, { host: proxy.host });
 }
 

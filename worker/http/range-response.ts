@@ -2,7 +2,7 @@
 
 import { CodedFailure } from '../errors/coded-failure.js';
 import type { Fields } from '../errors/errors.js';
-import { failureOf } from './http-failures.js';
+import { type Explanation, failureOf } from './http-failures.js';
 
 /** A range of bytes; `end` is exclusive. */
 export interface ByteRange {
@@ -96,12 +96,12 @@ export class WrongLength extends Error {
 
 /**
  * Checks a response to a request for `asked`. Returns the end of the bytes that it has (`asked.start` for none) and the size
- * of the file, if stated. `server` names the server in messages.
+ * of the file, if stated. Failures are explained as `failureOf` does.
  */
 export function checkRangeResponse(
   response: Response,
   asked: ByteRange,
-  server?: string,
+  explained: Explanation = {},
 ): { end: number; size: number | undefined } {
   if (response.status === 200) {
     if (contentLength(response) === 0) return { end: asked.start, size: 0 };
@@ -109,7 +109,7 @@ export function checkRangeResponse(
   }
   // 416: the file ends before the range.
   if (response.status === 416) return { end: asked.start, size: contentRange(response)?.size };
-  if (response.status !== 206) throw failureOf(response, undefined, server);
+  if (response.status !== 206) throw failureOf(response, explained);
   const { headers } = response;
   const coding = contentCoding(response);
   if (coding !== undefined) throw new EncodedFile(coding);

@@ -222,9 +222,9 @@ export class HttpSource implements Source {
 
   /** Checks that the response is a part of the known state of the file. Resolves to the end of the part. */
   async #check(exchange: HttpExchange, asked: ByteRange, signal: AbortSignal): Promise<number> {
-    const { response, host, server } = exchange;
+    const { response, host } = exchange;
     const { state } = this.beginning;
-    const { end, size } = checkRangeResponse(response, asked, server);
+    const { end, size } = checkRangeResponse(response, asked, exchange);
     try {
       this.#checkState(response, size);
       // The file ends before the range.

@@ -570,3 +570,15 @@ test('a limit of twenty requests lets one file have more than six', async () => 
   expect(most).toBeGreaterThan(6);
   expect(getEventListeners(one, 'abort')).toEqual([]);
 });
+
+test.for([
+  ['the reason phrase', async () => new Response(null, { status: 403, statusText: 'not SECRET' })],
+  ['a network error', async () => Promise.reject(new TypeError('not SECRET'))],
+] as const)('a secret of the headers that %s repeats is not in the message', async ([, fetch]) => {
+  const headers = { Authorization: 'Bearer SECRET' };
+  const thrown: unknown = await openHttp(NODE, 'https://host/disk', { fetch, headers, patience: 0 }).catch(
+    (error) => error,
+  );
+  expect(thrown).toMatchObject({ kind: 'source', message: expect.stringContaining('not …') });
+  expect(thrown).not.toMatchObject({ message: expect.stringContaining('SECRET') });
+});

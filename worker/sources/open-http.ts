@@ -184,8 +184,8 @@ class Head {
   /** Receives the response to a request for `remaining`. */
   async receive(exchange: HttpExchange, signal: AbortSignal): Promise<HttpSource> {
     const asked = this.remaining;
-    const { response, server } = exchange;
-    const part = checkRangeResponse(response, asked, server);
+    const { response } = exchange;
+    const part = checkRangeResponse(response, asked, exchange);
     if (this.#first) this.#checkState(this.#first.state, response, part.size);
     this.#first ??= await this.#begin(exchange, part, signal);
     const { bytes, state, host, doubt } = this.#first;
@@ -280,12 +280,12 @@ async function sizeOf(
   const head = await answerTo(client, 'HEAD', signal).catch((thrown) => {
     if (!(thrown instanceof NoAnswer)) throw thrown;
   });
-  const stated = head && size(head);
-  if (stated !== undefined) return { size: stated, response: head! };
-  const whole = await answerTo(client, 'GET', signal);
+  const stated = head && size(head.response);
+  if (stated !== undefined) return { size: stated, response: head!.response };
+  const { response: whole, secrets } = await answerTo(client, 'GET', signal);
   const length = size(whole);
   if (length !== undefined) return { size: length, response: whole };
-  const failure = whole.status === 200 ? undefined : failureOf(whole);
+  const failure = whole.status === 200 ? undefined : failureOf(whole, { secrets });
   if (failure instanceof TransientFailure) throw failure;
   throw new Error(`the server does not state the size of the file${whereSizeIsMissing(part, whole)}`);
 }
@@ -296,8 +296,8 @@ const whereSizeIsMissing = (part: Response, whole: Response): string =>
     ? '; it can send Access-Control-Expose-Headers: Content-Range'
     : `: Content-Range of its response ${part.status} to a range has no size, and its response ${whole.status} to GET has no Content-Length`;
 
-async function answerTo(client: HttpClient, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
-  const { response, end } = await client.request(method, undefined, signal);
-  end();
-  return response;
+async function answerTo(client: HttpClient, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<HttpExchange> {
+  const exchange = await client.request(method, undefined, signal);
+  exchange.end();
+  return exchange;
 }

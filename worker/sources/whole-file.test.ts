@@ -17,6 +17,7 @@ function exchangeOf(reply: Reply): HttpExchange & { isEnded: boolean } {
   const reader = response.body?.getReader();
   const exchange = {
     response,
+    secrets: [],
     server: 'the server',
     host: 'host',
     isEnded: false,

@@ -14,11 +14,12 @@ export interface ServerError {
   words: string;
 }
 
-export function serverError(text: string): ServerError {
+/** Finds the error in a body. `secrets` are those of the request, which the server may repeat. */
+export function serverError(text: string, secrets?: readonly string[]): ServerError {
   const code = /<Code>([^<]*)</.exec(text)?.[1];
   const message = /<Message>([^<]*)</.exec(text)?.[1] ?? /"message":\s*"([^"]*)"/.exec(text)?.[1];
   // They may repeat the query of the request, with its signature.
-  const words = withoutValues([code, message?.split('\n')[0]].filter(Boolean).join(': ').slice(0, MAX_WORDS));
+  const words = withoutValues([code, message?.split('\n')[0]].filter(Boolean).join(': '), secrets).slice(0, MAX_WORDS);
   return { ...(code ? { code } : {}), words };
 }
 

@@ -82,6 +82,20 @@ test.each([
   expect(await sending(requests)).toMatch(new RegExp(`has expired \\(${words}\\)$`));
 });
 
+test.each([
+  [403, '<Error><Code>SECRET</Code><Message>Bearer SECRET is not a token</Message></Error>', ''],
+  [403, '', 'not SECRET'],
+  [206, '', 'not SECRET'],
+  [500, '{ "message": "a%20b is expired: SECRET" }', ''],
+])('%i with %o: the secrets of the headers are not in the message', async (status, body, statusText) => {
+  const headers = { Authorization: 'Bearer SECRET', 'X-Token': 'a b' };
+  const { requests } = over([() => new Response(body, { status, statusText })], { headers, patience: 0.1 });
+  const make = async () => ({ method: 'PUT', url: PLACE, headers: await requests.headers() });
+  const message = await runClock(failure(requests.send(make, [200])));
+  expect(message).toContain('…');
+  expect(message).not.toMatch(/SECRET|a%20b/);
+});
+
 test('400 with RequestTimeout is tried again', async () => {
   const late = () => new Response('<Error><Code>RequestTimeout</Code></Error>', { status: 400 });
   const { requests, calls } = over([late, 200]);

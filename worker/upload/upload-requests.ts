@@ -3,8 +3,8 @@
 import { isObject } from '../calls/values.js';
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
-import { withoutValues } from '../errors/secrets.js';
 import { type Address, addressOf } from '../http/address.js';
+import { secretsIn } from '../http/header-secrets.js';
 import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
@@ -16,7 +16,15 @@ import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
 import { type Body, sizeOf } from './request-body.js';
-import { EndlessResponse, failureIn200, isRedirect, textOf, unexpected, withHost } from './upload-responses.js';
+import {
+  EndlessResponse,
+  failureIn200,
+  isRedirect,
+  noAnswerMessage,
+  textOf,
+  unexpected,
+  withHost,
+} from './upload-responses.js';
 import type { UploadOptions } from './upload-types.js';
 
 /** In seconds. */
@@ -220,8 +228,7 @@ export class UploadRequests {
     this.#host = host;
     this.#retries.markReachable(host);
     const { status, headers } = response;
-    if (!accepted.includes(status) || isRedirect(response)) throw withHost(host, unexpected(response, text));
-    const failure = failureOf200(call, status, text);
+    const failure = failureIn(call, accepted, response, text);
     if (failure) throw withHost(host, failure);
     this.#retries.received();
     this.#sent += length;
@@ -337,8 +344,7 @@ export class UploadRequests {
       // The host has answered before.
       retries.markReachable(new URL(call.url).host);
       const { response, text } = await this.#exchange(call, time, late.signal);
-      if (!accepted.includes(response.status)) throw unexpected(response, text);
-      const failure = failureOf200(call, response.status, text);
+      const failure = failureIn(call, accepted, response, text);
       if (failure) throw failure;
       return { status: response.status, headers: response.headers, text };
     };
@@ -420,29 +426,28 @@ export class UploadRequests {
       // Releases the connection.
       end();
       if (thrown instanceof EndlessResponse) throw thrown;
-      const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown);
+      const { host, origin } = new URL(call.url);
+      const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown, host);
       if (failure) throw failure;
       const Kind = isOverdue ? NoAnswerInTime : NoAnswer;
       const reason = isOverdue
         ? `no answer came within ${Math.ceil(time / 1000)} seconds`
-        : noAnswerMessage(call, thrown);
-      throw new Kind(reason, undefined, { cause: thrown, host: new URL(call.url).host });
+        : noAnswerMessage(origin, call.body instanceof ReadableStream, thrown, secretsIn(headersOf(call)));
+      throw new Kind(reason, undefined, { cause: thrown, host });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
     }
   }
 
-  #fetch({ method, url, headers = {}, body, sees308 = false }: UploadCall, signal: AbortSignal): Promise<Response> {
+  #fetch(call: UploadCall, signal: AbortSignal): Promise<Response> {
+    const { method, url, body, sees308 = false } = call;
     const { credentials } = this.options;
-    // A signed URL may have a user and a password, which `fetch` refuses.
-    const { url: place, authorization, shown } = addressOf(url);
+    const { url: place, shown } = addressOf(url);
     this.#signedPlace = shown;
-    const sent = new Headers(headers);
-    if (authorization !== undefined && !sent.has('Authorization')) sent.set('Authorization', authorization);
     return (this.options.fetch ?? fetch)(place, {
       method,
-      headers: Object.fromEntries(sent),
+      headers: Object.fromEntries(headersOf(call)),
       signal,
       cache: 'no-store',
       redirect: sees308 && !isNode() ? 'follow' : 'manual',
@@ -453,8 +458,20 @@ export class UploadRequests {
   }
 }
 
-const failureOf200 = ({ mayFailWith200 }: UploadCall, status: number, text: string): Error | undefined =>
-  mayFailWith200 && status === 200 ? failureIn200(text) : undefined;
+/** Returns the headers of a request: those of the call, and the user and password of its URL, which `fetch` refuses there. */
+function headersOf({ url, headers }: UploadCall): Headers {
+  const sent = new Headers(headers);
+  const { authorization } = addressOf(url);
+  if (authorization !== undefined && !sent.has('Authorization')) sent.set('Authorization', authorization);
+  return sent;
+}
+
+/** Returns the failure that a response states; `undefined` for a success. */
+function failureIn(call: UploadCall, accepted: readonly number[], response: Response, text: string): Error | undefined {
+  const secrets = secretsIn(headersOf(call));
+  if (!accepted.includes(response.status) || isRedirect(response)) return unexpected(response, text, secrets);
+  return call.mayFailWith200 && response.status === 200 ? failureIn200(text, secrets) : undefined;
+}
 
 /** Makes the result of a HEAD that failed with `thrown`. */
 function lookFailure(thrown: unknown): Look {
@@ -476,14 +493,3 @@ function lengthOf(body: UploadCall['body']): number {
 
 /** No response within the time-out. */
 class NoAnswerInTime extends NoAnswer {}
-function noAnswerMessage({ url, body }: UploadCall, cause: unknown): string {
-  // Node puts the reason in the cause.
-  const reason = withoutValues(reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause));
-  const { origin } = new URL(url);
-  // For a stream, Node does not distinguish the two.
-  const isPerhaps = body instanceof ReadableStream && isNode() ? ', or it redirects elsewhere' : '';
-  if (typeof document === 'undefined' || location.origin === origin) {
-    return `no answer came from ${origin}${isPerhaps} (${reason})`;
-  }
-  return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
-}

@@ -2,7 +2,8 @@
 
 import { nextTask } from '../calls/next-task.js';
 import { orCancelled } from '../errors/errors.js';
-import { failureOf, RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { failureOf, networkReason, RequestRefused, statusLine, TransientFailure } from '../http/http-failures.js';
+import { isNode } from './is-node.js';
 import { OTHER_SENDER } from './missing-header.js';
 import { isTransient, serverError } from './server-errors.js';
 
@@ -44,17 +45,16 @@ export async function textOf({ body }: Response, signal: AbortSignal, came: () =
 /** Whether the response is a redirect, or the browser followed one. */
 export const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
 
-/** Makes the error of an unaccepted response, with the server's error message. */
-export function unexpected(response: Response, text: string): Error {
+/** Makes the error of an unaccepted response, with the server's error message. `secrets` are those of the request. */
+export function unexpected(response: Response, text: string, secrets?: readonly string[]): Error {
   const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
   if (isElsewhere) return new Error('the server redirects; use the address that it redirects to');
   if (response.ok) {
-    const { status, statusText } = response;
-    const reason = `the server answered ${status}${statusText && ` ${statusText}`}, which this request does not expect`;
-    return new RequestRefused(`${reason}; ${OTHER_SENDER}`, status);
+    const reason = `the server answered ${statusLine(response, secrets)}, which this request does not expect`;
+    return new RequestRefused(`${reason}; ${OTHER_SENDER}`, response.status);
   }
-  const error = failureOf(response, HINTS);
-  const { code, words } = serverError(text);
+  const error = failureOf(response, { hints: HINTS, secrets });
+  const { code, words } = serverError(text, secrets);
   if (words === '') return error;
   const message = `${error.message} (${words})`;
   const details = { status: response.status, serverCode: code };
@@ -65,8 +65,8 @@ export function unexpected(response: Response, text: string): Error {
 }
 
 /** Makes the error in the body of a response of status 200. Without a code, the server may have done what was asked. */
-export function failureIn200(text: string): Error | undefined {
-  const { code, words } = serverError(text);
+export function failureIn200(text: string, secrets?: readonly string[]): Error | undefined {
+  const { code, words } = serverError(text, secrets);
   if (code === undefined || !/^\s*(<\?xml[^>]*>\s*)?<Error[\s>]/.test(text)) return undefined;
   const message = `the server answered 200 with an error (${words})`;
   return isTransient(code)
@@ -77,4 +77,19 @@ export function failureIn200(text: string): Error | undefined {
 export function withHost(host: string, failure: Error): Error {
   if (failure instanceof TransientFailure || failure instanceof RequestRefused) failure.host = host;
   return failure;
+}
+
+/** Explains that no response came from `origin`. `secrets` are those of the request. */
+export function noAnswerMessage(
+  origin: string,
+  isStream: boolean,
+  thrown: unknown,
+  secrets: readonly string[],
+): string {
+  if (typeof document === 'undefined' || location.origin === origin) {
+    // For a stream, Node does not distinguish the two.
+    const perhaps = isStream && isNode() ? ', or it redirects elsewhere' : '';
+    return `no answer came from ${origin}${perhaps} (${networkReason(thrown, secrets)})`;
+  }
+  return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
 }
