@@ -16,6 +16,7 @@ test.for([
 });
 
 const HEADERS = "'headers' must be an object, a list of pairs, or a function that returns one of these";
+const unsendable = (name: string) => `The header '${name}' cannot be given: the platform sets it for each request`;
 
 test.for([
   [null, "'options' must be an object"],
@@ -23,6 +24,19 @@ test.for([
   [{ headers: null }, HEADERS],
   [{ headers: 'X-Token: secret' }, HEADERS],
   [{ headers: 5 }, HEADERS],
+  [{ headers: { Expect: '100-continue' } }, unsendable('Expect')],
+  [{ headers: [['HOST', 'secret']] }, unsendable('HOST')],
+  [{ headers: new Headers({ 'Transfer-Encoding': 'chunked' }) }, unsendable('transfer-encoding')],
+  [{ headers: { 'Content-Length': '5' } }, unsendable('Content-Length')],
+  [
+    {
+      headers: [
+        ['X-A', 'b'],
+        ['Connection', 'close'],
+      ],
+    },
+    unsendable('Connection'),
+  ],
   [{ credentials: 'secret' }, "'credentials' must be one of omit, same-origin, include"],
   [{ credentials: true }, "'credentials' must be one of omit, same-origin, include"],
   [{ fetch: null }, "'fetch' must be a function"],
@@ -49,4 +63,13 @@ test('an option that cannot be read is refused', () => {
 test.for([null, undefined, 'X-Token: secret', 5])('a headers function that returns %s is refused', async (given) => {
   const made = headersFor(addressOf('https://host/'), (() => given) as unknown as () => Record<string, string>);
   await expect(made).rejects.toMatchObject({ kind: 'usage', message: HEADERS });
+});
+
+test.for([
+  ['a function', () => ({ Upgrade: 'secret' })],
+  ['an iterator', [['Upgrade', 'secret'] as const][Symbol.iterator]()],
+] as const)('a header that cannot be sent, from %s, is refused', async ([, headers]) => {
+  expect(() => checkHttpOptions({ headers })).not.toThrow();
+  const made = headersFor(addressOf('https://host/'), headers);
+  await expect(made).rejects.toMatchObject({ kind: 'usage', message: unsendable('Upgrade') });
 });

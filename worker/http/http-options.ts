@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { namesOf, orUsageError } from '../errors/option-names.js';
-import type { HttpOptions } from './http-types.js';
+import type { HttpHeaders, HttpOptions } from './http-types.js';
 import { checkLimit } from './request-limit.js';
 import { milliseconds } from './time-outs.js';
 
@@ -29,7 +29,10 @@ export function checkHttpOptions(options: HttpOptions): void {
     const { headers, credentials, fetch, timeout, patience, limit } = options;
     return { headers, credentials, fetch, timeout, patience, limit };
   });
-  if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
+  if (headers !== undefined && typeof headers !== 'function') {
+    checkHeaders(headers);
+    namesIn(headers).forEach(checkHeaderName);
+  }
   if (credentials !== undefined && !CREDENTIALS.includes(credentials)) {
     throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
   }
@@ -44,4 +47,32 @@ export function checkHeaders(headers: unknown): void {
   const isObject = typeof headers === 'object' && headers !== null;
   if (isObject && (!(Symbol.iterator in headers) || typeof headers[Symbol.iterator] === 'function')) return;
   throw usage("'headers' must be an object, a list of pairs, or a function that returns one of these");
+}
+
+/** Headers of the connection and of the body's framing: platforms set them, and refuse others or drop them. */
+const UNSENDABLE = [
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Fails with `usage` for the name of a header that a caller cannot send. */
+export function checkHeaderName(name: string): void {
+  if (UNSENDABLE.includes(String(name).toLowerCase()))
+    throw usage(`The header '${name}' cannot be given: the platform sets it for each request`);
+}
+
+/** The names in `headers`; none for an iterator, which can be read only once. */
+function namesIn(headers: HttpHeaders): string[] {
+  if (!(Symbol.iterator in headers)) return Object.keys(headers);
+  const iterator: unknown = (headers as Iterable<unknown>)[Symbol.iterator]();
+  if (iterator === headers) return [];
+  return orUsageError('the headers', () => [...(headers as Iterable<readonly [string, string]>)].map(([name]) => name));
 }

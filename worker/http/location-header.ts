@@ -36,6 +36,20 @@ export function locationOf(from: URL, location: string): URL {
   return from.protocol === 'https:' && url.protocol === 'http:' ? secured(from, url) : url;
 }
 
+/**
+ * Resolves the header `location` of the server at `from`, as `locationOf` does, for a resource that the server has made. Fails if it
+ * is `from` itself: a request that removes the resource would remove that.
+ */
+export function madeLocationOf(from: URL, location: string): URL {
+  const url = locationOf(from, location);
+  const isItself = bare(url) === bare(from) && ['', from.search].includes(url.search);
+  if (!isItself) return url;
+  throw new WrongLocation('invalid-location', "the server's Location header is the address of the request itself");
+}
+
+/** Origin and path, without a slash at the end. */
+const bare = ({ origin, pathname }: URL): string => origin + pathname.replace(/\/+$/, '');
+
 /** Changes `url` to https, if it is on the host of `from`. */
 function secured(from: URL, url: URL): URL {
   const isSameHost = url.hostname === from.hostname && ['', from.port].includes(url.port);

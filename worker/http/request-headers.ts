@@ -3,7 +3,7 @@
 import { DecantError, readableError, reasonOf } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { NoAnswer } from './http-failures.js';
-import { checkHeaders } from './http-options.js';
+import { checkHeaderName, checkHeaders } from './http-options.js';
 import type { HttpOptions } from './http-types.js';
 
 /**
@@ -28,6 +28,7 @@ async function headersOf(given: HttpOptions['headers'] = {}): Promise<Headers> {
   checkHeaders(pairs);
   const headers = new Headers();
   for (const [name, value] of Symbol.iterator in pairs ? pairs : Object.entries(pairs)) {
+    checkHeaderName(name);
     try {
       headers.append(name, value);
     } catch {

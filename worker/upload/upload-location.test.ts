@@ -7,6 +7,7 @@ import type { UploadOptions } from './upload-types.js';
 
 const DISK = new Uint8Array(8).fill(7);
 const FROM = 'https://host/files';
+const ITSELF = 'is the address of the request itself';
 const TARGETS = {
   tus: (from: string, options: UploadOptions) => tusTarget(from, options),
   gcs: (from: string, options: UploadOptions) => gcsTarget({ url: from, ...options }),
@@ -59,6 +60,11 @@ for (const kind of ['tus', 'gcs'] as const) {
     ['http://host:8080/files/7', 'leads from https to http, where others can read and change the data'],
     ['ftp://host/files/7', 'leads to an address of ftp:'],
     ['http://[secret', 'is not a valid address'],
+    ['', ITSELF],
+    ['#part', ITSELF],
+    [FROM, ITSELF],
+    ['http://host/files/', ITSELF],
+    ['https://me:secret@host/./files/', ITSELF],
   ] as const)(`${kind}: an upload does not continue at %s`, async ([location, reason]) => {
     const { asked, failed, code } = await uploadVia(kind, FROM, location);
     expect(code).toBe(reason.includes('https to http') ? 'leaves-https' : 'invalid-location');

@@ -8,7 +8,7 @@ import { secretsIn } from '../http/header-secrets.js';
 import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
-import { locationOf } from '../http/location-header.js';
+import { madeLocationOf } from '../http/location-header.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
 import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
@@ -146,7 +146,7 @@ export class UploadRequests {
   /** Resolves the Location header of the server at `from`, where the upload continues. */
   continuation(from: URL, location: string): URL {
     try {
-      return locationOf(from, location);
+      return madeLocationOf(from, location);
     } catch (thrown) {
       throw this.failure(thrown);
     }
