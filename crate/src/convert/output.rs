@@ -35,7 +35,11 @@ impl<'a, B> Output<'a, B> {
     /// output, so its jobs have one size: memory decides only how many are in flight.
     pub(crate) fn limits(&self, bytes: u64) -> JobLimits {
         let encoding = self.layout.encoding();
-        let bytes = if encoding.is_compressed() { ENCODED_JOB } else { bytes };
+        let bytes = match encoding {
+            Encoding::Plain => bytes,
+            Encoding::Stored => bytes * PLAIN_BUFFERS / STORED_BUFFERS,
+            Encoding::Compressed(_) => ENCODED_JOB,
+        };
         JobLimits { bytes, unit: self.layout.unit(), abilities: self.abilities(), encoding }
     }
 
@@ -85,6 +89,7 @@ pub(super) struct OutputWriter<'a, B> {
 /// Job-sized buffers of a worker for a job and the next one: two for input, one for output, and one on its way to the
 /// writer. Compression adds a buffer, and so does a job that waits for its turn.
 const PLAIN_BUFFERS: u64 = 4;
+const STORED_BUFFERS: u64 = 5;
 const ENCODED_BUFFERS: u64 = 6;
 
 /// The size of a compressed job, in bytes: that of a chunk of a sequential disk. Compression takes about ten times as long
