@@ -2,9 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
-import { lastingQuery } from '../http/lasting-query.js';
 import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';
@@ -14,6 +12,7 @@ import { reportLost, reportUnlisted } from './lost-ranges.js';
 import { report } from './printing.js';
 import { ProgressLine } from './progress-line.js';
 import { shownInput } from './remote-inputs.js';
+import { isSameFile } from './same-file.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 import { uploadTarget } from './upload-output.js';
 import type { WaitingLines } from './waiting-lines.js';
@@ -88,11 +87,11 @@ function optionsOf({ formats }: AnyImage, command: Extract<Command, { name: 'con
 
 /** Makes the `Output` of the argument. */
 async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile, format, formatOptions, existing, image } = command;
+  const { output, upload, uploadHeaderFile, format, formatOptions, existing, image, opening } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
   // The server may write in place, and destroy the image while it is read.
-  if (upload === undefined && isHttp(image) && fileIdentity(image) === fileIdentity(output)) {
+  if (upload === undefined && isHttp(image) && (await isSameFile(output, image, opening, signal))) {
     throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
   const headerFile = uploadHeaderFile;
@@ -104,12 +103,6 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
     return aborted;
   };
   return target;
-}
-
-/** Identifies the file of a URL, without its signature. */
-function fileIdentity(address: string): string {
-  const { shown, url } = addressOf(address);
-  return JSON.stringify([shown, lastingQuery(url)]);
 }
 
 function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {

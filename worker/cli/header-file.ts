@@ -15,3 +15,16 @@ export async function readHeaders(file: string | undefined, signal: AbortSignal)
     return [[name, value!.trim()]];
   });
 }
+
+interface HeaderArguments {
+  headerFile: string | undefined;
+}
+
+const read = new WeakMap<HeaderArguments, Promise<[string, string][]>>();
+
+/** Reads the headers for the image: once, since the file may be a pipe. */
+export function imageHeaders(opening: HeaderArguments, signal: AbortSignal): Promise<[string, string][]> {
+  const headers = read.get(opening) ?? readHeaders(opening.headerFile, signal);
+  read.set(opening, headers);
+  return headers;
+}

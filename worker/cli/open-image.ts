@@ -5,7 +5,7 @@ import type { Waiting } from '../http/http-types.js';
 import { type AnyImage, open, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
-import { readHeaders } from './header-file.js';
+import { imageHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
@@ -33,7 +33,7 @@ export async function openImage(
     signal,
   );
   const limit = new RequestLimit();
-  const remote = new RemoteInputs(await readHeaders(headerFile, signal), { signal, onWaiting, limit });
+  const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
   const input = isInput ? await standardInput() : await remote.input(path);
   const image = await open(input, {
     signal,

@@ -14,6 +14,8 @@ export interface HttpExchange {
   /** Names the server in messages. */
   server: string;
   host: string;
+  /** The URL that sent the response, after redirects. */
+  url: URL;
   /** Secrets of the request, which the server may repeat. */
   secrets: readonly string[];
   /** Resolves to the next bytes, `undefined` at the end. Fails with `TransientFailure` if the connection breaks or stalls. */

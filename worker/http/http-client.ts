@@ -119,7 +119,7 @@ export class HttpClient {
       const next = bodyOf(response, clock, ending.signal, (trickles) => {
         this.#isTrickling = trickles;
       });
-      return { response, server, host: url.host, secrets: hop.secrets, next, end };
+      return { response, server, host: url.host, url, secrets: hop.secrets, next, end };
     } catch (thrown) {
       end();
       if (signal.aborted) throw thrown;

@@ -18,6 +18,7 @@ function exchangeOf(reply: Reply): HttpExchange & { isEnded: boolean } {
   const exchange = {
     response,
     secrets: [],
+    url: new URL('https://host/'),
     server: 'the server',
     host: 'host',
     isEnded: false,
