@@ -129,3 +129,10 @@ pub(crate) fn before_nul(bytes: &[u8]) -> &[u8] {
 pub(crate) fn text_before_nul(bytes: &[u8]) -> String {
     String::from_utf8_lossy(before_nul(bytes)).into_owned()
 }
+
+/// Decodes UTF-16 up to the first NUL. Unpaired surrogates become U+FFFD.
+pub(crate) fn utf_16(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> =
+        bytes.as_chunks::<2>().0.iter().map(|&bytes| unit(bytes)).take_while(|&unit| unit != 0).collect();
+    String::from_utf16_lossy(&units)
+}

@@ -1,4 +1,5 @@
-//! The CRC-32 of gzip (RFC 1952, section 8), of bytes, of zeros, and of concatenations.
+//! The CRC-32 of gzip (RFC 1952, section 8), of bytes, of zeros, and of concatenations, and CRC-32C (RFC 3720, section
+//! 12.1).
 //!
 //! A message is a polynomial over GF(2), its first bit the highest power; its CRC is the remainder by [`POLYNOMIAL`].
 //! Remainders in this file are without the inversions at the start and end of a CRC.
@@ -7,13 +8,21 @@ use std::sync::LazyLock;
 
 /// x^32 + x^26 + ... + 1 without x^32. The highest bit is x^0.
 const POLYNOMIAL: u32 = 0xedb8_8320;
+/// That of CRC-32C.
+const CASTAGNOLI: u32 = 0x82f6_3b78;
 
 /// The polynomial 1.
 const ONE: u32 = 1 << 31;
 
 /// Remainders of all one-byte messages times x^32. Computed on first use: they would be a kilobyte to load.
-static BYTES: LazyLock<[u32; 256]> =
-    LazyLock::new(|| std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| times_x(value))));
+static BYTES: LazyLock<Remainders> = LazyLock::new(|| remainders(POLYNOMIAL));
+static CASTAGNOLI_BYTES: LazyLock<Remainders> = LazyLock::new(|| remainders(CASTAGNOLI));
+
+type Remainders = [u32; 256];
+
+fn remainders(polynomial: u32) -> Remainders {
+    std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| value >> 1 ^ (value & 1) * polynomial))
+}
 
 /// Length of a row in bytes: 512 bits, a power of two.
 const ROW: usize = 64;
@@ -37,6 +46,11 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !remainder
 }
 
+/// Returns the CRC-32C of a message with the CRC-32C `before`, followed by `bytes`. That of an empty message is 0.
+pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
+    !remainder_by(&CASTAGNOLI_BYTES, !before, bytes)
+}
+
 /// Returns the CRC of a concatenation, from the CRCs of its parts and the length of the second part in bytes. Takes
 /// time proportional to the number of bits in `len`.
 pub fn joined(first: u32, second: u32, len: u64) -> u32 {
@@ -50,7 +64,10 @@ pub fn of_zeros(len: u64) -> u32 {
 
 /// Returns the remainder of a message with remainder `before`, followed by `bytes`.
 fn remainder(before: u32, bytes: &[u8]) -> u32 {
-    let table = &*BYTES;
+    remainder_by(&BYTES, before, bytes)
+}
+
+fn remainder_by(table: &Remainders, before: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(before, |value, byte| value >> 8 ^ table[usize::from(value as u8 ^ byte)])
 }
 
@@ -131,6 +148,8 @@ mod tests {
     fn the_check_value_is_that_of_the_standard() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(b""), 0);
+        assert_eq!(crc32c(0, b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(crc32c(0, b"1234"), b"56789"), 0xe306_9283);
     }
 
     #[test]

@@ -86,20 +86,32 @@ pub(crate) struct Identity {
     pub(crate) id: String,
     /// The identifier of the state of its content, as text, if the format records one.
     pub(crate) state: Option<String>,
+    /// Another identifier that is accepted for a parent.
+    #[serde(skip)]
+    pub(crate) alternative: Option<String>,
 }
 
 impl Identity {
+    /// The identity of a disk without a recorded state.
+    pub(crate) fn of_disk(id: String) -> Self {
+        Self { id, state: None, alternative: None }
+    }
+
     /// Whether one of `found` is this disk in this state. States are compared only if both are recorded.
     pub(crate) fn is_met_by(&self, found: &[Self]) -> bool {
         found.iter().any(|found| {
             let states = self.state.as_ref().zip(found.state.as_ref());
-            self.id == found.id && states.is_none_or(|(wanted, found)| wanted == found)
+            self.is_named(&found.id) && states.is_none_or(|(wanted, found)| wanted == found)
         })
     }
 
     /// Whether one of `found` is this disk, in any state.
     pub(crate) fn is_of_disk(&self, found: &[Self]) -> bool {
-        found.iter().any(|found| self.id == found.id)
+        found.iter().any(|found| self.is_named(&found.id))
+    }
+
+    fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.alternative.as_deref() == Some(id)
     }
 }
 
@@ -108,6 +120,11 @@ pub(crate) fn uuid_text(bytes: &[u8; 16]) -> Option<String> {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
     (*bytes != [0; 16]).then(|| parts.join("-"))
+}
+
+/// Returns a GUID as text; `None` if it is null. The first three parts of `bytes` are little-endian.
+pub(crate) fn guid_text(bytes: &[u8; 16]) -> Option<String> {
+    uuid_text(&[3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map(|at| bytes[at]))
 }
 
 /// Returns the last component of `path`, separated by `/` or `\`.

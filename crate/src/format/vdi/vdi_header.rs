@@ -1,7 +1,7 @@
 //! The header (`VDIPREHEADER`, `VDIHEADER0`, `VDIHEADER1`): the fields needed for reading, validated as in VirtualBox.
 //! Geometries, the comment and the number of allocated blocks are ignored.
 
-use crate::disk::reference::{Identity, uuid_text};
+use crate::disk::reference::{Identity, guid_text};
 use crate::error::{Error, Result, checked_virtual_size};
 use crate::offsets::{HostOffset, SECTOR};
 use crate::structure::structure;
@@ -133,7 +133,7 @@ impl VdiHeader {
             block_extra: 0,
             blocks,
             identity: identity(&fields.uuid_create, &fields.uuid_modify),
-            parent: uuid(&fields.uuid_linkage).map(|id| Identity { id, state: None }),
+            parent: guid_text(&fields.uuid_linkage).map(Identity::of_disk),
         };
         header.check(&CheckedFields {
             u32_type: fields.u32_type,
@@ -215,10 +215,5 @@ fn corrupt<T>(what: String, at: u64) -> Result<T> {
 
 /// Returns the identity of a disk with the UUID `id` in the state with the UUID `state`. Null UUIDs count as absent.
 fn identity(id: &[u8; 16], state: &[u8; 16]) -> Option<Identity> {
-    Some(Identity { id: uuid(id)?, state: uuid(state) })
-}
-
-/// Returns a UUID as text; `None` if it is null. Its first three parts are little-endian.
-fn uuid(bytes: &[u8; 16]) -> Option<String> {
-    uuid_text(&[3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map(|at| bytes[at]))
+    Some(Identity { state: guid_text(state), ..Identity::of_disk(guid_text(id)?) })
 }

@@ -4,7 +4,7 @@ use super::vhd_footer::checksum;
 use crate::disk::reference::{Identity, Reference, Role, uuid_text};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::offsets::{ByteRange, HostOffset, utf_16};
 use crate::structure::structure;
 
 const COOKIE: [u8; 8] = *b"cxsparse";
@@ -100,7 +100,7 @@ impl DynamicVhdHeader {
         if !stated.is_empty() && !candidates.contains(&stated) {
             candidates.push(stated.clone());
         }
-        let identity = uuid_text(&self.parent_unique_id).map(|id| Identity { id, state: None });
+        let identity = uuid_text(&self.parent_unique_id).map(Identity::of_disk);
         let id = identity.as_ref().map_or("", |identity| &identity.id);
         let names = [&*stated, candidates.first().map_or("", String::as_str), id];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
@@ -132,11 +132,4 @@ impl ParentLocator {
         };
         Ok((!text.is_empty()).then_some(text))
     }
-}
-
-/// Decodes UTF-16 up to the first NUL. Unpaired surrogates become U+FFFD.
-fn utf_16(bytes: &[u8], unit: impl Fn([u8; 2]) -> u16) -> String {
-    let units: Vec<u16> =
-        bytes.as_chunks::<2>().0.iter().map(|&bytes| unit(bytes)).take_while(|&unit| unit != 0).collect();
-    String::from_utf16_lossy(&units)
 }

@@ -169,7 +169,7 @@ impl Disk for Vhd {
     }
 
     fn identities(&self) -> Vec<Identity> {
-        uuid_text(&self.footer.unique_id).map(|id| Identity { id, state: None }).into_iter().collect()
+        uuid_text(&self.footer.unique_id).map(Identity::of_disk).into_iter().collect()
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {

@@ -243,7 +243,7 @@ fn parent(descriptor: &Descriptor) -> Option<Reference> {
     let own_format = Some(FORMAT.name.to_owned());
     let (identity, unnamed, format) = if let Some(cid) = descriptor.parent().map(content_id) {
         let unnamed = format!("CID {cid}");
-        (Some(Identity { id: cid, state: None }), unnamed, own_format)
+        (Some(Identity::of_disk(cid)), unnamed, own_format)
     } else if let Some(identity) = identity(&descriptor.parent_uuid) {
         let unnamed = identity.id.clone();
         (Some(identity), unnamed, None)
@@ -254,7 +254,7 @@ fn parent(descriptor: &Descriptor) -> Option<Reference> {
 }
 
 fn identity(uuid: &Uuid) -> Option<Identity> {
-    Some(Identity { id: uuid.disk.clone()?, state: uuid.state.clone() })
+    Some(Identity { state: uuid.state.clone(), ..Identity::of_disk(uuid.disk.clone()?) })
 }
 
 /// Formats a content ID as in descriptors.
@@ -300,7 +300,7 @@ impl Disk for Vmdk {
     }
 
     fn identities(&self) -> Vec<Identity> {
-        let by_content = self.descriptor.cid.map(|cid| Identity { id: content_id(cid), state: None });
+        let by_content = self.descriptor.cid.map(|cid| Identity::of_disk(content_id(cid)));
         by_content.into_iter().chain(identity(&self.descriptor.uuid)).collect()
     }
 
