@@ -31,6 +31,7 @@ mod tables_once;
 mod tar;
 mod vdi;
 mod vhd;
+mod vhdx;
 mod vmdk;
 mod vmdk_footer;
 mod vmdk_links;

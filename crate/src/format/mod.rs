@@ -11,6 +11,7 @@ mod strangers;
 mod two_level;
 pub mod vdi;
 pub mod vhd;
+pub mod vhdx;
 pub mod vmdk;
 
 use crate::crypt::Encryption;
@@ -73,6 +74,11 @@ pub(crate) trait Disk {
 
     fn encryption(&self) -> Option<&Encryption> {
         None
+    }
+
+    /// Returns the source that extents in `file`, the layer's own file, refer to.
+    fn data_source(&self, file: Rc<dyn Source>) -> Rc<dyn Source> {
+        file
     }
 
     /// Starts a pass over the extents of this layer alone.
@@ -220,6 +226,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
     &[vmdk::FORMAT],
     &[qed::FORMAT],
     &[vhd::FORMAT],
+    &[vhdx::FORMAT],
     &[raw_disk::FORMAT],
     foreign::FORMATS,
     strangers::FORMATS,

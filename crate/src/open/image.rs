@@ -107,7 +107,7 @@ impl Image {
         let mut info = top.info();
         info.format = top.format();
         info.virtual_size = Some(self.virtual_size());
-        info.file_size = Some(self.files[0].size());
+        info.file_size = Some(self.opened.source.size());
         info.containers = self.chain.containers.clone();
         info.references = top.references().to_vec();
         info.identities = top.identities();

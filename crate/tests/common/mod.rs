@@ -14,6 +14,7 @@ pub mod small;
 pub mod table;
 pub mod vdi;
 pub mod vhd;
+pub mod vhdx;
 pub mod vmdk;
 pub mod written;
 pub mod zlib;

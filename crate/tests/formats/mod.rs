@@ -8,6 +8,7 @@ mod qed;
 mod tar;
 mod vdi;
 mod vhd;
+mod vhdx;
 mod vmdk;
 
 use crate::common::Case;
@@ -173,7 +174,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd; containers: gzip, tar);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, tar);
 
 #[test]
 fn every_format_and_container_is_tested() {

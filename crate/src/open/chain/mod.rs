@@ -114,8 +114,8 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// Opens `files`: the image, described by `top`, then the companions of `options`, then the files beside the image.
-    /// If a layer's companion is a container, its entry in `files` becomes the member. Fails as [`crate::Image::open`]
-    /// does.
+    /// If a layer's companion is a container, its entry in `files` becomes the member; see also [`Disk::data_source`].
+    /// Fails as [`crate::Image::open`] does.
     pub(crate) async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing, beside, tables } = top;
         let beside = in_container(&containers, beside);
@@ -137,6 +137,7 @@ impl Chain {
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
             return Err(without_snapshots(format.name));
         }
+        files[0] = disk.data_source(files[0].clone());
         let layer = OpenedLayer { disk, guessed: false, place };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
@@ -209,6 +210,7 @@ impl Chain {
         {
             return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
         }
+        *file = disk.data_source(file.clone());
         Ok(OpenedLayer { disk, guessed, place })
     }
 

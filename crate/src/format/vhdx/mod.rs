@@ -1,0 +1,193 @@
+//! VHDX (MS-VHDX 8.0): fixed, dynamic and differencing, with or without changes in the log.
+
+mod guid;
+mod log;
+mod metadata;
+mod parent_locator;
+mod replay;
+mod vhdx_blocks;
+mod vhdx_header;
+
+use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
+use crate::disk::details::Details;
+use crate::disk::extent::ExtentWalk;
+use crate::disk::info::{Info, Notice};
+use crate::disk::reference::{Identity, Reference, guid_text};
+use crate::error::damage::damages;
+use crate::error::{Error, Result};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use futures_util::FutureExt;
+use metadata::Metadata;
+use replay::{Replay, Replayed};
+use std::rc::Rc;
+use vhdx_blocks::{BlockTable, VhdxWalk};
+use vhdx_header::{Regions, SIGNATURE, VhdxHeader};
+
+pub(crate) const FORMAT: Format = Format {
+    name: "vhdx",
+    label: "VHDX (Hyper-V disk)",
+    of_qemu: true,
+    probe: |sample| sample.head.starts_with(&SIGNATURE),
+    hint: None,
+    reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+};
+
+damages! {
+    /// The file ends before or inside the block allocation table.
+    TABLE_TRUNCATED = "vhdx-table-truncated", "the file ends before the end of the block allocation table",
+        lacks "an entry of the block allocation table";
+    /// An entry of the block allocation table has an invalid state or reserved bits.
+    ENTRY_INVALID = "vhdx-entry-invalid", "an entry of the block allocation table is invalid";
+    /// A block is in a region, in the log, or in another block.
+    BLOCK_OVERLAPS = "vhdx-block-overlaps", "a block overlaps another part of the file";
+    /// The file ends before or inside a block.
+    BLOCK_TRUNCATED = "vhdx-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
+    /// A block is beyond any size that the complete file can have.
+    BLOCK_OUTSIDE = "vhdx-block-outside", "a block is far beyond the end of the file";
+    /// The file ends before or inside a sector bitmap.
+    BITMAP_TRUNCATED = "vhdx-bitmap-truncated", "the file ends before the end of a sector bitmap", lacks "a sector bitmap";
+}
+
+async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
+    let start = ByteRange { start: HostOffset(0), len: (SIGNATURE.len() as u64).min(file.size()) };
+    if read_exact(&*file, start, "signature").await? != SIGNATURE {
+        return Err(Error::other_format("The file is not a VHDX image", FORMAT.name));
+    }
+    let header = VhdxHeader::read(&*file, options.salvage).await?;
+    let (replay, notice) = replayed(&*file, &header, options.salvage).await?;
+    let source = match &replay {
+        Some(replay) => Rc::new(Replayed::new(file, replay.clone())),
+        None => file,
+    };
+    let regions = Regions::read(&*source, header.log(), options.salvage).await?;
+    let metadata = Metadata::read(&*source, regions.metadata).await?;
+    let table = BlockTable {
+        place: regions.bat.start,
+        block_size: metadata.block_size,
+        sector_size: metadata.logical_sector_size,
+        virtual_size: metadata.virtual_size,
+        has_parent: metadata.parent.is_some(),
+    };
+    if table.len() > regions.bat.len {
+        let what =
+            format!("the block allocation table has {} bytes, but the disk needs {}", regions.bat.len, table.len());
+        return Err(Error::corrupt(what, regions.bat.start));
+    }
+    let sectors = (metadata.logical_sector_size != SECTOR).then(|| {
+        let size = metadata.logical_sector_size;
+        let message =
+            format!("The disk has sectors of {size} bytes; programs that assume {SECTOR} do not find its partitions");
+        Notice::new("sector-size", message).field("size", size)
+    });
+    Ok(Rc::new(Vhdx {
+        source,
+        identity: guid_text(&header.data_write_guid).map(Identity::of_disk),
+        replay,
+        regions,
+        table,
+        metadata,
+        notices: notice.into_iter().chain(sectors).collect(),
+    }))
+}
+
+/// Reads the changes in the log, if there are any, and the notice about them. Fails with `corrupt` or `limit`, and as
+/// reading does. A salvage ignores a damaged log.
+async fn replayed(
+    file: &dyn Source,
+    header: &VhdxHeader,
+    salvage: bool,
+) -> Result<(Option<Rc<Replay>>, Option<Notice>)> {
+    if !header.has_log() {
+        return Ok((None, None));
+    }
+    let place = HostOffset(header.log_offset);
+    let found = match header.log() {
+        Some(range) => log::read(file, range, header.log_guid).await,
+        None => Err(Error::corrupt("the log is not in whole MiB after the header section", place)),
+    };
+    let found = found.and_then(|replay| {
+        if replay.flushed > file.size() && !salvage {
+            let what = "the end of the file as its log describes it";
+            return Err(Error::truncated(what, HostOffset(replay.flushed), file.size()));
+        }
+        Ok(replay)
+    });
+    match found {
+        Err(error) if salvage && error.kind == crate::error::ErrorKind::Corrupt => {
+            let message = "The log is damaged: the disk is read without the changes in it";
+            Ok((None, Some(Notice::new("vhdx-log-damaged", message))))
+        }
+        found => {
+            let replay = found?;
+            let size = replay.changed();
+            let message = format!(
+                "The image was not closed properly: {size} bytes of changes in its log are applied while it is read"
+            );
+            let notice = (size > 0).then(|| Notice::new("vhdx-log-replayed", message).field("size", size));
+            Ok((Some(Rc::new(replay)), notice))
+        }
+    }
+}
+
+struct Vhdx {
+    /// The file, with the changes of its log.
+    source: Rc<dyn Source>,
+    replay: Option<Rc<Replay>>,
+    identity: Option<Identity>,
+    regions: Regions,
+    table: BlockTable,
+    metadata: Metadata,
+    notices: Vec<Notice>,
+}
+
+impl Disk for Vhdx {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn virtual_size(&self) -> u64 {
+        self.table.virtual_size
+    }
+
+    fn info(&self) -> Info {
+        let Metadata { logical_sector_size, physical_sector_size, disk_id, is_fixed, parent, .. } = &self.metadata;
+        let subformat = match parent {
+            Some(_) => "differencing",
+            None if *is_fixed => "fixed",
+            None => "dynamic",
+        };
+        let mut specific = vec![
+            ("subformat", subformat.into()),
+            ("logical-sector-size", (*logical_sector_size).into()),
+            ("physical-sector-size", (*physical_sector_size).into()),
+        ];
+        specific.extend(disk_id.as_ref().map(|id| ("disk-id", id[..].into())));
+        Info {
+            cluster_size: Some(self.table.block_size),
+            version: Some(vhdx_header::VERSION.into()),
+            specific: Details(specific),
+            safety: self.notices.clone(),
+            ..Info::default()
+        }
+    }
+
+    fn references(&self) -> &[Reference] {
+        self.metadata.parent.as_slice()
+    }
+
+    fn identities(&self) -> Vec<Identity> {
+        self.identity.iter().cloned().collect()
+    }
+
+    fn data_source(&self, file: Rc<dyn Source>) -> Rc<dyn Source> {
+        match &self.replay {
+            Some(replay) if replay.changes_more_than(&self.regions.all) => Rc::new(Replayed::new(file, replay.clone())),
+            _ => file,
+        }
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(VhdxWalk::new(self, &setup))
+    }
+}

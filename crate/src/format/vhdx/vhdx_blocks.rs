@@ -1,0 +1,334 @@
+//! Walks the block allocation table (MS-VHDX 2.5) and the sector bitmaps of blocks that are partly in the file.
+
+use super::vhdx_header::MIB;
+use super::{BITMAP_TRUNCATED, BLOCK_OVERLAPS, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_TRUNCATED, Vhdx};
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::error::Result;
+use crate::error::damage::Damage;
+use crate::format::WalkSetup;
+use crate::format::entry_table::EntryTable;
+use crate::format::listing::{BATCH, Listing};
+use crate::format::slices::{OVERHEAD, SlicePart};
+use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
+use crate::io::source::read_exact;
+use crate::offsets::{ByteRange, GuestRange, HostOffset, le64};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The size of an entry of the block allocation table (BAT), in bytes.
+const ENTRY_SIZE: u64 = 8;
+/// The bytes of a sector bitmap, and the sectors of a byte.
+const BITMAP_LEN: u64 = MIB;
+const SECTORS: u64 = 8;
+/// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
+const BAT_WINDOW: u64 = 256 << 10;
+const SLICE: u64 = 64 << 10;
+
+/// The bits of an entry: its state, and the offset in the file, which is a multiple of 1 MiB.
+const STATE: u64 = 7;
+const OFFSET: u64 = !(MIB - 1);
+/// States of blocks (2.5.1.1). The state of a sector bitmap that is in the file is `FULLY_PRESENT`, too.
+const NOT_PRESENT: u64 = 0;
+const UNDEFINED: u64 = 1;
+const ZERO: u64 = 2;
+const UNMAPPED: u64 = 3;
+/// `UNMAPPED` in drafts of the specification.
+const UNMAPPED_IN_DRAFTS: u64 = 5;
+const FULLY_PRESENT: u64 = 6;
+const PARTIALLY_PRESENT: u64 = 7;
+
+/// Where the blocks are. Sizes are in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockTable {
+    pub(super) place: HostOffset,
+    pub(super) block_size: u64,
+    pub(super) sector_size: u64,
+    pub(super) virtual_size: u64,
+    /// Whether the disk holds differences from a parent.
+    pub(super) has_parent: bool,
+}
+
+impl BlockTable {
+    /// The size of the part of the disk with one sector bitmap: a chunk.
+    fn chunk_size(&self) -> u64 {
+        BITMAP_LEN * SECTORS * self.sector_size
+    }
+
+    /// The number of blocks in a chunk, whose entries precede that of its bitmap.
+    fn chunk_blocks(&self) -> u64 {
+        self.chunk_size() / self.block_size
+    }
+
+    /// The index of the entry of `block`.
+    fn entry(&self, block: u64) -> u64 {
+        block + block / self.chunk_blocks()
+    }
+
+    /// The index of the entry of the bitmap of `chunk`.
+    fn bitmap_entry(&self, chunk: u64) -> u64 {
+        (chunk + 1) * (self.chunk_blocks() + 1) - 1
+    }
+
+    /// The number of entries that the disk needs.
+    pub(super) fn entries(&self) -> u64 {
+        match self.virtual_size.div_ceil(self.block_size) {
+            0 => 0,
+            _ if self.has_parent => self.bitmap_entry((self.virtual_size - 1) / self.chunk_size()) + 1,
+            blocks => self.entry(blocks - 1) + 1,
+        }
+    }
+
+    /// The length of the table that the disk needs, in bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.entries() * ENTRY_SIZE
+    }
+
+    /// What blocks of `state` are if they are not in the file; `None` for other states.
+    fn absent(&self, state: u64) -> Option<ExtentKind> {
+        match state {
+            NOT_PRESENT if self.has_parent => Some(ExtentKind::Unallocated { host: None }),
+            NOT_PRESENT | UNDEFINED | ZERO | UNMAPPED | UNMAPPED_IN_DRAFTS => Some(ExtentKind::Zero { host: None }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the host offset in `entry`, whose reserved bits must be zero.
+fn offset(entry: u64) -> std::result::Result<u64, Damage> {
+    if entry & !STATE & !OFFSET == 0 { Ok(entry & OFFSET) } else { Err(ENTRY_INVALID) }
+}
+
+/// The sector bitmap of one chunk, as a directory of bitmaps.
+struct Bitmaps {
+    disk: Rc<Vhdx>,
+    chunk: u64,
+    /// The entry of the bitmap of `chunk`; `None` if the file ends before it, or if it was not read.
+    entry: Option<u64>,
+}
+
+impl Directory for Bitmaps {
+    const TABLE_TRUNCATED: Damage = BITMAP_TRUNCATED;
+
+    async fn load(&mut self, chunk: u64) -> Result<()> {
+        if self.chunk == chunk && self.entry.is_some() {
+            return Ok(());
+        }
+        self.chunk = chunk;
+        let range = ByteRange { start: self.place(chunk), len: ENTRY_SIZE };
+        self.entry = None;
+        if range.end() <= self.disk.source.size() {
+            self.entry = Some(le64(&read_exact(&*self.disk.source, range, "table").await?, 0));
+        }
+        Ok(())
+    }
+
+    fn window_end(&self) -> u64 {
+        self.chunk + 1
+    }
+
+    fn place(&self, chunk: u64) -> HostOffset {
+        let table = &self.disk.table;
+        HostOffset(table.place.0 + table.bitmap_entry(chunk) * ENTRY_SIZE)
+    }
+
+    fn table(&self, _: u64) -> std::result::Result<Option<HostOffset>, Damage> {
+        let entry = self.entry.ok_or(TABLE_TRUNCATED)?;
+        let host = offset(entry)?;
+        if entry & STATE != FULLY_PRESENT {
+            return Err(ENTRY_INVALID);
+        }
+        if self.disk.regions.overlap(host, BITMAP_LEN) {
+            return Err(BLOCK_OVERLAPS);
+        }
+        Ok(Some(HostOffset(host)))
+    }
+}
+
+/// The MiB of the file that are in blocks, a bit each.
+#[derive(Default)]
+struct Used {
+    bits: Vec<u8>,
+    /// Maximum length of `bits`. What is after it is not checked.
+    most: usize,
+    /// The index after the last block that was added.
+    next: u64,
+}
+
+impl Used {
+    /// Adds the `len` bytes at `host`, of block `index`. Returns false if a part is in an earlier block.
+    fn add(&mut self, index: u64, host: u64, len: u64) -> bool {
+        if index < self.next {
+            return true;
+        }
+        self.next = index + 1;
+        let mut is_new = true;
+        for number in host / MIB..(host + len) / MIB {
+            let Some(at) = usize::try_from(number / 8).ok().filter(|&at| at < self.most) else { break };
+            if at >= self.bits.len() {
+                self.bits.resize(at + 1, 0);
+            }
+            is_new &= self.bits[at] & 1 << (number % 8) == 0;
+            self.bits[at] |= 1 << (number % 8);
+        }
+        is_new
+    }
+}
+
+pub(super) struct VhdxWalk {
+    disk: Rc<Vhdx>,
+    bat: EntryTable,
+    bitmaps: TwoLevel<Bitmaps>,
+    listing: Listing,
+    used: Used,
+}
+
+impl VhdxWalk {
+    pub(super) fn new(disk: Rc<Vhdx>, setup: &WalkSetup) -> Self {
+        let (table, source) = (disk.table, disk.source.clone());
+        let memory = setup.memory / 4;
+        let shape = Shape {
+            size: table.virtual_size,
+            unit: SECTORS * table.sector_size,
+            entry_size: 1,
+            table_entries: BITMAP_LEN,
+        };
+        // Both are powers of two, so that a bitmap is a whole number of slices.
+        let entries = 1 << memory.clamp(1, SLICE).ilog2();
+        let limits = SliceLimits { entries, slices: (memory / (entries + OVERHEAD)).max(1) };
+        let bitmaps = Bitmaps { disk: disk.clone(), chunk: 0, entry: None };
+        Self {
+            bat: EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.entries(), memory.min(BAT_WINDOW)),
+            bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage),
+            listing: Listing::new(&*disk.source, setup),
+            // There is nothing after the end of the file.
+            used: Used { most: memory.min(disk.source.size() / MIB / 8 + 1) as usize, ..Used::default() },
+            disk,
+        }
+    }
+
+    /// Lists a batch of extents from `range.start` on, from the loaded part of the BAT.
+    async fn step(&mut self, range: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let table = self.disk.table;
+        let full = batch.len() + BATCH;
+        let mut at = range.start;
+        self.bat.load(table.entry(at / table.block_size)).await?;
+        while at < range.end && batch.len() < full {
+            let block = at / table.block_size;
+            let index = table.entry(block);
+            if index >= self.bat.end() {
+                break;
+            }
+            let part = |blocks: u64| at..((block + blocks) * table.block_size).min(range.end);
+            let in_chunk = table.chunk_blocks() - block % table.chunk_blocks();
+            let wanted = range.end.div_ceil(table.block_size) - block;
+            let entries = self.bat.entries(index, self.bat.end().min(index + in_chunk.min(wanted)));
+            let (entries, place) = (entries.as_chunks::<{ ENTRY_SIZE as usize }>().0, self.bat.place(index));
+            let Some(entry) = entries.first().copied().map(u64::from_le_bytes) else {
+                // The end of the file: everything after it is lost.
+                return self.listing.lose(batch, GuestRange::from(at..range.end), TABLE_TRUNCATED, place);
+            };
+            let state = entry & STATE;
+            if let Some(kind) = table.absent(state) {
+                let equal = entries.iter().take_while(|entry| u64::from(entry[0]) & STATE == state).count();
+                let part = part(equal as u64);
+                at = part.end;
+                self.listing.push(batch, GuestRange::from(part), kind);
+                continue;
+            }
+            let part = part(1);
+            at = part.end;
+            match self.stored(block, entry) {
+                Ok(host) if state == FULLY_PRESENT => self.list_data(part, host, batch)?,
+                Ok(host) => return self.list_sectors(part, host, batch).await,
+                Err(damage) => self.listing.lose(batch, GuestRange::from(part), damage, place)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the host offset of `block`, which is in the file according to `entry`.
+    fn stored(&mut self, block: u64, entry: u64) -> std::result::Result<u64, Damage> {
+        let table = &self.disk.table;
+        let is_valid = match entry & STATE {
+            FULLY_PRESENT => true,
+            PARTIALLY_PRESENT => table.has_parent,
+            _ => false,
+        };
+        let host = offset(entry)?;
+        if !is_valid {
+            return Err(ENTRY_INVALID);
+        }
+        // A part that is after the end of the file is reported as such.
+        let present = self.listing.file_size().saturating_sub(host).min(table.block_size);
+        if self.disk.regions.overlap(host, table.block_size) || !self.used.add(block, host, present) {
+            return Err(BLOCK_OVERLAPS);
+        }
+        Ok(host)
+    }
+
+    /// Lists `part`, whose block is at `block` in the file.
+    fn list_data(&self, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
+        let host = HostOffset(block + part.start % self.disk.table.block_size);
+        let range = ByteRange { start: host, len: part.end - part.start };
+        if self.disk.replay.as_ref().is_some_and(|replay| replay.is_new_zeros(range)) {
+            self.listing.push(batch, GuestRange::from(part), ExtentKind::Zero { host: None });
+            return Ok(());
+        }
+        self.listing.data(batch, GuestRange::from(part), host, BLOCK_TRUNCATED)
+    }
+
+    /// Lists a batch from the start of `range` on, which is in one block, at `block` in the file, with a sector bitmap.
+    async fn list_sectors(&mut self, range: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
+        let chunk = range.start / self.disk.table.chunk_size();
+        self.bitmaps.directory.load(chunk).await?;
+        if let Err(damage) = self.bitmaps.directory.table(chunk) {
+            let place = self.bitmaps.directory.place(chunk);
+            return self.listing.lose(batch, GuestRange::from(range), damage, place);
+        }
+        let slice = self.bitmaps.slice(range.clone()).await?;
+        let full = batch.len() + BATCH;
+        for (part, entry) in slice.parts(self.bitmaps.shape.unit, 1, range) {
+            if batch.len() >= full {
+                break;
+            }
+            match entry {
+                SlicePart::Empty => {
+                    self.listing.push(batch, GuestRange::from(part), ExtentKind::Unallocated { host: None });
+                }
+                SlicePart::Entry(entry) => self.list_unit(slice.entries[entry], part, block, batch)?,
+                SlicePart::Missing(place) => {
+                    self.listing.lose(batch, GuestRange::from(part), BITMAP_TRUNCATED, place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists `part`, which is in the unit with the bits `present` of the block at `block`.
+    fn list_unit(&self, present: u8, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
+        let sector_size = self.disk.table.sector_size;
+        let mut at = part.start;
+        while at < part.end {
+            // The first sector is the lowest bit.
+            let bits = present >> (at / sector_size % SECTORS);
+            let is_present = bits & 1 != 0;
+            let equal = if is_present { bits.trailing_ones() } else { bits.trailing_zeros() };
+            let end = ((at / sector_size + u64::from(equal)) * sector_size).min(part.end);
+            if is_present {
+                self.list_data(at..end, block, batch)?;
+            } else {
+                self.listing.push(batch, GuestRange::from(at..end), ExtentKind::Unallocated { host: None });
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl ExtentWalk for VhdxWalk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range.start.0..range.end.0, batch).boxed_local()
+    }
+}

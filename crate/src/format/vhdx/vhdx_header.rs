@@ -1,0 +1,207 @@
+//! The header section (MS-VHDX 2.2): two headers and two region tables, each a copy of the other.
+
+use super::guid::{Guid, guid, shown_guid};
+use crate::error::{Error, Result};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use crate::structure::structure;
+use decant_codec::crc::crc32c;
+
+/// "vhdxfile", at the start of the file.
+pub(super) const SIGNATURE: [u8; 8] = *b"vhdxfile";
+/// Alignment of regions, the log and blocks, and length of the header section, in bytes.
+pub(super) const MIB: u64 = 1 << 20;
+const HEADERS: [u64; 2] = [64 << 10, 128 << 10];
+const HEADER_SIZE: u64 = 4 << 10;
+/// Offsets of the region tables. A log may change them, and what follows.
+pub(super) const REGION_TABLES: [u64; 2] = [192 << 10, 256 << 10];
+const TABLE_SIZE: u64 = 64 << 10;
+pub(super) const VERSION: u16 = 1;
+const LOG_VERSION: u16 = 0;
+
+const BAT: Guid = guid(0x2dc2_7766_f623_4200_9d64_115e_9bfd_4a08);
+const METADATA: Guid = guid(0x8b7c_a206_4790_4b9a_b8fe_575f_050f_886e);
+const REQUIRED: u32 = 1;
+
+structure! {
+    /// "Headers" (2.2.2).
+    pub(super) struct VhdxHeader: Little {
+        signature: [u8; 4] = 0,
+        checksum: u32 = 4,
+        sequence_number: u64 = 8,
+        file_write_guid: Guid = 16,
+        data_write_guid: Guid = 32,
+        log_guid: Guid = 48,
+        log_version: u16 = 64,
+        version: u16 = 66,
+        log_length: u32 = 68,
+        log_offset: u64 = 72,
+    }
+}
+
+structure! {
+    /// "Region Table Header" (2.2.3.1).
+    struct RegionTableHeader: Little {
+        signature: [u8; 4] = 0,
+        checksum: u32 = 4,
+        entry_count: u32 = 8,
+        reserved: u32 = 12,
+    }
+}
+
+structure! {
+    /// "Region Table Entry" (2.2.3.2).
+    struct RegionTableEntry: Little {
+        guid: Guid = 0,
+        file_offset: u64 = 16,
+        length: u32 = 24,
+        required: u32 = 28,
+    }
+}
+
+/// Whether `bytes` begin with `signature`, and have the CRC-32C that follows it.
+fn is_intact(bytes: &[u8], signature: &[u8; 4]) -> bool {
+    let sum = crc32c(crc32c(crc32c(0, &bytes[..4]), &[0; 4]), &bytes[8..]);
+    bytes.starts_with(signature) && bytes[4..8] == sum.to_le_bytes()
+}
+
+impl VhdxHeader {
+    /// Reads the current header: the intact one with the higher sequence number. Fails with `corrupt` or `unsupported`,
+    /// and as reading does. A salvage accepts a wrong checksum, without a log.
+    pub(super) async fn read(source: &dyn Source, salvage: bool) -> Result<Self> {
+        let mut current: Option<Self> = None;
+        let mut damaged = None;
+        for offset in HEADERS {
+            let bytes = read_exact(source, ByteRange { start: HostOffset(offset), len: HEADER_SIZE }, "header").await?;
+            let header = Self::parse(&bytes);
+            if !is_intact(&bytes, b"head") {
+                damaged = damaged.or((header.signature == *b"head").then_some(header));
+                continue;
+            }
+            match current {
+                Some(first) if first.sequence_number > header.sequence_number => {}
+                Some(first)
+                    if first.sequence_number == header.sequence_number
+                        && first.to_bytes()[8..] != header.to_bytes()[8..]
+                        && !salvage =>
+                {
+                    let what = "both headers have the same sequence number, but differ";
+                    return Err(Error::corrupt(what, HostOffset(offset + Self::sequence_number)));
+                }
+                _ => current = Some(header),
+            }
+        }
+        let header = match (current, damaged) {
+            (Some(header), _) => header,
+            (None, Some(header)) if salvage => Self { log_guid: [0; 16], log_length: 0, ..header },
+            _ => return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0]))),
+        };
+        if header.version != VERSION {
+            return Err(Error::unknown_version(header.version, "VHDX"));
+        }
+        if header.has_log() && header.log_version != LOG_VERSION {
+            return Err(Error::unknown_version(header.log_version, "the log of a VHDX"));
+        }
+        Ok(header)
+    }
+
+    /// Whether the log may have changes that are not in their places.
+    pub(super) fn has_log(&self) -> bool {
+        self.log_guid != [0; 16]
+    }
+
+    /// Returns the part of the file with the log, even if that has nothing; `None` if its place is invalid.
+    pub(super) fn log(&self) -> Option<ByteRange> {
+        region(self.log_offset, self.log_length)
+    }
+}
+
+/// Returns the part of the file with a region, if its place and length are valid.
+fn region(offset: u64, length: u32) -> Option<ByteRange> {
+    let is_valid = offset >= MIB && offset.is_multiple_of(MIB) && length > 0 && u64::from(length).is_multiple_of(MIB);
+    ByteRange::new(HostOffset(offset), length.into()).filter(|_| is_valid)
+}
+
+/// The regions of a file (2.2.3).
+pub(super) struct Regions {
+    pub(super) bat: ByteRange,
+    pub(super) metadata: ByteRange,
+    /// All regions, the log and the header section, in ascending order, without overlap.
+    pub(super) all: Vec<ByteRange>,
+}
+
+impl Regions {
+    /// Reads the first intact region table of a file with its log at `log`. Fails with `corrupt` or `unsupported`, and
+    /// as reading does. A salvage accepts a wrong checksum.
+    pub(super) async fn read(source: &dyn Source, log: Option<ByteRange>, salvage: bool) -> Result<Self> {
+        let mut damaged = None;
+        for offset in REGION_TABLES {
+            let range = ByteRange { start: HostOffset(offset), len: TABLE_SIZE };
+            if damaged.is_some() && range.end() > source.size() {
+                break;
+            }
+            let bytes = read_exact(source, range, "region table").await?;
+            if is_intact(&bytes, b"regi") {
+                return Self::parse(&bytes, offset, log);
+            }
+            damaged = damaged.or(Some((bytes, offset)));
+        }
+        match damaged {
+            Some((bytes, offset)) if salvage && bytes.starts_with(b"regi") => Self::parse(&bytes, offset, log),
+            _ => Err(Error::corrupt("neither region table has its checksum", HostOffset(REGION_TABLES[0]))),
+        }
+    }
+
+    /// Parses the region table `bytes`, which is at `table`.
+    fn parse(bytes: &[u8], table: u64, log: Option<ByteRange>) -> Result<Self> {
+        let (header, entries) = bytes.split_at(RegionTableHeader::LEN);
+        let count = RegionTableHeader::parse(header).entry_count;
+        let entries = entries.as_chunks::<{ RegionTableEntry::LEN }>().0;
+        if count as usize > entries.len() {
+            let what = format!("the region table has {count} entries, more than it has room for");
+            return Err(Error::corrupt(what, HostOffset(table + RegionTableHeader::entry_count)));
+        }
+        let (mut bat, mut metadata) = (None, None);
+        let mut all = vec![ByteRange { start: HostOffset(0), len: MIB }];
+        all.extend(log);
+        for (number, bytes) in entries[..count as usize].iter().enumerate() {
+            let entry = RegionTableEntry::parse(bytes);
+            let place = HostOffset(table + (RegionTableHeader::LEN + number * RegionTableEntry::LEN) as u64);
+            let name = || shown_guid(&entry.guid);
+            let Some(range) = region(entry.file_offset, entry.length) else {
+                let what = format!("the region {} is not in whole MiB after the header section", name());
+                return Err(Error::corrupt(what, place));
+            };
+            all.push(range);
+            let known = match entry.guid {
+                BAT => &mut bat,
+                METADATA => &mut metadata,
+                _ if entry.required & REQUIRED != 0 => {
+                    return Err(Error::unsupported(format!("the required region {}", name())).coded("unknown-region"));
+                }
+                _ => continue,
+            };
+            if known.replace(range).is_some() {
+                return Err(Error::corrupt(format!("the region {} is listed twice", name()), place));
+            }
+        }
+        all.sort_by_key(|range| range.start);
+        if let Some(two) = all.windows(2).find(|two| two[0].end() > two[1].start.0) {
+            return Err(Error::corrupt("two regions overlap", two[1].start));
+        }
+        match (bat, metadata) {
+            (Some(bat), Some(metadata)) => Ok(Self { bat, metadata, all }),
+            _ => {
+                let what =
+                    format!("the region {} is missing", shown_guid(if bat.is_none() { &BAT } else { &METADATA }));
+                Err(Error::corrupt(what, HostOffset(table)))
+            }
+        }
+    }
+
+    /// Whether any of `len` bytes at `start` is in a region.
+    pub(super) fn overlap(&self, start: u64, len: u64) -> bool {
+        let first = self.all.partition_point(|range| range.end() <= start);
+        self.all.get(first).is_some_and(|range| range.start.0 < start.saturating_add(len))
+    }
+}

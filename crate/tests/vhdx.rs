@@ -1,0 +1,434 @@
+//! VHDX: headers, block states, sector bitmaps, sector sizes, chains by name and GUID, and logs. Images are made by
+//! qemu-img if it can, otherwise here.
+
+use crate::common::every_way::check;
+use crate::common::small::changed;
+use crate::common::vhdx::Block::{Data, Part, State};
+use crate::common::vhdx::*;
+use crate::common::*;
+use decant::ErrorKind::{self, *};
+use decant::disk::extent::ExtentKind;
+use decant::disk::info::Info;
+use decant::offsets::HostOffset;
+
+/// Every state of a block, and one cut off by the end of the disk.
+const MIXED: &[Block] = &[Data(1), State(0), State(1), Data(2), State(2), State(3), State(5), Data(3)];
+
+fn case(image: &Vhdx) -> Case {
+    Case { name: Some("image.vhdx".to_owned()), ..Case::new(image.file()) }
+}
+
+fn info(case: &Case) -> Info {
+    case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap()
+}
+
+/// The codes of the notices of `case`.
+fn notices(case: &Case) -> Vec<&'static str> {
+    info(case).safety.iter().map(|notice| notice.code).collect()
+}
+
+#[test]
+fn images_of_qemu_img() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, raw) = (folder.path().join("image.vhdx"), folder.path().join("disk.raw"));
+    for (options, size) in [
+        ("subformat=dynamic", "9M"),
+        ("subformat=dynamic,block_size=1M,block_state_zero=off", "9000448"),
+        ("subformat=dynamic,block_size=256M,log_size=4M", "300M"),
+        ("subformat=fixed,block_size=2M", "9M"),
+    ] {
+        qemu("qemu-img", &["create", "-q", "-f", "vhdx", "-o", options, text(&path), size]);
+        let write = ["-c", "write -q -P 1 1M 1M", "-c", "write -q -P 2 8M 512", "-c", "write -q -P 3 100k 5k"];
+        qemu("qemu-io", &[&["-f", "vhdx"], &write[..], &[text(&path)]].concat());
+        qemu("qemu-img", &["convert", "-f", "vhdx", "-O", "raw", text(&path), text(&raw)]);
+        let case = Case::new(std::fs::read(&path).unwrap());
+        assert!(case.bytes().unwrap() == std::fs::read(&raw).unwrap(), "{options}");
+        assert!(notices(&case).is_empty(), "{options}: {:?}", notices(&case));
+    }
+}
+
+#[test]
+fn block_states_and_sizes() {
+    let image = Vhdx { size: 7 * MIB as u64 + 1536, ..Vhdx::new(MIXED) };
+    check(&case(&image), &image.disk(&[]), "blocks of 1 MiB");
+    for block_size in [2 * MIB, 4 * MIB] {
+        let image = Vhdx { block_size, size: (7 * block_size + 512) as u64, ..Vhdx::new(MIXED) };
+        assert!(case(&image).bytes().unwrap() == image.disk(&[]), "blocks of {block_size}");
+    }
+}
+
+/// After the entries of each chunk of 2^23 sectors comes that of a sector bitmap.
+#[test]
+fn chunks() {
+    for sector_size in [512, 4096] {
+        let chunk = sector_size << 23;
+        let blocks = chunk / (256 * MIB);
+        let blocks: Vec<Block> = (0..=blocks).map(|number| if number == blocks { Data(1) } else { State(0) }).collect();
+        let image = Vhdx { block_size: 256 * MIB, sector_size, size: chunk as u64 + 4096, ..Vhdx::new(&blocks) };
+        let file = image.file();
+        let data = HostOffset((file.len() - 4096) as u64);
+        let extents = HeldSource::new(file).extents();
+        let [first, second] = extents[..] else { panic!("{extents:?}") };
+        assert_eq!((first.len, first.kind), (chunk as u64, ExtentKind::Zero { host: None }), "{sector_size}");
+        assert!(matches!(second.kind, ExtentKind::Data { host, .. } if host == data), "{sector_size}: {second:?}");
+    }
+}
+
+/// (name, image) of a chain of three, the top one last. They differ in blocks, sectors and sizes.
+fn chain() -> [(&'static str, Vhdx<'static>); 3] {
+    let base = Vhdx { id: 1, size: 3 * MIB as u64 + 4096, ..Vhdx::new(&[Data(1), Data(2), State(0), Data(3)]) };
+    let middle = Vhdx {
+        id: 2,
+        block_size: 2 * MIB,
+        sector_size: 4096,
+        size: 5 * MIB as u64,
+        ..Vhdx::over(1, &[Part(4, 0x35), State(0), Part(5, 0x80)])
+    };
+    let top = Vhdx { id: 3, ..Vhdx::over(2, &[State(0), Part(6, 0xf1), State(2), State(3), Part(7, 0x0f), Data(8)]) };
+    [("base.vhdx", base), ("middle.vhdx", middle), ("top.vhdx", top)]
+}
+
+fn with(top: &Vhdx, below: &[(&str, &Vhdx)]) -> Case {
+    let companions = below.iter().map(|(name, image)| ((*name).to_owned(), image.file())).collect();
+    Case { companions, ..case(top) }
+}
+
+#[test]
+fn chains_are_found_by_guid() {
+    let [(_, base), (_, middle), (_, top)] = &chain();
+    let disk = top.disk(&middle.disk(&base.disk(&[])));
+    let case = with(top, &[("x", base), ("y", middle)]);
+    assert!(case.bytes().unwrap() == disk);
+    let info = info(&case);
+    assert_eq!((info.format, info.cluster_size, info.version), ("vhdx", Some(MIB as u64), Some(1)));
+    assert!(info.unused_companions.is_empty() && info.needs.is_empty());
+    assert_eq!(info.references[0].file_name, "");
+    // Small jobs, on the smaller half of the chain.
+    let base = Vhdx { id: 1, size: 8192, ..Vhdx::new(&[Data(1)]) };
+    let middle = Vhdx { size: 64 << 10, ..Vhdx::over(1, &[Part(4, 0x35)]) };
+    check(&with(&middle, &[("base.vhdx", &base)]), &middle.disk(&base.disk(&[])), "a small disk");
+}
+
+/// The names of a parent, each found by its last component.
+#[test]
+fn locators() {
+    let parent = Vhdx { id: 7, size: 4096, ..Vhdx::new(&[Data(1)]) };
+    let (own, other) = (&*linkage(7), &*linkage(9));
+    type Locator<'a> = &'a [(&'a str, &'a str)];
+    // (entries, name of the file, whether it is found)
+    let cases: &[(Locator, &str, bool)] = &[
+        (&[("parent_linkage", own)], "parent.vhdx", true),
+        (&[("parent_linkage", &own.to_lowercase()), ("relative_path", ".\\moved.vhdx")], "parent.vhdx", true),
+        (&[("parent_linkage", other), ("parent_linkage2", own)], "parent.vhdx", true),
+        (&[("parent_linkage2", own)], "parent.vhdx", true),
+        (&[("relative_path", "..\\disks\\parent.vhdx")], "parent.vhdx", true),
+        (&[("volume_path", "\\\\?\\Volume{1}\\parent.vhdx"), ("relative_path", "old.vhdx")], "parent.vhdx", true),
+        (&[("absolute_win32_path", "C:\\vm\\\u{fc}ber.vhdx")], "\u{fc}ber.vhdx", true),
+        (&[("key", "value"), ("relative_path", ".\\parent.vhdx"), ("parent_linkage", own)], "parent.vhdx", true),
+        (&[("parent_linkage", "{7}"), ("relative_path", "parent.vhdx")], "parent.vhdx", true),
+        (&[("relative_path", "parent.vhdx"), ("parent_linkage", other)], "parent.vhdx", false),
+        (&[("parent_linkage", other)], "parent.vhdx", false),
+    ];
+    for (locator, file, is_found) in cases {
+        let child = Vhdx { locator, size: 8192, ..Vhdx::over(7, &[Part(2, 0x0f)]) };
+        let result = with(&child, &[(file, &parent)]).bytes();
+        match is_found {
+            true => assert!(result.as_ref() == Ok(&child.disk(&parent.disk(&[]))), "{locator:?}: {:?}", result.err()),
+            false => assert!(result.is_err_and(|error| [Corrupt, MissingFile].contains(&error.kind)), "{locator:?}"),
+        }
+    }
+    for (locator, kind, part) in [
+        (&[("parent_linkage", "")][..], Corrupt, "the parent locator names no parent"),
+        (&[], Corrupt, "the parent locator names no parent"),
+    ] {
+        let child = Vhdx { locator, ..Vhdx::over(7, &[Part(2, 0x0f)]) };
+        let error = case(&child).bytes().unwrap_err();
+        assert!(error.kind == kind && error.message().contains(part), "{locator:?}: {error}");
+    }
+}
+
+#[test]
+fn chains_that_are_broken() {
+    let [(_, base), (_, middle), (_, top)] = &chain();
+    type Below<'a> = &'a [(&'a str, &'a Vhdx<'a>)];
+    let other = Vhdx { id: 9, ..middle.clone() };
+    let named = [("relative_path", ".\\middle.vhdx"), ("parent_linkage", &*linkage(2))];
+    let top = &Vhdx { locator: &named, ..top.clone() };
+    let cases: &[(&str, Below, ErrorKind, &str)] = &[
+        ("nothing below", &[], MissingFile, "middle.vhdx"),
+        ("the base alone", &[("base.vhdx", base)], MissingFile, "middle.vhdx"),
+        ("the middle alone", &[("middle.vhdx", middle)], MissingFile, "01010101-0101-0101-0101-010101010101"),
+        ("another disk of that name", &[("middle.vhdx", &other), ("base.vhdx", base)], Corrupt, "not the parent of"),
+        ("two copies", &[("x", middle), ("y", middle), ("base.vhdx", base)], Usage, "more than one of the files"),
+    ];
+    for (what, below, kind, part) in cases {
+        let error = with(top, below).bytes().unwrap_err();
+        assert!(error.kind == *kind && error.message().contains(part), "{what}: {error}");
+    }
+}
+
+/// A log of 1 MiB at the start of the blocks, as Hyper-V has it.
+const LOG: usize = MIB;
+
+/// An image with a log, and a disk that ends in its second block.
+fn with_log() -> Vhdx<'static> {
+    Vhdx { log: LOG, size: MIB as u64 + 8192, ..Vhdx::new(&[Data(1), Data(2)]) }
+}
+
+fn page(file: &[u8], at: usize) -> Change {
+    Change::Page(at, file[at..at + PAGE].to_vec())
+}
+
+/// `file` with these entries in its log, each at its position.
+fn logged(image: &Vhdx, mut file: Vec<u8>, entries: &[(usize, Vec<u8>)]) -> Vec<u8> {
+    let log = image.log_start()..image.log_start() + LOG;
+    entries.iter().for_each(|(at, bytes)| log_at(&mut file, log.clone(), *at, bytes));
+    file
+}
+
+fn entry(file: &[u8], sequence: u64, tail: usize, changes: Vec<Change>) -> Vec<u8> {
+    let size = file.len() as u64;
+    Entry { sequence, tail, changes, flushed: size, last: size }.bytes()
+}
+
+/// Every structure is read with the changes in the log, and so is data. The file stays as it is.
+#[test]
+fn logs_are_replayed_in_memory() {
+    let image = with_log();
+    let (file, disk) = (image.file(), image.disk(&[]));
+    let (tables, metadata, items, bat) = (REGIONS, METADATA, ITEMS, TABLE);
+    let data = file.len() - MIB - 8192;
+    let lose = |at: &[usize]| {
+        let page: &[u8] = &[0xee; PAGE];
+        changed(file.clone(), &at.iter().map(|&at| (at, page)).collect::<Vec<_>>())
+    };
+    let all = |at: &[usize]| at.iter().map(|&at| page(&file, at)).collect::<Vec<_>>();
+    let places: &[(&str, &[usize])] = &[
+        ("nothing", &[]),
+        ("the BAT", &[bat]),
+        ("a region table", &[tables[0], tables[0] + PAGE]),
+        ("the metadata", &[metadata, items]),
+        ("data", &[data + 4 * PAGE, data + 9 * PAGE, data]),
+        ("everything", &[tables[1], metadata, items, bat, data + MIB - PAGE]),
+    ];
+    for (what, places) in places {
+        let stale = lose(places);
+        let stale = if places.contains(&tables[1]) { changed(stale, &[(tables[0], &[0; 4])]) } else { stale };
+        let file = logged(&image, stale.clone(), &[(0, entry(&file, 1, 0, all(places)))]);
+        let case = Case::new(file);
+        check(&case, &disk, what);
+        let safety = info(&case).safety;
+        if places.is_empty() {
+            assert!(safety.is_empty(), "{what}");
+        } else {
+            assert_eq!(safety[0].code, "vhdx-log-replayed", "{what}");
+            assert_eq!(safety[0].fields.get("size"), Some(&((places.len() * PAGE) as u64).into()), "{what}");
+        }
+    }
+}
+
+/// Zeros, and pages that later entries change again.
+#[test]
+fn later_changes_win() {
+    let image = with_log();
+    let mut file = image.file();
+    let mut disk = image.disk(&[]);
+    let data = file.len() - MIB - 8192;
+    // The last block of the disk is the last one in the file.
+    let (first, second) = (data, file.len() - 8192);
+    let filled = |at: usize, byte: u8| Change::Page(at, vec![byte; PAGE]);
+    let entries = [
+        entry(
+            &file,
+            5,
+            0,
+            vec![filled(first + PAGE, 1), Change::Zeros(first + 2 * PAGE, 20 * PAGE), filled(second, 2)],
+        ),
+        entry(
+            &file,
+            6,
+            0,
+            vec![filled(first + 4 * PAGE, 3), Change::Zeros(first + 6 * PAGE, PAGE), filled(first + 21 * PAGE, 4)],
+        ),
+        entry(
+            &file,
+            7,
+            0,
+            vec![Change::Zeros(first + PAGE, 2 * PAGE), Change::Zeros(second, 0), filled(first + 6 * PAGE, 5)],
+        ),
+    ];
+    let mut at = 0;
+    for bytes in &entries {
+        file = logged(&image, file, &[(at, bytes.clone())]);
+        at += bytes.len();
+    }
+    disk[PAGE..22 * PAGE].fill(0);
+    disk[4 * PAGE..5 * PAGE].fill(3);
+    disk[6 * PAGE..7 * PAGE].fill(5);
+    disk[21 * PAGE..22 * PAGE].fill(4);
+    disk[MIB..MIB + PAGE].fill(2);
+    check(&Case::new(file.clone()), &disk, "three entries");
+    // Only the last one is needed if its tail is itself, and the first entries may be gone.
+    let last = entry(&file, 7, at - entries[2].len(), vec![page(&image.file(), TABLE)]);
+    let file = logged(&image, image.file(), &[(at - entries[2].len(), last)]);
+    assert!(Case::new(file).bytes().unwrap() == image.disk(&[]));
+}
+
+/// Which of the entries in a log are applied: the BAT of the file is empty, and that in each entry gives the first block
+/// another place.
+#[test]
+fn sequences() {
+    const DATA: &[Block] = &[Data(1), Data(2), Data(3)];
+    /// No block is read, and the log is whole.
+    const NOTHING: usize = 3;
+    let image = Vhdx { log: LOG, ..Vhdx::new(DATA) };
+    let mut whole = image.file();
+    let places: Vec<u64> =
+        (0..3).map(|block| u64::from_le_bytes(whole[image.entry(block)..][..8].try_into().unwrap())).collect();
+    whole[TABLE..TABLE + PAGE].fill(0);
+    let bat = |block: usize| {
+        let mut page = vec![0; PAGE];
+        page[..8].copy_from_slice(&places[block].to_le_bytes());
+        Change::Page(TABLE, page)
+    };
+    let expected = |block: Option<usize>| {
+        let mut disk = vec![0; 3 * MIB];
+        if let Some(block) = block.filter(|&block| block != NOTHING) {
+            disk[..MIB].copy_from_slice(&image.disk(&[])[block * MIB..][..MIB]);
+        }
+        disk
+    };
+    // Each entry has two pages, unless it says otherwise.
+    let one = |sequence: u64, tail: usize, block: usize| entry(&whole, sequence, tail, vec![bat(block)]);
+    let empty = |sequence: u64, tail: usize| entry(&whole, sequence, tail, vec![]);
+    let wrong = |bytes: Vec<u8>, at: usize, value: u8| changed(bytes, &[(at, &[value])]);
+    let end = LOG - PAGE;
+    type Entries = Vec<(usize, Vec<u8>)>;
+    // (what, entries with their positions, the block that is read; `None` if the log is damaged)
+    let rows: Vec<(&str, Entries, Option<usize>)> = vec![
+        ("one entry", vec![(0, one(1, 0, 1))], Some(1)),
+        ("the last of two", vec![(0, one(1, 0, 1)), (2 * PAGE, one(2, 0, 2))], Some(2)),
+        ("a gap in the numbers", vec![(0, one(1, 0, 1)), (2 * PAGE, one(3, 2 * PAGE, 2))], Some(2)),
+        ("older entries after it", vec![(0, one(9, 0, 1)), (2 * PAGE, one(8, 2 * PAGE, 2))], Some(1)),
+        ("the same number twice", vec![(0, one(5, 0, 1)), (2 * PAGE, one(5, 2 * PAGE, 2))], Some(1)),
+        ("an entry that was torn", vec![(0, one(1, 0, 1)), (2 * PAGE, wrong(one(2, 0, 2), 6000, 0xff))], Some(1)),
+        (
+            "a descriptor of another entry",
+            vec![(0, one(1, 0, 1)), (2 * PAGE, wrong(one(2, 0, 2), 64 + 24, 9))],
+            Some(1),
+        ),
+        (
+            "a data page of another entry",
+            vec![(0, one(1, 0, 1)), (2 * PAGE, wrong(one(2, 0, 2), PAGE + 4092, 9))],
+            Some(1),
+        ),
+        ("another log", vec![(0, one(1, 0, 1)), (2 * PAGE, wrong(one(2, 0, 2), 40, 9))], Some(1)),
+        ("a wrapped entry", vec![(end, one(7, end, 2))], Some(2)),
+        ("a wrapped sequence", vec![(end - PAGE, one(7, end - PAGE, 1)), (0, one(8, end - PAGE, 2))], Some(2)),
+        (
+            "a wrapped sequence with an entry across the end",
+            vec![(end, one(7, end, 1)), (PAGE, one(8, end, 2)), (3 * PAGE, empty(9, end))],
+            Some(2),
+        ),
+        ("an empty entry at its end", vec![(8 * PAGE, one(1, 8 * PAGE, 1)), (10 * PAGE, empty(2, 8 * PAGE))], Some(1)),
+        ("a tail that passes over the first", vec![(0, one(1, 0, 1)), (2 * PAGE, empty(2, 2 * PAGE))], Some(NOTHING)),
+        ("a tail outside of the sequence", vec![(0, one(1, 16 * PAGE, 1))], None),
+        ("a tail in an entry", vec![(0, one(1, PAGE, 1))], None),
+        (
+            "an incomplete sequence, and an older one",
+            vec![(0, one(4, 16 * PAGE, 1)), (8 * PAGE, one(2, 8 * PAGE, 2))],
+            Some(2),
+        ),
+        ("no number", vec![(0, one(0, 0, 1))], None),
+        ("nothing", vec![], None),
+        ("the last number", vec![(0, one(u64::MAX, 0, 1)), (2 * PAGE, one(0, 0, 2))], Some(1)),
+    ];
+    for (what, entries, block) in rows {
+        let case = Case::new(logged(&image, whole.clone(), &entries));
+        match (case.bytes(), block) {
+            (Ok(bytes), Some(block)) => assert!(bytes == expected(Some(block)), "{what}"),
+            (Err(error), None) => assert!(error.kind == Corrupt && error.code == "vhdx-log", "{what}: {error}"),
+            (result, _) => panic!("{what}: {:?}", result.map(|bytes| bytes.len())),
+        }
+        let salvaged = Case { salvage: true, ..case };
+        assert!(salvaged.bytes().unwrap() == expected(block), "{what}");
+        let codes: &[&str] = match block {
+            Some(NOTHING) => &[],
+            Some(_) => &["vhdx-log-replayed"],
+            None => &["vhdx-log-damaged"],
+        };
+        assert_eq!(notices(&salvaged), codes, "{what}");
+    }
+}
+
+/// Changes that are refused: each makes the entry invalid.
+#[test]
+fn changes_outside_the_blocks() {
+    let image = with_log();
+    let file = image.file();
+    let rows: &[(&str, usize, usize, bool)] = &[
+        ("a page", TABLE + 64 * PAGE, PAGE, true),
+        ("a header", HEADERS[0], PAGE, false),
+        ("the start of the file", 0, PAGE, false),
+        ("the log", image.log_start() + PAGE, PAGE, false),
+        ("pages up to the log", image.log_start() - PAGE, PAGE, true),
+        ("pages into the log", image.log_start() - PAGE, 2 * PAGE, false),
+        ("half a page", TABLE + 64 * PAGE + 512, PAGE, false),
+        ("a length of half a page", TABLE + 64 * PAGE, 512, false),
+        ("the last position", usize::MAX - PAGE + 1, PAGE, false),
+        ("more than a file can have", 1 << 54, PAGE, false),
+        ("all of the file", TABLE + 64 * PAGE, usize::MAX - PAGE + 1, false),
+    ];
+    for &(what, at, len, is_valid) in rows {
+        let changes = vec![Change::Zeros(at, len)];
+        let result = Case::new(logged(&image, file.clone(), &[(0, entry(&file, 1, 0, changes))])).bytes();
+        assert_eq!(result.is_ok(), is_valid, "{what}: {:?}", result.err());
+    }
+}
+
+/// What a log says about the size of the file: nothing before the first size is missing, and what is missing before the
+/// second one is zeros.
+#[test]
+fn sizes_of_files_with_logs() {
+    let image = with_log();
+    let (file, disk) = (image.file(), image.disk(&[]));
+    let size = file.len();
+    let cut = size - 4096;
+    let log = |flushed: usize, last: usize, changes: Vec<Change>| {
+        let entry = Entry { sequence: 1, tail: 0, changes, flushed: flushed as u64, last: last as u64 };
+        logged(&image, file[..cut].to_vec(), &[(0, entry.bytes())])
+    };
+    let zeros = [&disk[..disk.len() - 4096], &[0; 4096]].concat();
+    let filled = [&disk[..disk.len() - 4096], &[7; 4096]].concat();
+    assert!(Case::new(log(cut, size, vec![])).bytes().unwrap() == zeros);
+    assert!(Case::new(log(cut, usize::MAX, vec![])).bytes().unwrap() == zeros);
+    check(&Case::new(log(cut, size, vec![Change::Page(cut, vec![7; PAGE])])), &filled, "a page after the end");
+    check(&Case::new(log(cut, cut, vec![Change::Page(cut, vec![7; PAGE])])), &filled, "a page that makes it longer");
+    for file in
+        [log(cut, cut, vec![]), log(size, size, vec![]), log(size, size, vec![Change::Page(cut, vec![7; PAGE])])]
+    {
+        let error = Case::new(file).bytes().unwrap_err();
+        assert!(error.code == "truncated", "{error}");
+    }
+    let info = info(&Case::new(log(cut, size, vec![])));
+    assert_eq!(info.file_size, Some(cut as u64));
+}
+
+/// Changes are bounded, whatever their number in the log.
+#[test]
+fn logs_with_too_many_changes() {
+    const COUNT: usize = 10 << 20;
+    let image = Vhdx { log: COUNT, ..with_log() };
+    let file = image.file();
+    let log = image.log_start()..image.log_start() + COUNT;
+    let far = |number: usize| Change::Zeros((1 << 40) + 2 * PAGE * number, PAGE);
+    let mut entries = file.clone();
+    let changes = |first: usize| (first..first + 150_000).map(far).collect::<Vec<_>>();
+    let first = Entry { sequence: 1, tail: 0, changes: changes(0), flushed: 0, last: 0 }.bytes();
+    log_at(&mut entries, log.clone(), 0, &first);
+    assert!(Case::new(entries.clone()).bytes().unwrap() == image.disk(&[]));
+    let second = Entry { sequence: 2, tail: 0, changes: changes(150_000), flushed: 0, last: 0 }.bytes();
+    log_at(&mut entries, log, first.len(), &second);
+    let error = Case::new(entries).bytes().unwrap_err();
+    assert!(error.kind == Limit, "{error}");
+}
