@@ -1,6 +1,7 @@
 //! GUIDs of regions and metadata items, in the order of the bytes of a file.
 
 use crate::disk::reference::guid_text;
+use crate::error::Error;
 
 pub(super) type Guid = [u8; 16];
 
@@ -14,4 +15,9 @@ pub(super) const fn guid(digits: u128) -> Guid {
 /// Formats a GUID for a message.
 pub(super) fn shown_guid(guid: &Guid) -> String {
     guid_text(guid).unwrap_or_else(|| "0".to_owned())
+}
+
+/// The error for a required region or metadata item (`what`) that is unknown.
+pub(super) fn unknown(what: &str, guid: &Guid) -> Error {
+    Error::unsupported(format!("the required {what} {}", shown_guid(guid))).coded("unknown-required")
 }

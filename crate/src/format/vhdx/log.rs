@@ -1,7 +1,7 @@
 //! The log (MS-VHDX 2.3): a ring of entries, each with pages that may not be in their places yet.
 
 use super::guid::Guid;
-use super::replay::{PAGE, Page, Replay};
+use super::replay::{LoggedPage, PAGE, Replay};
 use super::vhdx_header::REGION_TABLES;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
@@ -101,6 +101,7 @@ pub(super) async fn read(source: &dyn Source, range: ByteRange, guid: Guid) -> R
         entry.ok_or_else(damaged)?;
         at += len;
     }
+    replay.finish();
     Ok(replay)
 }
 
@@ -184,7 +185,7 @@ impl Log<'_> {
                 let content = (descriptor.signature == *b"desc").then(|| {
                     let Descriptor { leading_bytes: leading, trailing_bytes: trailing, .. } = descriptor;
                     data += PAGE;
-                    Page { host: HostOffset(log.start.0 + (at + data - PAGE) % log.len), leading, trailing }
+                    LoggedPage { host: HostOffset(log.start.0 + (at + data - PAGE) % log.len), leading, trailing }
                 });
                 if let Some(replay) = &mut replay
                     && !replay.add(change, content)

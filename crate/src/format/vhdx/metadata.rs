@@ -1,6 +1,6 @@
 //! The metadata region (MS-VHDX 2.6): a table of items, and the items that describe the disk.
 
-use super::guid::{Guid, guid, shown_guid};
+use super::guid::{Guid, guid, shown_guid, unknown};
 use super::parent_locator;
 use super::vhdx_header::MIB;
 use crate::disk::reference::{Reference, guid_text};
@@ -27,9 +27,9 @@ const PARENT_LOCATOR: Guid = guid(0xa8d3_5f2d_b30b_454d_abf7_d3d8_4834_ab0c);
 const ITEMS: [(Guid, u64); 6] = [
     (FILE_PARAMETERS, 8),
     (VIRTUAL_SIZE, 8),
-    (DISK_ID, 16),
     (LOGICAL_SECTOR_SIZE, 4),
     (PHYSICAL_SECTOR_SIZE, 4),
+    (DISK_ID, 16),
     (PARENT_LOCATOR, parent_locator::HEADER_SIZE),
 ];
 
@@ -70,99 +70,94 @@ pub(super) struct Metadata {
     pub(super) parent: Option<Reference>,
 }
 
-/// The places of the known items, in the order of [`ITEMS`].
-struct Items([Option<ByteRange>; ITEMS.len()]);
+/// A metadata item: its place and its bytes, which are empty if it is not in the file.
+type Item = (HostOffset, Vec<u8>);
 
-impl Items {
-    /// Reads the table at the start of `region`. Fails with `corrupt` or `unsupported`, and as reading does.
-    async fn read(source: &dyn Source, region: ByteRange) -> Result<Self> {
-        let range = ByteRange { len: TABLE_SIZE, ..region };
-        let bytes = read_exact(source, range, "metadata table").await?;
-        let (header, entries) = bytes.split_at(TableHeader::LEN);
-        let header = TableHeader::parse(header);
-        if header.signature != SIGNATURE {
-            return Err(Error::corrupt("the metadata table is missing", region.start));
+/// Reads the items in `region`, in the order of [`ITEMS`]. Fails with `corrupt` or `unsupported`, and as reading does.
+async fn items(source: &dyn Source, region: ByteRange) -> Result<[Item; ITEMS.len()]> {
+    let mut items = [const { (HostOffset(0), Vec::new()) }; ITEMS.len()];
+    let table = read_exact(source, ByteRange { len: TABLE_SIZE, ..region }, "metadata table").await?;
+    for (item, range) in items.iter_mut().zip(places(&table, region)?) {
+        if let Some(range) = range {
+            *item = (range.start, read_exact(source, range, "metadata item").await?);
         }
-        let entries = entries.as_chunks::<{ TableEntry::LEN }>().0;
-        let Some(entries) = entries.get(..header.entry_count.into()) else {
-            let what = format!("the metadata table has {} entries, more than it has room for", header.entry_count);
-            return Err(Error::corrupt(what, HostOffset(region.start.0 + TableHeader::entry_count)));
-        };
-        let mut items = [None; ITEMS.len()];
-        for (number, bytes) in entries.iter().enumerate() {
-            let entry = TableEntry::parse(bytes);
-            let place = HostOffset(region.start.0 + (TableHeader::LEN + number * TableEntry::LEN) as u64);
-            let name = || shown_guid(&entry.item_id);
-            let Some(known) = ITEMS.iter().position(|(id, _)| *id == entry.item_id) else {
-                if entry.flags & REQUIRED != 0 {
-                    let what = format!("the required metadata item {}", name());
-                    return Err(Error::unsupported(what).coded("unknown-metadata"));
-                }
-                continue;
-            };
-            let (offset, len) = (u64::from(entry.offset), u64::from(entry.length));
-            let is_valid =
-                offset >= TABLE_SIZE && offset + len <= region.len && (ITEMS[known].1..=LONGEST_ITEM).contains(&len);
-            if !is_valid {
-                let what = format!("the metadata item {} has an invalid position or length", name());
-                return Err(Error::corrupt(what, place));
-            }
-            let item = ByteRange { start: HostOffset(region.start.0 + offset), len };
-            if items[known].replace(item).is_some() {
-                return Err(Error::corrupt(format!("the metadata item {} is listed twice", name()), place));
-            }
-        }
-        Ok(Self(items))
     }
+    Ok(items)
+}
 
-    /// Reads the item `id`. Returns its place and its bytes.
-    async fn item(&self, source: &dyn Source, id: &Guid, region: ByteRange) -> Result<(HostOffset, Vec<u8>)> {
-        let known = ITEMS.iter().position(|(known, _)| known == id);
-        let Some(range) = known.and_then(|known| self.0[known]) else {
-            return Err(Error::corrupt(format!("the metadata item {} is missing", shown_guid(id)), region.start));
-        };
-        Ok((range.start, read_exact(source, range, "metadata item").await?))
+/// Finds the items of [`ITEMS`] in `table`, the start of `region`. Fails with `corrupt` or `unsupported`.
+fn places(table: &[u8], region: ByteRange) -> Result<[Option<ByteRange>; ITEMS.len()]> {
+    let (header, entries) = table.split_at(TableHeader::LEN);
+    let header = TableHeader::parse(header);
+    if header.signature != SIGNATURE {
+        return Err(Error::corrupt("the metadata table is missing", region.start));
     }
+    let entries = entries.as_chunks::<{ TableEntry::LEN }>().0;
+    let Some(entries) = entries.get(..header.entry_count.into()) else {
+        let what = format!("the metadata table has {} entries, more than it has room for", header.entry_count);
+        return Err(Error::corrupt(what, HostOffset(region.start.0 + TableHeader::entry_count)));
+    };
+    let mut places = [None; ITEMS.len()];
+    for (number, bytes) in entries.iter().enumerate() {
+        let entry = TableEntry::parse(bytes);
+        let place = HostOffset(region.start.0 + (TableHeader::LEN + number * TableEntry::LEN) as u64);
+        let corrupt =
+            |what: &str| Err(Error::corrupt(format!("the metadata item {} {what}", shown_guid(&entry.item_id)), place));
+        let Some(known) = ITEMS.iter().position(|(id, _)| *id == entry.item_id) else {
+            if entry.flags & REQUIRED != 0 {
+                return Err(unknown("metadata item", &entry.item_id));
+            }
+            continue;
+        };
+        let (offset, len) = (u64::from(entry.offset), u64::from(entry.length));
+        let has_room = offset >= TABLE_SIZE && offset + len <= region.len;
+        if !has_room || !(ITEMS[known].1..=LONGEST_ITEM).contains(&len) {
+            return corrupt("has an invalid position or length");
+        }
+        let item = ByteRange { start: HostOffset(region.start.0 + offset), len };
+        if places[known].replace(item).is_some() {
+            return corrupt("is listed twice");
+        }
+    }
+    Ok(places)
 }
 
 impl Metadata {
     /// Reads the items of `region`. Fails with `corrupt` or `unsupported`, and as reading does.
     pub(super) async fn read(source: &dyn Source, region: ByteRange) -> Result<Self> {
-        let items = Items::read(source, region).await?;
-        let (place, parameters) = items.item(source, &FILE_PARAMETERS, region).await?;
-        let (block_size, flags) = (u64::from(le32(&parameters, 0)), le32(&parameters, 4));
+        Self::of(&items(source, region).await?, region)
+    }
+
+    fn of(items: &[Item; ITEMS.len()], region: ByteRange) -> Result<Self> {
+        let [parameters, size, sector_size, physical, disk_id, locator] = items;
+        let flags = parameters.1.get(4..).map_or(0, |flags| le32(flags, 0));
+        let required = if flags & HAS_PARENT == 0 { ITEMS.len() - 1 } else { ITEMS.len() };
+        if let Some(missing) = items[..required].iter().position(|(_, item)| item.is_empty()) {
+            let what = format!("the metadata item {} is missing", shown_guid(&ITEMS[missing].0));
+            return Err(Error::corrupt(what, region.start));
+        }
+        let block_size = u64::from(le32(&parameters.1, 0));
         if !block_size.is_power_of_two() || !(MIB..=LARGEST_BLOCK).contains(&block_size) {
             let what = format!("the block size is {block_size}, not a power of two from 1 MiB to 256 MiB");
-            return Err(Error::corrupt(what, place));
+            return Err(Error::corrupt(what, parameters.0));
         }
-        let (place, sector_size) = items.item(source, &LOGICAL_SECTOR_SIZE, region).await?;
-        let logical_sector_size = u64::from(le32(&sector_size, 0));
+        let logical_sector_size = u64::from(le32(&sector_size.1, 0));
         if ![SECTOR, 4096].contains(&logical_sector_size) {
-            let what = format!("the size of a sector is {logical_sector_size} bytes, neither 512 nor 4096");
-            return Err(Error::corrupt(what, place));
+            let what = format!("a sector is {logical_sector_size} bytes, neither 512 nor 4096");
+            return Err(Error::corrupt(what, sector_size.0));
         }
-        let (place, size) = items.item(source, &VIRTUAL_SIZE, region).await?;
-        let virtual_size = le64(&size, 0);
+        let virtual_size = le64(&size.1, 0);
         if virtual_size > LARGEST_DISK || !virtual_size.is_multiple_of(logical_sector_size) {
-            let what = format!(
-                "the virtual size is {virtual_size}, not whole sectors of {logical_sector_size} bytes up to 64 TiB"
-            );
-            return Err(Error::corrupt(what, place));
+            let what = format!("the virtual size is {virtual_size}, not whole sectors up to 64 TiB");
+            return Err(Error::corrupt(what, size.0));
         }
-        let (_, physical) = items.item(source, &PHYSICAL_SECTOR_SIZE, region).await?;
-        let (_, disk_id) = items.item(source, &DISK_ID, region).await?;
-        let parent = if flags & HAS_PARENT == 0 {
-            None
-        } else {
-            let (place, locator) = items.item(source, &PARENT_LOCATOR, region).await?;
-            Some(parent_locator::parent(&locator, place)?)
-        };
+        let parent = (flags & HAS_PARENT != 0).then(|| parent_locator::parent(&locator.1, locator.0)).transpose()?;
         Ok(Self {
             block_size,
             virtual_size,
             logical_sector_size,
-            physical_sector_size: le32(&physical, 0),
-            disk_id: disk_id.first_chunk().and_then(guid_text),
+            physical_sector_size: le32(&physical.1, 0),
+            disk_id: disk_id.1.first_chunk().and_then(guid_text),
             is_fixed: flags & LEAVE_BLOCKS_ALLOCATED != 0,
             parent,
         })

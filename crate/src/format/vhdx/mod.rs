@@ -15,8 +15,8 @@ use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
 use crate::error::damage::damages;
 use crate::error::{Error, Result};
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use crate::io::source::Source;
+use crate::offsets::{HostOffset, SECTOR};
 use futures_util::FutureExt;
 use metadata::Metadata;
 use replay::{Replay, Replayed};
@@ -50,10 +50,6 @@ damages! {
 }
 
 async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let start = ByteRange { start: HostOffset(0), len: (SIGNATURE.len() as u64).min(file.size()) };
-    if read_exact(&*file, start, "signature").await? != SIGNATURE {
-        return Err(Error::other_format("The file is not a VHDX image", FORMAT.name));
-    }
     let header = VhdxHeader::read(&*file, options.salvage).await?;
     let (replay, notice) = replayed(&*file, &header, options.salvage).await?;
     let source = match &replay {

@@ -1,6 +1,6 @@
 //! The header section (MS-VHDX 2.2): two headers and two region tables, each a copy of the other.
 
-use super::guid::{Guid, guid, shown_guid};
+use super::guid::{Guid, guid, shown_guid, unknown};
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
@@ -66,34 +66,40 @@ fn is_intact(bytes: &[u8], signature: &[u8; 4]) -> bool {
 }
 
 impl VhdxHeader {
-    /// Reads the current header: the intact one with the higher sequence number. Fails with `corrupt` or `unsupported`,
-    /// and as reading does. A salvage accepts a wrong checksum, without a log.
+    /// Reads the current header of a file that begins as a VHDX does: the intact one with the higher sequence number.
+    /// Fails with `not-recognised`, `corrupt` or `unsupported`, and as reading does. A salvage accepts a wrong checksum,
+    /// without a log.
     pub(super) async fn read(source: &dyn Source, salvage: bool) -> Result<Self> {
-        let mut current: Option<Self> = None;
-        let mut damaged = None;
-        for offset in HEADERS {
-            let bytes = read_exact(source, ByteRange { start: HostOffset(offset), len: HEADER_SIZE }, "header").await?;
-            let header = Self::parse(&bytes);
-            if !is_intact(&bytes, b"head") {
-                damaged = damaged.or((header.signature == *b"head").then_some(header));
-                continue;
-            }
-            match current {
-                Some(first) if first.sequence_number > header.sequence_number => {}
-                Some(first)
-                    if first.sequence_number == header.sequence_number
-                        && first.to_bytes()[8..] != header.to_bytes()[8..]
-                        && !salvage =>
-                {
-                    let what = "both headers have the same sequence number, but differ";
-                    return Err(Error::corrupt(what, HostOffset(offset + Self::sequence_number)));
-                }
-                _ => current = Some(header),
-            }
+        let end = HEADERS[1] + HEADER_SIZE;
+        let range = ByteRange { start: HostOffset(0), len: end.min(source.size()) };
+        let bytes = read_exact(source, range, "header").await?;
+        if !bytes.starts_with(&SIGNATURE) {
+            return Err(Error::other_format("The file is not a VHDX image", super::FORMAT.name));
         }
-        let header = match (current, damaged) {
-            (Some(header), _) => header,
-            (None, Some(header)) if salvage => Self { log_guid: [0; 16], log_length: 0, ..header },
+        if range.len < end {
+            return Err(Error::truncated("the end of the header", HostOffset(end), source.size()));
+        }
+        let parsed = HEADERS.map(|at| {
+            let bytes = &bytes[at as usize..][..HEADER_SIZE as usize];
+            (Self::parse(bytes), is_intact(bytes, b"head"))
+        });
+        let header = match parsed {
+            [(first, true), (second, true)] if first.sequence_number == second.sequence_number => {
+                if first.to_bytes()[8..] != second.to_bytes()[8..] && !salvage {
+                    let what = "both headers have the same sequence number, but differ";
+                    return Err(Error::corrupt(what, HostOffset(HEADERS[1] + Self::sequence_number)));
+                }
+                first
+            }
+            [(first, true), (second, true)] => {
+                if first.sequence_number > second.sequence_number {
+                    first
+                } else {
+                    second
+                }
+            }
+            [(header, true), _] | [_, (header, true)] => header,
+            [(header, _), _] | [_, (header, _)] if salvage && header.signature == *b"head" => header.without_log(),
             _ => return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0]))),
         };
         if header.version != VERSION {
@@ -103,6 +109,11 @@ impl VhdxHeader {
             return Err(Error::unknown_version(header.log_version, "the log of a VHDX"));
         }
         Ok(header)
+    }
+
+    /// The header without a log, whose place may be wrong.
+    fn without_log(self) -> Self {
+        Self { log_guid: [0; 16], log_length: 0, ..self }
     }
 
     /// Whether the log may have changes that are not in their places.
@@ -134,21 +145,16 @@ impl Regions {
     /// Reads the first intact region table of a file with its log at `log`. Fails with `corrupt` or `unsupported`, and
     /// as reading does. A salvage accepts a wrong checksum.
     pub(super) async fn read(source: &dyn Source, log: Option<ByteRange>, salvage: bool) -> Result<Self> {
-        let mut damaged = None;
-        for offset in REGION_TABLES {
-            let range = ByteRange { start: HostOffset(offset), len: TABLE_SIZE };
-            if damaged.is_some() && range.end() > source.size() {
-                break;
-            }
-            let bytes = read_exact(source, range, "region table").await?;
-            if is_intact(&bytes, b"regi") {
-                return Self::parse(&bytes, offset, log);
-            }
-            damaged = damaged.or(Some((bytes, offset)));
-        }
-        match damaged {
-            Some((bytes, offset)) if salvage && bytes.starts_with(b"regi") => Self::parse(&bytes, offset, log),
-            _ => Err(Error::corrupt("neither region table has its checksum", HostOffset(REGION_TABLES[0]))),
+        let start = HostOffset(REGION_TABLES[0]);
+        // The second table may be missing.
+        let len = (2 * TABLE_SIZE).min(source.size().saturating_sub(start.0)).max(TABLE_SIZE);
+        let bytes = read_exact(source, ByteRange { start, len }, "region table").await?;
+        let tables = || bytes.chunks_exact(TABLE_SIZE as usize).zip(REGION_TABLES);
+        let intact = tables().find(|(table, _)| is_intact(table, b"regi"));
+        let damaged = || tables().find(|(table, _)| salvage && table.starts_with(b"regi"));
+        match intact.or_else(damaged) {
+            Some((table, offset)) => Self::parse(table, offset, log),
+            None => Err(Error::corrupt("neither region table has its checksum", start)),
         }
     }
 
@@ -167,22 +173,20 @@ impl Regions {
         for (number, bytes) in entries[..count as usize].iter().enumerate() {
             let entry = RegionTableEntry::parse(bytes);
             let place = HostOffset(table + (RegionTableHeader::LEN + number * RegionTableEntry::LEN) as u64);
-            let name = || shown_guid(&entry.guid);
+            let corrupt =
+                |what: &str| Err(Error::corrupt(format!("the region {} {what}", shown_guid(&entry.guid)), place));
             let Some(range) = region(entry.file_offset, entry.length) else {
-                let what = format!("the region {} is not in whole MiB after the header section", name());
-                return Err(Error::corrupt(what, place));
+                return corrupt("is not in whole MiB after the header section");
             };
             all.push(range);
             let known = match entry.guid {
                 BAT => &mut bat,
                 METADATA => &mut metadata,
-                _ if entry.required & REQUIRED != 0 => {
-                    return Err(Error::unsupported(format!("the required region {}", name())).coded("unknown-region"));
-                }
+                _ if entry.required & REQUIRED != 0 => return Err(unknown("region", &entry.guid)),
                 _ => continue,
             };
             if known.replace(range).is_some() {
-                return Err(Error::corrupt(format!("the region {} is listed twice", name()), place));
+                return corrupt("is listed twice");
             }
         }
         all.sort_by_key(|range| range.start);
