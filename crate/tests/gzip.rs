@@ -251,7 +251,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
             "vhdx",
             image("vhdx", &[]),
             ErrorKind::Unsupported,
-            "The gzip file holds VHDX (Hyper-V disk), which Decant does not read yet",
+            "The gzip file holds VHDX (Hyper-V disk), which cannot be read inside it; unpack it first",
         ),
         ("dynamic VHD", image("vpc", &[]), ErrorKind::Unsupported, "VHD"),
     ];

@@ -54,7 +54,7 @@ fn formats_are_recognised_by_content() {
     let cases: &[(&str, Vec<u8>, ErrorKind, &str)] = &[
         ("a.vmdk", at(0, b"KDMV"), Unsupported, "VMDK"),
         ("a.vmdk", at(0, b"# Disk DescriptorFile"), Corrupt, "no extent"),
-        ("a.vhdx", at(0, b"vhdxfile"), Unsupported, "VHDX"),
+        ("a.vhdx", at(0, b"vhdxfile"), Corrupt, "truncated"),
         ("a.vhd", at(0, b"conectix"), Corrupt, "checksum of the footer"),
         ("a.vhd", at((40 << 10) - 512, b"conectix"), Corrupt, "checksum of the footer"),
         ("a.hds", at(0, b"WithoutFreeSpace"), Unsupported, "Parallels"),
@@ -79,7 +79,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "it reads qcow2, VDI, VMDK, QED, VHD, also in tar and OVA files, and raw disks in gzip files",
+            "it reads qcow2, VDI, VMDK, QED, VHD, VHDX, also in tar and OVA files, and raw disks in gzip files",
         ),
         ("a", vec![0; 512], NotRecognised, "raw disks in gzip files; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
@@ -91,7 +91,7 @@ fn formats_are_recognised_by_content() {
         assert_eq!(error.kind, *kind, "{name}: {error}");
         assert!(error.message().contains(part), "{name}: {error}");
     }
-    let stated = OpenOptions { format: Some("vhdx".to_owned()), ..OpenOptions::default() };
+    let stated = OpenOptions { format: Some("parallels".to_owned()), ..OpenOptions::default() };
     assert_eq!(open_bytes(small(), stated).err().unwrap().kind, Usage);
 }
 

@@ -421,7 +421,7 @@ fn logs_with_too_many_changes() {
     let image = Vhdx { log: COUNT, ..with_log() };
     let file = image.file();
     let log = image.log_start()..image.log_start() + COUNT;
-    let far = |number: usize| Change::Zeros((1 << 40) + 2 * PAGE * number, PAGE);
+    let far = |number: usize| Change::Zeros((1 << 40) + 2 * PAGE * number, 2 * PAGE);
     let mut entries = file.clone();
     let changes = |first: usize| (first..first + 150_000).map(far).collect::<Vec<_>>();
     let first = Entry { sequence: 1, tail: 0, changes: changes(0), flushed: 0, last: 0 }.bytes();

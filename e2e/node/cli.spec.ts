@@ -87,7 +87,7 @@ function fill(folder: string): void {
 const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
   [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
-  [() => ['convert', '-f', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, "no input format 'vhdx'"],
+  [() => ['convert', '-f', 'parallels', images.zlib(), '{folder}/out.raw'], 2, "no input format 'parallels'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'neither a regular file nor a block device\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],
   [() => ['info', '/dev/zero'], 2, 'neither a file, a block device nor a pipe'],

@@ -85,7 +85,7 @@ const FAILURES: Failing[] = [
   {
     what: 'a file of any name',
     image: (folder) => fileIn(folder, 'disk', 'no image'),
-    end: 'it reads qcow2, VDI, VMDK, QED, VHD, also in tar and OVA files, and raw disks in gzip files',
+    end: 'it reads qcow2, VDI, VMDK, QED, VHD, VHDX, also in tar and OVA files, and raw disks in gzip files',
     details: FULL,
   },
   {

@@ -25,6 +25,36 @@ for (const format of ['vdi', 'qed', 'vpc'] as const) {
   });
 }
 
+for (const options of ['subformat=dynamic', 'subformat=dynamic,block_size=1M', 'subformat=fixed,block_size=2M']) {
+  // qemu-img has no map of a VHDX, and prints less of it.
+  test(`vhdx with ${options}: info and convert as qemu-img has them`, ({ folder }) => {
+    const [image, output] = [images.vhdx(options), join(folder, 'out.raw')];
+    flush(image);
+    const { stdout, ...text } = decant('info', image);
+    expect(text).toMatchObject({ status: 0, stderr: '' });
+    const [common, specific] = stdout.split('Format specific information:\n') as [string, string];
+    expect(common).toBe(qemuImg('info', image));
+    const [, subformat] = /subformat=(\w+)/.exec(options) as RegExpExecArray;
+    expect(specific).toMatch(
+      new RegExp(
+        `^ {4}subformat: ${subformat}\\n {4}logical sector size: 512\\n {4}physical sector size: 512\\n {4}disk id: `,
+      ),
+    );
+    const { decant: ours, 'format-specific': _, ...info } = JSON.parse(decant('info', '--output=json', image).stdout);
+    expect(info).toEqual(JSON.parse(qemuImg('info', '--output=json', image)));
+    expect(ours).toMatchObject({ needs: [], layers: [{ format: 'vhdx' }], safety: [] });
+    const mapped = JSON.parse(decant('map', '--output=json', image).stdout) as { length: number; data: boolean }[];
+    expect(mapped.reduce((sum, { length }) => sum + length, 0)).toBe(10 << 20);
+    if (options.includes('block_size=1M')) {
+      expect(mapped.filter(({ data }) => data).map(({ length }) => length)).toEqual([1 << 20, 1 << 20, 1 << 20]);
+    }
+    expect(decant('convert', image, output)).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    const expected = join(folder, 'expected.raw');
+    qemuImg('convert', '-O', 'raw', image, expected);
+    expect(hashFile(output)).toBe(hashFile(expected));
+  });
+}
+
 test('a chain of differencing VDIs, found by their UUIDs', ({ folder }) => {
   const { top, below, raw } = images.vdiChain();
   const [middle, base] = below as [string, string];

@@ -298,6 +298,11 @@ export const images = {
       qemuImg('create', '-q', '-f', format, path, '10M');
       write(path, '-P 5 1M 1M', '-P 6 4M 64k', '-z 6M 1M', '-P 7 9M 1M');
     }),
+  /** The disk of `partly`, as VHDX with these options. */
+  vhdx: (options: string) =>
+    cached(`${options.replaceAll(/\W/g, '.')}.vhdx`, (path) =>
+      qemuImg('convert', '-O', 'vhdx', '-o', options, images.partly('vdi'), path),
+    ),
   /** Three VDIs of which each differs from the next: the top, what it refers to, the disk. Their names tell nothing. */
   vdiChain: (): { top: string; below: string[]; raw: string } => {
     const paths = (chain: string) =>

@@ -35,7 +35,6 @@ export const STRANGERS: Record<string, KnownFormat> = {
 
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
 export const FOREIGN: Record<string, KnownFormat> = {
-  vhdx: ['eine VHDX (Platte von Hyper-V)'],
   parallels: ['eine Platte von Parallels'],
   luks: ['ein LUKS-Volume'],
   bochs: ['eine Platte von Bochs'],

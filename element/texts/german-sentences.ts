@@ -55,12 +55,13 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED und VHD, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
     'unknown-feature': ({ bit }) =>
       `Das Abbild benutzt eine Funktion, die Decant nicht kennt (Bit ${name(bit)}) und ohne die es sich nicht lesen lässt.`,
+    'unknown-required': 'Das Abbild hat einen Teil, den Decant nicht kennt und ohne den es sich nicht lesen lässt.',
     'wrong-parent':
       'Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert. Wählen Sie die richtige.',
     'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
@@ -147,6 +148,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'vmdk-too-large': 'Eine VMDK fasst höchstens 62 TiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'vhd-other-size': ({ size: stated }) =>
       `Das Abbild ist beschädigt: Laut seinem Ende hat die Platte ${bytes(stated, size)}, tatsächlich hat sie eine andere Größe.`,
+    'vhdx-log':
+      'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
     'module-not-loaded': 'Ein Teil von Decant konnte nicht geladen werden. Laden Sie die Seite neu.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
@@ -223,12 +226,17 @@ export function germanNotices({ size }: Units): Sentences {
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
     'marked-corrupt': 'Das Abbild ist als beschädigt gekennzeichnet.',
+    'sector-size': ({ size: sector }) =>
+      `Die Platte hat Sektoren von ${bytes(sector, size)}. Viele Programme finden ihre Partitionen nur in solchen.`,
     trailer: ({ size: rest }) =>
       `Nach den komprimierten Daten folgen weitere ${bytes(rest, size)}, die nicht dazugehören. Sie werden ignoriert.`,
     unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
     'vhd-footer': 'Der Inhalt ist eine VHD fester Größe. Ihr Ende gehört nicht zur Platte.',
     'vhd-size': ({ size: read, otherSize }) =>
       `Über die Größe dieser Platte sind sich Programme uneinig: Gelesen werden ${bytes(read, size)}, manche lesen ${bytes(otherSize, size)}.`,
+    'vhdx-log-damaged': 'Das Protokoll des Abbilds ist beschädigt. Die letzten Änderungen fehlen.',
+    'vhdx-log-replayed': ({ size: changed }) =>
+      `Das Abbild wurde nicht richtig geschlossen. Die Änderungen in seinem Protokoll (${bytes(changed, size)}) werden beim Lesen angewandt.`,
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };
 }
@@ -270,6 +278,12 @@ export const germanDamage: Sentences = {
   'vhd-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vhd-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vhd-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
+  'vhdx-bitmap-truncated': 'die Datei endet vor dem Ende einer Sektortabelle',
+  'vhdx-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
+  'vhdx-block-overlaps': 'ein Block liegt auf einem anderen Teil der Datei',
+  'vhdx-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
+  'vhdx-entry-invalid': 'ein Eintrag der Blocktabelle ist ungültig',
+  'vhdx-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vmdk-directory-entry': 'ein Eintrag des Grain-Verzeichnisses ist ungültig',
   'vmdk-directory-truncated': 'die Datei endet vor dem Ende des Grain-Verzeichnisses',
   'vmdk-extent-short': 'eine Teildatei ist kürzer, als der Deskriptor sagt',

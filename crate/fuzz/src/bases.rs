@@ -5,12 +5,13 @@ use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
 use super::vhd::{Block as VhdBlock, DIFFERENCING, FIXED, Vhd};
+use super::vhdx::{Block as VhdxBlock, Vhdx};
 use decant::crypt::{BlockCipher, CipherKey, CipherSpec, Ciphers, IvGenerator, Keys, Mode};
 
 pub const PASSWORD: &[u8] = b"password";
 
 /// The number of images.
-pub const BASES: u8 = 20;
+pub const BASES: u8 = 22;
 
 fn alone(image: Vec<u8>) -> Files {
     Files { image, companions: Vec::new(), password: None }
@@ -45,6 +46,11 @@ pub fn base(number: u8) -> Files {
             let child = Vhd { kind: DIFFERENCING, id: 2, parent: 0xa1, parent_name: "base.vhd", ..vhd_base() };
             with(child.file(), "base.vhd", vhd_base().file())
         }
+        19 => alone(vhdx_base().file()),
+        20 => {
+            let child = Vhdx { size: 16_384, ..Vhdx::over(0xa1, &[VhdxBlock::Part(4, 0x1e)]) };
+            with(child.file(), "base.vhdx", vhdx_base().file())
+        }
         _ => with(over_qed(), "base", qed::small()),
     }
 }
@@ -53,6 +59,11 @@ fn vhd_base() -> Vhd<'static> {
     const BLOCKS: &[VhdBlock] =
         &[VhdBlock::Data(1, 0xff), VhdBlock::Absent, VhdBlock::Data(2, 0xa5), VhdBlock::Data(3, 0)];
     Vhd::new(4096, BLOCKS)
+}
+
+/// A disk of a part of one block.
+fn vhdx_base() -> Vhdx<'static> {
+    Vhdx { size: 12_288, ..Vhdx::new(&[VhdxBlock::Data(3)]) }
 }
 
 /// `small` with its first two clusters compressed, one after the other in the same sector.

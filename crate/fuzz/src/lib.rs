@@ -19,6 +19,8 @@ pub mod tally;
 pub mod vdi;
 #[path = "../../tests/common/vhd.rs"]
 pub mod vhd;
+#[path = "../../tests/common/vhdx.rs"]
+pub mod vhdx;
 pub mod vmdk_bases;
 #[path = "../../tests/common/vmdk.rs"]
 pub mod vmdk_writer;

@@ -5,6 +5,7 @@ mod qcow2;
 mod qed;
 mod vdi;
 mod vhd;
+mod vhdx;
 mod vmdk;
 
 use super::files::Files;
@@ -25,8 +26,9 @@ pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
     let vdi = || vdi::Vdi::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let qed = || qed::Qed::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vhd = || vhd::Vhd::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let vhdx = || vhdx::Vhdx::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vmdk = || vmdk::Vmdk::open(files).map(|disk| Box::new(disk) as Box<dyn Reference>);
-    qcow2().or_else(vdi).or_else(qed).or_else(vhd).or_else(vmdk)
+    qcow2().or_else(vdi).or_else(qed).or_else(vhd).or_else(vhdx).or_else(vmdk)
 }
 
 /// The number of `len` bytes at `at`, the least significant first.
