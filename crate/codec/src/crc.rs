@@ -21,7 +21,7 @@ static CASTAGNOLI_BYTES: LazyLock<Remainders> = LazyLock::new(|| remainders(CAST
 type Remainders = [u32; 256];
 
 fn remainders(polynomial: u32) -> Remainders {
-    std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| value >> 1 ^ (value & 1) * polynomial))
+    std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| (value >> 1) ^ ((value & 1) * polynomial)))
 }
 
 /// Length of a row in bytes: 512 bits, a power of two.

@@ -73,7 +73,7 @@ pub fn linkage(id: u8) -> String {
 /// CRC-32C, a bit at a time.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |value, &byte| {
-        (0..8).fold(value ^ u32::from(byte), |value, _| value >> 1 ^ (value & 1) * 0x82f6_3b78)
+        (0..8).fold(value ^ u32::from(byte), |value, _| (value >> 1) ^ ((value & 1) * 0x82f6_3b78))
     })
 }
 

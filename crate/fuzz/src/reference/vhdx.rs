@@ -1,7 +1,7 @@
 //! VHDX without a parent and without a log that is in use.
 
+use super::super::vhdx::{BAT_REGION, METADATA_REGION, crc32c, guid};
 use super::{Reference, little};
-use crate::vhdx::{BAT_REGION, METADATA_REGION, crc32c, guid};
 
 const HEADERS: [u64; 2] = [64 << 10, 128 << 10];
 const REGION_TABLES: [u64; 2] = [192 << 10, 256 << 10];
