@@ -65,8 +65,12 @@ fn fixed_disks_are_found_by_their_footers() {
     let image = Vhd { kind: FIXED, ..Vhd::new(BLOCK, &[Data(1, 0xff), Absent]) };
     let file = image.file();
     let without_a_byte = [image.disk(&[]), image.footer()[..511].to_vec()].concat();
-    let starts: &[(&str, &[u8])] =
-        &[("data", &[]), ("LUKS", b"LUKS\xba\xbe"), ("a copy of the footer", &image.footer()), ("VHDX", b"vhdxfile")];
+    let starts: &[(&str, &[u8])] = &[
+        ("data", &[]),
+        ("LUKS", b"LUKS\xba\xbe"),
+        ("a copy of the footer", &image.footer()),
+        ("Parallels", b"WithoutFreeSpace"),
+    ];
     for (what, start) in starts {
         let mut disk = image.disk(&[]);
         disk[..start.len()].copy_from_slice(start);
