@@ -1,6 +1,7 @@
 //! The tests as one program, which is linked once. Tests with a custom allocator are in two more programs: see
 //! Cargo.toml.
 
+mod ambiguous;
 mod begun;
 mod chains;
 mod common;

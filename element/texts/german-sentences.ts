@@ -140,6 +140,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
     'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
     truncated: 'Das Abbild ist abgeschnitten: die Datei endet zu früh. Vielleicht ist sie nicht ganz kopiert.',
+    'ambiguous-format':
+      'Die Datei beginnt in einem Format und endet in einem anderen, als VHD fester Größe. Welches stimmt, lässt sich nicht feststellen.',
     'ascending-only':
       'Dieses Format schreibt seinen Anfang zuletzt, und das Ziel nimmt Daten nur der Reihe nach. Wählen Sie ein anderes Format.',
     'qcow2-full': 'Die Datei wird zu groß für Cluster dieser Größe.',

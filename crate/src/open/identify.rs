@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::format::{Format, HEAD, Sample, TAIL, formats, raw_disk};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
+use crate::open::ambiguity::Ambiguity;
 
 /// The type of a file.
 #[derive(Clone, Copy)]
@@ -14,6 +15,8 @@ pub(crate) enum FileType {
     Container(&'static Container),
     /// A file in a known format that is not supported.
     Unsupported(&'static Format),
+    /// A file that can be read in two ways.
+    Ambiguous(Ambiguity),
     /// A file in no known format. It may be a raw disk.
     Unknown,
 }
@@ -27,20 +30,20 @@ pub(super) fn is_raw_disk(member: Option<&str>) -> bool {
     member.and_then(|name| name.rsplit('/').next()) == Some(RAW_DISK)
 }
 
-/// Identifies `source`; `member` is its name in its container, if any. Reads nothing if the name decides, and the end
-/// of the file only if its start does not show what can be read: a fixed VHD begins as its disk does. Fails with
-/// `source`, or with `internal` if memory runs out.
+/// Identifies `source`; `member` is its name in its container, if any. Reads nothing if the name decides, and otherwise
+/// the end of the file, too: a fixed VHD begins as its disk does. Fails with `source`, or with `internal` if memory runs
+/// out.
 pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
     if is_raw_disk(member) {
         return Ok(FileType::Image(&raw_disk::FORMAT));
     }
     let size = source.size();
     let by_head = identify_as_qemu(source).await?;
-    if matches!(by_head, FileType::Image(_) | FileType::Container(_)) {
-        return Ok(by_head);
-    }
     let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
     let tail = read_exact(source, end, "end of the file").await?;
+    if matches!(by_head, FileType::Image(_) | FileType::Container(_)) {
+        return Ok(Ambiguity::of(by_head, &tail, size).map_or(by_head, FileType::Ambiguous));
+    }
     Ok(match identify_end(&tail) {
         FileType::Unknown => by_head,
         by_tail => by_tail,

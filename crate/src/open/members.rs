@@ -123,7 +123,7 @@ async fn images(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Me
     for member in members {
         let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
         match file_type {
-            FileType::Image(_) | FileType::Container(_) => read.push((member, file_type)),
+            FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
             FileType::Unsupported(format) if !format.is_no_image() => known.push((member, file_type)),
             FileType::Unsupported(_) | FileType::Unknown => {}
         }

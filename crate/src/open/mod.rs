@@ -1,5 +1,6 @@
 //! Opens a file or a stream: unwraps its containers, then opens the image.
 
+mod ambiguity;
 pub mod chain;
 pub mod examination;
 mod guess;
@@ -81,6 +82,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     }
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => format,
+        FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&containers)),
         FileType::Unknown if containers.is_empty() => return Err(not_recognised(options, source.size())),
         FileType::Unknown => {
             if !is_ended && !options.salvage {
@@ -175,6 +177,7 @@ impl Descent {
                     }
                     return Err(not_in_order(format, outer.map(|outer| outer.name)));
                 }
+                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
                 FileType::Unknown => {
                     ensure_guess(&self.containers)?;
                     self.budget.lift();

@@ -57,6 +57,7 @@ impl Top {
             Some(name) => format::by_name(name)?,
             None => match identify(&*tables.over(source.clone()), None).await? {
                 FileType::Image(format) | FileType::Unsupported(format) => format,
+                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&[])),
                 FileType::Container(_) | FileType::Unknown => return Err(not_recognised(options, source.size())),
             },
         };
@@ -143,7 +144,7 @@ impl Chain {
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
             let layer = chain
-                .open_below(id, &reference, files, &parents)
+                .open_below((id, &name), &reference, files, &parents)
                 .await
                 .map_err(|error| error.within(Place::file(&name)))?;
             below = chain.add(id, layer, files, &mut companions, &mut parents).await?;
@@ -152,11 +153,11 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Opens the layer below, in the format that `reference` states or that its content has. If the file is a
+    /// Opens the layer below, the file `id` called `name`, in the format that `reference` states or that its content has. If the file is a
     /// container, the entry in `files` becomes the member.
     async fn open_below(
         &self,
-        id: FileId,
+        (id, name): (FileId, &str),
         reference: &Reference,
         files: &mut [Rc<dyn Source>],
         parents: &ParentSearch,
@@ -198,6 +199,7 @@ impl Chain {
                     None => identify_as_qemu(&*source).await?,
                 };
                 match file_type {
+                    FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_companion(name)),
                     FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
                     _ => (&raw_disk::FORMAT, true),
                 }

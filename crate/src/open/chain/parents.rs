@@ -57,6 +57,11 @@ impl ParentSearch {
                 Ok(SearchedFile { identities, .. }) if wanted.is_of_disk(identities) => {
                     found.push((id, wanted.is_met_by(identities)));
                 }
+                Ok(SearchedFile {
+                    file: Some(InnerFile { file_type: FileType::Ambiguous(ambiguity), .. }), ..
+                }) => {
+                    failure = failure.or_else(|| Some(ambiguity.of_companion(companions.name(id))));
+                }
                 Ok(_) => {}
                 Err(error) => {
                     failure = failure.or_else(|| Some(error.clone().within(Place::file(companions.name(id)))))
