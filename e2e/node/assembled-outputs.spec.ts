@@ -230,10 +230,12 @@ for (const [args, listed] of [
   [['-O', 'vmdk', '-o', 'help'], 'subformat=streamOptimized (required)\nadapter_type=lsilogic|buslogic|ide|legacyESX'],
 ] as const) {
   test(`lists the options and converts nothing: ${args.join(' ')}`, ({ folder }) => {
-    const { status, stdout, stderr } = decant('convert', ...args, images.kinds(), join(folder, 'out'));
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout.startsWith(listed)).toBe(true);
-    expect(readdirSync(folder)).toEqual([]);
+    for (const files of [[], [images.kinds(), join(folder, 'out')]]) {
+      const { status, stdout, stderr } = decant('convert', ...args, ...files);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout.startsWith(listed)).toBe(true);
+      expect(readdirSync(folder)).toEqual([]);
+    }
   });
 }
 

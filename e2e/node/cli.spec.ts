@@ -88,7 +88,8 @@ const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
   [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
   [() => ['convert', '-f', 'parallels', images.zlib(), '{folder}/out.raw'], 2, "no input format 'parallels'"],
-  [() => ['convert', images.zlib(), '{folder}'], 2, 'neither a regular file nor a block device\n'],
+  [() => ['convert', images.zlib(), '{folder}'], 2, 'is a folder; choose a file
+'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],
   [() => ['info', '/dev/zero'], 2, 'neither a file, a block device nor a pipe'],
   [() => ['convert', '-O', 'raw', images.zlib(), images.zlib()], 2, 'the image itself'],
@@ -158,6 +159,15 @@ test('the version', () => {
   expect(decant('--version')).toMatchObject({ status: 0, stderr: '', stdout });
 });
 
+test('a password that no layer needs is noted', ({ folder }) => {
+  const password = join(folder, 'password');
+  writeFileSync(password, 'secret');
+  expect(decant('convert', '--password-file', password, images.empty(), join(folder, 'out.raw'))).toMatchObject({
+    status: 0,
+    stderr: 'decant: note: no layer is encrypted, so --password-file is not needed\n',
+  });
+});
+
 test('companions are handed over by file or by name', ({ folder }) => {
   const { top, below, raw } = images.chain();
   const output = join(folder, 'out.raw');
@@ -165,7 +175,10 @@ test('companions are handed over by file or by name', ({ folder }) => {
   const cases: [string[], string][] = [
     [['--with', middle, '--with', base], ''],
     [['--with', `middle.qcow2=${middle}`, '--with', base], ''],
-    [['--with', base, '--with', middle, '--with', images.empty()], `decant: no layer refers to '${images.empty()}'\n`],
+    [
+      ['--with', base, '--with', middle, '--with', images.empty()],
+      `decant: note: no layer refers to '${images.empty()}'\n`,
+    ],
   ];
   for (const [companions, warning] of cases) {
     expect(decant('convert', ...companions, top, output)).toMatchObject({ status: 0, stderr: warning });

@@ -12,7 +12,7 @@ const REFUSED: [name: string, target: string, kind: string, status: number, part
   ['a missing folder', '{folder}/missing/out.raw', 'target', 1, 'no such file or folder', {}],
   ['/dev/null', '/dev/null', 'usage', 2, 'neither a regular file', FULL],
   ['the image itself', '{folder}/image', 'usage', 2, 'the image itself', FULL],
-  ['a folder', '{folder}', 'usage', 2, 'neither a regular file', FULL],
+  ['a folder', '{folder}', 'usage', 2, 'is a folder; choose a file', FULL],
 ];
 
 for (const [name, target, kind, status, part, details] of REFUSED) {

@@ -76,6 +76,7 @@ export interface OpenArguments {
 
 export type Command =
   | { name: 'help' | 'version' }
+  | { name: 'options'; format: string }
   | { name: 'info' | 'map'; image: string; opening: OpenArguments; json: boolean }
   | {
       name: 'convert';
@@ -216,12 +217,14 @@ interface ParsedArguments {
 }
 
 /**
- * Runs `parseArgs` and checks the operands. Fails with `usage` if they are wrong. Returns `undefined` for `--help`.
+ * Runs `parseArgs` and checks the operands, unless `needsNone`. Fails with `usage` if they are wrong. Returns `undefined` for
+ * `--help`.
  */
 function parseOperands<T extends ParsedArguments>(
   args: string[],
   parseArguments: (args: string[]) => T,
   operands: string[],
+  needsNone: (parsed: T) => boolean = () => false,
 ): T | undefined {
   refuseQemuOptions(args);
   let parsed: T;
@@ -231,6 +234,7 @@ function parseOperands<T extends ParsedArguments>(
     throw usage((thrown as Error).message.split(/\.\s/)[0]!);
   }
   if (parsed.values.help) return undefined;
+  if (needsNone(parsed)) return parsed;
   // An empty name is an unset shell variable.
   const missing = operands.find((_, at) => localPath(parsed.positionals[at] ?? '') === '');
   if (missing) throw usage(`The ${missing} is missing`);
@@ -286,6 +290,12 @@ function formatOptions(lists: string[]): Record<string, string> {
   );
 }
 
+/** The values of `-o` that request the list of options, as in qemu-img. */
+const OPTIONS_HELP = ['help', '?'];
+
+const asksForOptions = (lists: string[]): boolean =>
+  lists.flatMap((list) => list.split(',')).some((option) => OPTIONS_HELP.includes(option));
+
 function workerCount(value: string): number {
   const count = Number(value);
   if (/^[0-9]+$/.test(value) && count >= MIN_WORKERS && count <= MAX_WORKERS) return count;
@@ -306,11 +316,18 @@ function spoolOf(value: string | undefined, isFile: boolean): string | undefined
   return localPath(value);
 }
 
+const SIZE_UNITS = 'bkmgtpe';
+/** The size of zeros from which on they become holes, in bytes. */
+const HOLE = 4096;
+
 /** Parses `-S`. */
 function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
   if (value === undefined) return { sparse: true };
-  if (!/^\d+(\.\d+)?[bkmgtpe]?$/i.test(value)) throw usage(`-S takes a size, not '${value}'`);
-  if (Number.parseFloat(value) === 0) return { sparse: false };
+  const [, number, unit = 'b'] = /^(\d+(?:\.\d+)?)([bkmgtpe])?$/.exec(value.toLowerCase()) ?? [];
+  if (number === undefined) throw usage(`-S takes a size, not '${value}'`);
+  const size = Number(number) * 1024 ** SIZE_UNITS.indexOf(unit);
+  if (size === 0) return { sparse: false };
+  if (size === HOLE) return { sparse: true };
   return { sparse: true, note: `-S ${value} is ignored: zeros become holes from 4 KiB on` };
 }
 
@@ -319,9 +336,13 @@ function conversion(args: string[]): Command {
     joined(args, CONVERT),
     (args) => parseArgs({ args, options: CONVERT, allowPositionals: true }),
     ['image', 'output'],
+    ({ values }) => asksForOptions(values.options),
   );
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
+  if (asksForOptions(values.options)) {
+    return { name: 'options', format: outputFormat(positionals[1] ?? '', values['output-format']).format };
+  }
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);

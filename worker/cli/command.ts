@@ -8,6 +8,7 @@ import { type Image, prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
 import { convert } from './convert-command.js';
 import { failureText } from './failure-text.js';
+import { printOptions } from './format-help.js';
 import { infoJson, infoText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
@@ -96,6 +97,9 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       return 0;
     case 'version':
       print(JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version);
+      return 0;
+    case 'options':
+      await printOptions(command.format, signal);
       return 0;
   }
   if (command.name === 'convert') await requireOutput(command);

@@ -7,7 +7,6 @@ import type { AnyImage, Output } from '../node.js';
 import type { Result } from '../public/types.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './clean-up.js';
-import { printOptions } from './format-help.js';
 import { reportLost, reportUnlisted } from './lost-ranges.js';
 import { report } from './printing.js';
 import { ProgressLine } from './progress-line.js';
@@ -20,17 +19,19 @@ import type { WaitingLines } from './waiting-lines.js';
 /** The option of formats that are compressed on demand. */
 const COMPRESS = 'compress';
 
-/** Runs the conversion, or prints the options of the format. Returns whether the whole disk could be read. */
+/** Runs the conversion. Returns whether the whole disk could be read. */
 export async function convert(
   image: AnyImage,
   command: Extract<Command, { name: 'convert' }>,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (printOptions(image, command.format, command.formatOptions)) return true;
   const result = await run(image, command, waiting, signal);
   if (!command.quiet) {
+    const isEncrypted = image.info.layers.some(({ encryption }) => encryption !== undefined);
+    const unneeded = !isEncrypted && command.opening.passwordFiles.length > 0;
     for (const note of command.notes) report(`note: ${note}`);
+    if (unneeded) report('note: no layer is encrypted, so --password-file is not needed');
     warn(result, command.output);
   }
   return result.lostBytes === 0;
@@ -107,7 +108,7 @@ async function outputOf(command: Extract<Command, { name: 'convert' }>, signal: 
 
 function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
   for (const { message } of notices) report(`note: ${message}`);
-  for (const name of unusedCompanions) report(`no layer refers to '${shownText(name)}'`);
+  for (const name of unusedCompanions) report(`note: no layer refers to '${shownText(name)}'`);
   for (const range of lost) reportLost(range);
   if (lostBytes === 0) return;
   reportUnlisted(lostRanges - lost.length);

@@ -1,24 +1,28 @@
 // `-o help`: the options of an output format.
 
-import type { AnyImage } from '../node.js';
+import { DecantError } from '../errors/errors.js';
+import { open } from '../node.js';
 import { print } from './printing.js';
 
-/** The arguments that request the list, as with `qemu-img`. */
-const HELP = ['help', '?'];
+/** Any raw disk: an image lists the output formats. */
+const DISK = new Uint8Array(512);
 
-/** Prints the options of `format`, if `formatOptions` ask for them. Returns whether they do, and the format is known. */
-export function printOptions(
-  { formats }: Pick<AnyImage, 'formats'>,
-  format: string,
-  formatOptions: Record<string, string>,
-): boolean {
-  const known = formats.find(({ name }) => name === format);
-  if (!known || !HELP.some((name) => Object.hasOwn(formatOptions, name))) return false;
-  if (known.options.length === 0) print(`The output format ${format} has no options`);
-  for (const { name, values, required } of known.options) {
-    const [first] = values;
-    const note = required ? 'required' : `default: ${first}`;
-    print(`${name}=${values.join('|')} (${note})`);
+/** Prints the options of the output format `format`. Fails with `usage` if there is no such format. */
+export async function printOptions(format: string, signal: AbortSignal): Promise<void> {
+  const image = await open(DISK, { format: 'raw', signal });
+  try {
+    const known = image.formats.find(({ name }) => name === format);
+    if (!known) {
+      const names = image.formats.map(({ name }) => name).join(', ');
+      throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
+    }
+    if (known.options.length === 0) print(`The output format ${format} has no options`);
+    for (const { name, values, required } of known.options) {
+      const [first] = values;
+      const note = required ? 'required' : `default: ${first}`;
+      print(`${name}=${values.join('|')} (${note})`);
+    }
+  } finally {
+    await image.close();
   }
-  return true;
 }

@@ -176,6 +176,13 @@ describe('while a file is replaced:', () => {
     });
   }
 
+  for (const end of ['', '/', '/.']) {
+    test(`nothing, but the path is a folder: ${end}`, async ({ folder }) => {
+      const message = `'${folder}${end}' is a folder; choose a file`;
+      await expect(beginTo(`${folder}${end}`)).rejects.toMatchObject({ kind: 'usage', message });
+    });
+  }
+
   test('nothing: the new file is there, and nothing else', async ({ folder }) => {
     const output = join(folder, 'out.raw');
     writeFileSync(output, 'old');

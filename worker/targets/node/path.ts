@@ -14,7 +14,7 @@ import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes
 import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
 import { isLocal, partialName, sweepFolder } from './partial.js';
-import { fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
+import { folderGiven, fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
 import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -171,6 +171,7 @@ export class PathTarget implements OutputTarget {
     const target = pathIn(folder, name);
     // The file that the system finds, and the one that `resolvePath` found.
     const [asked, found] = [await find(this.path), await find(target)];
+    if (asked?.isDirectory()) throw folderGiven(this.path);
     if (asked && !asked.isFile() && !asked.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }

@@ -16,6 +16,10 @@ export interface ResolvedPath {
   name: Buffer;
 }
 
+/** The error for a target that is a folder. */
+export const folderGiven = (path: string): DecantError =>
+  new DecantError('usage', `'${path}' is a folder; choose a file`);
+
 export const pathIn = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from([SLASH]), name]);
 
 /** Makes `path` absolute, for a later change of the working directory. Links in it are kept. */
@@ -36,7 +40,7 @@ export async function resolvePath(path: string, given: Buffer = Buffer.from(path
     const end = at.lastIndexOf(SLASH) + 1;
     const name = at.subarray(end);
     if (['', '.', '..'].includes(name.toString('latin1'))) {
-      throw new DecantError('usage', `'${path}' is a folder; choose a file`);
+      throw folderGiven(path);
     }
     const folder = await findFolder(end === 0 ? '.' : at.subarray(0, end), path);
     const link = await readlink(pathIn(folder, name), 'buffer').catch(unlessNoLink);
@@ -56,7 +60,7 @@ async function findFolder(folder: string | Buffer, path: string): Promise<Buffer
 
 /** Windows: names are text, and `..` is resolved before links. */
 async function findByLetters(path: string): Promise<ResolvedPath> {
-  if (/[\\/]\.*$/.test(path)) throw new DecantError('usage', `'${path}' is a folder; choose a file`);
+  if (/[\\/]\.*$/.test(path)) throw folderGiven(path);
   const target = await realpath(path).catch(() => resolve(path));
   return { folder: Buffer.from(await realpath(dirname(target))), name: Buffer.from(basename(target)) };
 }
