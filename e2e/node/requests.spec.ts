@@ -69,7 +69,8 @@ test('headers are enough for info', async ({ folder }) => {
   qemuImg('create', '-q', '-f', 'qcow2', '-o', 'cluster_size=512,preallocation=metadata', path, '64M');
   remote = await serveFile(readFileSync(path));
   await (await decant.open(remote.url)).close();
-  expect(asked(remote, statSync(path).size)).toBeLessThanOrEqual(64 << 10);
+  // The start, and the end: a fixed VHD may begin as another image.
+  expect(asked(remote, statSync(path).size)).toBeLessThanOrEqual((64 << 10) + 512);
 });
 
 test('a sparse disk with a table for each piece of data: each byte of the file once', async ({ folder }) => {

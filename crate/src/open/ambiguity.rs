@@ -8,8 +8,8 @@ use crate::format::{Format, vhd};
 use crate::open::identify::FileType;
 use crate::open::unpack::place_in;
 
-/// What a file that ends as a fixed VHD begins as. A guest may have written either: the first bytes of its disk are those
-/// of a fixed VHD, and the last ones may end the file of another image.
+/// The start of a file that ends as a fixed VHD. A guest may have written either: its disk is the start of a fixed VHD, and
+/// may be the end of another image.
 #[derive(Clone, Copy)]
 pub(crate) enum Ambiguity {
     Image(&'static Format),
@@ -23,7 +23,7 @@ impl Ambiguity {
         let (len, disk) = vhd::fixed_footer(tail)?;
         match by_head {
             _ if disk.checked_add(len as u64) != Some(size) => None,
-            // A copy of the footer: a dynamic VHD, or in any case one.
+            // A copy of the footer: a VHD in both readings.
             FileType::Image(format) if format.name == vhd::FORMAT.name => None,
             FileType::Image(format) => Some(Self::Image(format)),
             FileType::Container(container) => Some(Self::Container(container)),
