@@ -118,8 +118,7 @@ fn manifests_are_checked() {
         ("another SHA-1", format!("SHA1(disk.qcow2)= {}\n", &wrong[..40]), Some("disk.qcow2")),
         ("another SHA-256", format!("SHA256(disk.qcow2)= {wrong}\n"), Some("disk.qcow2")),
         ("another SHA-512", format!("SHA512(disk.qcow2)= {wrong}{wrong}\n"), Some("disk.qcow2")),
-        ("too short", format!("SHA256(disk.qcow2)= {sha1}\n"), Some("disk.qcow2")),
-        ("no digest", "SHA256(disk.qcow2)=\n".to_owned(), Some("disk.qcow2")),
+        ("a damaged line and a right one", format!("SHA256(disk.qcow2)= 12\nSHA1(disk.qcow2)= {sha1}\n"), None),
         ("another file that differs", format!("SHA256(a.ovf)= {wrong}\n"), Some("a.ovf")),
         (
             "one of two",
@@ -195,6 +194,10 @@ fn manifests_that_miss_the_disk() {
             &[],
             Some("manifest-unchecked"),
         ),
+        ("a digest that is too short", line("disk.qcow2", &wrong[1..]).into(), &[], Some("manifest-unchecked")),
+        ("a digest of another hash", line("disk.qcow2", &wrong[..40]).into(), &[], Some("manifest-unchecked")),
+        ("no digest", line("disk.qcow2", "").into(), &[], Some("manifest-unchecked")),
+        ("a digest that is none", line("disk.qcow2", &"g".repeat(64)).into(), &[], Some("manifest-unchecked")),
         ("another folder", line("vm/disk.qcow2", &wrong).into(), &[], Some("manifest-unchecked")),
         ("another case, wrong", line("Disk.QCOW2", &wrong).into(), &[], Some("manifest-mismatch")),
         ("another case, right", line("Disk.QCOW2", &right).into(), &[], None),
@@ -305,7 +308,8 @@ fn manifests_of_pieces_and_of_disks_in_order() {
         image.chunks(1000).enumerate().map(renamed).take(parts.len()).collect()
     };
     assert!(Case::new(with(&lines, &in_folder(&parts))).bytes() == Ok(small_disk()));
-    let wrong = lines.replacen("= ", "= 0", 1);
+    let (start, rest) = lines.split_once("= ").unwrap();
+    let wrong = format!("{start}= {}{}", "0".repeat(40), &rest[40..]);
     let error = Case::new(with(&wrong, &in_folder(&parts))).bytes().unwrap_err();
     assert_eq!(&*error.code, "manifest-mismatch", "{error}");
     // A raw disk does not record its size; the manifest detects a change.

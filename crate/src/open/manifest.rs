@@ -185,7 +185,8 @@ fn listed(name: &str, text: &str, names: &MemberNames) -> Result<BTreeMap<usize,
     Ok(listed)
 }
 
-/// Parses a line into hash, file and digest. Returns `None` for any other line.
+/// Parses a line into hash, file and digest. Returns `None` for any other line, also if the digest cannot be one of that
+/// hash: the line is damaged.
 fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
     let (algorithm, rest) = line.split_once('(')?;
     let (before, digest) = rest.rsplit_once('=')?;
@@ -196,7 +197,9 @@ fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
         "SHA512" => Some(Hash::Sha512),
         _ => None,
     };
-    Some((hash, plain(file.trim()), digest.trim()))
+    let digest = digest.trim();
+    let is_digest = |hash: Hash| digest.len() == 2 * hash.output_len() && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    hash.is_none_or(is_digest).then_some((hash, plain(file.trim()), digest))
 }
 
 /// Fails with `corrupt` unless `member` has `digest`.
