@@ -210,7 +210,8 @@ impl Chain {
         if let Some(wanted) = &reference.identity
             && !wanted.is_met_by(&disk.identities())
         {
-            return Err(other_parent(reference, &*disk, self.layers.last().map_or("", |layer| &layer.name)));
+            let child = self.layers.last().map_or("", |layer| inner_name(&layer.place, &layer.name));
+            return Err(other_parent(reference, &*disk, child));
         }
         *file = disk.data_source(file.clone());
         Ok(OpenedLayer { disk, guessed, place })
@@ -241,7 +242,8 @@ impl Chain {
             }
             let Some(id) = found else {
                 let Reference { role, name: wanted, file_name, .. } = reference.clone();
-                let need = Need::MissingFile { role, name: wanted, file_name, of: name.clone() };
+                let need =
+                    Need::MissingFile { role, name: wanted, file_name, of: inner_name(&place, &name).to_owned() };
                 self.missing.push(need);
                 parts.push(None);
                 continue;
@@ -332,6 +334,14 @@ fn may_be_packed(reference: &Reference) -> bool {
 /// The file of layer `number`, called `name`, for errors; `None` for the image.
 pub(crate) fn place_of(number: usize, name: &str) -> Option<Place> {
     (number > 0).then(|| Place::file(name))
+}
+
+/// The name of an image for messages: that of the member if it was found at `place` in the file `name`.
+fn inner_name<'a>(place: &'a Option<Place>, name: &'a str) -> &'a str {
+    match place {
+        Some(Place::Member(member)) => member,
+        _ => name,
+    }
 }
 
 /// The error for a layer below whose identity does not match the one that `child` records.
