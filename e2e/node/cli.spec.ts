@@ -159,6 +159,18 @@ test('the version', () => {
   expect(decant('--version')).toMatchObject({ status: 0, stderr: '', stdout });
 });
 
+test('an image that is marked as corrupt is noted', ({ folder }) => {
+  const image = join(folder, 'marked.qcow2');
+  const bytes = readFileSync(images.empty());
+  // The lowest byte of the incompatible features: bit 1.
+  bytes[79]! |= 2;
+  writeFileSync(image, bytes);
+  expect(decant('convert', image, join(folder, 'out.raw'))).toMatchObject({
+    status: 0,
+    stderr: 'decant: note: The image is marked as corrupt; it is read as it is\n',
+  });
+});
+
 test('a password that no layer needs is noted', ({ folder }) => {
   const password = join(folder, 'password');
   writeFileSync(password, 'secret');
