@@ -411,8 +411,14 @@ fn what_is_refused() {
         ("too many", "custom", &many, Limit, "4096 extents"),
         ("a missing file", "custom", "RW 10 FLAT \"dir/b.bin\" 0\n", MissingFile, "'dir/b.bin', the extent"),
         // qemu-img silently pads it with zeros.
-        ("a file that is too short", "custom", "RW 10 FLAT \"a.bin\" 0\n", Corrupt, "truncated"),
-        ("an offset behind its end", "custom", "RW 1 FLAT \"a.bin\" 7\n", Corrupt, "truncated"),
+        (
+            "a file that is too short",
+            "custom",
+            "RW 10 FLAT \"a.bin\" 0\n",
+            Corrupt,
+            "ends at byte 1536, but the end of the extent is at byte 5120",
+        ),
+        ("an offset behind its end", "custom", "RW 1 FLAT \"a.bin\" 7\n", Corrupt, "end of the extent is at byte 4096"),
         ("a sparse extent that is none", "custom", "RW 10 SPARSE \"a.bin\"\n", Corrupt, "In 'a.bin'"),
         ("a sparse extent that is too short", "custom", "RW 80 SPARSE \"s.vmdk\"\n", Corrupt, "32768 bytes"),
         ("a sparse extent that is too long", "custom", "RW 50 SPARSE \"s.vmdk\"\n", Corrupt, "32768 bytes"),

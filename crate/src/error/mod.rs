@@ -180,11 +180,11 @@ impl Error {
         Self::corrupt(format!("the {what} has an impossible position"), offset)
     }
 
-    /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, past the end of the file of `size`
-    /// bytes.
+    /// Creates a `corrupt` error with code `truncated`: `what` is at `offset`, and the file of `size` bytes ends inside it,
+    /// or before.
     pub(crate) fn truncated(what: impl fmt::Display, offset: HostOffset, size: u64) -> Self {
-        let message =
-            format!("The image is truncated: the file ends at byte {size}, but {what} is at byte {}", offset.0);
+        let relation = if offset.0 < size { format!("inside {what}, which begins") } else { format!("but {what} is") };
+        let message = format!("The image is truncated: the file ends at byte {size}, {relation} at byte {}", offset.0);
         let error = Self::new(ErrorKind::Corrupt, message).coded("truncated").advised(COPY_AGAIN);
         error.field("offset", offset.0).field("size", size)
     }
@@ -281,6 +281,16 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn truncation_is_before_or_inside_a_structure() {
+        for (offset, part) in
+            [(9, "at byte 8, but it is at byte 9"), (8, ", but it is"), (7, ", inside it, which begins at byte 7")]
+        {
+            let message = Error::truncated("it", HostOffset(offset), 8).message();
+            assert!(message.contains(part), "{message}");
+        }
+    }
 
     #[test]
     fn messages_name_places_and_advise_on_whole_files() {

@@ -61,13 +61,14 @@ impl Listing {
     }
 
     /// Appends `part`, with its data at `host`. Bytes after the end of the file, which QEMU reads as zeros, are damage
-    /// of kind `truncated`: lost in a salvage, an error otherwise.
+    /// of kind `truncated` at offset `place` of the file: lost in a salvage, an error otherwise.
     pub(crate) fn data(
         &self,
         batch: &mut Vec<Extent>,
         part: GuestRange,
         host: HostOffset,
         truncated: Damage,
+        place: HostOffset,
     ) -> Result<()> {
         let len = part.len();
         let present = self.size.saturating_sub(host.0).min(len);
@@ -80,7 +81,7 @@ impl Listing {
         if self.salvage && middle > part.start {
             self.push(batch, GuestRange { end: middle, ..part }, data);
         }
-        self.lose(batch, GuestRange { start: middle, ..part }, truncated, host)
+        self.lose(batch, GuestRange { start: middle, ..part }, truncated, place)
     }
 
     /// Appends `part` as lost to `damage` at offset `place` of the file (see [`Damage::at`]). Unless the layer is

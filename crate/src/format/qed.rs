@@ -314,7 +314,7 @@ impl QedWalk {
                 }
                 Some(offset) => {
                     let host = HostOffset(offset.saturating_add(at.0 % cluster_size));
-                    self.listing.data(batch, part(1), host, CLUSTER_TRUNCATED)?;
+                    self.listing.data(batch, part(1), host, CLUSTER_TRUNCATED, host)?;
                     1
                 }
             };

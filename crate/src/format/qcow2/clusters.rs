@@ -132,7 +132,7 @@ impl Qcow2Walk {
         // QEMU shows no host offsets for encrypted images.
         let shown = host.filter(|_| !self.is_encrypted).map(|host| (self.data.file(), host));
         match (content, host) {
-            (ClusterContent::Data, Some(host)) => return self.data.data(batch, part, host, CLUSTER_TRUNCATED),
+            (ClusterContent::Data, Some(host)) => return self.data.data(batch, part, host, CLUSTER_TRUNCATED, host),
             (ClusterContent::Zero, _) => self.listing.push(batch, part, ExtentKind::Zero { host: shown }),
             (ClusterContent::Data | ClusterContent::Unallocated, _) => {
                 self.listing.push(batch, part, ExtentKind::Unallocated { host: shown });

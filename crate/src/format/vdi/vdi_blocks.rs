@@ -66,7 +66,7 @@ impl VdiWalk {
                 }
                 Some(number) => {
                     let host = HostOffset(self.place(number).saturating_add(at.0 % block_size));
-                    self.listing.data(batch, part(1), host, BLOCK_TRUNCATED)?;
+                    self.listing.data(batch, part(1), host, BLOCK_TRUNCATED, host)?;
                     1
                 }
                 None => {

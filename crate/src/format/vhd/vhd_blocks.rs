@@ -200,7 +200,7 @@ impl VhdWalk {
             let sectors = GuestRange { start: GuestOffset(at), end: GuestOffset(end) };
             if is_present {
                 let host = HostOffset(data.saturating_add(at % self.table.block_size));
-                self.listing.data(batch, sectors, host, BLOCK_TRUNCATED)?;
+                self.listing.data(batch, sectors, host, BLOCK_TRUNCATED, host)?;
             } else {
                 self.listing.push(batch, sectors, self.absent());
             }

@@ -276,7 +276,7 @@ impl VhdxWalk {
             self.listing.push(batch, GuestRange::from(part), ExtentKind::Zero { host: None });
             return Ok(());
         }
-        self.listing.data(batch, GuestRange::from(part), host, BLOCK_TRUNCATED)
+        self.listing.data(batch, GuestRange::from(part), host, BLOCK_TRUNCATED, host)
     }
 
     /// Lists a batch from the start of `range` on, which is in one block, at `block` in the file, with a sector bitmap.

@@ -59,8 +59,8 @@ impl VmdkWalk {
             ExtentContent::Flat { file, offset } => match self.file(*file) {
                 Some(file) => {
                     let listing = Listing::of_part(&file, &self.setup);
-                    let host = HostOffset(offset + part.start);
-                    ExtentBatch { batch, listing, base }.data(part, host, EXTENT_TRUNCATED)?;
+                    let (host, end) = (HostOffset(offset + part.start), HostOffset(offset + extent.len));
+                    ExtentBatch { batch, listing, base }.data(part, host, EXTENT_TRUNCATED, end)?;
                 }
                 None => ExtentBatch { batch, listing: own, base }.push_unknown(part),
             },
@@ -147,8 +147,8 @@ impl ExtentBatch<'_> {
     }
 
     /// See [`Listing::data`].
-    fn data(&mut self, part: Range<u64>, host: HostOffset, truncated: Damage) -> Result<()> {
-        self.listing.data(self.batch, self.on_disk(part), host, truncated)
+    fn data(&mut self, part: Range<u64>, host: HostOffset, truncated: Damage, place: HostOffset) -> Result<()> {
+        self.listing.data(self.batch, self.on_disk(part), host, truncated, place)
     }
 
     /// See [`Listing::lose`].
@@ -250,7 +250,7 @@ fn list_grain(
         Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
         Ok(Grain::At(host)) if sparse.compressed.is_none() => {
             let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
-            output.data(part, host, GRAIN_TRUNCATED)?;
+            output.data(part, host, GRAIN_TRUNCATED, host)?;
         }
         Ok(Grain::At(host)) if host.0 >= output.listing.file_size() => {
             output.lose(part, GRAIN_TRUNCATED, host)?;

@@ -67,7 +67,7 @@ damages! {
     /// A grain is beyond any size that the complete file can have.
     GRAIN_OUTSIDE = "vmdk-grain-outside", "a grain is far beyond the end of the file";
     /// The file of a flat extent is shorter than the descriptor states.
-    EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "a part of the extent";
+    EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "the end of the extent";
     /// An extent's header states a smaller size than the descriptor.
     EXTENT_SHORT = "vmdk-extent-short", "an extent is shorter than the descriptor says";
     /// The descriptor states NOACCESS for an extent.

@@ -49,7 +49,7 @@ fn header_and_tables() {
         ("footer that is not there", &[(56, &le64(u64::MAX))], Fails(Corrupt, "footer")),
         ("table behind the end", &[(DIRECTORY, &le32(1 << 20))], Fails(Corrupt, "a grain table")),
         ("grain behind the end", &[(TABLE + 4, &le32(1 << 20))], Fails(Corrupt, "a grain is at")),
-        ("grain that ends behind the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "a grain is at")),
+        ("grain that ends behind the end", &[(TABLE + 4, &le32(48))], Fails(Corrupt, "inside a grain")),
     ];
     check_changes(&Case { name: Some("a.vmdk".to_owned()), ..Case::new(plain()) }, &whole(), rows);
 }
