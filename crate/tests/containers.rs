@@ -255,15 +255,15 @@ fn companions_in_containers() {
 #[test]
 fn a_member_needs_a_missing_file() {
     let top = overlay("base.qcow2", Some("qcow2"));
-    let archive = tar(&[("vm/top.qcow2", &top)]);
+    let archive = tar(&[("top.qcow2", &top)]);
     let over_archive = Case {
         companions: vec![("middle.tar".to_owned(), archive.clone())],
         ..Case::new(overlay("middle.tar", Some("qcow2")))
     };
     for case in [Case { name: Some("all.tar".to_owned()), ..Case::new(archive) }, over_archive] {
         let error = case.convert(Answers::InOrder, Abilities::default(), 4096).result.unwrap_err();
-        assert_eq!(error.fields.get("neededBy"), Some(&Field::from("vm/top.qcow2")), "{error}");
-        assert!(error.message().contains("'base.qcow2', the backing file of 'vm/top.qcow2', is missing"), "{error}");
+        assert_eq!(error.fields.get("neededBy"), Some(&Field::from("top.qcow2")), "{error}");
+        assert!(error.message().contains("'base.qcow2', the backing file of 'top.qcow2', is missing"), "{error}");
     }
 }
 
