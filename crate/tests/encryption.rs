@@ -334,7 +334,11 @@ fn changed_fields_of_a_luks_header() {
         ("no iterations", &[(slot + 4, &be32(0))], Fails(Corrupt, "slot 0 has no iterations")),
         ("absurd iterations", &[(slot + 4, &be32(u32::MAX))], Fails(Limit, "iterations")),
         ("another salt of the slot", &[(slot + 8, &[0; 32])], Fails(Password, "wrong")),
-        ("key material past the end", &[(slot + 40, &be32(u32::MAX))], Fails(Corrupt, "truncated")),
+        (
+            "key material past the end",
+            &[(slot + 40, &be32(u32::MAX))],
+            Fails(Corrupt, "LUKS key slot has an impossible position"),
+        ),
         ("no stripes", &[(slot + 44, &be32(0))], Fails(Corrupt, "no stripes")),
         ("other stripes", &[(slot + 44, &be32(3999))], Fails(Password, "wrong")),
         ("absurd stripes", &[(slot + 44, &be32(u32::MAX))], Fails(Limit, "stripes")),

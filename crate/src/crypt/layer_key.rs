@@ -6,6 +6,7 @@ use super::ciphers::{Ciphers, out_of_memory};
 use super::derive::{Iterations, YieldPoint, pbkdf2};
 use super::keys::{CipherKey, Keys};
 use super::luks::{Luks, Slot};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact, zeroed};
 use crate::modules::prepare;
@@ -93,7 +94,10 @@ async fn open_slot(
 ) -> Result<Option<Zeroizing<Vec<u8>>>> {
     let mut derived = CipherKey { spec, key: vec![0; luks.key_bytes] };
     pbkdf2(hash, password, &slot.salt, slot.iterations, &mut derived.key, count).await?;
-    let material = read_exact(source, luks.key_material(slot, place)?, "LUKS key slot").await?;
+    let material = luks.key_material(slot, place)?;
+    // Key slots are before the data, so the size of the disk has no part in it.
+    ensure_possible("LUKS key slot", material.start, 0, source.size())?;
+    let material = read_exact(source, material, "LUKS key slot").await?;
     let mut split = Zeroizing::new(zeroed(material.len())?);
     Ciphers::new(&Keys(vec![derived])).decrypt(0, 0, &material, &mut split)?;
     let mut master = Zeroizing::new(vec![0; luks.key_bytes]);

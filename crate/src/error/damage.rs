@@ -33,6 +33,15 @@ pub(crate) fn farthest(disk_size: u64, file_size: u64) -> HostOffset {
     HostOffset(disk_size.saturating_add(file_size).saturating_mul(LARGEST).saturating_add(SNAPSHOTS))
 }
 
+/// Checks `place`, the position that an image of a disk of `disk_size` bytes states for `what` in its file, which has
+/// `file_size` bytes. Fails with `corrupt` if no truncation explains it: see [`farthest`].
+pub(crate) fn ensure_possible(what: &str, place: HostOffset, disk_size: u64, file_size: u64) -> super::Result<()> {
+    if place > farthest(disk_size, file_size) {
+        return Err(Error::impossible_position(what, place));
+    }
+    Ok(())
+}
+
 impl Damage {
     pub(crate) const fn new(kind: &'static DamageKind) -> Self {
         Self(kind)

@@ -26,7 +26,9 @@ pub(super) const FORMAT: Format = Format {
 
 damages! {
     /// The file ends before or inside the L1 table.
-    L1_TRUNCATED = "qed-l1-truncated", "the file ends before the end of the L1 table", lacks "an entry of the L1 table";
+    L1_TRUNCATED = "qed-l1-truncated", "the file ends before the end of the L1 table", lacks "an entry of the L1 table", outside L1_OUTSIDE;
+    /// The L1 table is beyond any size that the complete file can have.
+    L1_OUTSIDE = "qed-l1-outside", "the L1 table is far beyond the end of the file";
     /// An L2 table's offset is in the header or not aligned to a cluster.
     L2_MISPLACED = "qed-l2-misplaced", "an L2 table is in the header or not aligned to a cluster";
     /// The file ends before or inside an L2 table.

@@ -65,7 +65,7 @@ fn fields() {
         ("L1 in the header", &[(40, &le64(0))], Fails(Corrupt, "L1 table is in the header")),
         ("L1 between clusters", &[(40, &le64(4097))], Fails(Corrupt, "or not aligned to a cluster")),
         ("L1 past the end", &[(40, &le64(1 << 40))], Fails(Corrupt, "truncated")),
-        ("L1 near 2^64", &[(40, &le64(u64::MAX - 4095))], Fails(Corrupt, "truncated")),
+        ("L1 near 2^64", &[(40, &le64(u64::MAX - 4095))], Fails(Corrupt, "L1 table is far beyond the end")),
         ("a disk of no size", &[(48, &le64(0)), (40, &le64(7))], Bytes(vec![])),
         ("a disk of 513 bytes", &[(48, &le64(513))], Fails(Corrupt, "not a multiple of 512")),
         ("a disk of one sector", &[(48, &le64(512))], Bytes(vec![0xaa; 512])),

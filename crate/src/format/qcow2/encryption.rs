@@ -4,6 +4,7 @@ use super::extensions::HeaderExtensions;
 use super::qcow2_header::Qcow2Header;
 use crate::crypt::Encryption;
 use crate::crypt::luks::Luks;
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::Source;
 use crate::offsets::HostOffset;
@@ -20,7 +21,10 @@ pub(super) async fn read(
     }
     match (header.crypt_method, extensions.encryption_header) {
         (1, _) => Ok(Some(Encryption::Aes)),
-        (2, Some(place)) => Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place })),
+        (2, Some(place)) => {
+            ensure_possible("LUKS header", place.start, header.size, source.size())?;
+            Ok(Some(Encryption::Luks { header: Box::new(Luks::read(source, place).await?), place }))
+        }
         (2, None) => Err(Error::corrupt(
             "the image does not have the position of its LUKS header",
             HostOffset(Qcow2Header::crypt_method),

@@ -2,6 +2,7 @@
 
 use super::qcow2_header::{Mapping, Qcow2Header};
 use crate::disk::info::Snapshot;
+use crate::error::damage::ensure_possible;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, copied, read_exact};
@@ -119,6 +120,7 @@ pub(super) async fn read(source: &dyn Source, header: &Qcow2Header) -> Result<Ve
             HostOffset(Qcow2Header::snapshots_offset),
         ));
     }
+    ensure_possible("snapshot table", HostOffset(header.snapshots_offset), header.size, source.size())?;
     let mut table = SnapshotTable {
         source,
         start: header.snapshots_offset,

@@ -2,6 +2,7 @@
 
 use super::vhd_footer::checksum;
 use crate::disk::reference::{Identity, Reference, Role, uuid_text};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, utf_16};
@@ -65,12 +66,14 @@ impl DynamicVhdHeader {
         header
     }
 
-    /// Reads the header at `place`. Fails with `corrupt` or `unsupported`, and as reading does. A salvage accepts a
+    /// Reads the header at `place`, which the footer of a disk of `disk_size` bytes states. Fails with `corrupt` or `unsupported`, and as reading does. A salvage accepts a
     /// wrong checksum.
-    pub(super) async fn read(source: &dyn Source, place: HostOffset, salvage: bool) -> Result<Self> {
-        let truncated = || Error::truncated("the dynamic disk header", place, source.size());
-        let range = ByteRange::new(place, Self::LEN as u64).ok_or_else(truncated)?;
-        let bytes = read_exact(source, range, "dynamic disk header").await?;
+    pub(super) async fn read(source: &dyn Source, place: HostOffset, disk_size: u64, salvage: bool) -> Result<Self> {
+        const NAME: &str = "dynamic disk header";
+        ensure_possible(NAME, place, disk_size, source.size())?;
+        let outside = || Error::impossible_position(NAME, place);
+        let range = ByteRange::new(place, Self::LEN as u64).ok_or_else(outside)?;
+        let bytes = read_exact(source, range, NAME).await?;
         let header = Self::parse(&bytes);
         let field = |offset: u64| HostOffset(place.0 + offset);
         if header.cookie != COOKIE {

@@ -31,7 +31,9 @@ pub(crate) const FORMAT: Format = Format {
 damages! {
     /// The file ends before or inside the block allocation table.
     TABLE_TRUNCATED = "vhd-table-truncated", "the file ends before the end of the block allocation table",
-        lacks "an entry of the block allocation table";
+        lacks "an entry of the block allocation table", outside TABLE_OUTSIDE;
+    /// The block allocation table is beyond any size that the complete file can have.
+    TABLE_OUTSIDE = "vhd-table-outside", "the block allocation table is far beyond the end of the file";
     /// An entry of the block allocation table refers to the header.
     BLOCK_IN_HEADER = "vhd-block-in-header", "a block is in the header";
     /// The file ends before or inside the sector bitmap of a block.
@@ -109,7 +111,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         FIXED => (Content::Fixed { present: end }, Vec::new()),
         DYNAMIC | DIFFERENCING => {
             let place = HostOffset(footer.data_offset);
-            let header = DynamicVhdHeader::read(&*source, place, options.salvage).await?;
+            let header = DynamicVhdHeader::read(&*source, place, footer.current_size, options.salvage).await?;
             let has_parent = footer.disk_type == DIFFERENCING;
             let table = BlockTable::new(&header, place, has_parent)?;
             let references = if has_parent { vec![header.parent(&*source).await?] } else { Vec::new() };

@@ -21,7 +21,7 @@ use crate::disk::details::{Details, Value};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, Role};
-use crate::error::damage::damages;
+use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
@@ -51,7 +51,9 @@ pub(super) const FORMAT: Format = Format {
 
 damages! {
     /// The file ends before or inside the grain directory.
-    DIRECTORY_TRUNCATED = "vmdk-directory-truncated", "the file ends before the end of the grain directory", lacks "the grain directory";
+    DIRECTORY_TRUNCATED = "vmdk-directory-truncated", "the file ends before the end of the grain directory", lacks "the grain directory", outside DIRECTORY_OUTSIDE;
+    /// The grain directory is beyond any size that the complete file can have.
+    DIRECTORY_OUTSIDE = "vmdk-directory-outside", "the grain directory is far beyond the end of the file";
     /// A grain directory entry is invalid (SESparse).
     DIRECTORY_ENTRY = "vmdk-directory-entry", "an entry of the grain directory is invalid";
     /// The footer is missing, and no marker describes the grain.
@@ -67,7 +69,9 @@ damages! {
     /// A grain is beyond any size that the complete file can have.
     GRAIN_OUTSIDE = "vmdk-grain-outside", "a grain is far beyond the end of the file";
     /// The file of a flat extent is shorter than the descriptor states.
-    EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "the end of the extent";
+    EXTENT_TRUNCATED = "vmdk-extent-truncated", "the file of an extent ends before the extent does", lacks "the end of the extent", outside EXTENT_OUTSIDE;
+    /// A flat extent is beyond any size that the complete file can have.
+    EXTENT_OUTSIDE = "vmdk-extent-outside", "an extent is far beyond the end of its file";
     /// An extent's header states a smaller size than the descriptor.
     EXTENT_SHORT = "vmdk-extent-short", "an extent is shorter than the descriptor says";
     /// The descriptor states NOACCESS for an extent.
@@ -115,6 +119,7 @@ async fn embedded_descriptor(source: &dyn Source, header: &KdmvHeader, salvage: 
     let field = HostOffset(KdmvHeader::descriptor_offset);
     let start = sparse_header::position(header.descriptor_offset, "the descriptor", field)?;
     let len = descriptor_len(header.descriptor_size.saturating_mul(SECTOR))?;
+    ensure_possible("descriptor", start, header.capacity.saturating_mul(SECTOR), source.size())?;
     let text = read_exact(source, ByteRange { start, len }, "descriptor").await?;
     // Extents of a split disk reserve space for a descriptor but leave it empty.
     if !descriptor::is_start(&text) {

@@ -2,6 +2,7 @@
 
 use super::entries::{EntryLayout, SESPARSE_ENTRY, SESPARSE_GRAIN, SESPARSE_TABLE};
 use super::sparse_header::{SparseHeader, position, size};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
@@ -53,6 +54,7 @@ pub(super) async fn open(source: &dyn Source, head: &[u8]) -> Result<SparseHeade
     }
     let volatile = header.volatile_header_offset;
     let volatile = position(volatile, "the volatile header", HostOffset(ConstHeader::volatile_header_offset))?;
+    ensure_possible("volatile header", volatile, header.capacity.saturating_mul(SECTOR), source.size())?;
     refuse_journal(source, volatile).await?;
     let (tables, grains) = (header.grain_tables_offset, header.grains_offset);
     position(tables, "the first grain table", HostOffset(ConstHeader::grain_tables_offset))?;
