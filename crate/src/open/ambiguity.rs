@@ -5,8 +5,6 @@ use crate::disk::info::ContainerInfo;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Format, vhd};
-use crate::open::identify::FileType;
-use crate::open::unpack::place_in;
 
 /// The start of a file that ends as a fixed VHD. A guest may have written either: its disk is the start of a fixed VHD, and
 /// may be the end of another image.
@@ -17,23 +15,19 @@ pub(crate) enum Ambiguity {
 }
 
 impl Ambiguity {
-    /// Finds the ambiguity of a file of `size` bytes that begins as `by_head` and ends with `tail`. `None` unless `tail` is
-    /// an intact footer that states this size: a VHD inside an image or an archive ends the same, but is smaller.
-    pub(super) fn of(by_head: FileType, tail: &[u8], size: u64) -> Option<Self> {
-        let (len, disk) = vhd::fixed_footer(tail)?;
-        match by_head {
-            _ if disk.checked_add(len as u64) != Some(size) => None,
-            // A copy of the footer: a VHD in both readings.
-            FileType::Image(format) if format.name == vhd::FORMAT.name => None,
-            FileType::Image(format) => Some(Self::Image(format)),
-            FileType::Container(container) => Some(Self::Container(container)),
-            _ => None,
-        }
+    /// Whether a file of `size` bytes with this start, which ends with `tail`, is ambiguous: only if `tail` is an intact
+    /// footer that states this size. A VHD inside an image or an archive ends the same, but is smaller.
+    pub(super) fn is_real(self, tail: &[u8], size: u64) -> bool {
+        // A copy of the footer: a VHD in both readings.
+        let is_vhd = matches!(self, Self::Image(format) if format.name == vhd::FORMAT.name);
+        let states_size = |(len, disk): (usize, u64)| disk.checked_add(len as u64) == Some(size);
+        !is_vhd && vhd::fixed_footer(tail).is_some_and(states_size)
     }
 
     /// Creates the error, of kind `usage`, for the image in `containers`.
     pub(crate) fn of_image(self, containers: &[ContainerInfo]) -> Error {
-        let subject = place_in(containers).map_or_else(|| "The file".to_owned(), |place| place.to_string());
+        let subject =
+            containers.last().map_or_else(|| "The file".to_owned(), |container| container.place().to_string());
         let vpc = vhd::FORMAT.name;
         let advice = match (self, containers.is_empty()) {
             (Self::Image(format), true) => format!("state its format, {} or {vpc}", format.name),

@@ -41,12 +41,15 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
     let by_head = identify_as_qemu(source).await?;
     let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
     let tail = read_exact(source, end, "end of the file").await?;
-    if matches!(by_head, FileType::Image(_) | FileType::Container(_)) {
-        return Ok(Ambiguity::of(by_head, &tail, size).map_or(by_head, FileType::Ambiguous));
-    }
-    Ok(match identify_end(&tail) {
-        FileType::Unknown => by_head,
-        by_tail => by_tail,
+    let start = match by_head {
+        FileType::Image(format) => Some(Ambiguity::Image(format)),
+        FileType::Container(container) => Some(Ambiguity::Container(container)),
+        _ => None,
+    };
+    Ok(match (start, identify_end(&tail)) {
+        (Some(start), _) if start.is_real(&tail, size) => FileType::Ambiguous(start),
+        (Some(_), _) | (None, FileType::Unknown) => by_head,
+        (None, by_tail) => by_tail,
     })
 }
 
