@@ -39,10 +39,12 @@ async function serveHeld(path: string): Promise<HeldFile> {
     const [start, end] = [Number(first), Math.min(Number(last) + 1, file.length)];
     const lengths = { 'Content-Range': `bytes ${start}-${end - 1}/${file.length}`, 'Content-Length': end - start };
     response.writeHead(206, { ETag: '"now"', ...lengths, ...OPEN_TO_ALL }).flushHeaders();
+    // The last 512 bytes identify a file, and are sent at once.
+    const isTail = start === file.length - 512;
     let at = start;
     const send = () => {
       if (refuses) response.destroy();
-      const part = file.subarray(at, Math.min(end, server.sendsUpTo));
+      const part = file.subarray(at, isTail ? end : Math.min(end, server.sendsUpTo));
       if (!response.destroyed && part.length > 0) {
         response.write(part);
         server.sent += part.length;

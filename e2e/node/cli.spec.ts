@@ -358,13 +358,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   }
 }
 
-/** A server of `large` that leaves requests ending in its second half (after the tables) open, and whether there was one. */
+/**
+ * A server of `large` that leaves requests ending in its second half (after the tables) open, and whether there was one. It answers
+ * for the last 512 bytes, which identify a file.
+ */
 async function serveHalf() {
   let waits = false;
-  const server = await serveFile(readFileSync(images.large()), {
+  const file = readFileSync(images.large());
+  const server = await serveFile(file, {
     answer: ({ headers }) => {
-      const [, last] = /-(\d+)$/.exec(headers.range ?? '') ?? [];
-      const isHeld = Number(last) > 6 << 20;
+      const [, first, last] = /(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
+      const isHeld = Number(last) > 6 << 20 && Number(first) !== file.length - 512;
       waits ||= isHeld;
       return isHeld;
     },

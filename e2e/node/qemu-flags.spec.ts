@@ -41,7 +41,7 @@ test('flags of qemu-img that change nothing are taken', ({ folder }) => {
   expect(decant('convert', ...flags, images.zlib(), join(folder, 'out'))).toEqual(DONE);
   expect(hashFile(join(folder, 'out'))).toBe(hashFile(images.raw()));
   const out = join(folder, 'other');
-  expect(decant('convert', '-S', '4k', images.zlib(), out).stderr).toMatch(/^decant: note: -S 4k is ignored: /);
+  expect(decant('convert', '-S', '64k', images.zlib(), out).stderr).toMatch(/^decant: note: -S 64k is ignored: /);
   expect(decant('convert', '-c', images.zlib(), out)).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('-c needs a compressed output format: -O qcow2 or -O vmdk or'),
