@@ -6,6 +6,7 @@ mod listing;
 pub mod qcow2;
 pub mod qed;
 pub mod raw_disk;
+mod sector_runs;
 mod slices;
 mod strangers;
 mod two_level;

@@ -9,10 +9,11 @@ use crate::error::{Error, Result};
 use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
 use crate::format::listing::{BATCH, Listing};
+use crate::format::sector_runs::{SECTORS, sector_runs};
 use crate::format::slices::{OVERHEAD, SlicePart};
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::io::source::Source;
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -23,7 +24,7 @@ const ENTRY_SIZE: u64 = 4;
 /// The entry of a block that is not in the file.
 const ABSENT: u32 = 0xffff_ffff;
 /// The part of the disk that a byte of a bitmap describes: eight sectors, in bytes.
-const UNIT: u64 = 8 * SECTOR;
+const UNIT: u64 = SECTORS * SECTOR;
 /// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
 const BAT_WINDOW: u64 = 128 << 10;
 const SLICE: u64 = 64 << 10;
@@ -187,24 +188,18 @@ impl VhdWalk {
         Ok(())
     }
 
-    /// Lists `part`, which lies in the unit with the bits `present`. `data` is the host offset of the first sector of
+    /// Lists `part`, which is in the unit with the bits `present`. `data` is the host offset of the first sector of
     /// its block.
     fn list_sectors(&self, present: u8, part: Range<u64>, data: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        let mut at = part.start;
-        while at < part.end {
-            // The first sector is the highest bit.
-            let bits = present << (at % UNIT / SECTOR);
-            let is_present = bits & 0x80 != 0;
-            let equal = if is_present { bits.leading_ones() } else { bits.leading_zeros() };
-            let end = (at / SECTOR * SECTOR + u64::from(equal) * SECTOR).min(part.end);
-            let sectors = GuestRange { start: GuestOffset(at), end: GuestOffset(end) };
+        // The first sector has the highest bit.
+        for (is_present, sectors) in sector_runs(present.reverse_bits(), part, SECTOR) {
+            let host = HostOffset(data.saturating_add(sectors.start % self.table.block_size));
+            let sectors = GuestRange::from(sectors);
             if is_present {
-                let host = HostOffset(data.saturating_add(at % self.table.block_size));
                 self.listing.data(batch, sectors, host, BLOCK_TRUNCATED, host)?;
             } else {
                 self.listing.push(batch, sectors, self.absent());
             }
-            at = end;
         }
         Ok(())
     }

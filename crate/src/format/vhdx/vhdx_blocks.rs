@@ -8,6 +8,7 @@ use crate::error::damage::Damage;
 use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
 use crate::format::listing::{BATCH, Listing};
+use crate::format::sector_runs::{SECTORS, sector_runs};
 use crate::format::slices::{OVERHEAD, SlicePart};
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::io::source::read_exact;
@@ -19,9 +20,8 @@ use std::rc::Rc;
 
 /// The size of an entry of the block allocation table (BAT), in bytes.
 const ENTRY_SIZE: u64 = 8;
-/// The bytes of a sector bitmap, and the sectors of a byte.
+/// Length of a sector bitmap, in bytes.
 const BITMAP_LEN: u64 = MIB;
-const SECTORS: u64 = 8;
 /// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
 const BAT_WINDOW: u64 = 256 << 10;
 const SLICE: u64 = 64 << 10;
@@ -150,7 +150,7 @@ impl Directory for Bitmaps {
 #[derive(Default)]
 struct Used {
     bits: Vec<u8>,
-    /// Maximum length of `bits`. What is after it is not checked.
+    /// Maximum length of `bits`. Later parts of the file are not checked.
     most: usize,
     /// The index after the last block that was added.
     next: u64,
@@ -308,20 +308,12 @@ impl VhdxWalk {
 
     /// Lists `part`, which is in the unit with the bits `present` of the block at `block`.
     fn list_unit(&self, present: u8, part: Range<u64>, block: u64, batch: &mut Vec<Extent>) -> Result<()> {
-        let sector_size = self.disk.table.sector_size;
-        let mut at = part.start;
-        while at < part.end {
-            // The first sector is the lowest bit.
-            let bits = present >> (at / sector_size % SECTORS);
-            let is_present = bits & 1 != 0;
-            let equal = if is_present { bits.trailing_ones() } else { bits.trailing_zeros() };
-            let end = ((at / sector_size + u64::from(equal)) * sector_size).min(part.end);
+        for (is_present, sectors) in sector_runs(present, part, self.disk.table.sector_size) {
             if is_present {
-                self.list_data(at..end, block, batch)?;
+                self.list_data(sectors, block, batch)?;
             } else {
-                self.listing.push(batch, GuestRange::from(at..end), ExtentKind::Unallocated { host: None });
+                self.listing.push(batch, GuestRange::from(sectors), ExtentKind::Unallocated { host: None });
             }
-            at = end;
         }
         Ok(())
     }
