@@ -21,7 +21,7 @@ static CASTAGNOLI_BYTES: LazyLock<Remainders> = LazyLock::new(|| remainders(CAST
 type Remainders = [u32; 256];
 
 fn remainders(polynomial: u32) -> Remainders {
-    std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| (value >> 1) ^ ((value & 1) * polynomial)))
+    std::array::from_fn(|byte| (0..8).fold(byte as u32, |value, _| times_x(value, polynomial)))
 }
 
 /// Length of a row in bytes: 512 bits, a power of two.
@@ -100,8 +100,9 @@ fn folded(before: u32, bytes: &[u8]) -> u32 {
     remainder(value, rest)
 }
 
-fn times_x(value: u32) -> u32 {
-    value >> 1 ^ if value & 1 == 1 { POLYNOMIAL } else { 0 }
+/// The product of a remainder and x.
+fn times_x(value: u32, polynomial: u32) -> u32 {
+    value >> 1 ^ if value & 1 == 1 { polynomial } else { 0 }
 }
 
 /// The product of two remainders.
@@ -112,7 +113,7 @@ fn times(mut left: u32, mut right: u32) -> u32 {
             product ^= right;
         }
         left <<= 1;
-        right = times_x(right);
+        right = times_x(right, POLYNOMIAL);
     }
     product
 }

@@ -2,8 +2,8 @@
 
 use super::guid::Guid;
 use super::replay::{LoggedPage, PAGE, Replay};
-use super::vhdx_header::REGION_TABLES;
-use crate::error::{Error, Result};
+use super::vhdx_header::{REGION_TABLES, checksum};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, MAX_SIZE};
 use crate::structure::structure;
@@ -107,7 +107,7 @@ pub(super) async fn read(source: &dyn Source, range: ByteRange, guid: Guid) -> R
 
 fn too_large(range: ByteRange) -> Error {
     let message = format!("The log of {} bytes at byte {} of the file is too large", range.len, range.start.0);
-    Error::new(crate::error::ErrorKind::Limit, message).field("offset", range.start.0)
+    Error::new(ErrorKind::Limit, message).field("offset", range.start.0)
 }
 
 impl Log<'_> {
@@ -170,12 +170,8 @@ impl Log<'_> {
         let mut number = 0;
         for start in (0..data).step_by(PAGE_LEN) {
             let page = *self.page((at + start) % log.len).await?;
-            let mut skipped = 0;
-            if start == 0 {
-                sum = crc32c(crc32c(0, &page[..4]), &[0; 4]);
-                skipped = EntryHeader::LEN;
-            }
-            sum = crc32c(sum, &page[if start == 0 { 8 } else { 0 }..]);
+            let skipped = if start == 0 { EntryHeader::LEN } else { 0 };
+            sum = if start == 0 { checksum(&page) } else { crc32c(sum, &page) };
             for bytes in page[skipped..].chunks_exact(Descriptor::LEN).take((descriptor_count - number) as usize) {
                 let descriptor = Descriptor::parse(bytes);
                 let Some(change) = self.change(&descriptor, sequence_number) else {

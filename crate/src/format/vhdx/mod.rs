@@ -14,7 +14,7 @@ use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
 use crate::error::damage::damages;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::offsets::{HostOffset, SECTOR};
 use futures_util::FutureExt;
@@ -110,7 +110,7 @@ async fn replayed(
         Ok(replay)
     });
     match found {
-        Err(error) if salvage && error.kind == crate::error::ErrorKind::Corrupt => {
+        Err(error) if salvage && error.kind == ErrorKind::Corrupt => {
             let message = "The log is damaged: the disk is read without the changes in it";
             Ok((None, Some(Notice::new("vhdx-log-damaged", message))))
         }

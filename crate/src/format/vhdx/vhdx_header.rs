@@ -59,10 +59,14 @@ structure! {
     }
 }
 
-/// Whether `bytes` begin with `signature`, and have the CRC-32C that follows it.
+/// The checksum of `bytes`, which begin with a signature and a checksum: their CRC-32C with zeros as the checksum.
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    crc32c(crc32c(crc32c(0, &bytes[..4]), &[0; 4]), &bytes[8..])
+}
+
+/// Whether `bytes` begin with `signature` and their checksum.
 fn is_intact(bytes: &[u8], signature: &[u8; 4]) -> bool {
-    let sum = crc32c(crc32c(crc32c(0, &bytes[..4]), &[0; 4]), &bytes[8..]);
-    bytes.starts_with(signature) && bytes[4..8] == sum.to_le_bytes()
+    bytes.starts_with(signature) && bytes[4..8] == checksum(bytes).to_le_bytes()
 }
 
 impl VhdxHeader {
