@@ -386,8 +386,8 @@ fn changes_outside_the_blocks() {
     }
 }
 
-/// What a log says about the size of the file: nothing before the first size is missing, and what is missing before the
-/// second one is zeros.
+/// A log states two sizes of the file: it has all bytes up to the first, and those that it lacks up to the second are
+/// zeros.
 #[test]
 fn sizes_of_files_with_logs() {
     let image = with_log();

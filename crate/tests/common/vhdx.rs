@@ -213,7 +213,7 @@ impl<'a> Vhdx<'a> {
         order.rotate_left(1.min(self.blocks.len()));
         for number in order {
             let entry = match self.blocks[number] {
-                // What is left of an earlier place.
+                // The entry keeps an earlier place of the block.
                 State(state) => u64::from(state) | 3 << 20,
                 Data(seed) | Part(seed, _) => {
                     if let Part(_, bits) = self.blocks[number] {

@@ -33,7 +33,7 @@ fn parent() -> Vhdx<'static> {
     Vhdx { id: 7, size: 4096, ..Vhdx::new(&[Data(9)]) }
 }
 
-/// Differences in one block, of which only the first sectors are on the disk.
+/// Differences in one block. The disk ends after the first sectors of it.
 fn child() -> Vhdx<'static> {
     Vhdx { size: 8192, ..Vhdx::over(7, &[Part(3, 0xda)]) }
 }

@@ -66,8 +66,8 @@ impl DynamicVhdHeader {
         header
     }
 
-    /// Reads the header at `place`, which the footer of a disk of `disk_size` bytes states. Fails with `corrupt` or `unsupported`, and as reading does. A salvage accepts a
-    /// wrong checksum.
+    /// Reads the header at `place`, which the footer of a disk of `disk_size` bytes states. Fails with `corrupt` or
+    /// `unsupported`, and as reading does. A salvage accepts a wrong checksum.
     pub(super) async fn read(source: &dyn Source, place: HostOffset, disk_size: u64, salvage: bool) -> Result<Self> {
         const NAME: &str = "dynamic disk header";
         ensure_possible(NAME, place, disk_size, source.size())?;

@@ -44,10 +44,10 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Starts without changes of a file of `file_size` bytes, of which `flushed` were stored when the log was written,
-    /// and which then had `last` bytes.
+    /// Begins without changes. The file has `file_size` bytes now. When the log was written, it had `last` bytes, and the
+    /// first `flushed` ones were stored safely.
     pub(super) fn new(file_size: u64, flushed: u64, last: u64) -> Self {
-        // If the file was cut off, what is missing is not zero.
+        // If the file was cut off, it had data there, not zeros.
         let size = if file_size < flushed { file_size } else { file_size.max(last.min(MAX_SIZE)) };
         Self { changes: Vec::new(), file_size, flushed, size }
     }

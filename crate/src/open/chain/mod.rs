@@ -153,8 +153,8 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Opens the layer below, the file `id` called `name`, in the format that `reference` states or that its content has. If the file is a
-    /// container, the entry in `files` becomes the member.
+    /// Opens the layer below, the file `id` called `name`, in the format that `reference` states or that its content
+    /// has. If the file is a container, the entry in `files` becomes the member.
     async fn open_below(
         &self,
         (id, name): (FileId, &str),
