@@ -12,6 +12,25 @@ export interface Reply {
   end?: 'broken' | 'silent';
 }
 
+/** What a custom `fetch` may resolve to by mistake. */
+export const NOT_RESPONSES: readonly unknown[] = [
+  null,
+  undefined,
+  7,
+  'text',
+  {},
+  { status: 200 },
+  { status: '200', headers: new Headers() },
+  { status: 200, headers: {} },
+  // As of node-fetch.
+  { status: 200, headers: new Headers(), body: { on() {} } },
+  new (class {
+    get status() {
+      throw new TypeError('no status');
+    }
+  })(),
+];
+
 /** The part of the file that was asked for. */
 export interface Part {
   whole: Uint8Array;

@@ -1,9 +1,9 @@
 // Requests for one file: headers, redirects, time-outs, allowed addresses.
 
-import { isObject } from '../calls/values.js';
 import { CodedFailure } from '../errors/coded-failure.js';
-import { DecantError, type Fields, orCancelled, readableError } from '../errors/errors.js';
+import { type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
+import { checkedResponse } from './custom-fetch.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { secretsIn } from './header-secrets.js';
 import { failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';
@@ -235,9 +235,7 @@ export class HttpClient {
       const cause = readableError(thrown);
       throw namedFailureIn(cause, url.host) ?? new FetchRejected(cause);
     }
-    // `instanceof` would refuse a response of another realm or library.
-    if (isObject(response) && 'status' in response && 'headers' in response) return response as unknown as Response;
-    throw new DecantError('usage', "The custom 'fetch' must resolve to a Response");
+    return checkedResponse(response);
   }
 
   async #fetchFunction(): Promise<Fetch> {

@@ -131,7 +131,7 @@ export function failureOf(
 
 /** Status and reason phrase, without secrets. */
 export const statusLine = ({ status, statusText }: Response, secrets?: readonly string[]): string =>
-  `${status}${statusText && ` ${withoutValues(statusText, secrets)}`}`;
+  `${status}${statusText ? ` ${withoutValues(statusText, secrets)}` : ''}`;
 
 /** Parses Retry-After, a number of seconds or a date, to seconds. */
 function retryAfterIn(value: string | null): number | undefined {

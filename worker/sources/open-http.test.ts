@@ -2,7 +2,15 @@
 
 import { getEventListeners, setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type Asked, type Fault, fakeFile, PASSING, type Reply, rangeOf } from '../../e2e/support/replies.js';
+import {
+  type Asked,
+  type Fault,
+  fakeFile,
+  NOT_RESPONSES,
+  PASSING,
+  type Reply,
+  rangeOf,
+} from '../../e2e/support/replies.js';
 import { DecantError } from '../errors/errors.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
@@ -506,9 +514,17 @@ test('an onWaiting that throws fails the opening, and a read', async () => {
   expect(await told(source.verify!({ signal }))).toMatch('usage: Could not report a wait: no');
 });
 
-test.for([null, undefined, 7, 'text', {}])('a fetch that resolves to %o', async (response) => {
-  const fetch = (async () => response) as unknown as typeof globalThis.fetch;
+test.for(NOT_RESPONSES)('a fetch that resolves to %o', async (response) => {
+  const fetch = vi.fn(async () => response as Response);
   expect(await told(openHttp(NODE, ADDRESS, { fetch }))).toBe("usage: The custom 'fetch' must resolve to a Response");
+  expect(fetch).toHaveBeenCalledOnce();
+});
+
+test('a fetch that resolves to a response whose body was read', async () => {
+  const response = new Response('read');
+  response.body!.getReader();
+  const sentence = "usage: The custom 'fetch' must resolve to a new Response: the body of this one was read";
+  expect(await told(openHttp(NODE, ADDRESS, { fetch: async () => response }))).toBe(sentence);
 });
 
 test('opening waits for the limit of requests to the server', async () => {

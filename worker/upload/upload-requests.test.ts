@@ -1,6 +1,7 @@
 // Requests of an upload: retries, time-outs of bodies, and cancels.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { NOT_RESPONSES } from '../../e2e/support/replies.js';
 import {
   ADDRESS,
   later,
@@ -49,9 +50,9 @@ test.each([
   expect(requests.network.sent).toBe(0);
 });
 
-test.each([null, undefined, 'text', {}])('a fetch that resolves to %o is final', async (given) => {
+test.each(NOT_RESPONSES)('a fetch that resolves to %o is final', async (given) => {
   const { requests, calls } = over([() => given as never]);
-  expect(await sending(requests)).toBe(`Could not upload to '${PLACE}': the custom 'fetch' must resolve to a Response`);
+  expect(await sending(requests)).toBe(`Could not upload to '${PLACE}': The custom 'fetch' must resolve to a Response`);
   expect(calls).toHaveLength(1);
 });
 

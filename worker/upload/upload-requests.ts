@@ -1,9 +1,9 @@
 // Requests of one upload: retries, time-outs, and clean-up after a cancel.
 
-import { isObject } from '../calls/values.js';
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
+import { checkedResponse } from '../http/custom-fetch.js';
 import { secretsIn } from '../http/header-secrets.js';
 import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
@@ -59,7 +59,6 @@ const MARKUP = /^\s*</;
 const NOT_REMOVED = 'the server answered with a page or an error instead of removing the upload';
 const MISSING = [404, 410];
 const FOUND = [200, 204];
-const NO_RESPONSE = "the custom 'fetch' must resolve to a Response";
 
 export interface UploadCall {
   method: string;
@@ -411,8 +410,7 @@ export class UploadRequests {
     try {
       signal.throwIfAborted();
       // A custom `fetch` may ignore the signal.
-      const response = await orCancelled(ending.signal, this.#fetch(call, ending.signal));
-      if (!isObject(response) || !('status' in response)) throw new DecantError('usage', NO_RESPONSE);
+      const response = checkedResponse(await orCancelled(ending.signal, this.#fetch(call, ending.signal)));
       // Bounds a body that arrives slowly. S3 may send spaces for longer while it completes an object.
       const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
       const timeout = call.completing ? Math.max(MIN_SPACE_INTERVAL, this.#timeout) : this.#timeout;
