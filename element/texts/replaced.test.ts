@@ -1,6 +1,6 @@
 // Texts that a page replaces.
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { textsIn as allTexts } from '../../e2e/support/units/element.js';
 import { english } from './english.js';
 import { languageOf, textsIn } from './languages.js';
@@ -32,6 +32,24 @@ test('values that are not texts are ignored', () => {
   const wrong = { noSuchText: 'x', convert: 7, ways: 'all', help: 'x', title: () => 'x', queued: { open: null } };
   expect(replaced(english, wrong as never)).toEqual(english);
   expect(replaced(english, undefined)).toEqual(english);
+});
+
+test('a function that throws or returns no string gives way to the text of the element; its error is reported once', () => {
+  const error = new Error('of the page');
+  const reports = vi.fn();
+  vi.stubGlobal('reportError', reports);
+  const opening = () => {
+    throw error;
+  };
+  const none = (() => {}) as unknown as () => string;
+  // The texts are replaced again when a language is loaded.
+  for (const _ of [1, 2]) {
+    const texts = replaced(english, { opening, notOpened: none });
+    for (const _ of [1, 2]) expect(texts.opening('disk')).toBe(english.opening('disk'));
+    expect(texts.notOpened('disk')).toBe(english.notOpened('disk'));
+  }
+  expect(reports.mock.calls).toEqual([[error]]);
+  vi.unstubAllGlobals();
 });
 
 for (const [language, choose] of [

@@ -16,7 +16,27 @@ function merged<T extends object>(texts: T, replacements: object): T {
     if (isGroup && typeof other === 'object' && other !== null) return [name, merged(text, other)];
     // A text that takes values may be replaced by a string.
     if (typeof text === 'function' && typeof other === 'string') return [name, () => other];
+    if (typeof text === 'function' && typeof other === 'function') return [name, guarded(other as Text, text as Text)];
     return [name, typeof other === typeof text ? other : text];
   });
   return Object.fromEntries(entries);
+}
+
+type Text = (...values: unknown[]) => string;
+
+/** Functions of pages that have failed: an element calls one at each update. */
+const reported = new WeakSet<Text>();
+
+/** Returns a function like `own`. If `own` throws, which is reported once, or does not return a string, the result is that of `text`. */
+function guarded(own: Text, text: Text): Text {
+  return (...values) => {
+    try {
+      const result: unknown = own(...values);
+      if (typeof result === 'string') return result;
+    } catch (thrown) {
+      if (!reported.has(own)) reportError(thrown);
+      reported.add(own);
+    }
+    return text(...values);
+  };
 }
