@@ -138,7 +138,7 @@ export class HttpClient {
 
   #noAnswerMessage({ url: { origin }, secrets }: Hop, cause: unknown): string {
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
-    if (!isElsewhere) return `no answer came from ${origin} (${networkReason(cause, secrets)})`;
+    if (!isElsewhere) return `no answer came from ${origin} (${networkReason(cause, secrets, origin)})`;
     return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must send Access-Control-Allow-Origin`;
   }
 

@@ -3,6 +3,7 @@
 import { CodedFailure } from '../errors/coded-failure.js';
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
+import { connectionReason } from './connection-reasons.js';
 
 /** Has the kind of a failure in every copy of this module. */
 const FAILURE = Symbol.for('decant.failure');
@@ -153,12 +154,12 @@ function duration(seconds: number): string {
   return `${Math.ceil(seconds / length)} ${name}`;
 }
 
-/** Why `fetch` rejected with `thrown`. `secrets` are those of the request. */
-export function networkReason(thrown: unknown, secrets?: readonly string[]): string {
+/** Why `fetch` rejected with `thrown`. `secrets` are those of the request, to `origin` unless a proxy failed. */
+export function networkReason(thrown: unknown, secrets?: readonly string[], origin?: string): string {
   // Node puts the reason in the cause. If it has tried several IP addresses, the cause has no message.
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
   const first = cause instanceof AggregateError && cause.message === '' ? cause.errors[0] : cause;
-  return withoutValues(reasonOf(first), secrets);
+  return connectionReason(first, origin) ?? withoutValues(reasonOf(first), secrets);
 }
 
 /**

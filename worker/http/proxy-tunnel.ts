@@ -3,8 +3,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import type { Socket } from 'node:net';
-import { reasonOf } from '../errors/errors.js';
-import { failureOf, NoAnswer, type RequestRefused, type TransientFailure } from './http-failures.js';
+import { failureOf, NoAnswer, networkReason, type RequestRefused, type TransientFailure } from './http-failures.js';
 
 /** In milliseconds. Shorter than a request's time-out, so that the error names the proxy. */
 const TIMEOUT = 20_000;
@@ -62,7 +61,7 @@ export function openTunnel(proxy: URL, authority: string): Promise<Socket> {
     asking.on('connect', connected);
     asking.on('error', (cause) => {
       clearTimeout(timer);
-      reject(proxySilence(proxy, reasonOf(cause), cause));
+      reject(proxySilence(proxy, networkReason(cause), cause));
     });
     asking.end();
   });

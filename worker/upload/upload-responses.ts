@@ -89,7 +89,7 @@ export function noAnswerMessage(
   if (typeof document === 'undefined' || location.origin === origin) {
     // For a stream, Node does not distinguish the two.
     const perhaps = isStream && isNode() ? ', or it redirects elsewhere' : '';
-    return `no answer came from ${origin}${perhaps} (${networkReason(thrown, secrets)})`;
+    return `no answer came from ${origin}${perhaps} (${networkReason(thrown, secrets, origin)})`;
   }
   return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
 }

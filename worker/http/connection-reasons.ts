@@ -1,0 +1,48 @@
+// Node: failures of connections whose own texts are OpenSSL's or a parser's.
+
+import { isObject } from '../calls/values.js';
+
+const NO_TLS = 'the server does not use TLS on this port; it may expect http';
+const NO_HTTP = 'the server does not use HTTP on this port; it may expect https';
+const NO_RESPONSE = 'the server closed the connection without a response; it may expect https';
+const UNTRUSTED =
+  'the certificate of the server is not trusted here; NODE_EXTRA_CA_CERTS can name a file with its authority';
+
+const REASONS: Record<string, string> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  // Of `node:https`, which hides the code of OpenSSL.
+  EPROTO: 'TLS failed; the server may expect http on this port',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_UNTRUSTED: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'the certificate of the server has expired',
+  CERT_NOT_YET_VALID: 'the certificate of the server is not valid yet; check the clock of this computer',
+  CERT_REVOKED: 'the certificate of the server was revoked',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the server is for another name',
+};
+
+/** The parts of undici's errors that are used. */
+interface ConnectionError {
+  name?: unknown;
+  code?: unknown;
+  socket?: { bytesRead?: unknown };
+}
+
+/**
+ * Explains by `cause` why a connection to `origin` failed, with its code if it has one; `undefined` if the failure explains
+ * itself. `origin` is undefined for a proxy.
+ */
+export function connectionReason(cause: unknown, origin?: string): string | undefined {
+  if (!isObject(cause)) return undefined;
+  const { name, code, socket } = cause as ConnectionError;
+  const isPlain = origin?.startsWith('http:');
+  if (isPlain && name === 'HTTPParserError') return NO_HTTP;
+  if (isPlain && code === 'UND_ERR_SOCKET' && socket?.bytesRead === 0) return NO_RESPONSE;
+  if (typeof code !== 'string') return undefined;
+  if (Object.hasOwn(REASONS, code)) return `${code}: ${REASONS[code]}`;
+  return code.startsWith('ERR_SSL_') ? `${code}: TLS failed` : undefined;
+}
