@@ -180,6 +180,27 @@ fn formats_of_backing_files() {
     assert!(info.layers[1].guessed && info.safety.iter().any(|notice| notice.code == "guessed-raw"));
 }
 
+#[test]
+fn layers_that_are_marked_as_corrupt() {
+    const INCOMPATIBLE_FEATURES: usize = 72;
+    let marked = |image: Vec<u8>| changed(image, &[(INCOMPATIBLE_FEATURES, &2u64.to_be_bytes())]);
+    let top = || overlay("base", Some("qcow2"));
+    let message = "The image is marked as corrupt; it is read as it is";
+    // (the image, its backing file, the message and the file of the notice)
+    let cases = [
+        (top(), small(), None),
+        (marked(top()), small(), Some((message.to_owned(), None))),
+        (top(), marked(small()), Some((format!("'base': {message}"), Some("base".into())))),
+    ];
+    for (image, base, expected) in cases {
+        let case = Case { companions: vec![("base".to_owned(), base)], ..Case::new(image) };
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        let found: Vec<_> = info.safety.into_iter().filter(|notice| notice.code == "marked-corrupt").collect();
+        let found = found.into_iter().map(|notice| (notice.message, notice.fields.get("file").cloned()));
+        assert_eq!(found.collect::<Vec<_>>(), Vec::from_iter(expected));
+    }
+}
+
 /// JSON descriptions of a backing file: they state its format if the image does not, and must not change its bytes.
 #[test]
 fn backing_files_described_in_json() {

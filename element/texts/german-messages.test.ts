@@ -164,6 +164,12 @@ test('a raw disk in a container is not called by the name of the container', () 
   expect(text).toMatch(/^Der Inhalt der Datei \(gzip\) ist in keinem Format/);
 });
 
+test('a notice about a layer names it', () => {
+  const text = notice({ code: 'marked-corrupt', fields: { file: 'base.qcow2' }, message: ENGLISH }, true);
+  expect(text).toBe('base.qcow2 ist als beschädigt gekennzeichnet.');
+  expect(notice({ code: 'marked-corrupt', fields: {}, message: ENGLISH }, true)).toMatch(/^Das Abbild ist/);
+});
+
 test('optional fields may be missing', () => {
   const notices = ['guessed-raw', 'manifest-unchecked'].map((code) =>
     notice({ code, fields: {}, message: ENGLISH }, true),

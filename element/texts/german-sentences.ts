@@ -227,7 +227,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
-    'marked-corrupt': 'Das Abbild ist als beschädigt gekennzeichnet.',
+    'marked-corrupt': ({ file }) =>
+      `${file === undefined ? 'Das Abbild' : name(file)} ist als beschädigt gekennzeichnet.`,
     'sector-size': ({ size: sector }) =>
       `Die Platte hat Sektoren von ${bytes(sector, size)}. Viele Programme finden ihre Partitionen nur in solchen.`,
     trailer: ({ size: rest }) =>

@@ -116,7 +116,7 @@ impl Image {
         info.needs = self.needs();
         info.unused_companions = self.chain.unused.clone();
         for layer in &self.chain.layers[1..] {
-            let notices = layer.disk.info().safety.into_iter();
+            let notices = safety::layer_notices(layer.disk.info());
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
         }
         info.safety.extend(safety::notices(&info, self.stored()));

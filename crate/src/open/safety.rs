@@ -63,12 +63,10 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     if has("dirty") {
         add("dirty", "The image was not closed properly; the guest may want to check its file systems");
     }
-    if has("corrupt") {
-        add("marked-corrupt", "The image is marked as corrupt; it is read as it is");
-    }
     if has("unknown compatible features") {
         add("unknown-features", "The image uses features that are unknown but do not hinder reading");
     }
+    notices.extend(marked_corrupt(info));
     let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
     let size = info.virtual_size.unwrap_or(0);
     if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
@@ -76,6 +74,17 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         notices.push(Notice::new("huge", message).field("size", size));
     }
     notices
+}
+
+/// Returns the notices about the layer `info` below the image, without its name.
+pub(crate) fn layer_notices(info: Info) -> impl Iterator<Item = Notice> {
+    let corrupt = marked_corrupt(&info);
+    info.safety.into_iter().chain(corrupt)
+}
+
+fn marked_corrupt(info: &Info) -> Option<Notice> {
+    let is_marked = info.features.iter().any(|feature| feature == "corrupt");
+    is_marked.then(|| Notice::new("marked-corrupt", "The image is marked as corrupt; it is read as it is"))
 }
 
 fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
