@@ -520,6 +520,13 @@ test.for(NOT_RESPONSES)('a fetch that resolves to %o', async (response) => {
   expect(fetch).toHaveBeenCalledOnce();
 });
 
+test('the body of an error is not awaited', async () => {
+  const body = new ReadableStream({ pull: () => new Promise(() => {}), cancel: () => new Promise(() => {}) });
+  const fetch = async () => new Response(body, { status: 403 });
+  const sentence = 'the server answered 403; it does not allow this, or the address has expired';
+  expect(await told(openHttp(NODE, ADDRESS, { fetch }))).toBe(`source: ${OPENED}${sentence}`);
+});
+
 test('a fetch that resolves to a response whose body was read', async () => {
   const response = new Response('read');
   response.body!.getReader();

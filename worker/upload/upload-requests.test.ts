@@ -56,6 +56,35 @@ test.each(NOT_RESPONSES)('a fetch that resolves to %o is final', async (given) =
   expect(calls).toHaveLength(1);
 });
 
+/** A body that begins with an error, and then drips, stalls, breaks or never ends. */
+const errorBody = (end: string): ReadableStream<Uint8Array> => {
+  const first = new TextEncoder().encode('<Error><Code>Denied</Code><Message>No</Message></Error>');
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(first),
+    async pull(controller) {
+      if (end === 'stalls') return new Promise(() => {});
+      if (end === 'breaks') throw new Error('reset');
+      if (end === 'drips') await new Promise((resolve) => setTimeout(resolve, 5000));
+      controller.enqueue(new Uint8Array(end === 'drips' ? 1 : 1 << 20).fill(32));
+    },
+  });
+};
+
+test.each([
+  'drips',
+  'stalls',
+  'breaks',
+  'never ends',
+])('the body of an error that %s does not delay it', async (end) => {
+  const { requests, calls } = over([() => new Response(errorBody(end), { status: 403 })], { timeout: 12 });
+  const begin = performance.now();
+  expect(await sending(requests)).toBe(
+    `Could not upload to '${PLACE}': the server answered 403; it does not allow this, or the address has expired (Denied: No)`,
+  );
+  expect(calls).toHaveLength(1);
+  expect(performance.now() - begin).toBe(end === 'drips' || end === 'stalls' ? 12_000 : 0);
+});
+
 test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followed', async (status) => {
   const { requests, calls } = over([() => new Response(null, { status, headers: { Location: '/login?secret' } })]);
   expect(await sending(requests)).toBe(

@@ -18,6 +18,7 @@ import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behi
 import { type Body, sizeOf } from './request-body.js';
 import {
   EndlessResponse,
+  errorTextOf,
   failureIn200,
   isRedirect,
   noAnswerMessage,
@@ -34,7 +35,7 @@ export const TIMEOUT = 30;
 const FIRST_SPEED = (2 << 20) / 1000;
 /** A response is late if its body took this many times as long as the last one. */
 const LATE_FACTOR = 2;
-/** A request gets another `timeout` for each of this many bytes of its body. */
+/** For these bytes of its body, a request gets another `timeout`. */
 const BYTES_PER_TIMEOUT = 2 << 20;
 /** Shorter bodies do not measure the speed; in bytes. */
 const MIN_MEASURED = 256 << 10;
@@ -411,6 +412,9 @@ export class UploadRequests {
       signal.throwIfAborted();
       // A custom `fetch` may ignore the signal.
       const response = checkedResponse(await orCancelled(ending.signal, this.#fetch(call, ending.signal)));
+      clearTimeout(timer);
+      if (response.status >= 400)
+        return { response, text: await errorTextOf(response, ending.signal, Math.min(LONGEST_TIMER, this.#timeout)) };
       // Bounds a body that arrives slowly. S3 may send spaces for longer while it completes an object.
       const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
       const timeout = call.completing ? Math.max(MIN_SPACE_INTERVAL, this.#timeout) : this.#timeout;

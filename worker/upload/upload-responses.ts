@@ -1,6 +1,7 @@
 // Responses to the requests of an upload: their text, and the errors in them.
 
 import { nextTask } from '../calls/next-task.js';
+import { anyOf } from '../calls/signals.js';
 import { orCancelled } from '../errors/errors.js';
 import { failureOf, networkReason, RequestRefused, statusLine, TransientFailure } from '../http/http-failures.js';
 import { isNode } from './is-node.js';
@@ -24,21 +25,51 @@ const HINTS: Record<number, string> = {
 export class EndlessResponse extends Error {}
 
 /** Reads the body as text; calls `came` before the first read and after each chunk that is not empty. Fails with `EndlessResponse` above `MAX_RESPONSE`. */
-export async function textOf({ body }: Response, signal: AbortSignal, came: () => void): Promise<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
+export async function textOf(response: Response, signal: AbortSignal, came: () => void): Promise<string> {
   let text = '';
   came();
-  for (;;) {
-    const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
-    if (!value) return text + decoder.decode();
-    if (value.length === 0) {
-      await nextTask();
-      continue;
-    }
+  for await (const part of partsOf(response, signal)) {
     came();
-    text += decoder.decode(value, { stream: true });
+    text += part;
     if (text.length > MAX_RESPONSE) throw new EndlessResponse('the response of the server does not end');
+  }
+  return text;
+}
+
+/**
+ * Reads the body of an error, whose status says enough: resolves to the text that comes within `time` milliseconds and before
+ * the connection breaks. Fails only once `signal` is aborted.
+ */
+export async function errorTextOf(response: Response, signal: AbortSignal, time: number): Promise<string> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), time);
+  let text = '';
+  try {
+    for await (const part of partsOf(response, anyOf([signal, late.signal]))) {
+      text += part;
+      if (text.length > MAX_RESPONSE) break;
+    }
+  } catch {
+    signal.throwIfAborted();
+  } finally {
+    clearTimeout(timer);
+  }
+  return text;
+}
+
+async function* partsOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string, void> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const { value } = (reader && (await orCancelled(signal, reader.read()))) ?? {};
+      if (!value) return yield decoder.decode();
+      if (value.length === 0) await nextTask();
+      else yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    // Releases the connection. A broken one cannot be cancelled.
+    reader?.cancel().catch(() => {});
   }
 }
 
