@@ -410,6 +410,8 @@ fn sizes_of_files_with_logs() {
         let error = Case::new(file).bytes().unwrap_err();
         assert!(error.code == "truncated", "{error}");
     }
+    let error = Case::new(log(1 << 50, 1 << 50, vec![])).bytes().unwrap_err();
+    assert!(error.kind == Corrupt && error.code == "corrupt", "{error}");
     let info = info(&Case::new(log(cut, size, vec![])));
     assert_eq!(info.file_size, Some(cut as u64));
 }

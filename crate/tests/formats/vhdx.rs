@@ -11,7 +11,8 @@ use decant::ErrorKind::*;
 use decant::disk::extent::ExtentKind;
 use decant::disk::losses::Lost;
 use decant::format::vhdx::{
-    BITMAP_TRUNCATED, BLOCK_OUTSIDE, BLOCK_OVERLAPS, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_TRUNCATED,
+    BITMAP_OUTSIDE, BITMAP_TRUNCATED, BLOCK_OUTSIDE, BLOCK_OVERLAPS, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_OUTSIDE,
+    TABLE_TRUNCATED,
 };
 use decant::offsets::GuestOffset;
 
@@ -150,6 +151,11 @@ fn fields_of_headers() {
             Fails(Corrupt, "truncated"),
         ),
         (
+            "a log far away",
+            &[(copy + 48, &[1; 16]), (copy + 68, &le32(1 << 20)), (copy + 72, &mib(1 << 30))],
+            Fails(Corrupt, "the log has an impossible position"),
+        ),
+        (
             "a log that is too large",
             &[(copy + 48, &[1; 16]), (copy + 68, &le32(0xfff0_0000)), (copy + 72, &mib(5))],
             Fails(Limit, "The log of 4293918720 bytes"),
@@ -218,6 +224,16 @@ fn fields_of_headers() {
         ),
         ("the metadata past the end", &[(metadata + 16, &mib(1 << 20))], Fails(Corrupt, "truncated")),
         ("the BAT past the end", &[(bat + 16, &mib(1 << 20))], Fails(Corrupt, "truncated")),
+        (
+            "the metadata far away",
+            &[(metadata + 16, &mib(1 << 30))],
+            Fails(Corrupt, "the metadata table has an impossible position"),
+        ),
+        (
+            "the BAT far away",
+            &[(bat + 16, &mib(1 << 30))],
+            Fails(Corrupt, "the block allocation table is far beyond the end of the file"),
+        ),
     ];
     check_changed_files(&file, &case, &disk, rows);
 }
@@ -350,6 +366,7 @@ fn fields_of_differences() {
             Fails(Corrupt, "a block overlaps another part of the file"),
         ),
         ("a bitmap past the end", &[(bitmap, &le64(1 << 40 | 6))], Fails(Corrupt, "truncated")),
+        ("a bitmap far away", &[(bitmap, &le64(1 << 60 | 6))], Fails(Corrupt, "a sector bitmap is far beyond the end")),
     ];
     check_changed_files(&file, &with_parent, &disk, rows);
 }
@@ -379,6 +396,11 @@ fn damage() {
         ("a block", file[..file.len() - 4096].to_vec(), vec![lost(3 * MIB, 4096, BLOCK_TRUNCATED)]),
         ("the table", file[..TABLE].to_vec(), vec![lost(0, size, TABLE_TRUNCATED)]),
         (
+            "the table, far away",
+            sealed(changed(file.clone(), &[(REGIONS[0] + 32, &le64(1 << 50))])),
+            vec![lost(0, size, TABLE_OUTSIDE)],
+        ),
+        (
             "a part of the table",
             file[..TABLE + 10].to_vec(),
             vec![lost(0, MIB, BLOCK_TRUNCATED), lost(MIB, size - MIB, TABLE_TRUNCATED)],
@@ -400,6 +422,7 @@ fn damage() {
     let bitmap = 3 * MIB;
     for (what, file, damage) in [
         ("no bitmap", changed(child.file(), &[(child.bitmap_entry(0), &[0; 8])]), ENTRY_INVALID),
+        ("a bitmap far away", changed(child.file(), &[(child.bitmap_entry(0), &le64(1 << 60 | 6))]), BITMAP_OUTSIDE),
         ("a bitmap that is cut off", child.file()[..bitmap].to_vec(), BITMAP_TRUNCATED),
     ] {
         check_damage(what, &with_parent(file), &disk, &[lost(0, 8192, damage)]);

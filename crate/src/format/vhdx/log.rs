@@ -1,8 +1,10 @@
 //! The log (MS-VHDX 2.3): a ring of entries, each with pages that may not be in their places yet.
 
 use super::guid::Guid;
+use super::metadata::LARGEST_DISK;
 use super::replay::{LoggedPage, PAGE, Replay};
 use super::vhdx_header::{REGION_TABLES, checksum};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, MAX_SIZE};
@@ -86,6 +88,7 @@ pub(super) async fn read(source: &dyn Source, range: ByteRange, guid: Guid) -> R
     if range.len > LARGEST {
         return Err(too_large(range));
     }
+    ensure_possible("log", range.start, LARGEST_DISK, source.size())?;
     if range.end() > source.size() {
         return Err(Error::truncated("the log", range.start, source.size()));
     }

@@ -4,6 +4,7 @@ use super::guid::{Guid, guid, shown_guid, unknown};
 use super::parent_locator;
 use super::vhdx_header::MIB;
 use crate::disk::reference::{Reference, guid_text};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, le32, le64};
@@ -15,7 +16,7 @@ const REQUIRED: u32 = 4;
 /// Largest sizes: of an item, of a block and of a disk, in bytes.
 const LONGEST_ITEM: u64 = MIB;
 const LARGEST_BLOCK: u64 = 256 * MIB;
-const LARGEST_DISK: u64 = 64 << 40;
+pub(super) const LARGEST_DISK: u64 = 64 << 40;
 
 const FILE_PARAMETERS: Guid = guid(0xcaa1_6737_fa36_4d43_b3b6_33f0_aa44_e76b);
 const VIRTUAL_SIZE: Guid = guid(0x2fa5_4224_cd1b_4876_b211_5dbe_d83b_f4b8);
@@ -76,6 +77,7 @@ type Item = (HostOffset, Vec<u8>);
 /// Reads the items in `region`, in the order of [`ITEMS`]. Fails with `corrupt` or `unsupported`, and as reading does.
 async fn items(source: &dyn Source, region: ByteRange) -> Result<[Item; ITEMS.len()]> {
     let mut items = [const { (HostOffset(0), Vec::new()) }; ITEMS.len()];
+    ensure_possible("metadata table", region.start, LARGEST_DISK, source.size())?;
     let table = read_exact(source, ByteRange { len: TABLE_SIZE, ..region }, "metadata table").await?;
     for (item, range) in items.iter_mut().zip(places(&table, region)?) {
         if let Some(range) = range {

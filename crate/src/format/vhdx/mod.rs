@@ -13,12 +13,12 @@ use crate::disk::details::Details;
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
-use crate::error::damage::damages;
+use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::offsets::{HostOffset, SECTOR};
 use futures_util::FutureExt;
-use metadata::Metadata;
+use metadata::{LARGEST_DISK, Metadata};
 use replay::{Replay, Replayed};
 use std::rc::Rc;
 use vhdx_blocks::{BlockTable, VhdxWalk};
@@ -36,7 +36,9 @@ pub(crate) const FORMAT: Format = Format {
 damages! {
     /// The file ends before or inside the block allocation table.
     TABLE_TRUNCATED = "vhdx-table-truncated", "the file ends before the end of the block allocation table",
-        lacks "an entry of the block allocation table";
+        lacks "an entry of the block allocation table", outside TABLE_OUTSIDE;
+    /// The block allocation table is beyond any size that the complete file can have.
+    TABLE_OUTSIDE = "vhdx-table-outside", "the block allocation table is far beyond the end of the file";
     /// An entry of the block allocation table has an invalid state or reserved bits.
     ENTRY_INVALID = "vhdx-entry-invalid", "an entry of the block allocation table is invalid";
     /// A block is in a region, in the log, or in another block.
@@ -46,7 +48,9 @@ damages! {
     /// A block is beyond any size that the complete file can have.
     BLOCK_OUTSIDE = "vhdx-block-outside", "a block is far beyond the end of the file";
     /// The file ends before or inside a sector bitmap.
-    BITMAP_TRUNCATED = "vhdx-bitmap-truncated", "the file ends before the end of a sector bitmap", lacks "a sector bitmap";
+    BITMAP_TRUNCATED = "vhdx-bitmap-truncated", "the file ends before the end of a sector bitmap", lacks "a sector bitmap", outside BITMAP_OUTSIDE;
+    /// A sector bitmap is beyond any size that the complete file can have.
+    BITMAP_OUTSIDE = "vhdx-bitmap-outside", "a sector bitmap is far beyond the end of the file";
 }
 
 async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
@@ -104,8 +108,9 @@ async fn replayed(
     };
     let found = found.and_then(|replay| {
         if replay.flushed > file.size() && !salvage {
-            let what = "the end of the file as its log describes it";
-            return Err(Error::truncated(what, HostOffset(replay.flushed), file.size()));
+            let end = HostOffset(replay.flushed);
+            ensure_possible("end of the file in its log", end, LARGEST_DISK, file.size())?;
+            return Err(Error::truncated("the end of the file as its log describes it", end, file.size()));
         }
         Ok(replay)
     });
