@@ -268,6 +268,26 @@ fn fields_of_metadata() {
         ),
         ("an item that is too short", &[(entry(1) + 20, &le32(7))], Fails(Corrupt, "an invalid position or length")),
         ("an item that is too long", &[(entry(1) + 20, &[0xff; 4])], Fails(Corrupt, "an invalid position or length")),
+        (
+            "an item in another one",
+            &[(entry(1) + 16, &le32((64 << 10) + 4))],
+            Fails(Corrupt, "two metadata items overlap"),
+        ),
+        (
+            "an item at the place of another one",
+            &[(entry(3) + 16, &le32((64 << 10) + 2048))],
+            Fails(Corrupt, "two metadata items overlap"),
+        ),
+        (
+            "an item directly after another one",
+            &[(entry(3) + 16, &le32((64 << 10) + 2052)), (ITEMS + 2052, &le32(4096))],
+            Same,
+        ),
+        (
+            "an unknown item in another one",
+            &[(METADATA + 10, &[6]), (entry(5), &[8; 16]), (entry(5) + 16, &le32(64 << 10))],
+            Same,
+        ),
         ("blocks of 0 bytes", &[(item(0), &le32(0))], Fails(Corrupt, "the block size is 0")),
         ("blocks of 512 KiB", &[(item(0), &le32(1 << 19))], Fails(Corrupt, "the block size is 524288")),
         ("blocks of 3 MiB", &[(item(0), &le32(3 << 20))], Fails(Corrupt, "the block size is 3145728")),

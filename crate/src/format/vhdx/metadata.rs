@@ -121,6 +121,11 @@ fn places(table: &[u8], region: ByteRange) -> Result<[Option<ByteRange>; ITEMS.l
             return corrupt("is listed twice");
         }
     }
+    let mut sorted: Vec<_> = places.iter().flatten().collect();
+    sorted.sort_by_key(|item| item.start);
+    if let Some(two) = sorted.windows(2).find(|two| two[0].end() > two[1].start.0) {
+        return Err(Error::corrupt("two metadata items overlap", two[1].start));
+    }
     Ok(places)
 }
 
