@@ -117,9 +117,14 @@ impl Identity {
 
 /// Returns a UUID as text (RFC 9562, 4), from its bytes in the order of the text; `None` if it is null.
 pub(crate) fn uuid_text(bytes: &[u8; 16]) -> Option<String> {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = hexadecimal(bytes);
     let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
     (*bytes != [0; 16]).then(|| parts.join("-"))
+}
+
+/// Returns the digits of `bytes` in base 16, in lower case.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a GUID as text; `None` if it is null. The first three parts of `bytes` are little-endian.

@@ -4,6 +4,7 @@ use crate::container::Member;
 use crate::crypt::out_of_memory;
 use crate::disk::info::Notice;
 use crate::disk::name_index::NameIndex;
+use crate::disk::reference::hexadecimal;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{read_exact, zeroed};
@@ -217,8 +218,7 @@ async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
     }
     let mut found = vec![0; hash.output_len()];
     hasher.hash(&mut found).map_err(out_of_memory)?;
-    let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
-    if found == digest {
+    if hexadecimal(&found) == digest {
         return Ok(());
     }
     let message = format!(
