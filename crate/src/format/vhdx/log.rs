@@ -54,6 +54,17 @@ structure! {
     }
 }
 
+impl EntryHeader {
+    /// The distance from the start of the entry to its data sectors.
+    fn data_start(&self) -> u64 {
+        (Self::LEN as u64 + u64::from(self.descriptor_count) * Descriptor::LEN as u64).next_multiple_of(PAGE)
+    }
+}
+
+/// The checksum of a part of an entry, or, if it is invalid, the distance from the start of the entry to the next page that
+/// may begin one.
+type Checked = std::result::Result<u32, u64>;
+
 /// Entries that follow one another.
 struct Sequence {
     /// Where the first one begins, in the log.
@@ -150,35 +161,50 @@ impl Log<'_> {
         &mut self,
         at: u64,
         expected: Option<u64>,
-        mut replay: Option<&mut Replay>,
+        replay: Option<&mut Replay>,
     ) -> Result<(Option<EntryHeader>, u64)> {
-        let log = self.range;
         let header = EntryHeader::parse(self.page(at).await?);
-        let EntryHeader { sequence_number, descriptor_count, .. } = header;
-        let len = u64::from(header.entry_length);
-        let descriptors = EntryHeader::LEN as u64 + u64::from(descriptor_count) * Descriptor::LEN as u64;
-        let mut data = descriptors.next_multiple_of(PAGE);
-        let is_valid = header.signature == *b"loge"
-            && header.log_guid == self.guid
-            && sequence_number > 0
-            && expected.is_none_or(|expected| expected == sequence_number)
-            && (data..log.len).contains(&len)
-            && len.is_multiple_of(PAGE)
-            && u64::from(header.tail) < log.len
-            && u64::from(header.tail).is_multiple_of(PAGE);
-        if !is_valid {
+        if !self.is_valid(&header, expected) {
             return Ok((None, PAGE));
         }
-        let mut sum = 0;
-        let mut number = 0;
-        for start in (0..data).step_by(PAGE_LEN) {
+        let sum = match self.descriptors(at, &header, replay).await? {
+            Ok(sum) => sum,
+            Err(next) => return Ok((None, next)),
+        };
+        Ok(match self.data(at, &header, sum).await? {
+            Ok(sum) => ((sum == header.checksum).then_some(header), header.entry_length.into()),
+            Err(next) => (None, next),
+        })
+    }
+
+    /// Whether the fields of `header` are valid, with the sequence number `expected` if there is one.
+    fn is_valid(&self, header: &EntryHeader, expected: Option<u64>) -> bool {
+        let (log, len, tail) = (self.range.len, u64::from(header.entry_length), u64::from(header.tail));
+        header.signature == *b"loge"
+            && header.log_guid == self.guid
+            && header.sequence_number > 0
+            && expected.is_none_or(|expected| expected == header.sequence_number)
+            && (header.data_start()..log).contains(&len)
+            && len.is_multiple_of(PAGE)
+            && tail < log
+            && tail.is_multiple_of(PAGE)
+    }
+
+    /// Reads the descriptors of the entry at `at`, and adds their changes to `replay`. Returns the checksum of the pages
+    /// with them.
+    async fn descriptors(&mut self, at: u64, header: &EntryHeader, mut replay: Option<&mut Replay>) -> Result<Checked> {
+        let log = self.range;
+        let &EntryHeader { sequence_number, descriptor_count, .. } = header;
+        let mut data = header.data_start();
+        let (mut sum, mut number) = (0, 0);
+        for start in (0..header.data_start()).step_by(PAGE_LEN) {
             let page = *self.page((at + start) % log.len).await?;
             let skipped = if start == 0 { EntryHeader::LEN } else { 0 };
             sum = if start == 0 { checksum(&page) } else { crc32c(sum, &page) };
             for bytes in page[skipped..].chunks_exact(Descriptor::LEN).take((descriptor_count - number) as usize) {
                 let descriptor = Descriptor::parse(bytes);
                 let Some(change) = self.change(&descriptor, sequence_number) else {
-                    return Ok((None, start.max(PAGE)));
+                    return Ok(Err(start.max(PAGE)));
                 };
                 number += 1;
                 let content = (descriptor.signature == *b"desc").then(|| {
@@ -193,19 +219,21 @@ impl Log<'_> {
                 }
             }
         }
-        if data != len {
-            return Ok((None, PAGE));
-        }
-        for start in (descriptors.next_multiple_of(PAGE)..len).step_by(PAGE_LEN) {
-            let page = self.page((at + start) % log.len).await?;
+        Ok(if data == u64::from(header.entry_length) { Ok(sum) } else { Err(PAGE) })
+    }
+
+    /// Reads the data sectors of the entry at `at`, whose earlier pages have the checksum `sum`. Returns that of all.
+    async fn data(&mut self, at: u64, header: &EntryHeader, mut sum: u32) -> Result<Checked> {
+        for start in (header.data_start()..header.entry_length.into()).step_by(PAGE_LEN) {
+            let page = self.page((at + start) % self.range.len).await?;
             let sector = DataSector::parse(page);
             let stated = u64::from(sector.sequence_high) << 32 | u64::from(sector.sequence_low);
-            if sector.signature != *b"data" || stated != sequence_number {
-                return Ok((None, start));
+            if sector.signature != *b"data" || stated != header.sequence_number {
+                return Ok(Err(start));
             }
             sum = crc32c(sum, page);
         }
-        Ok(((sum == header.checksum).then_some(header), len))
+        Ok(Ok(sum))
     }
 
     /// The range of the file that `descriptor`, of the entry `sequence_number`, changes; `None` if it is invalid.
