@@ -124,6 +124,11 @@ test.each<[string, CloudOptions, RegExp]>([
     saying({ ...OFFSET, 'Upload-Length': '17896' }),
     /: the server expects 17896 bytes instead of 16896$/,
   ],
+  [
+    'a length that would fill the screen, in control characters',
+    saying({ ...OFFSET, 'Upload-Length': '\u0085'.repeat(5000) }),
+    /: the server expects (\\u0085){16}…(\\u0085){16} bytes instead of 16896$/,
+  ],
   ['no length yet', saying({ ...OFFSET, 'Upload-Defer-Length': '1' }), /did not accept the length of the file$/],
   ['no file', saying({}, 404), /answered 404/],
 ])('a server that has %s at the end is not done', async (_, options, sentence) => {

@@ -1,6 +1,7 @@
 // The tus resumable upload protocol, version 1.0.0, with its extensions creation, creation-defer-length and termination.
 
 import { DecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { appendPart } from './append-part.js';
@@ -102,7 +103,7 @@ export class Tus implements UploadProtocol {
     if (end !== this.#size) throw incomplete(`the server has received ${end} of ${this.#size} bytes`);
     const length = answer.headers.get('Upload-Length');
     if (length === String(this.#size)) return undefined;
-    if (length !== null) throw incomplete(`the server expects ${length} bytes instead of ${this.#size}`);
+    if (length !== null) throw incomplete(`the server expects ${shownText(length)} bytes instead of ${this.#size}`);
     if (!answer.headers.has('Upload-Defer-Length')) return unconfirmed('its answer to HEAD has no Upload-Length');
     if (this.#isRepeated) throw incomplete(NO_LENGTH);
     // A server that ignored the length in the last chunk may accept it alone.
