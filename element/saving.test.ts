@@ -341,6 +341,19 @@ test('an interrupted download is resumed', async () => {
   expect(left.discard).not.toHaveBeenCalled();
 });
 
+test('a download that another tab has resumed is left to it', async () => {
+  const [left, none] = [kept(2e6), kept(0)];
+  const found = [left, none];
+  await open({ kept: async () => found.shift() });
+  await saveTo('download');
+  await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
+  session.download(true);
+  await ready({ asking: { kind: 'elsewhere', name: 'disk.raw', kept: left } });
+  session.downloadAgain();
+  expect((await converting()).output).toEqual({ download: 'disk.raw' });
+  expect(left.discard).not.toHaveBeenCalled();
+});
+
 test('a download that was interrupted near its end is not called complete', async () => {
   await open({ kept: async () => kept(5e6 - 1) });
   await saveTo('download');

@@ -126,11 +126,24 @@ export class Saver {
 
   /** Resumes the interrupted download that the person was asked about, or starts over. */
   async download(resumes: boolean): Promise<void> {
-    const asking = this.#ready?.asking;
-    if (asking?.kind !== 'resume') return;
+    const state = this.#ready;
+    if (state?.asking?.kind !== 'resume') return;
     const { turn } = this.stage;
-    if (!resumes) await this.#whilePlacing(turn, () => asking.kept.discard());
-    if (!turn.aborted) await this.#convertTo({ kind: 'stored', name: asking.name, kept: asking.kept });
+    const { name, kept } = state.asking;
+    const isThere = await this.#whilePlacing(turn, async () => {
+      if (resumes) return ((await keptDownload(state.image, name, state.output))?.guestDone ?? 0) > 0;
+      await kept.discard();
+      return true;
+    });
+    if (turn.aborted) return;
+    if (isThere) await this.#convertTo({ kind: 'stored', name, kept });
+    else this.#change(turn, { asking: { kind: 'elsewhere', name, kept } });
+  }
+
+  /** Starts over a download that another tab has resumed, and leaves the part of that tab alone. */
+  async downloadAgain(): Promise<void> {
+    const asking = this.#ready?.asking;
+    if (asking?.kind === 'elsewhere') await this.#convertTo({ kind: 'stored', name: asking.name, kept: asking.kept });
   }
 
   cancel(): void {

@@ -375,6 +375,10 @@ export class Session {
     this.#run(this.#saver.download(resumes));
   }
 
+  downloadAgain(): void {
+    this.#run(this.#saver.downloadAgain());
+  }
+
   /** Asks for the permission to notify the person at the end. */
   askToNotify(): void {
     this.#run(

@@ -31,7 +31,9 @@ export type Asking =
   /** The dialog for a folder was closed without a choice. */
   | { kind: 'noFolder' }
   /** A download of this disk was interrupted when `share` of it was done: 0 to 1. */
-  | { kind: 'resume'; name: string; share: number; kept: Kept };
+  | { kind: 'resume'; name: string; share: number; kept: Kept }
+  /** Another tab has resumed that download by now. */
+  | { kind: 'elsewhere'; name: string; kept: Kept };
 
 /** A file that was given for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {

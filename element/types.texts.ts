@@ -265,6 +265,9 @@ export interface AllTexts {
   goOnQuestion: string;
   /** Resumes it. */
   goOn: string;
+  /** Another tab has resumed the download. */
+  elsewhereTitle: string;
+  elsewhereHint: string;
   /** Discards it and starts over. */
   beginAnew: string;
   noFolderTitle: string;

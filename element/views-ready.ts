@@ -238,6 +238,16 @@ function askingView(asking: Asking, session: Session): TemplateResult {
           </div>
         `,
       );
+    case 'elsewhere':
+      return box(
+        texts.elsewhereTitle,
+        html`
+          <p id="asking-text">${texts.elsewhereHint}</p>
+          <div class="actions">
+            <button part="button" @click=${() => session.downloadAgain()}>${texts.beginAnew}</button>
+          </div>
+        `,
+      );
     case 'noFolder':
       return box(
         texts.noFolderTitle,

@@ -149,6 +149,22 @@ test('a closed tab: the page asks, resumes, and the disk is right', async ({ con
   expect(await files(page)).toBe(1);
 });
 
+test('two tabs that resume: the second one says so', { tag: '@full' }, async ({ context }, testInfo) => {
+  await cutOff(context);
+  const [first, second] = [await begin(context), await begin(context)];
+  for (const page of [first, second]) await expect(page.getByRole('button', { name: 'Resume' })).toBeVisible();
+  const downloading = first.waitForEvent('download');
+  await first.getByRole('button', { name: 'Resume' }).click();
+  const bar = first.getByRole('progressbar');
+  await expect.poll(() => bar.evaluate((bar: HTMLProgressElement) => bar.value)).toBeGreaterThan(0.1);
+  await second.getByRole('button', { name: 'Resume' }).click();
+  await expect(second.getByRole('heading', { name: 'Another tab has resumed this download' })).toBeFocused();
+  await look(second, testInfo, 'elsewhere');
+  expect(await files(first)).toBe(2);
+  remote.sendUpTo(remote.size);
+  expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
+});
+
 test('a closed tab: the page asks, and begins anew', { tag: '@full' }, async ({ context }) => {
   await cutOff(context);
   const page = await begin(context);

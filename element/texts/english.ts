@@ -257,6 +257,8 @@ export const english: AllTexts = {
     "An earlier download was interrupted. The finished part is in the browser's storage. Resume from there?",
   goOn: 'Resume',
   beginAnew: 'Start over',
+  elsewhereTitle: 'Another tab has resumed this download',
+  elsewhereHint: 'It has the finished part, which stays there. Here, the conversion can only start over.',
   noFolderTitle: 'No folder was picked',
   noFolderHint:
     'Browsers refuse some folders, such as the home folder, Desktop and Downloads. A folder inside one of them works: create a new one in the dialog.',

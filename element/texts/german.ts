@@ -291,6 +291,8 @@ export function german(units: Units): AllTexts {
       'Ein früherer Download wurde unterbrochen. Der fertige Teil ist im Speicher des Browsers. Dort fortsetzen?',
     goOn: 'Fortsetzen',
     beginAnew: 'Von vorn beginnen',
+    elsewhereTitle: 'Ein anderer Tab setzt diesen Download schon fort',
+    elsewhereHint: 'Er hat den fertigen Teil und behält ihn. Hier kann die Konvertierung nur von vorn beginnen.',
     noFolderTitle: 'Es wurde kein Ordner ausgewählt',
     noFolderHint:
       'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin funktioniert: legen Sie im Dialog einen neuen an.',
