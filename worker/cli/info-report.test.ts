@@ -281,6 +281,27 @@ describe('JSON', () => {
     });
   });
 
+  test('addresses are whole, but for user, password and query', async () => {
+    const long = `https://host/${'a'.repeat(300)}/b.qcow2`;
+    const secret = long.replace('host', 'me:SECRET@host').concat('?sig=SECRET');
+    for (const [name, shown] of [
+      [long, long],
+      [secret, long],
+      [`json:{"file.url":"${secret}"}`, `json:{"file.url":"${long}"}`],
+      ['/vm/b.qcow2?sig=1', '/vm/b.qcow2?sig=1'],
+    ] as const) {
+      const info = await json({
+        references: [{ role: 'backing file', name, fileName: 'b.qcow2' }],
+        needs: [{ kind: 'missing-file', role: 'backing file', name, fileName: 'b.qcow2', of: 'a.qcow2' }],
+        safety: [{ code: 'backing-file', fields: { file: name }, message: 'm' }],
+        specific: { 'data-file': name },
+      });
+      expect(info).toMatchObject({ 'backing-filename': shown, 'full-backing-filename': shown });
+      expect(info.decant).toMatchObject({ needs: [{ name: shown }], safety: [{ fields: { file: shown } }] });
+      expect(info['format-specific'].data).toEqual({ 'data-file': shown });
+    }
+  });
+
   test('a parent is not a backing file', async () => {
     const info = await json({
       references: [{ role: 'parent', name: 'uuid', fileName: 'uuid', identity: { id: 'uuid' } }],

@@ -1,6 +1,7 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
+import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
@@ -98,8 +99,12 @@ export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
       safety: info.safety,
     },
   };
-  return JSON.stringify(report, null, 4).split('\n');
+  return JSON.stringify(report, withoutSecret, 4).split('\n');
 }
+
+/** Replaces the texts of the image in a report, which may have addresses with a password or a signature. */
+const withoutSecret = (key: string, value: unknown): unknown =>
+  typeof value === 'string' && key !== 'filename' ? withoutSecrets(value) : value;
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, '0');
 
