@@ -495,7 +495,7 @@ test('a full storage: progress stays, and is resumed when there is room', async 
   const [client, { origin }] = [await context.newCDPSession(page), new URL(page.url())];
   await client.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 40 * MIB });
   expect((await convert(page, RUN)).end).toBe(
-    'Could not write the output: the storage is full; progress was saved; run again with resume to continue',
+    "Could not write the output: the disk or the browser's storage is full; free some space, or save another way; progress was saved; run again with resume to continue",
   );
   await client.send('Storage.overrideQuotaForOrigin', { origin });
   expect(await kept(page, RUN)).toBeGreaterThanOrEqual(DONE);

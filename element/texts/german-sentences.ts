@@ -134,9 +134,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
     'state-format': 'Das Format der Datei wird nicht erkannt. Ist sie eine rohe Platte, lesen Sie sie als solche.',
     'storage-full': ({ size: needed }) =>
-      typeof needed === 'number'
-        ? `Im Speicher des Browsers ist kein Platz für ${size(needed)}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`
-        : 'Die Festplatte oder der Speicher des Browsers ist voll. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.',
+      `Die Festplatte oder der Speicher des Browsers ${typeof needed === 'number' ? `hat keinen Platz für ${size(needed)}` : 'ist voll'}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`,
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',
     'target-changed': 'Ein anderes Programm hat inzwischen in die Datei geschrieben. Wählen Sie einen anderen Namen.',
     truncated: 'Das Abbild ist abgeschnitten: die Datei endet zu früh. Vielleicht ist sie nicht ganz kopiert.',

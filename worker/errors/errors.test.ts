@@ -122,7 +122,8 @@ describe('toDecantError', () => {
 });
 
 describe('a value that a target throws gets the kind target', () => {
-  const full = "Could not write the output: the disk or the browser's storage is full; free some space";
+  const full =
+    "Could not write the output: the disk or the browser's storage is full; free some space, or save another way";
   for (const [what, thrown, message] of [
     ['an error', new Error('a'), 'Could not write the output: a'],
     ['text', 'a', 'Could not write the output: a'],

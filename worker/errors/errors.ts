@@ -187,10 +187,6 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
     reason: 'the browser does not allow writing there; choose the place again',
   },
   SecurityError: { code: 'storage-refused', reason: 'the browser does not allow this page to store files' },
-  QuotaExceededError: {
-    code: 'storage-full',
-    reason: "the disk or the browser's storage is full; free some space",
-  },
   NoModificationAllowedError: {
     code: 'file-in-use',
     reason: 'the file is in use elsewhere, perhaps in another tab, or it is read-only',
@@ -220,6 +216,7 @@ export function customTargetError(given: unknown): DecantError {
 
 /** Converts `thrown` to an error of kind `target`. A `DecantError` is returned unchanged. */
 export function toTargetError(thrown: unknown): DecantError {
+  if (isStorageFull(thrown)) return storageFull(undefined, thrown);
   const known = thrown instanceof DOMException ? TARGET_REASONS[thrown.name] : undefined;
   if (known) {
     return new DecantError('target', `Could not write the output: ${known.reason}`, {
@@ -228,6 +225,34 @@ export function toTargetError(thrown: unknown): DecantError {
     });
   }
   return toDecantError(thrown, 'target', 'write the output');
+}
+
+/** The names of exceptions for full storage. That of Firefox is not a DOMException. */
+const FULL: unknown[] = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
+
+export const isStorageFull = (thrown: unknown): boolean =>
+  isObject(thrown) && 'name' in thrown && FULL.includes(thrown.name);
+
+/** The error for full storage, of which `size` bytes are needed, if known. `STORAGE_FULL` of the crate has the same words. */
+export function storageFull(size?: number, cause?: unknown): DecantError {
+  const lack = size === undefined ? 'is full' : `has no room for ${decimalSize(size)}`;
+  const message = `Could not write the output: the disk or the browser's storage ${lack}; free some space, or save another way`;
+  return new DecantError('target', message, {
+    code: 'storage-full',
+    fields: size === undefined ? {} : { size },
+    cause,
+  });
+}
+
+/** A size in decimal units: "25.2 MB". */
+function decimalSize(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [bytes, 0];
+  while (value >= 999.95 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
 /** The error for a lack of memory: for a buffer of `size` bytes, or for a worker. */

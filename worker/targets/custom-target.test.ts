@@ -138,7 +138,7 @@ describe('a target fails a conversion', () => {
     [
       'by an exception of the browser',
       () => Promise.reject(new DOMException('', 'QuotaExceededError')),
-      "Could not write the output: the disk or the browser's storage is full; free some space",
+      "Could not write the output: the disk or the browser's storage is full; free some space, or save another way",
     ],
     ['without a reason', () => Promise.reject(), 'Could not write the output: the target failed without a reason'],
   ];

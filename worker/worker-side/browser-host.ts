@@ -1,6 +1,6 @@
 // The browser's implementation of `WorkerHost`.
 
-import { DecantError } from '../errors/errors.js';
+import { DecantError, isStorageFull, storageFull } from '../errors/errors.js';
 import type { Resume } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import { FOLDER, journalName } from '../messages/storage-folder.js';
@@ -137,32 +137,11 @@ async function replacing(file: FileSystemFileHandle): Promise<OpenTarget> {
 
 const NO_FILE = 'not a file of the private file system';
 
-/** The names of exceptions for full storage. That of Firefox is not a DOMException. */
-const FULL = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
-
 /** Returns false for an exception of full storage, and rethrows any other. */
 function unlessFull(thrown: unknown): false {
-  if (FULL.includes((thrown as { name: string }).name)) return false;
+  if (isStorageFull(thrown)) return false;
   throw thrown;
 }
-
-/** A size in decimal units: "25.2 MB". */
-function decimalSize(bytes: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
-  let [value, unit] = [bytes, 0];
-  while (value >= 999.95 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
-}
-
-const tooLarge = (size: number): DecantError =>
-  new DecantError(
-    'target',
-    `Could not write the output: the browser's storage has no room for ${decimalSize(size)}; free some space or save another way`,
-    { code: 'storage-full', fields: { size } },
-  );
 
 /** Opens a file that several workers write. */
 const sharedHandle = (file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> =>
@@ -182,7 +161,7 @@ class SharedFile implements ObjectTarget {
   ) {}
 
   async open(size: number): Promise<void> {
-    if (!(await setLength(this.file, size, this.kept).catch(unlessFull))) throw tooLarge(size);
+    if (!(await setLength(this.file, size, this.kept).catch(unlessFull))) throw storageFull(size);
   }
 
   /** Writes the few bytes that no job writes: headers and footers. */
@@ -191,7 +170,7 @@ class SharedFile implements ObjectTarget {
     const kept = bytes.slice();
     this.#handle ??= sharedHandle(this.file);
     const written = (await this.#handle).write(kept, { at: offset });
-    if (written !== kept.length) throw tooLarge(offset + kept.length);
+    if (written !== kept.length) throw storageFull(offset + kept.length);
   }
 
   async close(): Promise<void> {

@@ -65,7 +65,7 @@ test('notes nothing when it ends without keeping', async () => {
 
 test('a full storage, which neither throws nor writes, fails the beginning', () => {
   const { handle } = file('', 4);
-  expect(() => StorageJournal.begin(handle, 'head', NOTHING, flushData)).toThrow('the storage is full');
+  expect(() => StorageJournal.begin(handle, 'head', NOTHING, flushData)).toThrow("the browser's storage is full");
 });
 
 test('a full storage later makes less certain, and fails nothing', async () => {

@@ -1,5 +1,6 @@
 // The journal of a file in the origin's private file system, written by the worker that writes the file.
 
+import { storageFull } from '../errors/errors.js';
 import { JournalWriter, lineOf, wholeLines } from '../targets/journal-lines.js';
 import type { ResumePoint } from '../targets/output-target.js';
 
@@ -49,8 +50,7 @@ export class StorageJournal {
   #append(text: string): void {
     const bytes = new TextEncoder().encode(text);
     // In a private window, full storage neither throws nor writes.
-    if (this.handle.write(bytes, { at: this.handle.getSize() }) !== bytes.length)
-      throw new Error('the storage is full');
+    if (this.handle.write(bytes, { at: this.handle.getSize() }) !== bytes.length) throw storageFull();
     this.handle.flush();
   }
 

@@ -5,6 +5,10 @@ use crate::error::{Error, ErrorKind};
 use js_sys::{Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
+/// The code and the reason of the error for full storage, as in `worker/errors/errors.ts`.
+pub(super) const STORAGE_FULL: (&str, &str) =
+    ("storage-full", "the disk or the browser's storage is full; free some space, or save another way");
+
 /// The result of a call whose error goes to JavaScript, or comes from there.
 pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
@@ -105,9 +109,7 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
             ("place-gone", "the file or its folder is gone; choose the place again")
         }
         // Firefox throws a custom error for sync handles.
-        (Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE"), _) => {
-            ("storage-full", "the disk or the browser's storage is full; free some space")
-        }
+        (Some("QuotaExceededError" | "NS_ERROR_FILE_NO_DEVICE_SPACE"), _) => STORAGE_FULL,
         _ => return Error::new(kind, format!("Could not {doing}: {message}")),
     };
     Error::new(kind, format!("Could not {doing}: {reason}")).coded(code)

@@ -3,6 +3,7 @@
 //! Every result is checked: in a private window, writes to full storage neither throw nor write.
 
 use super::bytes::JsBytes;
+use super::errors::STORAGE_FULL;
 use super::target_failure::failed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
@@ -46,8 +47,8 @@ impl SyncHandle {
 }
 
 fn full() -> Error {
-    let message = "Could not write the output: the browser's storage is full; free some space or save another way";
-    Error::new(ErrorKind::Target, message).coded("storage-full")
+    let (code, reason) = STORAGE_FULL;
+    Error::new(ErrorKind::Target, format!("Could not write the output: {reason}")).coded(code)
 }
 
 impl<B: JsBytes> TargetHandle<B> for SyncHandle {
