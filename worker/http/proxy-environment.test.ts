@@ -19,11 +19,20 @@ test.for([
   ['http://host/', { http_proxy: 'proxy' }, 'http://proxy:1080/'],
   ['http://host/', { http_proxy: 'proxy:80' }, 'http://proxy/'],
   ['http://host/', { http_proxy: ' socks5://proxy:1080 ' }, 'socks5://proxy:1080'],
+  ['http://host/', { ALL_PROXY: 'socks5h://proxy' }, 'socks5h://proxy'],
+  ['https://host/', { all_proxy: 'socks5://proxy', ALL_PROXY: 'http://other' }, 'socks5://proxy'],
+  ['https://host/', { ALL_PROXY: 'http://proxy:1', http_proxy: 'http://other' }, 'http://proxy:1/'],
+  ['http://host/', { ALL_PROXY: 'http://proxy:1', http_proxy: '' }, undefined],
 ] as [string, Record<string, string>, string | undefined][])('%s by %o goes to %s', ([url, env, expected]) => {
   expect(proxy(url, env)).toBe(expected);
 });
 
-test.for(['http://[secret', 'me:secret@', 'ftp://me:secret@proxy'])('%s is not a proxy, and is not shown', (named) => {
+test.for([
+  'http://[secret',
+  'me:secret@',
+  'ftp://me:secret@proxy',
+  'socks4://me:secret@proxy',
+])('%s is not a proxy, and is not shown', (named) => {
   const look = () => proxy('http://host/', { http_proxy: named });
   expect(look).toThrow(expect.objectContaining({ kind: 'usage', message: expect.not.stringContaining('secret') }));
 });

@@ -6,7 +6,8 @@ import { DecantError } from '../errors/errors.js';
 type ProxyEnvironment = Record<string, string | undefined>;
 
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
-const SCHEMES = ['http:', 'https:', 'socks:', 'socks5:'];
+/** SOCKS proxies resolve the names of hosts, for which curl has socks5h. */
+const SCHEMES = ['http:', 'https:', 'socks:', 'socks5:', 'socks5h:'];
 /** For a proxy without scheme and port. */
 const DEFAULT_PROXY_PORT = '1080';
 
@@ -21,8 +22,10 @@ export function proxyFor(url: URL, env: ProxyEnvironment): URL | undefined {
 }
 
 function proxyVariable(protocol: string, env: ProxyEnvironment): string {
-  const forHttp = env.http_proxy ?? env.HTTP_PROXY ?? '';
-  return (protocol === 'https:' ? (env.https_proxy ?? env.HTTPS_PROXY ?? forHttp) : forHttp).trim();
+  const forAll = env.all_proxy ?? env.ALL_PROXY;
+  const forHttp = env.http_proxy ?? env.HTTP_PROXY;
+  const forHttps = env.https_proxy ?? env.HTTPS_PROXY;
+  return ((protocol === 'https:' ? (forHttps ?? forAll ?? forHttp) : (forHttp ?? forAll)) ?? '').trim();
 }
 
 /** Parses a proxy; without a scheme it is http. Messages do not show it: it may have a password. */

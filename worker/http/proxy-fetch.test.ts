@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createPlain, type Server as NetServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { failure } from '../../e2e/support/units/uploads.js';
 import { openHttp } from '../sources/open-http.js';
 import { putTarget, tusTarget } from '../upload/index.js';
 
-const NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
+const NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
 
 beforeEach(() => {
   vi.resetModules();
@@ -29,6 +29,43 @@ test.for(NAMES)('%s names a proxy', async (name) => {
   expect(proxied).not.toBe(fetch);
   // It is looked up once.
   expect(await (await import('./proxy-fetch.js')).environmentFetch()).toBe(proxied);
+});
+
+/** A SOCKS5 proxy (RFC 1928) that connects every request to `port`; records the hosts. */
+async function socksTo(port: number): Promise<{ server: NetServer; port: number; hosts: string[] }> {
+  const hosts: string[] = [];
+  const server = createPlain((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(Buffer.from([5, 0]));
+      socket.once('data', (asked) => {
+        hosts.push(asked.subarray(5, 5 + asked[4]!).toString());
+        socket.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+        socket.pipe(connect(port, '127.0.0.1')).pipe(socket);
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port, hosts };
+}
+
+test.for(['socks5', 'socks5h'])('ALL_PROXY names a proxy of %s: no warning is printed', async (scheme) => {
+  const origin = createServer((_, response) => response.end('disk'));
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
+  const socks = await socksTo((origin.address() as AddressInfo).port);
+  const warned = vi.fn();
+  process.on('warning', warned);
+  vi.stubEnv('ALL_PROXY', `${scheme}://127.0.0.1:${socks.port}`);
+  const response = await (await environmentFetch())('http://images.test/disk', {});
+  expect(await response.text()).toBe('disk');
+  expect(socks.hosts).toEqual(['images.test']);
+  // Warnings are emitted by the next tick.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warned).not.toHaveBeenCalled();
+  process.off('warning', warned);
+  origin.closeAllConnections();
+  origin.close();
+  socks.server.close();
 });
 
 describe('a server that refuses every request by 407', () => {

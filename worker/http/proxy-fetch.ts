@@ -1,6 +1,6 @@
 // Node: `fetch` through the proxies in the environment, which Node's own ignores.
 
-import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
+import type { buildConnector, Dispatcher, Socks5ProxyAgent, RequestInit as UndiciInit } from 'undici';
 import { hidesStatus, networkReason, PROXY_AUTHENTICATION_REQUIRED } from './http-failures.js';
 import type { Fetch } from './http-types.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
@@ -54,14 +54,14 @@ function silentProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
 
 /** Dispatches each request as `env` says. Loads undici, which most programs do not need. */
 async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
-  const { Agent, ProxyAgent, buildConnector } = await import('undici');
+  const { Agent, Socks5ProxyAgent, buildConnector } = await import('undici');
   const direct = new Agent();
   const agents = new Map<string, Dispatcher>();
   const throughProxy = (proxy: URL): Dispatcher => {
     const agent =
       agents.get(proxy.href) ??
       (isSocks(proxy)
-        ? new ProxyAgent({ uri: proxy.href })
+        ? socksAgent(Socks5ProxyAgent, proxy)
         : new Agent({ connect: tunnelConnector(proxy, buildConnector({})) }));
     agents.set(proxy.href, agent);
     return agent;
@@ -74,6 +74,17 @@ async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
     const headers = { host: url.host, ...(options.headers as Record<string, string>), ...proxyAuthorization(proxy) };
     return dispatch({ ...options, origin: proxy.origin, path: url.origin + options.path, headers }, handler);
   });
+}
+
+/** Makes an agent for the SOCKS proxy `proxy`, without undici's warning that this is experimental, which helps no person. */
+function socksAgent(Agent: typeof Socks5ProxyAgent, proxy: URL): Dispatcher {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return new Agent(proxy.href.replace(/^socks5h:/, 'socks5:'));
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 /** Connects through a tunnel of `proxy`, for https with TLS by `secure`. */
