@@ -7,11 +7,13 @@ import { check, count } from './tally.mjs';
 
 const CRATES = [
   'decant',
+  'decant-bzip2',
   'decant-codec',
   'decant-crypt',
   'decant-deflate',
   'decant-module',
   'decant-text',
+  'decant-xz',
   'decant-zstd',
 ].flatMap((name) => ['-p', name]);
 const LINT = ['--locked', ...CRATES, '--', '-D', 'warnings'];

@@ -5,15 +5,23 @@
 //! input, and room for its output to a buffer in the memory of the module. The module ([`Guest`]) serves the request.
 //! The host copies the output back. Where the code of a module is linked, it is called directly.
 
+mod decoding;
 mod failure;
 mod guest;
 #[cfg(feature = "imported")]
 mod host;
 mod module;
+mod objects;
 
+#[cfg(feature = "imported")]
+pub use decoding::ModuleDecoder;
+pub use decoding::{
+    Decoders, Fault, LARGEST_WINDOW, Step, StreamDecoder, StreamFailure, StreamFeature, StreamRequest, StreamState,
+};
 pub use failure::Failure;
 pub use guest::{Guest, Service};
 pub use module::Module;
+pub use objects::Objects;
 
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! By the module `crate/zstd/wasm`.
 
 use crate::{Request, ZstdError};
-use decant_module::Module;
+use decant_module::{Module, ModuleDecoder, Step, StreamDecoder};
 
-/// The module. It must be ready before [`Zstd`] is used.
+/// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("zstd");
 
 /// The decoder and the encoder of the module, which are allocated on first use, and reused for all clusters.
@@ -19,5 +19,21 @@ impl Zstd {
     /// See `direct.rs`.
     pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
         MODULE.serve(Request::Compress, input, output)
+    }
+}
+
+/// A decoder of streams in the module.
+pub struct ZstdDecoder(ModuleDecoder<Request>);
+
+impl ZstdDecoder {
+    /// Creates a decoder. Fails if memory runs out.
+    pub fn new() -> Result<Self, ZstdError> {
+        ModuleDecoder::new(&MODULE).map(Self)
+    }
+}
+
+impl StreamDecoder for ZstdDecoder {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
     }
 }

@@ -1,7 +1,7 @@
-//! zstd (RFC 8878), one cluster at a time, by the C library that QEMU also uses.
+//! zstd (RFC 8878), one cluster at a time or as a stream, by the C library that QEMU also uses.
 //!
-//! On WebAssembly the library is a module with separate memory (`crate/zstd/wasm`), which is loaded only for images and
-//! outputs that need it.
+//! On WebAssembly the library is a module with separate memory (`crate/zstd/wasm`), which is loaded only for images,
+//! files and outputs that need it.
 
 #[cfg(feature = "direct")]
 mod direct;
@@ -9,11 +9,11 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, Zstd};
+pub use direct::{MODULE, Zstd, ZstdDecoder};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, Zstd};
+pub use imported::{MODULE, Zstd, ZstdDecoder};
 
-use decant_module::failures;
+use decant_module::{StreamRequest, failures};
 use serde::{Deserialize, Serialize};
 
 failures! {
@@ -37,6 +37,14 @@ pub enum Request {
     Compress,
     /// See [`Zstd::decompress`].
     Decompress,
+    /// About a [`ZstdDecoder`].
+    Stream(StreamRequest),
+}
+
+impl From<StreamRequest> for Request {
+    fn from(request: StreamRequest) -> Self {
+        Self::Stream(request)
+    }
 }
 
 impl decant_module::Request for Request {

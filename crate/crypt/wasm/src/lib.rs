@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
 use decant_crypt::{Creation, CryptError, Derivation, Hasher, Operation, Request, SectorCipher, merge};
-use decant_module::{Service, export};
+use decant_module::{Objects, Service, export};
 
 /// An object of the host.
 #[expect(clippy::large_enum_variant, reason = "each is in its own allocation")]
@@ -36,25 +36,9 @@ impl Object {
     }
 }
 
-/// The objects of the host by their numbers. Each is in a slice of one: a box that is allocated without a trap.
+/// The objects of the host.
 #[derive(Default)]
-struct CryptService(Vec<Option<Box<[Object]>>>);
-
-impl CryptService {
-    fn keep(&mut self, object: Object) -> Result<u32, CryptError> {
-        let mut boxed = Vec::new();
-        boxed.try_reserve_exact(1).map_err(|_| CryptError::OutOfMemory)?;
-        boxed.push(object);
-        let free = self.0.iter().position(Option::is_none);
-        let number = free.unwrap_or(self.0.len());
-        if number == self.0.len() {
-            self.0.try_reserve(1).map_err(|_| CryptError::OutOfMemory)?;
-            self.0.push(None);
-        }
-        self.0[number] = Some(boxed.into_boxed_slice());
-        Ok(number as u32)
-    }
-}
+struct CryptService(Objects<Object>);
 
 impl Service for CryptService {
     type Request = Request;
@@ -62,14 +46,12 @@ impl Service for CryptService {
     fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match request {
             Request::Create(creation) => {
-                let number = self.keep(Object::new(creation, input)?)?;
+                let object = Object::new(creation, input)?;
+                let number = self.0.keep(object).ok_or(CryptError::OutOfMemory)?;
                 output.copy_from_slice(&number.to_le_bytes());
             }
-            Request::Use(number, operation) => {
-                let object = self.0[number as usize].as_mut().expect("it is freed after its last use");
-                object[0].run(operation, input, output)?;
-            }
-            Request::Free(number) => self.0[number as usize] = None,
+            Request::Use(number, operation) => self.0.get(number).run(operation, input, output)?,
+            Request::Free(number) => self.0.free(number),
             Request::Merge(hash) => merge(hash, input, output)?,
         }
         Ok(output.len())

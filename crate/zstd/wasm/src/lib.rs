@@ -2,19 +2,23 @@
 
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
-use decant_module::{Service, export};
-use decant_zstd::{Request, Zstd, ZstdError};
+use decant_module::{Decoders, Service, export};
+use decant_zstd::{Request, Zstd, ZstdDecoder, ZstdError};
 
 #[derive(Default)]
-struct ZstdService(Zstd);
+struct ZstdService {
+    clusters: Zstd,
+    streams: Decoders<ZstdDecoder>,
+}
 
 impl Service for ZstdService {
     type Request = Request;
 
     fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
         match request {
-            Request::Compress => self.0.compress(input, output),
-            Request::Decompress => self.0.decompress(input, output).map(|()| output.len()),
+            Request::Compress => self.clusters.compress(input, output),
+            Request::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
+            Request::Stream(request) => self.streams.serve(request, input, output),
         }
     }
 }

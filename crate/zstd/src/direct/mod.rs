@@ -1,5 +1,9 @@
 //! By the C library.
 
+mod stream;
+
+pub use stream::ZstdDecoder;
+
 use crate::ZstdError;
 use decant_module::Module;
 use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
@@ -105,6 +109,7 @@ mod tests {
             (MEMORY_ALLOCATION, "Allocation error : not enough memory", ZstdError::OutOfMemory),
             (DST_SIZE_TOO_SMALL, "Destination buffer is too small", ZstdError::OutputFull),
             (SRC_SIZE_WRONG, "Src size is incorrect", ZstdError::InputEnds),
+            (stream::CHECKSUM_WRONG, "Restored data doesn't match checksum", ZstdError::Invalid),
         ];
         for (code, name, error) in names {
             assert_eq!(get_error_name(code.wrapping_neg()), name);

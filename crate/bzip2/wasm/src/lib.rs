@@ -1,0 +1,19 @@
+//! The WebAssembly module `bzip2.wasm`.
+
+#![allow(unsafe_code, reason = "exports without wasm-bindgen")]
+
+use decant_bzip2::Bzip2Decoder;
+use decant_module::{Decoders, Service, StreamFailure, StreamRequest, export};
+
+#[derive(Default)]
+struct Bzip2Service(Decoders<Bzip2Decoder>);
+
+impl Service for Bzip2Service {
+    type Request = StreamRequest;
+
+    fn serve(&mut self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Result<usize, StreamFailure> {
+        self.0.serve(request, input, output)
+    }
+}
+
+export!(bzip2, Bzip2Service);

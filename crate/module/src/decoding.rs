@@ -1,0 +1,188 @@
+//! Decoders of compressed streams: what the codecs that have one share.
+
+use crate::{Failure, Objects, Request, failures};
+use serde::{Deserialize, Serialize};
+
+/// The largest window, or dictionary, that a stream may need, in bytes. It is as large as zstd's own default.
+pub const LARGEST_WINDOW: u64 = 128 << 20;
+
+/// Decodes a stream of compressed data.
+pub trait StreamDecoder {
+    /// Decodes `input` to `output` until the input is used, the output is full, or decoding fails. Must not be called
+    /// after a failure.
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step;
+}
+
+/// What a call of [`StreamDecoder::decode`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The number of bytes of the input that were used; after a failure, up to about its position.
+    pub consumed: u32,
+    /// The number of bytes of the output that were written.
+    pub written: u32,
+    /// The state after it.
+    pub state: StreamState,
+}
+
+/// The state of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamState {
+    /// The compressed data goes on.
+    Inside,
+    /// All that began has ended, with correct checksums, and was written. More of the kind may follow.
+    Whole,
+    /// Decoding failed.
+    Failed(Fault),
+}
+
+/// Why decoding fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// The data is invalid.
+    Invalid,
+    /// A checksum does not match.
+    Checksum,
+    /// A size does not match.
+    Size,
+    /// Something else follows the data.
+    Trailing,
+    /// The window of this size, in bytes, exceeds [`LARGEST_WINDOW`].
+    Window(u64),
+    /// A feature that is not supported, with its number.
+    Unsupported(StreamFeature, u64),
+    /// Memory for about so many bytes ran out.
+    OutOfMemory(u64),
+}
+
+/// A feature that is not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamFeature {
+    /// A type of checksum.
+    Check,
+    /// A dictionary that is kept elsewhere.
+    Dictionary,
+    /// A filter.
+    Filter,
+    /// A number of filters.
+    Filters,
+    /// Reserved bits of a header.
+    Flags,
+}
+
+/// A request to a module about one of its decoders.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum StreamRequest {
+    /// Creates a decoder. The output is its number: four bytes, little endian.
+    Create,
+    /// See [`StreamDecoder::decode`].
+    Decode(u32),
+    /// The output is the last [`Step`].
+    Report(u32),
+    /// Frees a decoder.
+    Free(u32),
+}
+
+failures! {
+    /// A failure to serve a request about a decoder.
+    pub enum StreamFailure {
+        /// Memory ran out.
+        OutOfMemory = -1,
+    }
+}
+
+impl Request for StreamRequest {
+    type Failure = StreamFailure;
+}
+
+/// Maximum length of an encoded [`Step`], in bytes.
+#[cfg(feature = "imported")]
+const LONGEST_STEP: usize = 32;
+
+/// The decoders of a module, each with its last step.
+pub struct Decoders<D>(Objects<(D, Option<Step>)>);
+
+impl<D> Default for Decoders<D> {
+    fn default() -> Self {
+        Self(Objects::default())
+    }
+}
+
+impl<D: StreamDecoder + Default> Decoders<D> {
+    /// Serves `request`. Returns the length of the output.
+    pub fn serve<F: Failure>(&mut self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Result<usize, F> {
+        match request {
+            StreamRequest::Create => {
+                let number = self.0.keep((D::default(), None)).ok_or(F::OUT_OF_MEMORY)?;
+                output.copy_from_slice(&number.to_le_bytes());
+                Ok(output.len())
+            }
+            StreamRequest::Decode(number) => {
+                let (decoder, last) = self.0.get(number);
+                let step = decoder.decode(input, output);
+                *last = Some(step);
+                Ok(step.written as usize)
+            }
+            StreamRequest::Report(number) => {
+                let step = self.0.get(number).1.expect("it has decoded");
+                Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
+            }
+            StreamRequest::Free(number) => {
+                self.0.free(number);
+                Ok(0)
+            }
+        }
+    }
+}
+
+#[cfg(feature = "imported")]
+pub use imported::ModuleDecoder;
+
+#[cfg(feature = "imported")]
+mod imported {
+    use super::*;
+    use crate::Module;
+    use std::marker::PhantomData;
+
+    /// A decoder in the instance of this thread of a module, whose requests are `R`.
+    pub struct ModuleDecoder<R: Request + From<StreamRequest>> {
+        module: &'static Module,
+        number: u32,
+        is_of_this_thread: PhantomData<(*const (), R)>,
+    }
+
+    impl<R: Request + From<StreamRequest>> ModuleDecoder<R> {
+        /// Creates a decoder in `module`, which must be ready. Fails if memory runs out.
+        pub fn new(module: &'static Module) -> Result<Self, R::Failure> {
+            let mut number = [0; 4];
+            module.serve(R::from(StreamRequest::Create), &[], &mut number)?;
+            Ok(Self { module, number: u32::from_le_bytes(number), is_of_this_thread: PhantomData })
+        }
+
+        fn serve(&self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
+            self.module.serve(R::from(request), input, output).ok()
+        }
+
+        fn step(&self, input: &[u8], output: &mut [u8]) -> Option<Step> {
+            self.serve(StreamRequest::Decode(self.number), input, output)?;
+            let mut step = [0; LONGEST_STEP];
+            let len = self.serve(StreamRequest::Report(self.number), &[], &mut step)?;
+            Some(postcard::from_bytes(&step[..len]).expect("both sides are of one version"))
+        }
+    }
+
+    impl<R: Request + From<StreamRequest>> StreamDecoder for ModuleDecoder<R> {
+        fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+            let room = (input.len() + output.len()) as u64;
+            // Serving it fails only if memory runs out.
+            let failed = Step { consumed: 0, written: 0, state: StreamState::Failed(Fault::OutOfMemory(room)) };
+            self.step(input, output).unwrap_or(failed)
+        }
+    }
+
+    impl<R: Request + From<StreamRequest>> Drop for ModuleDecoder<R> {
+        fn drop(&mut self) {
+            // Needs a few bytes of a buffer that is there.
+            let _ = self.serve(StreamRequest::Free(self.number), &[], &mut []);
+        }
+    }
+}

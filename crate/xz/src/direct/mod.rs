@@ -1,0 +1,192 @@
+//! The decoder: the .xz file format, version 1.2.1, around a library's LZMA2.
+
+mod block;
+mod block_header;
+mod check;
+mod crc64;
+mod held;
+mod index;
+mod integer;
+
+use block::Block;
+use block_header::BlockHeader;
+use check::CheckType;
+use decant_codec::crc;
+use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
+use held::Held;
+use index::{Index, Records};
+
+/// The decoder is linked.
+pub static MODULE: Module = Module::linked("xz");
+
+/// Lengths in bytes: of a stream's header and footer, of a CRC-32, and of the unit of all parts.
+const HEADER: usize = 12;
+const CRC: usize = 4;
+const UNIT: usize = 4;
+
+const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+const FOOTER_MAGIC: [u8; 2] = *b"YZ";
+/// The bits of a stream's flags that are the type of the checks. The others are reserved.
+const CHECK_TYPE: u8 = 0x0f;
+
+/// Decodes consecutive xz streams as one. Checks, indexes and footers are verified.
+#[derive(Default)]
+pub struct XzDecoder {
+    part: Part,
+    held: Held,
+    /// The flags of the stream, and the type of its checks.
+    flags: [u8; 2],
+    check_type: CheckType,
+    /// The blocks of the stream so far.
+    blocks: Records,
+    /// Whether a stream has ended.
+    has_ended: bool,
+}
+
+/// The part of a stream that is being decoded.
+#[derive(Default)]
+enum Part {
+    #[default]
+    StreamHeader,
+    BlockHeader,
+    Block(Box<Block>),
+    Index(Box<Index>),
+    /// With the length of the index in bytes.
+    Footer(u64),
+    /// Zeros between streams.
+    Padding,
+}
+
+/// The buffers of a step: the input that is left, and the output with the number of bytes written.
+struct Buffers<'a> {
+    input: &'a [u8],
+    output: &'a mut [u8],
+    written: usize,
+}
+
+impl StreamDecoder for XzDecoder {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        let mut buffers = Buffers { input, output, written: 0 };
+        let state = match self.run(&mut buffers) {
+            Ok(()) if matches!(self.part, Part::Padding) && self.held.is_empty() => StreamState::Whole,
+            Ok(()) => StreamState::Inside,
+            Err(fault) => StreamState::Failed(fault),
+        };
+        Step { consumed: (input.len() - buffers.input.len()) as u32, written: buffers.written as u32, state }
+    }
+}
+
+impl XzDecoder {
+    /// Creates a decoder.
+    pub fn new() -> Result<Self, StreamFailure> {
+        Ok(Self::default())
+    }
+
+    /// Decodes one part after another, until a part needs more input or output.
+    fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<(), Fault> {
+        while let Some(next) = self.decode_part(buffers)? {
+            self.part = next;
+        }
+        Ok(())
+    }
+
+    /// Decodes more of a part. Returns the next part if it ended.
+    fn decode_part(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<Part>, Fault> {
+        match &mut self.part {
+            Part::StreamHeader => self.stream_header(&mut buffers.input),
+            Part::BlockHeader => self.block_header(&mut buffers.input),
+            Part::Block(block) => {
+                if !block.decode(buffers)? {
+                    return Ok(None);
+                }
+                let end = block.padding_len() + self.check_type.len();
+                let Some(end) = self.held.take(&mut buffers.input, end) else { return Ok(None) };
+                let (unpadded, data) = block.verify(end)?;
+                self.blocks.add(unpadded, data);
+                Ok(Some(Part::BlockHeader))
+            }
+            Part::Index(index) => {
+                if !index.add(&mut buffers.input)? {
+                    return Ok(None);
+                }
+                let Some(checksum) = self.held.take(&mut buffers.input, CRC) else { return Ok(None) };
+                index.verify(&self.blocks, checksum)?;
+                Ok(Some(Part::Footer(index.len() + CRC as u64)))
+            }
+            &mut Part::Footer(index_len) => self.footer(&mut buffers.input, index_len),
+            Part::Padding => self.padding(&mut buffers.input),
+        }
+    }
+
+    /// Reads a stream's header (section 2.1.1).
+    fn stream_header(&mut self, input: &mut &[u8]) -> Result<Option<Part>, Fault> {
+        let Some(header) = self.held.take(input, HEADER) else { return Ok(None) };
+        let (magic, rest) = header.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(if self.has_ended { Fault::Trailing } else { Fault::Invalid });
+        }
+        let (flags, checksum) = rest.split_at(2);
+        if crc::crc32(flags).to_le_bytes() != checksum {
+            return Err(Fault::Checksum);
+        }
+        self.flags = [flags[0], flags[1]];
+        if flags[0] != 0 || flags[1] & !CHECK_TYPE != 0 {
+            return Err(Fault::Unsupported(StreamFeature::Flags, u16::from_le_bytes(self.flags).into()));
+        }
+        self.check_type = CheckType::by_id(flags[1])?;
+        self.blocks = Records::default();
+        Ok(Some(Part::BlockHeader))
+    }
+
+    /// Reads a block's header (section 3.1), or the first byte of the index, a zero (section 4.1).
+    fn block_header(&mut self, input: &mut &[u8]) -> Result<Option<Part>, Fault> {
+        let Some(first) = self.held.first(input) else { return Ok(None) };
+        if first == 0 {
+            *input = &input[1..];
+            return Ok(Some(Part::Index(Box::default())));
+        }
+        let Some(header) = self.held.take(input, (usize::from(first) + 1) * UNIT) else { return Ok(None) };
+        let (content, checksum) = header.split_at(header.len() - CRC);
+        if crc::crc32(content).to_le_bytes() != checksum {
+            return Err(Fault::Checksum);
+        }
+        let block = Block::new(BlockHeader::parse(content)?, header.len(), self.check_type)?;
+        Ok(Some(Part::Block(Box::new(block))))
+    }
+
+    /// Reads a stream's footer (section 2.1.2), after an index of `index_len` bytes.
+    fn footer(&mut self, input: &mut &[u8], index_len: u64) -> Result<Option<Part>, Fault> {
+        let Some(footer) = self.held.take(input, HEADER) else { return Ok(None) };
+        let (checksum, rest) = footer.split_at(CRC);
+        let (content, magic) = rest.split_at(CRC + 2);
+        let (backward_size, flags) = content.split_at(CRC);
+        if magic != FOOTER_MAGIC || flags != self.flags {
+            return Err(Fault::Invalid);
+        }
+        if crc::crc32(content).to_le_bytes() != checksum {
+            return Err(Fault::Checksum);
+        }
+        let units = u32::from_le_bytes(backward_size.try_into().expect("four bytes"));
+        if (u64::from(units) + 1) * UNIT as u64 != index_len {
+            return Err(Fault::Size);
+        }
+        self.has_ended = true;
+        Ok(Some(Part::Padding))
+    }
+
+    /// Passes padding (section 2.2) up to another stream.
+    fn padding(&mut self, input: &mut &[u8]) -> Result<Option<Part>, Fault> {
+        match self.held.first(input) {
+            None => Ok(None),
+            Some(0) => {
+                let Some(padding) = self.held.take(input, UNIT) else { return Ok(None) };
+                if padding.iter().any(|&byte| byte != 0) {
+                    return Err(Fault::Trailing);
+                }
+                Ok(Some(Part::Padding))
+            }
+            Some(first) if first == MAGIC[0] => Ok(Some(Part::StreamHeader)),
+            Some(_) => Err(Fault::Trailing),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! By the module `crate/xz/wasm`.
+
+use decant_module::{Module, ModuleDecoder, Step, StreamDecoder, StreamFailure, StreamRequest};
+
+/// The module. It must be ready before [`XzDecoder`] is created.
+pub static MODULE: Module = Module::loaded("xz");
+
+/// A decoder in the module.
+pub struct XzDecoder(ModuleDecoder<StreamRequest>);
+
+impl XzDecoder {
+    /// Creates a decoder. Fails if memory runs out.
+    pub fn new() -> Result<Self, StreamFailure> {
+        ModuleDecoder::new(&MODULE).map(Self)
+    }
+}
+
+impl StreamDecoder for XzDecoder {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
+    }
+}
