@@ -14,8 +14,10 @@ import { INPUTS, wasm } from './wasm.mjs';
 const WASM = {
   workers: 'decant.wasm',
   threads: 'threads.wasm',
+  bzip2: 'bzip2.wasm',
   crypt: 'crypt.wasm',
   deflate: 'deflate.wasm',
+  xz: 'xz.wasm',
   zstd: 'zstd.wasm',
 };
 

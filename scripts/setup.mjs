@@ -31,6 +31,11 @@ const TESTS = [
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },
   PIGZ,
+  ...[
+    ['xz', 'xz-utils'],
+    ['zstd', 'zstd'],
+    ['bzip2', 'bzip2'],
+  ].map(([program, name]) => ({ there: has(program), packages: [name], why: 'what it compresses is read' })),
   { there: has('python3'), packages: ['python3'], why: 'tests read the archives that its library writes' },
   { there: canMakeEnvironments, packages: ['python3-venv'], why: 'tests read outputs with packages of Python' },
 ];

@@ -4,6 +4,7 @@
 mod ambiguous;
 mod begun;
 mod chains;
+mod codecs;
 mod common;
 mod containers;
 mod deflate;

@@ -11,7 +11,7 @@ type Engine = 'workers' | 'threads';
 function watchLoads(page: Page): string[] {
   const loads: string[] = [];
   page.on('request', (request) => {
-    const [, name] = /\/(crypt|deflate|zstd)\.wasm$/.exec(request.url()) ?? [];
+    const [, name] = /\/(bzip2|crypt|deflate|xz|zstd)\.wasm$/.exec(request.url()) ?? [];
     if (name) loads.push(name);
   });
   return loads;

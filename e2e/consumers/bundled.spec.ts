@@ -49,8 +49,10 @@ for (const [script, program] of [
     const { output, ...ended } = await convert(script, program, [
       'worker.node.mjs',
       'decant.wasm',
+      'bzip2.wasm',
       'crypt.wasm',
       'deflate.wasm',
+      'xz.wasm',
       'zstd.wasm',
     ]);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });

@@ -13,10 +13,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The crates linked into the wasm, as listed by Cargo: "adler2 2.0.1". */
 function linkedCrates(): string[] {
   const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
-  const linked = ['decant-wasm', 'decant-crypt-wasm', 'decant-deflate-wasm', 'decant-zstd-wasm'].flatMap((name) => [
-    '-p',
-    name,
-  ]);
+  const codecs = ['bzip2', 'crypt', 'deflate', 'xz', 'zstd'].map((name) => `decant-${name}-wasm`);
+  const linked = ['decant-wasm', ...codecs].flatMap((name) => ['-p', name]);
   const features = ['--features', 'decant-wasm/threads'];
   const args = ['tree', ...linked, ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');

@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar- und OVA-Dateien, und rohe Platten in gzip-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar- und OVA-Dateien, und rohe Platten in gzip-, xz-, zstd- und bzip2-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
@@ -65,6 +65,11 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'wrong-parent':
       'Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert. Wählen Sie die richtige.',
     'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'bzip2-damaged': 'Die komprimierten Daten (bzip2) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'window-too-large': ({ size: window }) =>
+      `Um die Datei zu entpacken, braucht es ein Fenster von ${size(window)}; Decant entpackt sie mit höchstens 128 MiB. Entpacken Sie sie zuerst.`,
     'not-in-order': ({ container }) =>
       container === undefined
         ? 'Dieses Abbild lässt sich nicht aus einem Datenstrom lesen. Speichern Sie es zuerst als Datei.'

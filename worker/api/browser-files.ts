@@ -50,8 +50,10 @@ function packagedWasm(engine: Engine): URL {
 
 /** The URLs are literals, so that bundlers find them. */
 const CODEC_URLS: Record<Codec, () => URL> = {
+  bzip2: () => new URL('./bzip2.wasm', import.meta.url),
   crypt: () => new URL('./crypt.wasm', import.meta.url),
   deflate: () => new URL('./deflate.wasm', import.meta.url),
+  xz: () => new URL('./xz.wasm', import.meta.url),
   zstd: () => new URL('./zstd.wasm', import.meta.url),
 };
 

@@ -15,10 +15,11 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
        decant map     [OPTIONS] [--output=human|json] IMAGE
        decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
                       (IMAGE is a file, an http or https URL, or - for standard input: a file,
-                      or a stream of gzip, tar or a raw disk. OUTPUT is a file, an http or
-                      https URL, or - for standard output)
+                      or a stream of gzip, xz, zstd, bzip2, tar or a raw disk. OUTPUT is a
+                      file, an http or https URL, or - for standard output)
 
-  -f FORMAT              format of the image; required for raw, except inside gzip or tar
+  -f FORMAT              format of the image; required for raw, except inside gzip,
+                         xz, zstd, bzip2 or tar
   --with FILE            pass a backing file, parent, extent or data file of the image;
                          repeatable. No file is ever opened because an image names it
   --with NAME=FILE       pass FILE for the name NAME in the image

@@ -9,7 +9,13 @@ export const SCRIPTS: Record<Engine, string> = { workers: 'worker.js', threads: 
 export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: 'threads.wasm' };
 
 /** The wasm files of codecs. */
-export const CODECS: Record<Codec, string> = { crypt: 'crypt.wasm', deflate: 'deflate.wasm', zstd: 'zstd.wasm' };
+export const CODECS: Record<Codec, string> = {
+  bzip2: 'bzip2.wasm',
+  crypt: 'crypt.wasm',
+  deflate: 'deflate.wasm',
+  xz: 'xz.wasm',
+  zstd: 'zstd.wasm',
+};
 
 /** Resolves to `bytes`. Rejects if they are not the wasm of the codec `name`, with which a worker would trap. */
 export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

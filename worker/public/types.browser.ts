@@ -19,7 +19,7 @@ import type {
  * Decant can detect for certain that an output is the image itself.
  *
  * A stream is read once, in order, and cancelled when the image is closed. It contains a raw disk, which `format` must state,
- * or a raw disk in gzip or tar; anything else is refused after its first bytes. It can be converted once.
+ * or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is refused after its first bytes. It can be converted once.
  */
 export type Input =
   | `http://${string}`
@@ -89,7 +89,7 @@ export interface ConvertOptions extends CommonConvertOptions {
 export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, or in a stream. It can be converted, and nothing else; an image
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd or bzip2, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
 export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
@@ -126,8 +126,8 @@ export interface Configuration {
    */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /**
-   * Returns the wasm of a codec: the package's `crypt.wasm`, `deflate.wasm` or `zstd.wasm`. By default it is loaded from beside
-   * the package's code, when an image or an output first needs it.
+   * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `xz.wasm` or `zstd.wasm`. By default
+   * it is loaded from beside the package's code, when an image or an output first needs it.
    */
   codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
   /** Allows `engine: 'threads'`. */

@@ -9,10 +9,10 @@ import type { Notice } from './types.info.js';
 export type Engine = 'threads' | 'workers';
 
 /**
- * A codec whose wasm is loaded only for images and outputs that need it. `crypt` has ciphers and hashes, and `deflate`
- * compresses.
+ * A codec whose wasm is loaded only for images, files and outputs that need it. `crypt` has ciphers and hashes, `deflate`
+ * compresses, and `bzip2`, `xz` and `zstd` also unpack files.
  */
-export type Codec = 'crypt' | 'deflate' | 'zstd';
+export type Codec = 'bzip2' | 'crypt' | 'deflate' | 'xz' | 'zstd';
 
 /** How many workers decode, and by which engine. */
 export interface PrepareOptions {

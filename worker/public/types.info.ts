@@ -4,7 +4,7 @@ import type { Fields } from '../errors/errors.js';
 
 /** A container of an image. */
 export interface ContainerInfo {
-  /** `gzip` or `tar`. */
+  /** `gzip`, `xz`, `zstd`, `bzip2` or `tar`. */
   name: string;
   /** The name of the member that is the image, if members have names. */
   member?: string;

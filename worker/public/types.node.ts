@@ -38,7 +38,7 @@ export interface NodeFileHandle {
  * does not work on Windows.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
- * disk, which `format` must state, or a raw disk in gzip or tar; anything else is refused after its first bytes. It can be
+ * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is refused after its first bytes. It can be
  * converted once.
  */
 export type Input =
@@ -109,7 +109,7 @@ export interface ConvertOptions extends CommonConvertOptions {
 export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, or in a stream. It can be converted, and nothing else; an image
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd or bzip2, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
 export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
@@ -158,8 +158,8 @@ export interface Configuration {
   /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /**
-   * Returns the wasm of a codec: the package's `crypt.wasm`, `deflate.wasm` or `zstd.wasm`. By default it is loaded from beside
-   * the package's code, when an image or an output first needs it.
+   * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `xz.wasm` or `zstd.wasm`. By default
+   * it is loaded from beside the package's code, when an image or an output first needs it.
    */
   codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;
   /** Has no effect: Node has only the `workers` engine. */

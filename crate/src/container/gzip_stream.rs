@@ -1,9 +1,9 @@
 //! Decodes consecutive gzip members (RFC 1952) as one stream.
 
 use super::Container;
+use super::compressed_input::CompressedInput;
 use crate::compress::crc;
 use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
-use crate::compress::is_zero;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
@@ -17,6 +17,7 @@ pub(super) const CONTAINER: Container = Container {
     label: "a gzip-compressed file",
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
     list: None,
+    module: None,
     decode: |stream| Ok(Box::new(Gzip::new(stream)?)),
 };
 
@@ -56,11 +57,9 @@ const LONGEST_TEXT: usize = 64 << 10;
 /// Maximum length of a symbol, in bytes: a literal, or a length and a distance with their extra bits, takes at most 48
 /// bits.
 const LONGEST_SYMBOL: usize = 6;
-/// Maximum number of bytes after the members that are accepted as metadata, as OpenWrt appends it. Less than [`INPUT`].
+/// Maximum number of bytes after the members that are accepted as metadata, as OpenWrt appends it.
 const LONGEST_TRAILER: usize = 64 << 10;
 
-/// Size of the input buffer, in bytes.
-const INPUT: usize = 256 << 10;
 /// Size of the output window after the history that the stream may refer to, in bytes. It fits in the CPU cache.
 const WINDOW: usize = 256 << 10;
 
@@ -89,7 +88,7 @@ enum GzipState {
 impl Gzip {
     fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
         Ok(Self {
-            input: CompressedInput::new(stream)?,
+            input: CompressedInput::new(stream, LOOKAHEAD)?,
             inflater: PausingInflater::default(),
             window: zeroed(HISTORY + WINDOW + ROOM)?,
             filled: 0,
@@ -143,7 +142,7 @@ impl Gzip {
         }
         for flag in [NAME, COMMENT] {
             if flags & flag != 0 {
-                input.take_text(&mut checksum).await?;
+                take_text(input, &mut checksum).await?;
             }
         }
         if flags & HEADER_CRC != 0 && le16(input.take(2).await?, 0) != checksum.crc as u16 {
@@ -171,7 +170,7 @@ impl Gzip {
                     self.state = GzipState::Trailer;
                     break;
                 }
-                Err(_) => return Err(self.input.invalid()),
+                Err(_) => return Err(invalid(&self.input)),
             }
         }
         self.checksum.add(&self.window[kept..self.filled]);
@@ -199,7 +198,7 @@ impl Gzip {
             return self.begin_member().await;
         }
         if self.input.pass_zeros().await? {
-            let rest = self.input.rest().await?;
+            let rest = self.input.rest(LONGEST_TRAILER).await?;
             if may_be_member(rest) || rest.len() > LONGEST_TRAILER {
                 let message = "the bytes after the compressed data are not a trailer";
                 return Err(damaged(message, start));
@@ -225,12 +224,12 @@ impl ByteStream for Gzip {
     }
 
     fn file_position(&self) -> u64 {
-        self.input.stream.file_position()
+        self.input.file_position()
     }
 
     fn ended(&self) -> Ended {
         // Each member is verified by its checksum.
-        let trailer = self.trailer + self.input.stream.ended().trailer;
+        let trailer = self.trailer + self.input.ended().trailer;
         Ended { is_unmarked: false, trailer }
     }
 }
@@ -252,137 +251,31 @@ impl Checksum {
     }
 }
 
-struct CompressedInput {
-    stream: Box<dyn ByteStream>,
-    /// Holds input from `next` to `end`, followed by [`LOOKAHEAD`] zeros if the stream has ended.
-    bytes: Vec<u8>,
-    next: usize,
-    end: usize,
-    has_ended: bool,
-    /// The stream offset of the start of `bytes`.
-    before: u64,
+/// Skips a NUL-terminated string and adds it to `checksum`. Fails with `corrupt` if it is longer than [`LONGEST_TEXT`].
+async fn take_text(input: &mut CompressedInput, checksum: &mut Checksum) -> Result<()> {
+    let start = input.position();
+    let mut len = 0;
+    while len < LONGEST_TEXT {
+        let bytes = input.some().await?;
+        let bytes = &bytes[..bytes.len().min(LONGEST_TEXT - len)];
+        let end = bytes.iter().position(|&byte| byte == 0);
+        let taken = checksum.add(&bytes[..end.map_or(bytes.len(), |end| end + 1)]).len();
+        input.consume(taken)?;
+        len += taken;
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+    Err(damaged("a text in a header of gzip does not end", start))
 }
 
-impl CompressedInput {
-    fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
-        Ok(Self { stream, bytes: zeroed(INPUT + LOOKAHEAD)?, next: 0, end: 0, has_ended: false, before: 0 })
+/// The error for invalid deflate data: truncation if the invalid symbol may extend past the end, since it may include
+/// padding bits after the end.
+fn invalid(input: &CompressedInput) -> Error {
+    if input.ends_within(LONGEST_SYMBOL) {
+        return input.truncated();
     }
-
-    /// The stream offset of the next byte, for messages.
-    fn position(&self) -> HostOffset {
-        HostOffset(self.before + self.next as u64)
-    }
-
-    fn truncated(&self) -> Error {
-        let size = self.before + self.end as u64;
-        Error::truncated("the rest of the compressed data", HostOffset(size), size)
-    }
-
-    /// The error for invalid deflate data: truncation if the invalid symbol may extend past the end.
-    fn invalid(&self) -> Error {
-        // The symbol may include padding bits after the end.
-        if self.has_ended && self.next + LONGEST_SYMBOL > self.end {
-            return self.truncated();
-        }
-        damaged("the compressed data is invalid", self.position())
-    }
-
-    /// Buffered input, followed by zeros at the end of the stream.
-    fn ahead(&self) -> &[u8] {
-        let end = if self.has_ended { self.end + LOOKAHEAD } else { self.end };
-        &self.bytes[self.next..end]
-    }
-
-    /// Consumes `len` bytes. Fails with `corrupt` (truncated) if the stream does not have them.
-    fn consume(&mut self, len: usize) -> Result<()> {
-        if self.next + len > self.end {
-            return Err(self.truncated());
-        }
-        self.next += len;
-        Ok(())
-    }
-
-    /// Appends more input. Fails with `corrupt` (truncated) if the stream has ended.
-    async fn read_more(&mut self) -> Result<()> {
-        if self.has_ended {
-            return Err(self.truncated());
-        }
-        self.bytes.copy_within(self.next..self.end, 0);
-        self.before += self.next as u64;
-        (self.next, self.end) = (0, self.end - self.next);
-        let room = &mut self.bytes[self.end..INPUT];
-        let wanted = room.len();
-        let found = self.stream.read(room).await?;
-        self.end += found;
-        self.has_ended = found < wanted;
-        if self.has_ended {
-            self.bytes[self.end..self.end + LOOKAHEAD].fill(0);
-        }
-        Ok(())
-    }
-
-    /// Consumes and returns `len` bytes, which must be less than [`INPUT`]. Fails with `corrupt` (truncated) if the
-    /// stream ends before.
-    async fn take(&mut self, len: usize) -> Result<&[u8]> {
-        while self.end - self.next < len {
-            self.read_more().await?;
-        }
-        self.next += len;
-        Ok(&self.bytes[self.next - len..self.next])
-    }
-
-    /// Returns the next byte without consuming it; `None` at the end.
-    async fn next_byte(&mut self) -> Result<Option<u8>> {
-        if self.next == self.end && !self.has_ended {
-            self.read_more().await?;
-        }
-        Ok((self.next < self.end).then(|| self.bytes[self.next]))
-    }
-
-    /// Skips zeros. Returns whether other bytes follow.
-    async fn pass_zeros(&mut self) -> Result<bool> {
-        while is_zero(&self.bytes[self.next..self.end]) {
-            self.next = self.end;
-            if self.has_ended {
-                return Ok(false);
-            }
-            self.read_more().await?;
-        }
-        self.next += self.bytes[self.next..self.end].iter().take_while(|&&byte| byte == 0).count();
-        Ok(true)
-    }
-
-    /// Consumes and returns all remaining bytes, or more than [`LONGEST_TRAILER`] of them.
-    async fn rest(&mut self) -> Result<&[u8]> {
-        while !self.has_ended && self.end - self.next <= LONGEST_TRAILER {
-            self.read_more().await?;
-        }
-        let rest = self.next..self.end;
-        self.next = self.end;
-        Ok(&self.bytes[rest])
-    }
-
-    /// Skips a NUL-terminated string and adds it to `checksum`. Fails with `corrupt` if it is longer than
-    /// [`LONGEST_TEXT`].
-    async fn take_text(&mut self, checksum: &mut Checksum) -> Result<()> {
-        let start = self.position();
-        let mut len = 0;
-        while len < LONGEST_TEXT {
-            if self.next == self.end {
-                self.read_more().await?;
-            }
-            let bytes = &self.bytes[self.next..self.end];
-            let bytes = &bytes[..bytes.len().min(LONGEST_TEXT - len)];
-            let end = bytes.iter().position(|&byte| byte == 0);
-            let text = checksum.add(&bytes[..end.map_or(bytes.len(), |end| end + 1)]);
-            self.next += text.len();
-            len += text.len();
-            if end.is_some() {
-                return Ok(());
-            }
-        }
-        Err(damaged("a text in a header of gzip does not end", start))
-    }
+    damaged("the compressed data is invalid", input.position())
 }
 
 /// The error for compressed data that is invalid or fails its checks.

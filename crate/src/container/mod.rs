@@ -1,12 +1,18 @@
 //! The registry of containers that a disk image may be packed in. Each has its own file.
 
+mod bzip2_stream;
+mod codec_stream;
+mod compressed_input;
 mod gzip_stream;
 mod tar;
+mod xz_stream;
+mod zstd_stream;
 
 use crate::error::Result;
 use crate::format::Sample;
 use crate::io::source::Source;
 use crate::io::stream::ByteStream;
+use decant_module::Module;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
@@ -23,6 +29,8 @@ pub struct Container {
     pub(crate) probe: fn(&Sample<'_>) -> bool,
     /// Lists the files in a container with random access, if the container supports that.
     pub(crate) list: Option<List>,
+    /// The module that [`Self::decode`] needs.
+    pub(crate) module: Option<&'static Module>,
     pub(crate) decode: Decode,
 }
 
@@ -30,7 +38,7 @@ pub struct Container {
 /// Fails with `corrupt`, `unsupported`, `limit` or `source`, or with `internal` if memory runs out.
 pub(crate) type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
-/// Decodes a stream from another one. Fails with `internal` if memory runs out; errors of the container are returned
+/// Decodes a stream from another one, when the module is ready. Fails with `internal` if memory runs out; errors of the container are returned
 /// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
 pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
@@ -53,4 +61,5 @@ pub(crate) struct Member {
 }
 
 /// All containers, in probe order.
-pub const CONTAINERS: &[Container] = &[gzip_stream::CONTAINER, tar::CONTAINER];
+pub const CONTAINERS: &[Container] =
+    &[gzip_stream::CONTAINER, xz_stream::CONTAINER, zstd_stream::CONTAINER, bzip2_stream::CONTAINER, tar::CONTAINER];

@@ -26,10 +26,6 @@ pub(super) const FORMATS: &[Format] = &[
     known!("bochs", "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
     known!("cloop", "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
     known!("dmg", "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
-    known!("xz", "an xz-compressed file", false, |s| at(s, 0, &[0xfd, b'7', b'z', b'X', b'Z', 0])),
-    known!("zstd", "a zstd-compressed file", false, |s| at(s, 0, &[0x28, 0xb5, 0x2f, 0xfd])),
-    known!("bzip2", "a bzip2-compressed file", false, |s| at(s, 0, b"BZh")
-        && at(s, 4, &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59])),
     known!("zip", "a zip archive", false, |s| at(s, 0, b"PK\x03\x04") || at(s, 0, b"PK\x05\x06")),
     known!("iso", "an ISO 9660 image", false, |s| at(s, 16 * 2048 + 1, b"CD001")),
     known!(

@@ -22,6 +22,7 @@ use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
+use crate::modules::prepare;
 use chain::{OpenOptions, Top, empty_file, not_recognised};
 use guess::{REACH, has_sign, require_disk};
 use identify::{FileType, identify_start};
@@ -143,6 +144,9 @@ impl Descent {
     /// containers are nested too deeply or the budget is spent, and as the decoder does.
     async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &Container) -> Result<Peeked> {
         ensure_room(&self.containers)?;
+        if let Some(module) = container.module {
+            prepare(module).await?;
+        }
         let decoder = ContainerDecoder::new(container.decode, self.containers.last());
         let metered = Metered::new(stream, self.budget.clone(), container.name);
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;

@@ -1,7 +1,9 @@
 //! The conformance suite for formats and containers. Each has a file here with its images and the positions of their
 //! parts, and one line in `suite!`.
 
+mod bzip2;
 mod checks;
+mod codecs;
 mod gzip;
 mod qcow2;
 mod qed;
@@ -10,6 +12,8 @@ mod vdi;
 mod vhd;
 mod vhdx;
 mod vmdk;
+mod xz;
+mod zstd;
 
 use crate::common::Case;
 use decant::ErrorKind;
@@ -174,7 +178,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, tar);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, xz, zstd, bzip2, tar);
 
 #[test]
 fn every_format_and_container_is_tested() {

@@ -25,6 +25,7 @@ pub(super) const CONTAINER: Container = Container {
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
+    module: None,
     decode: |stream| Ok(Box::new(only_file::OnlyFile::new(stream))),
 };
 

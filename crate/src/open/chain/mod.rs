@@ -382,7 +382,9 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     }
     let formats = format::readable().filter(|format| format.name != raw_disk::NAME);
     let formats: Vec<_> = formats.map(Format::short_label).collect();
-    let known = format!("it reads {}, also in tar and OVA files, and raw disks in gzip files", formats.join(", "));
+    let formats = formats.join(", ");
+    let known =
+        format!("it reads {formats}, also in tar and OVA files, and raw disks in gzip, xz, zstd and bzip2 files");
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw_disk::STATE_RAW);
         return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);

@@ -1,7 +1,9 @@
 import { configure } from 'decant';
+import bzip2 from 'decant/bzip2.wasm';
 import crypt from 'decant/crypt.wasm';
 import wasm from 'decant/decant.wasm';
 import deflate from 'decant/deflate.wasm';
+import xz from 'decant/xz.wasm';
 import zstd from 'decant/zstd.wasm';
 import './app.js';
 
@@ -9,5 +11,5 @@ configure({
   // A second entry point, beside this file.
   worker: () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }),
   wasm: () => new URL(wasm, location.href),
-  codec: (name) => new URL({ crypt, deflate, zstd }[name], location.href),
+  codec: (name) => new URL({ bzip2, crypt, deflate, xz, zstd }[name], location.href),
 });

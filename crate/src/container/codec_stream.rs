@@ -1,0 +1,135 @@
+//! Decodes a stream by a codec, which may be a module.
+
+use super::compressed_input::CompressedInput;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::zeroed;
+use crate::io::stream::{ByteStream, Ended};
+use crate::offsets::HostOffset;
+use decant_module::{Fault, LARGEST_WINDOW, StreamDecoder, StreamFeature, StreamState};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+/// Maximum length of the input of a step, in bytes: it is copied to the module.
+const INPUT: usize = 64 << 10;
+/// Size of the buffer for the output of a step, in bytes.
+const WINDOW: usize = 256 << 10;
+
+/// A compression method.
+pub(super) struct Codec {
+    /// The name of the container.
+    pub(super) name: &'static str,
+    /// The code of errors about damage.
+    pub(super) damaged: &'static str,
+}
+
+/// The data of a compressed stream.
+pub(super) struct CodecStream {
+    codec: &'static Codec,
+    input: CompressedInput,
+    decoder: Box<dyn StreamDecoder>,
+    /// Data up to `filled`, consumed up to `given`.
+    window: Vec<u8>,
+    filled: usize,
+    given: usize,
+    has_ended: bool,
+}
+
+impl CodecStream {
+    /// Decodes `stream` by `decoder`; none if memory ran out. Fails with `internal` if memory runs out.
+    pub(super) fn decode(
+        codec: &'static Codec,
+        stream: Box<dyn ByteStream>,
+        decoder: Option<impl StreamDecoder + 'static>,
+    ) -> Result<Box<dyn ByteStream>> {
+        let decoder = Box::new(decoder.ok_or_else(|| Error::out_of_memory(INPUT))?);
+        let (input, window) = (CompressedInput::new(stream, 0)?, zeroed(WINDOW)?);
+        Ok(Box::new(Self { codec, input, decoder, window, filled: 0, given: 0, has_ended: false }))
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            if self.given == self.filled {
+                if self.has_ended {
+                    break;
+                }
+                self.step().await?;
+                continue;
+            }
+            let len = (buf.len() - done).min(self.filled - self.given);
+            buf[done..done + len].copy_from_slice(&self.window[self.given..self.given + len]);
+            self.given += len;
+            done += len;
+        }
+        Ok(done)
+    }
+
+    /// Decodes more data into the window, or reads more input.
+    async fn step(&mut self) -> Result<()> {
+        let buffered = self.input.buffered();
+        let input = &buffered[..buffered.len().min(INPUT)];
+        let is_empty = input.is_empty();
+        let step = self.decoder.decode(input, &mut self.window);
+        self.input.consume(step.consumed as usize)?;
+        (self.filled, self.given) = (step.written as usize, 0);
+        match step.state {
+            StreamState::Failed(fault) => Err(self.failure(fault)),
+            _ if step.consumed > 0 || step.written > 0 => Ok(()),
+            _ if !is_empty => Err(self.failure(Fault::Invalid)),
+            StreamState::Whole if self.input.has_ended() => {
+                self.has_ended = true;
+                Ok(())
+            }
+            _ => self.input.read_more().await,
+        }
+    }
+
+    fn failure(&self, fault: Fault) -> Error {
+        let (name, position) = (self.codec.name, self.input.position());
+        match fault {
+            Fault::Invalid => self.damaged("the compressed data is invalid", position),
+            Fault::Checksum => self.damaged("the compressed data does not have the checksum that it states", position),
+            Fault::Size => self.damaged("the compressed data does not have the size that it states", position),
+            Fault::Trailing => self.damaged("other bytes follow the compressed data", position),
+            Fault::Window(size) => {
+                let message = format!(
+                    "The {name} file needs a window of {} MiB, and Decant decodes it with at most {} MiB; unpack it first",
+                    size.div_ceil(1 << 20),
+                    LARGEST_WINDOW >> 20
+                );
+                Error::new(ErrorKind::Limit, message).coded("window-too-large").field("size", size)
+            }
+            Fault::Unsupported(feature, number) => unsupported(feature, number, name),
+            Fault::OutOfMemory(size) => Error::out_of_memory(size as usize),
+        }
+    }
+
+    fn damaged(&self, what: &str, place: HostOffset) -> Error {
+        Error::corrupt(what, place).coded(self.codec.damaged)
+    }
+}
+
+fn unsupported(feature: StreamFeature, number: u64, name: &str) -> Error {
+    Error::unsupported(match feature {
+        StreamFeature::Check => format!("check type {number} of {name}"),
+        StreamFeature::Dictionary => format!("a {name} dictionary, number {number}"),
+        StreamFeature::Filter => format!("filter {number} of {name}"),
+        StreamFeature::Filters => format!("a chain of {number} filters of {name}"),
+        StreamFeature::Flags => format!("reserved flags of {name}, {number:#x}"),
+    })
+}
+
+impl ByteStream for CodecStream {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.input.file_position()
+    }
+
+    fn ended(&self) -> Ended {
+        // The end of the data is known.
+        Ended { is_unmarked: false, trailer: self.input.ended().trailer }
+    }
+}

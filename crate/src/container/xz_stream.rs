@@ -1,0 +1,16 @@
+//! xz (the .xz file format).
+
+use super::Container;
+use super::codec_stream::{Codec, CodecStream};
+use decant_xz::{MODULE, XzDecoder};
+
+const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
+
+pub(super) const CONTAINER: Container = Container {
+    name: CODEC.name,
+    label: "an xz-compressed file",
+    probe: |sample| sample.head.starts_with(b"\xfd7zXZ\0"),
+    list: None,
+    module: Some(&MODULE),
+    decode: |stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok()),
+};

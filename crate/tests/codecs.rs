@@ -1,0 +1,268 @@
+//! Raw disks in xz, zstd and bzip2: the bytes of the disk, or one clear error, for any content. What containers have in
+//! common is tested with gzip.
+
+use crate::common::*;
+use crate::gzip::{disk, noise};
+use decant::io::target::Abilities;
+use decant::{Error, ErrorKind};
+
+const MIB: usize = 1 << 20;
+
+/// A codec with its program, and the arguments that make different files.
+pub struct Codec {
+    pub name: &'static str,
+    args: &'static [&'static [&'static str]],
+    /// Number of bytes that identify it.
+    pub signature: usize,
+}
+
+pub const XZ: Codec = Codec {
+    name: "xz",
+    args: &[
+        &["-c"],
+        &["-c9e", "--check=none"],
+        &["-c0", "--check=crc32"],
+        &["-c", "--check=sha256", "-T2", "--block-size=65536"],
+        &["-c", "--delta=dist=7", "--lzma2=dict=64KiB,lc=1,lp=3,pb=0"],
+        &["-c", "--x86", "--lzma2"],
+        &["-c", "--arm64=start=4096", "--lzma2"],
+        &["-c", "--block-list=1000,512,1,70000"],
+    ],
+    signature: 6,
+};
+pub const ZSTD: Codec = Codec {
+    name: "zstd",
+    args: &[&["-qc"], &["-qc", "--no-check", "-19"], &["-qc", "--long=27"], &["-qc", "--no-content-size", "-1"]],
+    signature: 4,
+};
+pub const BZIP2: Codec = Codec { name: "bzip2", args: &[&["-c"], &["-c1"]], signature: 10 };
+
+const CODECS: [&Codec; 3] = [&XZ, &ZSTD, &BZIP2];
+
+impl Codec {
+    pub fn pack(&self, data: &[u8]) -> Vec<u8> {
+        filter(self.name, self.args[0], data)
+    }
+}
+
+pub fn padded(content: &[u8]) -> Vec<u8> {
+    [content, &vec![0; content.len().next_multiple_of(512) - content.len()]].concat()
+}
+
+fn bytes(file: Vec<u8>) -> Result<Vec<u8>, Error> {
+    Case::new(file).bytes()
+}
+
+#[test]
+fn real_files_by_every_route() {
+    let all = vec![0, 1, 512, 5000, MIB - 512, 2 * MIB + 4096, 6 * MIB + 100];
+    for size in by_scope(vec![0, 5000, 2 * MIB + 4096], all.clone(), all) {
+        let disk = disk(size);
+        for (codec, args) in CODECS.iter().flat_map(|codec| codec.args.iter().map(move |args| (codec, args))) {
+            let name = format!("{} {args:?} {size}", codec.name);
+            let file = filter(codec.name, args, &disk);
+            if size == 0 {
+                let error = bytes(file).unwrap_err();
+                let message = format!("In the content of the {} file: The file is empty", codec.name);
+                assert_eq!((error.kind, error.message()), (ErrorKind::NotRecognised, message), "{name}");
+                continue;
+            }
+            for (as_stream, answers, job) in [
+                (false, Answers::InOrder, 1 << 20),
+                (true, Answers::Reverse, 4096),
+                (false, Answers::OneAtATime, 8 << 20),
+            ] {
+                let case = Case { as_stream, ..Case::new(file.clone()) };
+                let converted = case.convert(answers, Abilities::default(), job);
+                let progress = converted.result.unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_eq!((progress.guest_total, progress.read), (None, file.len() as u64), "{name}");
+                assert!(*converted.target.bytes.borrow() == padded(&disk), "{name}: other bytes");
+                assert!(converted.target.finished.get(), "{name}");
+            }
+        }
+    }
+}
+
+/// A program, which the filters for branches change.
+#[test]
+fn filters_of_branches() {
+    let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let disk = [&disk(512)[..], &program[..MIB]].concat();
+    for filter_of in ["x86", "powerpc", "ia64", "arm", "armthumb", "sparc", "arm64"] {
+        let file = filter("xz", &["-c0", &format!("--{filter_of}"), "--lzma2"], &disk);
+        assert!(bytes(file).unwrap() == disk, "{filter_of}");
+    }
+}
+
+/// A frame's or stream's header with a correct checksum, and the rest.
+fn xz_block(header: &[u8]) -> Vec<u8> {
+    let mut header = header.to_vec();
+    header.insert(0, 0);
+    header.resize(header.len().next_multiple_of(4), 0);
+    header[0] = (header.len() / 4) as u8;
+    let stream = xz_stream_header([0, 1]);
+    [stream, header.clone(), crc32(&header)].concat()
+}
+
+fn xz_stream_header(flags: [u8; 2]) -> Vec<u8> {
+    [&b"\xfd7zXZ\0"[..], &flags, &crc32(&flags)].concat()
+}
+
+fn crc32(bytes: &[u8]) -> Vec<u8> {
+    let gzip = filter("gzip", &["-cn"], bytes);
+    gzip[gzip.len() - 8..][..4].to_vec()
+}
+
+#[test]
+fn streams_padding_and_hostile_headers() {
+    use ErrorKind::{Corrupt, Limit, Unsupported};
+    let disk = disk(70_000);
+    let (left, right) = disk.split_at(30_000);
+    let skippable = |len: usize| [&[0x50, 0x2a, 0x4d, 0x18][..], &(len as u32).to_le_bytes(), &vec![7; len]].concat();
+    let [xz, zstd, bzip2] = CODECS.map(|codec| codec.pack(&disk));
+    let two = |codec: &Codec| [codec.pack(left), codec.pack(right)].concat();
+    let with = |file: &[u8], end: &[u8]| [file, end].concat();
+    let zstd_frame = |header: &[u8]| [&[0x28, 0xb5, 0x2f, 0xfd][..], header, &[0; 100]].concat();
+    let dictionary = with(&disk[..40_000], &noise(8192));
+    let by_dictionary = with_dictionary(&dictionary, &disk);
+    let many_filters = filter("xz", &["-c", "--delta", "--x86", "--lzma2"], &disk);
+    let short_backward = {
+        let mut file = xz.clone();
+        let footer = file.len() - 12;
+        file[footer + 4] ^= 1;
+        let sum = crc32(&file[footer + 4..footer + 10]);
+        file[footer..footer + 4].copy_from_slice(&sum);
+        file
+    };
+    // The index of another file with as many blocks.
+    let other_index = {
+        let other = XZ.pack(left);
+        let index = |file: &[u8]| {
+            let at = file.len() - 8;
+            file.len() - 12 - (u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize + 1) * 4
+        };
+        [&xz[..index(&xz)], &other[index(&other)..]].concat()
+    };
+    // (what, file, the error and a part of its message)
+    type Row<'a> = (&'a str, Vec<u8>, Option<(ErrorKind, &'a str, &'a str)>);
+    let rows: &[Row] = &[
+        ("xz: two streams", two(&XZ), None),
+        ("xz: padding", [XZ.pack(left), vec![0; 12], XZ.pack(right), vec![0; 300_000]].concat(), None),
+        ("xz: odd padding", with(&xz, &[0; 5]), Some((Corrupt, "truncated", "truncated"))),
+        ("xz: text in padding", with(&xz, b"\0\0\0x"), Some((Corrupt, "xz-damaged", "other bytes follow"))),
+        ("xz: text behind", with(&xz, b"text"), Some((Corrupt, "xz-damaged", "other bytes follow"))),
+        ("xz: half a signature", with(&xz, b"\xfd7z"), Some((Corrupt, "truncated", "truncated"))),
+        ("xz: another signature", with(&xz, &[0xfd; 12]), Some((Corrupt, "xz-damaged", "other bytes follow"))),
+        ("xz: empty streams", [XZ.pack(b""), xz.clone(), XZ.pack(b"")].concat(), None),
+        ("xz: a wrong backward size", short_backward, Some((Corrupt, "xz-damaged", "size"))),
+        ("xz: the index of another file", other_index, Some((Corrupt, "xz-damaged", "size"))),
+        ("xz: check 2", xz_stream_header([0, 2]), Some((Unsupported, "unsupported", "check type 2 of xz"))),
+        ("xz: flags", xz_stream_header([1, 4]), Some((Unsupported, "unsupported", "reserved flags of xz"))),
+        ("xz: a filter", xz_block(&[1, 0x30, 0]), Some((Unsupported, "unsupported", "filter 48 of xz"))),
+        ("xz: many filters", many_filters, Some((Unsupported, "unsupported", "a chain of 3 filters of xz"))),
+        ("xz: 4 GiB", xz_block(&[0, 0x21, 1, 40]), Some((Limit, "window-too-large", "4096 MiB"))),
+        ("xz: 192 MiB", xz_block(&[0, 0x21, 1, 31]), Some((Limit, "window-too-large", "192 MiB"))),
+        ("xz: 128 MiB", xz_block(&[0, 0x21, 1, 30]), Some((Corrupt, "truncated", "truncated"))),
+        ("xz: a size beyond", xz_block(&[0, 0x21, 1, 41]), Some((Unsupported, "unsupported", "reserved"))),
+        ("zstd: two frames", two(&ZSTD), None),
+        (
+            "zstd: skippable frames",
+            [skippable(4), ZSTD.pack(left), skippable(0), ZSTD.pack(right), skippable(70_000)].concat(),
+            None,
+        ),
+        (
+            "zstd: a short skippable frame",
+            [zstd.clone(), skippable(9)[..12].to_vec()].concat(),
+            Some((Corrupt, "truncated", "truncated")),
+        ),
+        ("zstd: text behind", with(&zstd, b"text"), Some((Corrupt, "zstd-damaged", "other bytes follow"))),
+        ("zstd: zeros behind", with(&zstd, &[0; 512]), Some((Corrupt, "zstd-damaged", "other bytes follow"))),
+        ("zstd: 2^41", zstd_frame(&[0, 31 << 3]), Some((Limit, "window-too-large", "2097152 MiB"))),
+        ("zstd: above 2^27", zstd_frame(&[0, 17 << 3 | 1]), Some((Limit, "window-too-large", "144 MiB"))),
+        ("zstd: 2^27", zstd_frame(&[0, 17 << 3]), Some((Corrupt, "truncated", "truncated"))),
+        ("zstd: one segment", zstd_frame(&[0xe0, 0, 0, 0, 0, 0, 0, 0, 0x80]), Some((Limit, "window-too-large", "MiB"))),
+        ("zstd: reserved", zstd_frame(&[8, 0]), Some((Unsupported, "unsupported", "reserved flags of zstd"))),
+        ("zstd: a dictionary", by_dictionary, Some((Unsupported, "unsupported", "a zstd dictionary"))),
+        ("bzip2: two streams", two(&BZIP2), None),
+        ("bzip2: empty streams", [BZIP2.pack(b""), bzip2.clone(), BZIP2.pack(b"")].concat(), None),
+        ("bzip2: text behind", with(&bzip2, b"text"), Some((Corrupt, "bzip2-damaged", "other bytes follow"))),
+        ("bzip2: half a signature", with(&bzip2, b"BZ"), Some((Corrupt, "truncated", "truncated"))),
+    ];
+    for (what, file, expected) in rows {
+        match (bytes(file.clone()), expected) {
+            (Ok(found), None) => assert!(found[..70_000] == disk, "{what}: other bytes"),
+            (Err(error), Some((kind, code, part))) => {
+                assert_eq!((error.kind, &*error.code), (*kind, *code), "{what}: {error}");
+                assert!(error.message().contains(part), "{what}: {error}");
+            }
+            (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+}
+
+fn with_dictionary(dictionary: &[u8], data: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let [samples, trained] = ["samples", "dictionary"].map(|name| folder.path().join(name));
+    std::fs::write(&samples, dictionary).unwrap();
+    filter("zstd", &["-qq", "--train", "-B1000", "--maxdict=4096", text(&samples), "-o", text(&trained)], b"");
+    filter("zstd", &["-qc", "-D", text(&trained)], data)
+}
+
+/// With any changed byte in a small file: right bytes or an error.
+#[test]
+fn changed_files_never_give_other_bytes() {
+    let disk = disk(1500);
+    let files = [
+        ("xz", filter("xz", &["-c"], &disk)),
+        ("xz by CRC-32", filter("xz", &["-c", "--check=crc32", "--block-list=700,800"], &disk)),
+        ("xz by SHA-256", filter("xz", &["-c", "--check=sha256", "--x86", "--lzma2"], &disk)),
+        ("zstd", ZSTD.pack(&disk)),
+        ("bzip2", BZIP2.pack(&disk)),
+    ];
+    for (name, file) in files {
+        let signature = CODECS.iter().find(|codec| name.starts_with(codec.name)).unwrap().signature;
+        for bit in signature * 8..file.len() * 8 {
+            let mut changed = file.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            match bytes(changed) {
+                Ok(found) => assert!(found == padded(&disk), "{name}, bit {bit}"),
+                Err(error) => {
+                    let is_clear = matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::Limit);
+                    assert!(is_clear, "{name}, bit {bit}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// Other formats, archives and nested files are treated as in gzip.
+#[test]
+fn what_is_inside() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = disk(MIB);
+    std::fs::write(folder.path().join("disk.raw"), &disk).unwrap();
+    let image = folder.path().join("a.qcow2");
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&image), "2M"]);
+    let qcow2 = std::fs::read(&image).unwrap();
+    let archive = filter("tar", &["-cf", "-", "-C", text(folder.path()), "disk.raw"], b"");
+    for codec in CODECS {
+        let name = codec.name;
+        let error = bytes(codec.pack(&qcow2)).unwrap_err();
+        let message = format!("The {name} file holds qcow2, which cannot be read inside it; unpack it first");
+        assert_eq!((error.kind, &*error.code, error.message()), (ErrorKind::Unsupported, "not-in-order", message));
+        assert!(bytes(codec.pack(&archive)).unwrap() == disk, "{name}");
+        assert!(bytes(codec.pack(&codec.pack(&disk))).unwrap() == disk, "{name}");
+        let in_tar = crate::tar::archive(&[crate::tar::member("a", b'0', &codec.pack(&disk))]);
+        assert!(bytes(in_tar).unwrap() == disk, "{name}");
+        let five = (0..5).fold(disk.clone(), |file, _| codec.pack(&file));
+        assert_eq!(bytes(five).unwrap_err().kind, ErrorKind::Limit, "{name}");
+        let text = bytes(codec.pack(b"text")).unwrap_err();
+        assert_eq!(&*text.code, "not-a-disk", "{name}: {text}");
+        let salvage = Case { salvage: true, ..Case::new(codec.pack(&disk)) };
+        assert!(salvage.bytes().unwrap_err().message().contains(&format!("A disk in a {name} file")), "{name}");
+    }
+    let empty = XZ.pack(b"");
+    let error = bytes(empty.repeat(65 * MIB / empty.len())).unwrap_err();
+    let message = "The xz file has more than 64 MiB before the first byte of a disk; unpack it first";
+    assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message.to_owned()));
+}
