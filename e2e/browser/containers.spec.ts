@@ -1,4 +1,4 @@
-// Raw disks in gzip, images in tar archives, and streams as the image, in the browser.
+// Raw disks in gzip, xz, zstd and bzip2, images in tar archives, and streams as the image, in the browser.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, renameSync } from 'node:fs';
@@ -17,7 +17,13 @@ function packed(name: string, pack: string): string {
   return path;
 }
 
-const gzip = () => packed('packed-disk.gz', `gzip -1c '${images.raw()}'`);
+const DISKS = {
+  gzip: () => packed('packed-disk.gz', `gzip -1c '${images.raw()}'`),
+  xz: () => packed('packed-disk.xz', `xz -0c '${images.raw()}'`),
+  zstd: () => packed('packed-disk.zst', `zstd -qc '${images.raw()}'`),
+  bzip2: () => packed('packed-disk.bz2', `bzip2 -1c '${images.raw()}'`),
+};
+const { gzip } = DISKS;
 
 /** Converts `window.file`, or a stream of it, in the private file system. */
 async function convert(page: Page, engine: 'threads' | 'workers', asStream = false) {
@@ -36,19 +42,26 @@ async function convert(page: Page, engine: 'threads' | 'workers', asStream = fal
 }
 
 for (const [engine, details] of ENGINES) {
-  test(`${engine}: a disk in gzip, and as a stream`, details, async ({ apiPage: page }) => {
-    await giveFile(page, gzip());
-    for (const asStream of [false, true]) {
-      expect(await convert(page, engine, asStream)).toEqual({
-        container: 'gzip',
-        known: false,
-        size: DISK_SIZE,
-        notices: ['guessed-raw'],
-      });
-      expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
-    }
-    expect((await storage(page)).names).toEqual(['out.raw']);
-  });
+  for (const [container, file] of Object.entries(DISKS)) {
+    test(`${engine}: a disk in ${container}, and as a stream`, details, async ({ apiPage: page }) => {
+      const loads: string[] = [];
+      page.on('request', (request) => loads.push(basename(request.url())));
+      await giveFile(page, file());
+      for (const asStream of [false, true]) {
+        expect(await convert(page, engine, asStream)).toEqual({
+          container,
+          known: false,
+          size: DISK_SIZE,
+          notices: ['guessed-raw'],
+        });
+        expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+      }
+      expect((await storage(page)).names).toEqual(['out.raw']);
+      // Its codec is loaded once.
+      const codecs = loads.filter((name) => /^(bzip2|deflate|xz|zstd)\.wasm$/.test(name));
+      expect(codecs).toEqual(container === 'gzip' ? [] : [`${container}.wasm`]);
+    });
+  }
 
   test(`${engine}: an image in a tar archive`, details, async ({ apiPage: page }) => {
     const image = images.zlib();
@@ -71,18 +84,20 @@ test('a disk in gzip becomes a download', { tag: '@full' }, async ({ apiPage: pa
   expect(hashFile(path)).toBe(hashFile(images.raw()));
 });
 
-test('the page converts a disk in gzip', async ({ page }, testInfo) => {
-  await page.goto('/');
-  await choose(page, gzip());
-  // Not the announcement of it.
-  const notice = page.getByRole('listitem').filter({ hasText: 'it is read as raw' });
-  await expect(notice).toBeVisible();
-  await page.getByRole('radio', { name: 'As a download' }).check();
-  const begun = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
-  const path = testInfo.outputPath('disk.raw');
-  await (await begun).saveAs(path);
-  expect(hashFile(path)).toBe(hashFile(images.raw()));
-  // At the end, too.
-  await expect(page.getByText('it is read as raw').first()).toBeVisible();
-});
+for (const [container, file] of Object.entries(DISKS)) {
+  test(`the page converts a disk in ${container}`, async ({ page }, testInfo) => {
+    await page.goto('/');
+    await choose(page, file());
+    // Not the announcement of it.
+    const notice = page.getByRole('listitem').filter({ hasText: 'it is read as raw' });
+    await expect(notice).toBeVisible();
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    const begun = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    const path = testInfo.outputPath('disk.raw');
+    await (await begun).saveAs(path);
+    expect(hashFile(path)).toBe(hashFile(images.raw()));
+    // At the end, too.
+    await expect(page.getByText('it is read as raw').first()).toBeVisible();
+  });
+}

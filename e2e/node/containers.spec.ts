@@ -1,4 +1,4 @@
-// Raw disks in gzip, images in tar archives, and streams as the image: the command and the package.
+// Raw disks in gzip, xz, zstd and bzip2, images in tar archives, and streams as the image: the command and the package.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -32,10 +32,13 @@ for (const [name, pack, details] of [
   ['disk.gz', () => `gzip -1c '${raw()}'`, {}],
   ['two.gz', () => `(head -c ${HALF} '${raw()}' | gzip -1c; tail -c +${HALF + 1} '${raw()}' | pigz -1c)`, FULL],
   ['disk.tar.gz', () => `${tarOf(raw())} | gzip -1c`, FULL],
+  ['disk.xz', () => `xz -0c '${raw()}'`, FULL],
+  ['disk.zst', () => `zstd -qc '${raw()}'`, FULL],
+  ['disk.tar.bz2', () => `${tarOf(raw())} | bzip2 -1c`, FULL],
 ] as const) {
   test(`${name} becomes a raw disk, as sparse as any`, ({ folder }) => {
     const file = packed(folder, name, pack());
-    const stderr = expect.stringMatching(`^decant: note: The content of the (gzip|tar) file is ${GUESSED}\n$`);
+    const stderr = expect.stringMatching(`^decant: note: The content of the (gzip|xz|zstd|tar) file is ${GUESSED}\n$`);
     expect(decant('convert', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr });
     expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
     decant('convert', images.zlib(), join(folder, 'other'));
@@ -186,6 +189,9 @@ function startOfDisk(folder: string): void {
 
 for (const [script, details] of [
   ['gzip -1c disk | decant convert - out && cmp out disk', {}],
+  ['xz -0c disk | decant convert - out && cmp out disk', {}],
+  ['zstd -qc disk | decant convert - out && cmp out disk', {}],
+  ['bzip2 -1c disk | decant convert - out && cmp out disk', {}],
   ['cat disk | decant convert -f raw - out && cmp out disk', FULL],
   ['decant convert -f raw - out < disk && cmp out disk', {}],
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
@@ -234,6 +240,9 @@ for (const [script, status, sentence, details] of [
   ['decant convert . new', 2, "'.' is a folder, not an image", FULL],
   ['decant convert /dev/zero new', 2, 'on the command line: - as the image', FULL],
   ['mkfifo base && decant convert --with base image new', 2, "'base' is a stream, but companions must be", {}],
+  ['xz -0c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
+  ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
+  ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   [
     'gzip -1c disk | decant convert --salvage - new',
     1,

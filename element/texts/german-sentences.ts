@@ -68,8 +68,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'bzip2-damaged': 'Die komprimierten Daten (bzip2) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
-    'window-too-large': ({ size: window }) =>
-      `Um die Datei zu entpacken, braucht es ein Fenster von ${size(window)}; Decant entpackt sie mit höchstens 128 MiB. Entpacken Sie sie zuerst.`,
+    'window-too-large':
+      'Die Datei braucht zum Entpacken mehr Speicher, als Decant dafür nimmt (128 MiB). Entpacken Sie sie zuerst.',
     'not-in-order': ({ container }) =>
       container === undefined
         ? 'Dieses Abbild lässt sich nicht aus einem Datenstrom lesen. Speichern Sie es zuerst als Datei.'
