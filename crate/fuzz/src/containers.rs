@@ -1,4 +1,4 @@
-//! Disk images in gzip and tar: valid files for changes, and a second, plain reader.
+//! Disk images in gzip, xz, zstd, bzip2 and tar: valid files for changes, and a second, plain reader.
 
 use super::changes;
 use super::examine::{Seen, convert_if_small, settled};
@@ -18,7 +18,11 @@ use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::rc::Rc;
 
 /// The number of valid files.
-pub const BASES: u8 = 10;
+pub const BASES: u8 = 13;
+
+/// [`disk`] as xz, zstd and bzip2 pack it; the first two without checksums, so that changes reach the disk.
+const PACKED: [&[u8]; 3] =
+    [include_bytes!("packed/disk.xz"), include_bytes!("packed/disk.zst"), include_bytes!("packed/disk.bz2")];
 /// The unit of tar.
 const TAR: usize = 512;
 /// Where the checksum of a header of tar is, and the signature.
@@ -95,6 +99,7 @@ fn base(number: u8, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
             file("short", &raw),
         ])),
         8 => change(gzip(b"", &tar(&[file("a", &raw)]))),
+        10..13 => change(PACKED[usize::from(number) - 10].to_vec()),
         _ => tar(&[file("a.tar", &change(tar(&[file("a.qcow2", &small::small())])))]),
     }
 }
@@ -206,7 +211,7 @@ fn examine(file: Vec<u8>) -> Seen {
             let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size)).collect();
             let stream: Box<dyn ByteStream> = Box::new(FileStream::new(Rc::new(Memory(file.clone()))));
             // Only the outermost container of a file can be read at any position if it is an archive.
-            if image.info().containers[0].name == "gzip" {
+            if image.info().containers[0].name != "tar" {
                 match block_on(open(Input::Stream(stream), &OpenOptions::default())) {
                     Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0])),
                     _ => panic!("only a file is opened, and no stream"),
