@@ -133,3 +133,58 @@ impl ByteStream for CodecStream {
         Ended { is_unmarked: false, trailer: self.input.ended().trailer }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Decodes `file` in pieces of `input` bytes to pieces of `output` bytes.
+    fn decoded(decoder: &mut dyn StreamDecoder, file: &[u8], input: usize, output: usize) -> Vec<u8> {
+        let (mut rest, mut all, mut piece) = (file, Vec::new(), vec![0; output]);
+        loop {
+            let step = decoder.decode(&rest[..rest.len().min(input)], &mut piece);
+            rest = &rest[step.consumed as usize..];
+            all.extend_from_slice(&piece[..step.written as usize]);
+            assert!(!matches!(step.state, StreamState::Failed(_)), "{step:?} at {}", file.len() - rest.len());
+            if step.consumed == 0 && step.written == 0 {
+                assert!(rest.is_empty() && step.state == StreamState::Whole, "{step:?}, {} bytes left", rest.len());
+                return all;
+            }
+        }
+    }
+
+    /// The same data, whatever the pieces: each part may be cut anywhere.
+    #[test]
+    fn pieces_of_any_size() {
+        let data: Vec<u8> = (0..150_000u64).map(|at| (at * at / 999 + (at / 5000) * at) as u8).collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("data"), &data).expect("a file");
+        let twice = |command: &str| {
+            let script = format!("{command} data && head -c 0 data | {command} && {command} data");
+            let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().expect("a shell");
+            assert!(output.status.success(), "{command}");
+            output.stdout
+        };
+        type Make = fn() -> Box<dyn StreamDecoder>;
+        let xz: Make = || Box::new(decant_xz::XzDecoder::new().expect("memory"));
+        let zstd: Make = || Box::new(decant_zstd::ZstdDecoder::new().expect("memory"));
+        let bzip2: Make = || Box::new(decant_bzip2::Bzip2Decoder::new().expect("memory"));
+        let files: [(&str, Make); 7] = [
+            ("xz -c", xz),
+            ("xz -c0 --check=sha256 --block-size=20000", xz),
+            ("xz -c --check=crc32 --lzma2=dict=4KiB", xz),
+            ("xz -c --x86 --lzma2=dict=4KiB", xz),
+            ("zstd -qc", zstd),
+            ("zstd -qc --no-check --no-content-size", zstd),
+            ("bzip2 -c1", bzip2),
+        ];
+        for (command, make) in files {
+            let file = twice(command);
+            for (input, output) in [(1, 1), (1, 1 << 20), (1 << 20, 1), (7, 13), (4093, 4091), (1 << 20, 1 << 20)] {
+                let found = decoded(&mut *make(), &file, input, output);
+                assert!(found == [&data[..], &data].concat(), "{command}: {input} and {output}");
+            }
+        }
+    }
+}
