@@ -42,15 +42,19 @@ impl Source for Bytes {
 fn zeros_cost_no_memory_and_no_output() {
     const MEMBER: u64 = 128 << 20;
     let _alone = alone();
-    let made = Command::new("sh").args(["-c", "head -c 128M /dev/zero | gzip -c"]).output().unwrap();
-    assert!(made.status.success());
-    let member = made.stdout;
+    let member = |command: &str| {
+        let made = Command::new("sh").args(["-c", &format!("head -c 128M /dev/zero | {command}")]).output().unwrap();
+        assert!(made.status.success());
+        made.stdout
+    };
     // Formats that need no size.
     let in_order = ["raw", "vpc", "raw.gz"].map(|name| by_name(name).unwrap());
-    let whole = vec![(GIB, &in_order[..]), (2 * GIB, &in_order[..1])];
-    let cases = by_scope(vec![(2 * MEMBER, &in_order[..])], whole.clone(), whole);
-    for (size, formats) in cases {
-        let file = member.repeat((size / MEMBER) as usize);
+    let gzip = "gzip -c";
+    let whole = vec![(gzip, GIB, &in_order[..]), (gzip, 2 * GIB, &in_order[..1])];
+    let mut cases = by_scope(vec![(gzip, 2 * MEMBER, &in_order[..])], whole.clone(), whole);
+    cases.extend(["xz -0c", "zstd -qc", "bzip2 -c"].map(|command| (command, 2 * MEMBER, &in_order[..1])));
+    for (command, size, formats) in cases {
+        let file = member(command).repeat((size / MEMBER) as usize);
         let len = file.len() as u64;
         assert!(len < 3 * MIB as u64, "{len} bytes");
         let source = Rc::new(Bytes(file));
