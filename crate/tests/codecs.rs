@@ -261,8 +261,11 @@ fn what_is_inside() {
         let salvage = Case { salvage: true, ..Case::new(codec.pack(&disk)) };
         assert!(salvage.bytes().unwrap_err().message().contains(&format!("A disk in a {name} file")), "{name}");
     }
-    let empty = XZ.pack(b"");
-    let error = bytes(empty.repeat(65 * MIB / empty.len())).unwrap_err();
-    let message = "The xz file has more than 64 MiB before the first byte of a disk; unpack it first";
-    assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message.to_owned()));
+    for codec in CODECS {
+        let empty = codec.pack(b"");
+        let error = bytes(empty.repeat(65 * MIB / empty.len())).unwrap_err();
+        let message =
+            format!("The {} file has more than 64 MiB before the first byte of a disk; unpack it first", codec.name);
+        assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message));
+    }
 }

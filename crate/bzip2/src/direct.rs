@@ -4,8 +4,7 @@
 
 use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
 use libbz2_rs_sys::{
-    BZ_DATA_ERROR_MAGIC, BZ_MEM_ERROR, BZ_OK, BZ_STREAM_END, BZ2_bzDecompress, BZ2_bzDecompressEnd,
-    BZ2_bzDecompressInit, bz_stream,
+    BZ_MEM_ERROR, BZ_OK, BZ_STREAM_END, BZ2_bzDecompress, BZ2_bzDecompressEnd, BZ2_bzDecompressInit, bz_stream,
 };
 use std::ffi::c_int;
 
@@ -15,9 +14,20 @@ pub static MODULE: Module = Module::linked("bzip2");
 /// Approximate size of the memory for the largest blocks, in bytes, for the out-of-memory message.
 const BLOCK_MEMORY: u64 = 3_700_000;
 
+/// The signature, which the size of the blocks follows.
+const MAGIC: [u8; 3] = *b"BZh";
+/// The rest of a stream without data: the end mark, and the checksum of nothing.
+const NO_DATA: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];
+/// Length of a stream without data, in bytes. No stream is shorter.
+const SHORTEST: usize = MAGIC.len() + 1 + NO_DATA.len();
+
 /// Decodes consecutive bzip2 streams as one. Their checksums are verified.
 #[derive(Default)]
 pub struct Bzip2Decoder {
+    /// The first bytes of a stream that has not begun.
+    head: [u8; SHORTEST],
+    /// The number of bytes in `head`.
+    held: usize,
     /// The stream that has begun.
     stream: Option<Bzip2Stream>,
     /// Whether a stream has ended.
@@ -32,19 +42,52 @@ impl Bzip2Decoder {
 
     fn run(&mut self, input: &mut &[u8], output: &mut &mut [u8]) -> Result<(), Fault> {
         while self.stream.is_some() || !input.is_empty() {
-            let stream = match &mut self.stream {
-                Some(stream) => stream,
-                none => none.insert(Bzip2Stream::new()?),
+            let Some(stream) = &mut self.stream else {
+                if !self.fill_head(input)? {
+                    break;
+                }
+                self.begin(output)?;
+                continue;
             };
             match stream.run(input, output) {
-                BZ_OK => return Ok(()),
                 BZ_STREAM_END => (self.stream, self.has_ended) = (None, true),
-                BZ_MEM_ERROR => return Err(Fault::OutOfMemory(BLOCK_MEMORY)),
-                BZ_DATA_ERROR_MAGIC if self.has_ended => return Err(Fault::Trailing),
-                _ => return Err(Fault::Invalid),
+                code => return checked(code),
             }
         }
         Ok(())
+    }
+
+    /// Moves the first bytes of a stream from `input` to `head`. Returns whether it is full.
+    fn fill_head(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
+        let len = input.len().min(SHORTEST - self.held);
+        let (found, rest) = input.split_at(len);
+        self.head[self.held..self.held + len].copy_from_slice(found);
+        (*input, self.held) = (rest, self.held + len);
+        if self.head.iter().zip(MAGIC).take(self.held).any(|(found, expected)| *found != expected) {
+            return Err(if self.has_ended { Fault::Trailing } else { Fault::Invalid });
+        }
+        Ok(self.held == SHORTEST)
+    }
+
+    /// Begins the stream of `head`. A stream without data takes no memory: a file may have millions of them, and the
+    /// library would take megabytes for each.
+    fn begin(&mut self, output: &mut &mut [u8]) -> Result<(), Fault> {
+        self.held = 0;
+        if matches!(self.head[MAGIC.len()], b'1'..=b'9') && self.head.ends_with(&NO_DATA) {
+            self.has_ended = true;
+            return Ok(());
+        }
+        // The library takes all of it: any other stream is longer.
+        checked(self.stream.insert(Bzip2Stream::new()?).run(&mut &self.head[..], output))
+    }
+}
+
+/// Returns the failure that `code` of the library means.
+fn checked(code: c_int) -> Result<(), Fault> {
+    match code {
+        BZ_OK => Ok(()),
+        BZ_MEM_ERROR => Err(Fault::OutOfMemory(BLOCK_MEMORY)),
+        _ => Err(Fault::Invalid),
     }
 }
 
@@ -54,7 +97,7 @@ impl StreamDecoder for Bzip2Decoder {
         let result = self.run(&mut rest, &mut room);
         let (consumed, left) = (input.len() - rest.len(), room.len());
         let state = match result {
-            Ok(()) if self.stream.is_none() && self.has_ended => StreamState::Whole,
+            Ok(()) if self.stream.is_none() && self.held == 0 && self.has_ended => StreamState::Whole,
             Ok(()) => StreamState::Inside,
             Err(fault) => StreamState::Failed(fault),
         };
