@@ -25,9 +25,12 @@ export function uploadIdIn(text: string): string | undefined {
   return id && unescapeXml(id);
 }
 
+/** A result is the whole document: other content shows that something else has answered, or that completing has failed. */
+const RESULT = /^\s*(?:<\?xml[^>]*\?>\s*)?<((?:\w+:)?CompleteMultipartUploadResult)(?:\s[^>]*)?>.*<\/\1>\s*$/s;
+
 /** Parses a response to CompleteMultipartUpload. Returns the object's ETag, if stated, or `undefined` without a result. */
 export function resultIn(text: string): { etag: string | undefined } | undefined {
-  if (!/<(\w+:)?CompleteMultipartUploadResult[\s>]/.test(text)) return undefined;
+  if (!RESULT.test(text)) return undefined;
   const etag = /<(?:\w+:)?ETag>([^<]*)</.exec(text)?.[1];
   return { etag: etag && unescapeXml(etag) };
 }

@@ -127,7 +127,7 @@ const incomplete = (reason: string): DecantError => new DecantError('target', re
 
 function offsetOf({ status, headers }: UploadResponse): number {
   const offset = headers.get('Upload-Offset');
-  if (offset === null || !/^\d+$/.test(offset)) {
+  if (offset === null || !/^\d{1,16}$/.test(offset)) {
     throw new Error(`the server does not state how much it has received: ${lacksHeader(status, 'Upload-Offset')}`);
   }
   return Number(offset);

@@ -73,13 +73,15 @@ async function* partsOf({ body }: Response, signal: AbortSignal): AsyncGenerator
   }
 }
 
+/** Statuses of redirects (RFC 9110, section 15.4). */
+const REDIRECTS = [301, 302, 303, 307, 308];
+
 /** Whether the response is a redirect, or the browser followed one. */
 export const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
 
 /** Makes the error of an unaccepted response, with the server's error message. `secrets` are those of the request. */
 export function unexpected(response: Response, text: string, secrets?: readonly string[]): Error {
-  const isElsewhere = isRedirect(response) || (response.status >= 300 && response.status < 400);
-  if (isElsewhere) return new Error('the server redirects; use the address that it redirects to');
+  if (isRedirect(response) || REDIRECTS.includes(response.status)) return new Error('the server redirects; use the address that it redirects to');
   if (response.ok) {
     const reason = `the server answered ${statusLine(response, secrets)}, which this request does not expect`;
     return new RequestRefused(`${reason}; ${OTHER_SENDER}`, response.status);
