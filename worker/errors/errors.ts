@@ -258,7 +258,7 @@ function decimalSize(bytes: number): string {
 /** The error for a lack of memory: for a buffer of `size` bytes, or for a worker. */
 export function outOfMemory(cause: unknown, size?: number): DecantError {
   const what = size === undefined ? `a worker (${reasonOf(cause)})` : `a buffer of ${size} bytes`;
-  const message = `There was not enough memory for ${what}; close other tabs or use fewer workers`;
+  const message = `There was not enough memory for ${what}; close other tabs and programs, or use fewer workers`;
   return new DecantError('internal', message, {
     code: 'out-of-memory',
     fields: size === undefined ? {} : { size },

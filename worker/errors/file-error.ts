@@ -10,7 +10,7 @@ const REASONS: Record<string, string> = {
   ELOOP: 'its links lead in a circle',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the file system does not support files of this size',
+  EFBIG: 'the file system, or a limit of this process (`ulimit -f`), does not allow files of this size',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   EMFILE: 'too many files are open',

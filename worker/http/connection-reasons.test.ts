@@ -35,7 +35,7 @@ afterAll(() => {
 test.for([
   ['https', 'http', 'ERR_SSL_WRONG_VERSION_NUMBER: the server does not use TLS on this port; it may expect http'],
   ['http', 'https', 'the server closed the connection without a response; it may expect https'],
-  ['http', 'alert', 'the server does not use HTTP on this port; it may expect https'],
+  ['http', 'alert', 'the answer is not valid HTTP; the server may expect https'],
   [
     'https',
     'https',

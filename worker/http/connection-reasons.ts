@@ -3,10 +3,13 @@
 import { isObject } from '../calls/values.js';
 
 const NO_TLS = 'the server does not use TLS on this port; it may expect http';
-const NO_HTTP = 'the server does not use HTTP on this port; it may expect https';
+const NO_HTTP = 'the answer is not valid HTTP; the server may expect https';
 const NO_RESPONSE = 'the server closed the connection without a response; it may expect https';
 const UNTRUSTED =
   'the certificate of the server is not trusted here; NODE_EXTRA_CA_CERTS can name a file with its authority';
+
+/** Maximum number of bytes that a port for TLS takes before it closes the connection. */
+const LARGEST_REQUEST = 64 << 10;
 
 const REASONS: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
@@ -29,7 +32,7 @@ const REASONS: Record<string, string> = {
 interface ConnectionError {
   name?: unknown;
   code?: unknown;
-  socket?: { bytesRead?: unknown };
+  socket?: { bytesRead?: unknown; bytesWritten?: unknown };
 }
 
 /**
@@ -41,7 +44,8 @@ export function connectionReason(cause: unknown, origin?: string): string | unde
   const { name, code, socket } = cause as ConnectionError;
   const isPlain = origin?.startsWith('http:');
   if (isPlain && name === 'HTTPParserError') return NO_HTTP;
-  if (isPlain && code === 'UND_ERR_SOCKET' && socket?.bytesRead === 0) return NO_RESPONSE;
+  const isUnanswered = socket?.bytesRead === 0 && Number(socket.bytesWritten) < LARGEST_REQUEST;
+  if (isPlain && code === 'UND_ERR_SOCKET' && isUnanswered) return NO_RESPONSE;
   if (typeof code !== 'string') return undefined;
   if (Object.hasOwn(REASONS, code)) return `${code}: ${REASONS[code]}`;
   return code.startsWith('ERR_SSL_') ? `${code}: TLS failed` : undefined;

@@ -249,7 +249,7 @@ impl Error {
     pub(crate) fn out_of_memory(bytes: usize) -> Self {
         Self::new(
             ErrorKind::Internal,
-            format!("There was not enough memory for a buffer of {bytes} bytes; close other tabs or use fewer workers"),
+            format!("There was not enough memory for a buffer of {bytes} bytes; close other tabs and programs, or use fewer workers"),
         )
         .coded("out-of-memory")
         .field("size", bytes as u64)

@@ -93,7 +93,7 @@ pub(super) fn caught(thrown: &JsValue, kind: ErrorKind, doing: &str) -> Error {
     let (code, reason) = match (name.as_deref(), kind) {
         // The array is larger than the memory left.
         (Some("RangeError"), _) => {
-            let message = format!("Could not {doing}: {message}; close other tabs or use fewer workers");
+            let message = format!("Could not {doing}: {message}; close other tabs and programs, or use fewer workers");
             return Error::new(ErrorKind::Internal, message).coded("out-of-memory");
         }
         // Browsers do not distinguish these causes.
