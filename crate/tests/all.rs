@@ -8,6 +8,7 @@ mod codecs;
 mod common;
 mod containers;
 mod deflate;
+mod disks;
 mod encode;
 mod encryption;
 mod examination;

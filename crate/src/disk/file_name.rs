@@ -103,7 +103,7 @@ fn described(text: &str) -> Option<Meaning> {
 }
 
 /// Percent-decodes `path`. Returns `None` if that changes nothing, or the result is not UTF-8.
-fn percent_decoded(path: &str) -> Option<String> {
+pub(crate) fn percent_decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let [first, others @ ..] = rest {

@@ -67,6 +67,17 @@ impl ContainerInfo {
     }
 }
 
+/// A disk in a container, one of those from which a caller can choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberInfo {
+    /// Its name in the container.
+    pub name: String,
+    /// Its size in the container, in bytes.
+    pub size: u64,
+    /// Its format, if recognised.
+    pub format: Option<&'static str>,
+}
+
 /// An image of a chain.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

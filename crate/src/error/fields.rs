@@ -13,6 +13,8 @@ pub enum Field {
     Number(u64),
     /// A boolean.
     Flag(bool),
+    /// A list of things, each with fields of its own.
+    List(Vec<Fields>),
 }
 
 impl From<&str> for Field {
@@ -24,6 +26,12 @@ impl From<&str> for Field {
 impl From<u64> for Field {
     fn from(number: u64) -> Self {
         Self::Number(number)
+    }
+}
+
+impl From<Vec<Fields>> for Field {
+    fn from(list: Vec<Fields>) -> Self {
+        Self::List(list)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::fields::{Field, Fields};
 use crate::error::{Error, ErrorKind};
-use js_sys::{Object, Reflect};
+use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
 /// The code and the reason of the error for full storage, as in `worker/errors/errors.ts`.
@@ -14,15 +14,21 @@ pub(super) type JsResult<T> = std::result::Result<T, JsValue>;
 
 impl From<Error> for JsValue {
     fn from(error: Error) -> Self {
-        let fields = Object::new();
-        for (name, value) in error.fields.iter() {
-            set(&fields, name, &value.into());
-        }
         let object = Object::new();
         set(&object, "kind", &error.kind.name().into());
         set(&object, "code", &(&*error.code).into());
-        set(&object, "fields", &fields);
+        set(&object, "fields", &(&error.fields).into());
         set(&object, "message", &error.message().into());
+        object.into()
+    }
+}
+
+impl From<&Fields> for JsValue {
+    fn from(fields: &Fields) -> Self {
+        let object = Object::new();
+        for (name, value) in fields.iter() {
+            set(&object, name, &value.into());
+        }
         object.into()
     }
 }
@@ -33,6 +39,7 @@ impl From<&Field> for JsValue {
             Field::Text(text) => text.into(),
             Field::Number(number) => (*number as f64).into(),
             Field::Flag(flag) => (*flag).into(),
+            Field::List(list) => list.iter().map(JsValue::from).collect::<Array>().into(),
         }
     }
 }
@@ -58,6 +65,7 @@ fn fields_of(thrown: &JsValue) -> Fields {
     fields
 }
 
+/// The field of `value`; `None` for a list: no error with one comes back from JavaScript.
 fn field_of(value: &JsValue) -> Option<Field> {
     if let Some(text) = value.as_string() {
         return Some(Field::Text(text));

@@ -65,6 +65,14 @@ impl OpenImage {
         }
     }
 
+    /// `Image.members` of the API.
+    pub fn members(&self) -> JsResult<JsValue> {
+        match &self.content {
+            Content::RandomAccess(image) => to_js(&image.disks()),
+            Content::InOrder(image) => to_js(&image.disks()),
+        }
+    }
+
     /// Whether the image is read in order, by its coordinator only.
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {

@@ -3,12 +3,13 @@
 use crate::open::Input;
 use crate::open::chain::Companion;
 use crate::open::chain::OpenOptions;
+use crate::open::disk_choice::DiskChoice;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, companions, snapshot?, salvage, checkManifest? }`.
+    /// `{ source, format?, name?, disk?, companions, snapshot?, salvage, checkManifest? }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -16,6 +17,8 @@ extern "C" {
     fn format(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn name(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    fn disk(this: &OpenSpec) -> JsValue;
     #[wasm_bindgen(method, getter)]
     fn companions(this: &OpenSpec) -> Array;
     #[wasm_bindgen(method, getter)]
@@ -49,9 +52,12 @@ impl OpenSpec {
                 is_image: spec.is_image(),
             }
         };
+        let disk = self.disk();
+        let number = disk.as_f64().map(|number| DiskChoice::Number(number as u64));
         let options = OpenOptions {
             format: self.format(),
             name: self.name(),
+            disk: number.or_else(|| disk.as_string().map(DiskChoice::Name)),
             companions: self.companions().iter().map(companion).collect(),
             snapshot: self.snapshot(),
             salvage: self.salvage(),

@@ -3,7 +3,7 @@
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
-use crate::disk::info::{Info, Need, Notice};
+use crate::disk::info::{Info, MemberInfo, Need, Notice};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -121,6 +121,11 @@ impl Image {
         }
         info.safety.extend(safety::notices(&info, self.stored()));
         info
+    }
+
+    /// The disks of the image's container that a caller can choose from; empty without one.
+    pub fn disks(&self) -> &[MemberInfo] {
+        &self.opened.top.disks
     }
 
     /// Reads the tables for safety notices: a bounded part, up to the first damage. Any other failure is returned.

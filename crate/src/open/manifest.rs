@@ -7,18 +7,16 @@ use crate::disk::name_index::NameIndex;
 use crate::disk::reference::hexadecimal;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::io::source::{read_exact, zeroed};
+use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, FileStream};
 use crate::modules::prepare;
-use crate::offsets::{ByteRange, HostOffset};
+use crate::open::member_text::text_of;
 use crate::open::split_files;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Maximum size of a manifest, in bytes; longer ones are not checked.
-const LONGEST: u64 = 1 << 20;
 /// Size of the read buffer for hashing, in bytes.
 const READ: usize = 512 << 10;
 
@@ -57,12 +55,10 @@ impl Manifest {
         let (mut skipped, mut settled) = (Skipped::default(), BTreeSet::new());
         let mut unlisted = "no line of it is clearly that of this file";
         for manifest in self.members.iter().filter(|member| is_manifest(member)) {
-            let range = ByteRange { start: HostOffset(0), len: manifest.source.size() };
-            if range.len > LONGEST {
+            let Some(text) = text_of(manifest, "manifest").await? else {
                 unlisted = "it is too long";
                 continue;
-            }
-            let text = text(&read_exact(&*manifest.source, range, "manifest").await?);
+            };
             for (at, digests) in listed(&manifest.name, &text, &names)? {
                 let member = &self.members[at];
                 settled.insert(at);
@@ -122,20 +118,6 @@ fn is_manifest(member: &Member) -> bool {
 /// Returns the name of a member in the form that manifests use: without a leading `./`.
 fn plain(name: &str) -> &str {
     name.strip_prefix("./").unwrap_or(name)
-}
-
-/// Decodes a manifest: UTF-16 if it begins with that byte order mark, else UTF-8. Invalid sequences are replaced.
-fn text(bytes: &[u8]) -> String {
-    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
-        let units: Vec<_> = bytes.as_chunks().0.iter().map(|&bytes| unit(bytes)).collect();
-        String::from_utf16_lossy(&units)
-    };
-    match bytes {
-        [0xff, 0xfe, text @ ..] => utf16(text, u16::from_le_bytes),
-        [0xfe, 0xff, text @ ..] => utf16(text, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, text @ ..] => String::from_utf8_lossy(text).into_owned(),
-        _ => String::from_utf8_lossy(bytes).into_owned(),
-    }
 }
 
 /// The indices of members by name.

@@ -1,19 +1,17 @@
 //! Finds the disk image among the files of a container.
 
 use crate::container::{Contents, Member};
-use crate::disk::info::ContainerInfo;
+use crate::disk::info::{ContainerInfo, MemberInfo};
 use crate::disk::reference::{base_name, resolved};
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, LayerOptions};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
+use crate::open::disk_choice::Choosing;
 use crate::open::identify::{FileType, identify};
-use crate::open::split_files;
+use crate::open::{ovf, split_files};
 use std::rc::Rc;
-
-/// Maximum number of names in an error message.
-const LISTED: usize = 3;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
@@ -27,8 +25,9 @@ pub(crate) fn is_never_a_disk(name: &str) -> bool {
 /// A container with its image identified.
 pub(crate) struct Found {
     pub(crate) image: Member,
-    /// The image's type; `None` if it is the only file, which is not read here.
-    pub(crate) file_type: Option<FileType>,
+    pub(crate) file_type: FileType,
+    /// The disks that the image was chosen from: those of an OVF descriptor in its order, then the others.
+    pub(crate) disks: Vec<MemberInfo>,
     /// The other files; split files are joined.
     pub(crate) beside: Vec<Member>,
     /// All files, as stored in the container.
@@ -37,10 +36,17 @@ pub(crate) struct Found {
     pub(crate) is_ended: bool,
 }
 
-/// Finds the disk image in a `container` of `size` bytes: the only file, or the only recognised one that no other
-/// refers to. Heads and headers are read through `tables`. Fails with `unsupported` if there are none or several, with
-/// `corrupt` if the container ends before the image, and as opening an image does.
-pub(crate) async fn image_in(container: &str, contents: Contents, size: u64, tables: &Rc<TableCache>) -> Result<Found> {
+/// Finds the disk image in a `container` of `size` bytes: the only file, the only recognised one that no other
+/// refers to, or the one of several that `choosing` states. Heads and headers are read through `tables`. Fails with
+/// `unsupported` if there are none, with `corrupt` if the container ends before the image, and as
+/// [`Choosing::choose`] and opening an image do.
+pub(crate) async fn image_in(
+    container: &str,
+    contents: Contents,
+    size: u64,
+    choosing: Choosing<'_>,
+    tables: &Rc<TableCache>,
+) -> Result<Found> {
     let Contents { members, is_ended } = contents;
     let files = split_files::joined(&members)?;
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
@@ -48,30 +54,47 @@ pub(crate) async fn image_in(container: &str, contents: Contents, size: u64, tab
         return Err(no_disk(container, &first.name));
     }
     let images = match files.len() {
-        0 | 1 => may_be.into_iter().map(|member| (member, None)).collect(),
+        0 | 1 => identified(may_be, tables).await?,
         _ => images(may_be, tables).await?,
     };
-    match &images[..] {
-        [(image, file_type)] => {
-            // Names need not be unique; sources are.
-            let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
-            let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
-            Ok(Found { image: image.clone(), file_type: *file_type, beside, members: members.into(), is_ended })
-        }
-        [] if !files.is_empty() && !is_ended => {
-            Err(Error::truncated("the rest of the archive", HostOffset(size), size))
-        }
-        [] if files.is_empty() => Err(refused(format!("The {container} archive holds no file"), "no-image")),
-        [] => Err(refused(
-            format!(
-                "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; extract \
-                 the disk",
-                files.len()
+    if images.is_empty() {
+        return Err(match files.len() {
+            0 => refused(format!("The {container} archive holds no file"), "no-image"),
+            _ if !is_ended => Error::truncated("the rest of the archive", HostOffset(size), size),
+            count => refused(
+                format!(
+                    "The {container} archive holds {count} files, but none is in a disk image format that Decant \
+                     recognises; extract the disk"
+                ),
+                "no-image",
             ),
-            "no-image",
-        )),
-        _ => Err(several(container, &images)),
+        });
     }
+    let images = in_order(images, &files).await?;
+    let disks: Vec<_> = images.iter().map(info).collect();
+    let (image, file_type) = images[choosing.choose(container, &disks)?].clone();
+    // Names need not be unique; sources are.
+    let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
+    let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
+    Ok(Found { image, file_type, disks, beside, members: members.into(), is_ended })
+}
+
+/// Sorts several `images` as an OVF descriptor among `files` lists them.
+async fn in_order(images: Vec<(Member, FileType)>, files: &[Member]) -> Result<Vec<(Member, FileType)>> {
+    if images.len() == 1 {
+        return Ok(images);
+    }
+    let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
+    let order = ovf::order(&names, files).await?;
+    Ok(order.into_iter().map(|at| images[at].clone()).collect())
+}
+
+fn info((image, file_type): &(Member, FileType)) -> MemberInfo {
+    let format = match file_type {
+        FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
+        FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
+    };
+    MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format }
 }
 
 /// Fails with `unsupported` if the innermost member of `containers`, which no format recognises, is named like a file
@@ -101,39 +124,36 @@ pub(crate) fn unmarked(containers: &[ContainerInfo]) -> Error {
     error.field("container", name)
 }
 
-fn several(container: &str, images: &[(Member, Option<FileType>)]) -> Error {
-    let names: Vec<_> = images.iter().take(LISTED).map(|(image, _)| format!("'{}'", shown(&image.name))).collect();
-    let (count, more) = (images.len(), if images.len() > LISTED { " and others" } else { "" });
-    let message = format!(
-        "The {container} archive holds {count} disk images, {}{more}; extract the one you need",
-        names.join(", ")
-    );
-    refused(message, "several-images").field("count", count as u64)
-}
-
 fn refused(message: String, code: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded(code)
 }
 
-/// Returns those of `members` that are supported disk images or containers, by content or by name, and that no other
-/// one refers to, with their types. If there are none, returns the known but unsupported images: an archive may have a
-/// CD image beside its disk.
-async fn images(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, Option<FileType>)>> {
-    let (mut read, mut known) = (Vec::new(), Vec::new());
+async fn identified(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
+    let mut identified = Vec::with_capacity(members.len());
     for member in members {
         let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
+        identified.push((member, file_type));
+    }
+    Ok(identified)
+}
+
+/// Returns those of `members` that are supported disk images or containers, by content or by name, and that no other
+/// one refers to. If there are none, returns the known but unsupported images: an archive may have a CD image beside
+/// its disk.
+async fn images(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
+    let (mut read, mut known) = (Vec::new(), Vec::new());
+    for (member, file_type) in identified(members, tables).await? {
         match file_type {
             FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
             FileType::Unsupported(format) if !format.is_no_image() => known.push((member, file_type)),
             FileType::Unsupported(_) | FileType::Unknown => {}
         }
     }
-    let images = match read.len() {
-        0 => known,
-        1 => read,
-        _ => unreferred(read, tables).await?,
-    };
-    Ok(images.into_iter().map(|(member, file_type)| (member, Some(file_type))).collect())
+    match read.len() {
+        0 => Ok(known),
+        1 => Ok(read),
+        _ => unreferred(read, tables).await,
+    }
 }
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.

@@ -2,14 +2,17 @@
 
 mod ambiguity;
 pub mod chain;
+pub mod disk_choice;
 pub mod examination;
 mod guess;
 pub(crate) mod identify;
 pub(crate) mod image;
 mod legacy_password;
 pub(crate) mod manifest;
+mod member_text;
 pub(crate) mod members;
 mod metered;
+mod ovf;
 pub(crate) mod safety;
 mod split_files;
 pub mod streamed_image;
@@ -24,6 +27,7 @@ use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
 use crate::modules::prepare;
 use chain::{OpenOptions, Top, empty_file, not_recognised};
+use disk_choice::{Choosing, not_in_archive};
 use guess::{REACH, has_sign, require_disk};
 use identify::{FileType, identify_start};
 use image::Image;
@@ -60,9 +64,13 @@ pub enum Opened {
 /// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
 /// another format.
 ///
-/// Fails as [`Image::open`] does; with `unsupported` if a container has no image, several images, or one that cannot be
-/// read inside it, or to salvage a disk that a container decodes in order.
+/// Fails as [`Image::open`] does; with `usage` if a container has several images and `options` do not state one of them,
+/// or state one without a container that is read at any position; with `unsupported` if a container has no image or one
+/// that cannot be read inside it, or to salvage a disk that a container decodes in order.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
+    if options.disk.is_some() && (options.format.is_some() || matches!(input, Input::Stream(_))) {
+        return Err(not_in_archive());
+    }
     match input {
         Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
         Input::File(source) => open_file(source, options).await,
@@ -72,7 +80,9 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
 
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
     let tables = Rc::<TableCache>::default();
-    let Unpacked { inner, is_ended, beside, members } = unpack(source, options.salvage, &tables).await?;
+    let choosing = Choosing::of(options.disk.as_ref());
+    let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
+    let Unpacked { inner, is_ended, disks, beside, members } = unpacked;
     let InnerFile { source, file_type, containers, missing } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
@@ -102,11 +112,11 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
             let (_, guess) = descent.follow(stream).await?;
             let origin = Origin::File { source, decoders: descent.decoders };
-            let disk = InContainers { containers: descent.containers, guess };
+            let disk = InContainers { containers: descent.containers, disks, guess };
             return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?));
         }
     };
-    let top = Top { format, containers, missing, beside, tables };
+    let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
     Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
 }
 
@@ -126,7 +136,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }
-    let found = InContainers { containers: descent.containers, guess };
+    let found = InContainers { containers: descent.containers, guess, ..InContainers::default() };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 

@@ -1,8 +1,7 @@
 //! A raw disk that is read in order, from a compressed file or a caller's stream.
 
 use crate::container::Decode;
-use crate::disk::info::ContainerInfo;
-use crate::disk::info::Info;
+use crate::disk::info::{ContainerInfo, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
@@ -111,6 +110,8 @@ impl Guess {
 pub(crate) struct InContainers {
     /// The containers, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
+    /// See [`StreamedImage::disks`].
+    pub(crate) disks: Vec<MemberInfo>,
     /// `None` if the format is stated.
     pub(crate) guess: Option<Guess>,
 }
@@ -119,6 +120,7 @@ pub(crate) struct InContainers {
 pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,
+    disks: Vec<MemberInfo>,
     guess: Option<Guess>,
     file_size: Option<u64>,
     manifest: Option<Rc<Manifest>>,
@@ -131,7 +133,7 @@ impl StreamedImage {
     /// nothing after the damage can be decoded, and the size of the disk may be unknown.
     pub(crate) fn new(
         origin: Origin,
-        InContainers { containers, guess }: InContainers,
+        InContainers { containers, disks, guess }: InContainers,
         file_size: Option<u64>,
         manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
@@ -148,7 +150,7 @@ impl StreamedImage {
             return Err(not_read_in_order(message, Some(container.name)));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, guess, file_size, manifest, unused_companions })
+        Ok(Self { origin, containers, disks, guess, file_size, manifest, unused_companions })
     }
 
     /// The manifest of the archive around the disk, if there is one.
@@ -167,6 +169,11 @@ impl StreamedImage {
         };
         info.safety = safety::notices(&info, 0);
         info
+    }
+
+    /// The disks of its container that a caller can choose from; empty without a container that is read at any position.
+    pub fn disks(&self) -> &[MemberInfo] {
+        &self.disks
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.

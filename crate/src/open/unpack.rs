@@ -1,11 +1,12 @@
 //! Unwraps the containers of a file.
 
 use crate::container::{List, MAX_NESTED, Member};
-use crate::disk::info::ContainerInfo;
+use crate::disk::info::{ContainerInfo, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
+use crate::open::disk_choice::{self, Choosing};
 use crate::open::identify::{FileType, identify};
 use crate::open::members::{self, Found};
 use std::rc::Rc;
@@ -28,6 +29,9 @@ pub(crate) struct Unpacked {
     pub(crate) inner: InnerFile,
     /// See [`crate::container::Contents::is_ended`], of the innermost container; true without a container.
     pub(crate) is_ended: bool,
+    /// The disks that the caller can choose from: those of the outermost container with several, or else of the
+    /// innermost one. Empty for a companion.
+    pub(crate) disks: Vec<MemberInfo>,
     /// The other files of the innermost container; split files are joined.
     pub(crate) beside: Vec<Member>,
     /// All files of the innermost container.
@@ -35,27 +39,37 @@ pub(crate) struct Unpacked {
 }
 
 /// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
-/// last member. Fails with `source`, with `limit` if containers are nested too deeply, and as
-/// [`crate::container::List`] and [`members::image_in`] do.
-pub(crate) async fn unpack(mut source: Rc<dyn Source>, salvage: bool, tables: &Rc<TableCache>) -> Result<Unpacked> {
-    let (mut containers, mut missing, mut is_ended) = (Vec::new(), 0, true);
+/// last member. Fails with `source`, with `limit` if containers are nested too deeply, with `usage` if `choosing` states
+/// no disk of them, and as [`crate::container::List`] and [`members::image_in`] do.
+pub(crate) async fn unpack(
+    mut source: Rc<dyn Source>,
+    salvage: bool,
+    mut choosing: Choosing<'_>,
+    tables: &Rc<TableCache>,
+) -> Result<Unpacked> {
+    let (mut containers, mut missing, mut is_ended, mut disks) = (Vec::new(), 0, true, Vec::new());
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
     while let FileType::Container(container) = file_type {
         let Some(list) = container.list else { break };
         ensure_room(&containers)?;
-        let found = image_in(container.name, list, source, salvage, tables).await;
+        let found = image_in(container.name, list, source, salvage, choosing, tables).await;
         let found = found.map_err(|error| error.within(place_in(&containers)))?;
+        if !matches!(choosing, Choosing::Impossible) {
+            if found.disks.len() > 1 {
+                choosing = Choosing::Impossible;
+            }
+            disks = found.disks;
+        }
         let image = found.image;
-        file_type = match found.file_type {
-            Some(file_type) => file_type,
-            None => identify(&*tables.over(image.source.clone()), Some(&image.name)).await?,
-        };
         (source, missing, is_ended) = (image.source, image.missing, found.is_ended);
-        (beside, members) = (found.beside, found.members);
+        (file_type, beside, members) = (found.file_type, found.beside, found.members);
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
-    Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, beside, members })
+    if let Choosing::Stated(choice) = choosing {
+        disk_choice::find(choice, &disks)?;
+    }
+    Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, disks, beside, members })
 }
 
 async fn image_in(
@@ -63,10 +77,11 @@ async fn image_in(
     list: List,
     source: Rc<dyn Source>,
     salvage: bool,
+    choosing: Choosing<'_>,
     tables: &Rc<TableCache>,
 ) -> Result<Found> {
     let size = source.size();
-    members::image_in(container, list(source, salvage).await?, size, tables).await
+    members::image_in(container, list(source, salvage).await?, size, choosing, tables).await
 }
 
 /// Fails with `limit` if no further container may be opened.

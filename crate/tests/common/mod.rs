@@ -31,6 +31,7 @@ use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use decant::native::Inline;
 use decant::open::chain::Companion;
+use decant::open::disk_choice::DiskChoice;
 use decant::output::{self, BLOCK, Layout, Options, OutputFormat, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Opened, Result, open};
 use futures_util::FutureExt;
@@ -282,6 +283,7 @@ pub struct Case {
     /// (name, content)
     pub companions: Vec<(String, Vec<u8>)>,
     pub snapshot: Option<String>,
+    pub disk: Option<DiskChoice>,
     pub password: Option<Vec<u8>>,
     pub assume_password: bool,
     pub salvage: bool,
@@ -329,6 +331,7 @@ impl Case {
             name: Some(self.name.clone().unwrap_or("image.qcow2".to_owned())),
             companions: self.companions.iter().zip(&held).map(companion).collect(),
             snapshot: self.snapshot.clone(),
+            disk: self.disk.clone(),
             salvage: self.salvage,
             check_manifest: self.check_manifest,
         };

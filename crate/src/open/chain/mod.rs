@@ -12,7 +12,7 @@ use crate::container::Member;
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
-use crate::disk::info::{ContainerInfo, LayerInfo, Need};
+use crate::disk::info::{ContainerInfo, LayerInfo, MemberInfo, Need};
 use crate::disk::reference::Reference;
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw_disk};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
+use crate::open::disk_choice::Choosing;
 use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::not_read_in_order;
@@ -40,6 +41,8 @@ pub(crate) struct Top {
     pub(crate) format: &'static Format,
     /// The containers around the file, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
+    /// The disks of its container that a caller can choose from.
+    pub(crate) disks: Rc<[MemberInfo]>,
     /// See [`LayerOptions::missing`].
     pub(crate) missing: u64,
     /// The other files of its container, which may include companions.
@@ -61,7 +64,7 @@ impl Top {
                 FileType::Container(_) | FileType::Unknown => return Err(not_recognised(options, source.size())),
             },
         };
-        Ok(Self { format, containers: Vec::new(), missing: 0, beside: Vec::new(), tables })
+        Ok(Self { format, containers: Vec::new(), disks: Rc::default(), missing: 0, beside: Vec::new(), tables })
     }
 }
 
@@ -118,7 +121,7 @@ impl Chain {
     /// If a layer's companion is a container, its entry in `files` becomes the member; see also [`Disk::data_source`].
     /// Fails as [`crate::Image::open`] does.
     pub(crate) async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
-        let Top { format, containers, missing, beside, tables } = top;
+        let Top { format, containers, missing, beside, tables, .. } = top;
         let beside = in_container(&containers, beside);
         let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::new(&tables));
         let salvage = options.salvage;
@@ -177,7 +180,7 @@ impl Chain {
         if may_be_packed(reference) {
             let found = match parents.unpacked(id) {
                 Some(known) => known.clone(),
-                None => unpack(file.clone(), self.salvage, &self.tables).await?.inner,
+                None => unpack(file.clone(), self.salvage, Choosing::Impossible, &self.tables).await?.inner,
             };
             place = place_in(&found.containers);
             if let FileType::Container(container) = found.file_type {

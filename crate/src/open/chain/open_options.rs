@@ -1,6 +1,7 @@
 //! Options for opening an image.
 
 use crate::io::source::Source;
+use crate::open::disk_choice::DiskChoice;
 use std::rc::Rc;
 
 /// How to open an image.
@@ -10,6 +11,8 @@ pub struct OpenOptions {
     pub format: Option<String>,
     /// The name of the file, for messages and for hints about unrecognised files.
     pub name: Option<String>,
+    /// The disk to open, of those in a container.
+    pub disk: Option<DiskChoice>,
     /// The files that the image may refer to.
     pub companions: Vec<Companion>,
     /// The ID or name of the internal snapshot to read instead of the active disk. An ID takes precedence.

@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
+use crate::open::disk_choice::Choosing;
 use crate::open::identify::FileType;
 use crate::open::unpack::{InnerFile, unpack};
 use std::collections::BTreeMap;
@@ -105,7 +106,7 @@ async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<
 
 /// Opens `file`, or the image inside it.
 async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<SearchedFile> {
-    let inner = unpack(file, false, tables).await?.inner;
+    let inner = unpack(file, false, Choosing::Impossible, tables).await?.inner;
     let identities = match inner.file_type {
         FileType::Image(format) => {
             let how = LayerOptions { is_backing: true, ..LayerOptions::default() };

@@ -1,0 +1,105 @@
+//! The choice of one of the disks in a container.
+
+use crate::disk::info::MemberInfo;
+use crate::disk::reference::base_name;
+use crate::error::fields::Fields;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Maximum number of names in an error message.
+const LISTED: usize = 3;
+
+/// One of the disks in a container, as a caller states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskChoice {
+    /// Its number in the list of disks, from 1.
+    Number(u64),
+    /// Its name in the container, or the last component of that name.
+    Name(String),
+}
+
+/// Whether a caller chooses among the disks of a container.
+#[derive(Clone, Copy)]
+pub(crate) enum Choosing<'a> {
+    /// The caller has chosen this disk.
+    Stated(&'a DiskChoice),
+    /// The caller may choose a disk, but has not.
+    Possible,
+    /// In a companion, and in a container that was itself chosen, no disk can be chosen.
+    Impossible,
+}
+
+impl<'a> Choosing<'a> {
+    pub(crate) fn of(choice: Option<&'a DiskChoice>) -> Self {
+        choice.map_or(Self::Possible, Self::Stated)
+    }
+
+    /// Returns the index of the disk to open among the `disks` of a `container`, which has at least one. Fails with
+    /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
+    pub(super) fn choose(self, container: &str, disks: &[MemberInfo]) -> Result<usize> {
+        match self {
+            _ if disks.len() == 1 => Ok(0),
+            Self::Stated(choice) => find(choice, disks),
+            Self::Possible => Err(several(container, disks, ErrorKind::Usage, "state which one")),
+            Self::Impossible => Err(several(container, disks, ErrorKind::Unsupported, "extract the one you need")),
+        }
+    }
+}
+
+/// Returns the index of the disk that `choice` states. Fails with `usage` if there is none, or if several have the name.
+pub(crate) fn find(choice: &DiskChoice, disks: &[MemberInfo]) -> Result<usize> {
+    let by = |is_it: &dyn Fn(usize) -> bool| (0..disks.len()).filter(|&at| is_it(at)).collect::<Vec<_>>();
+    let (found, stated) = match choice {
+        DiskChoice::Number(number) => (by(&|at| at as u64 + 1 == *number), number.to_string()),
+        DiskChoice::Name(name) => {
+            let mut found = by(&|at| disks[at].name == *name);
+            if found.is_empty() {
+                found = by(&|at| base_name(&disks[at].name) == name);
+            }
+            (found, format!("'{}'", shown(name)))
+        }
+    };
+    match found[..] {
+        [at] => Ok(at),
+        [] if disks.is_empty() => Err(not_in_archive()),
+        [] => {
+            let message = format!("The archive holds no disk {stated}; it holds {}", names(disks));
+            Err(refused(ErrorKind::Usage, message, "no-such-disk", disks))
+        }
+        _ => {
+            let message = format!("The archive holds several disks {stated}; state the number of one");
+            Err(refused(ErrorKind::Usage, message, "no-such-disk", disks))
+        }
+    }
+}
+
+/// The error for a choice from anything but an archive that is read at any position.
+pub(crate) fn not_in_archive() -> Error {
+    let message = "A disk can be chosen only from an uncompressed tar archive, such as an OVA, that is no stream";
+    refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &[])
+}
+
+fn several(container: &str, disks: &[MemberInfo], kind: ErrorKind, advice: &str) -> Error {
+    let count = disks.len();
+    let message = format!("The {container} archive holds {count} disk images, {}; {advice}", names(disks));
+    refused(kind, message, "several-images", disks).field("count", count as u64)
+}
+
+fn names(disks: &[MemberInfo]) -> String {
+    let names: Vec<_> = disks.iter().take(LISTED).map(|disk| format!("'{}'", shown(&disk.name))).collect();
+    names.join(", ") + if disks.len() > LISTED { " and others" } else { "" }
+}
+
+fn refused(kind: ErrorKind, message: String, code: &'static str, disks: &[MemberInfo]) -> Error {
+    Error::new(kind, message).coded(code).field("disks", disks.iter().map(fields).collect::<Vec<_>>())
+}
+
+fn fields(disk: &MemberInfo) -> Fields {
+    let mut fields = Fields::default();
+    fields.set("name", disk.name.as_str().into());
+    fields.set("size", disk.size.into());
+    if let Some(format) = disk.format {
+        fields.set("format", format.into());
+    }
+    fields
+}

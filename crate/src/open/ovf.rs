@@ -1,0 +1,195 @@
+//! The order of the disks of an OVF descriptor (DSP0243): each `Disk` of its `DiskSection` states by `fileRef` the `id`
+//! of a `File`, whose `href` is the path.
+//!
+//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list depends
+//! on it. An XML parser would be several times as large.
+
+use crate::container::Member;
+use crate::disk::file_name::percent_decoded;
+use crate::disk::name_index::NameIndex;
+use crate::disk::reference::resolved;
+use crate::error::Result;
+use crate::open::member_text::text_of;
+
+/// Maximum number of files and disks that are read: twice as many as an archive has files.
+const MOST: usize = 8192;
+
+/// Returns the order of `files`, files of an archive with `members`: as its first descriptor lists their disks, then the
+/// others. Fails with `source`, or with `internal` if memory runs out.
+pub(super) async fn order(files: &[&str], members: &[Member]) -> Result<Vec<usize>> {
+    let descriptor = members.iter().find(|member| member.name.to_ascii_lowercase().ends_with(".ovf"));
+    let text = match descriptor {
+        Some(member) => text_of(member, "OVF descriptor").await?.unwrap_or_default(),
+        None => String::new(),
+    };
+    let path = descriptor.map_or("", |member| &member.name);
+    let index = NameIndex::new(files.iter().map(|name| resolved(name, "")));
+    let (mut order, mut is_listed) = (Vec::new(), vec![false; files.len()]);
+    let mut list = |at: usize| {
+        if !is_listed[at] {
+            is_listed[at] = true;
+            order.push(at);
+        }
+    };
+    for file in files_of_disks(&text) {
+        let decoded = percent_decoded(&file);
+        for name in [Some(file), decoded].into_iter().flatten() {
+            index.find(&resolved(&name, path)).into_iter().for_each(&mut list);
+        }
+    }
+    (0..files.len()).for_each(list);
+    Ok(order)
+}
+
+/// Returns the paths of the files of all disks, in the order of the disks.
+fn files_of_disks(text: &str) -> Vec<String> {
+    let (mut ids, mut paths, mut disks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rest = text.as_bytes();
+    while ids.len() + disks.len() < MOST
+        && let Some(tag) = next_tag(&mut rest)
+    {
+        let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(0);
+        match local(&tag[..end]) {
+            b"File" => {
+                if let (Some(id), Some(path)) = (attribute(tag, b"id"), attribute(tag, b"href")) {
+                    ids.push(id);
+                    paths.push(Some(path));
+                }
+            }
+            b"Disk" => disks.extend(attribute(tag, b"fileRef")),
+            _ => {}
+        }
+    }
+    let index = NameIndex::new(ids.into_iter());
+    // A file counts once.
+    disks.iter().filter_map(|disk| paths[*index.find(disk).first()?].take()).collect()
+}
+
+/// Returns the next start tag without its brackets, and moves `rest` to its end. Skips comments and the like.
+fn next_tag<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    loop {
+        let text = &rest[find(rest, b"<")? + 1..];
+        let other: &[u8] = match text {
+            [b'!', b'-', b'-', ..] => b"-->",
+            [b'!', b'[', ..] => b"]]>",
+            [b'!' | b'?', ..] => b">",
+            _ => b"",
+        };
+        if !other.is_empty() {
+            *rest = &text[find(text, other)?..];
+            continue;
+        }
+        let mut quote = None;
+        let end = text.iter().position(|&byte| {
+            match quote {
+                None if byte == b'"' || byte == b'\'' => quote = Some(byte),
+                Some(open) if open == byte => quote = None,
+                _ => {}
+            }
+            quote.is_none() && byte == b'>'
+        })?;
+        *rest = &text[end..];
+        return Some(&text[..end]);
+    }
+}
+
+/// Returns the value of the attribute `wanted` of `tag`, with any prefix.
+fn attribute(mut tag: &[u8], wanted: &[u8]) -> Option<String> {
+    loop {
+        let equals = find(tag, b"=")?;
+        let (name, rest) = (tag[..equals].trim_ascii_end(), tag[equals + 1..].trim_ascii_start());
+        let (quote @ (b'"' | b'\''), value) = rest.split_first()? else { return None };
+        let end = find(value, &[*quote])?;
+        if local(name) == wanted {
+            return unescaped(str::from_utf8(&value[..end]).ok()?);
+        }
+        tag = &value[end..];
+    }
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+/// Returns the end of `name` without its prefix, and without a name before it.
+fn local(name: &[u8]) -> &[u8] {
+    let start = name.iter().rposition(|byte| *byte == b':' || byte.is_ascii_whitespace());
+    &name[start.map_or(0, |at| at + 1)..]
+}
+
+/// Replaces references to characters. Returns `None` for any other reference.
+fn unescaped(value: &str) -> Option<String> {
+    let mut text = String::new();
+    for (number, part) in value.split('&').enumerate() {
+        let mut literal = part;
+        if number > 0 {
+            let (reference, rest) = part.split_once(';')?;
+            text.push(character(reference)?);
+            literal = rest;
+        }
+        text += literal;
+    }
+    Some(text)
+}
+
+fn character(reference: &str) -> Option<char> {
+    const NAMES: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
+    if let Some((_, named)) = NAMES.iter().find(|(name, _)| *name == reference) {
+        return Some(*named);
+    }
+    let number = reference.strip_prefix('#')?;
+    let (digits, radix) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
+    char::from_u32(u32::from_str_radix(digits, radix).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_disks_in_their_order() {
+        const FILES: &str = r#"<File ovf:id="f1" ovf:href="a.vmdk"/><File ovf:id="f2" ovf:href="b.vmdk"/>"#;
+        let second_first = r#"<Disk ovf:fileRef="f2"/><Disk ovf:fileRef="f1"/>"#;
+        // (what, text, expected)
+        let rows: &[(&str, String, &[&str])] = &[
+            ("disks in another order", format!("{FILES}{second_first}"), &["b.vmdk", "a.vmdk"]),
+            ("disks first", format!("{second_first}{FILES}"), &["b.vmdk", "a.vmdk"]),
+            ("no disks", FILES.to_owned(), &[]),
+            ("no files", second_first.to_owned(), &[]),
+            ("a disk without a file", format!("{FILES}<Disk ovf:diskId='d'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
+            ("a disk of a missing file", format!("{FILES}<Disk fileRef='f3'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
+            ("disks of one file", format!("{FILES}<Disk fileRef='f1'/><Disk fileRef='f1'/>"), &["a.vmdk"]),
+            (
+                "other prefixes, quotes and spaces",
+                "<o:File\n\tx:size='1'  x:href = 'a>\"b.vmdk' x:id='1'\n></o:File><o:Disk x:fileRef = \"1\" />".to_owned(),
+                &["a>\"b.vmdk"],
+            ),
+            (
+                "characters",
+                "<File id='&#49;' href='&lt;&amp;&#x61;&apos;&quot;&gt;&amp;lt;'/><Disk fileRef='1'/>".to_owned(),
+                &["<&a'\">&lt;"],
+            ),
+            (
+                "entities of a document type",
+                "<!DOCTYPE x [<!ENTITY a 'b'><!ENTITY c '&a;&a;'>]><File id='1' href='&c;'/><File id='2' href='&#xd800;'/><File id='3' href='&'/><File id='4' href='d&#x110000;'/><Disk fileRef='1'/><Disk fileRef='2'/><Disk fileRef='3'/><Disk fileRef='4'/>"
+                    .to_owned(),
+                &[],
+            ),
+            (
+                "comments and the like",
+                format!("<?xml version='1.0'?><!-- <Disk fileRef='f1'/> -->{FILES}<![CDATA[<Disk fileRef='f1'/>]]>{second_first}"),
+                &["b.vmdk", "a.vmdk"],
+            ),
+            ("similar names", format!("{FILES}<DiskSection fileRef='f1'/><Disk xfileRef='f1'/></Disk fileRef='f1'>"), &[]),
+            ("a cut tag", format!("{FILES}<Disk fileRef='f2'/><Disk fileRef='f1'"), &["b.vmdk"]),
+            ("a cut value", format!("{FILES}<Disk fileRef='f2'/><Disk fileRef='f1/>"), &["b.vmdk"]),
+            ("a cut comment", format!("{FILES}<Disk fileRef='f2'/><!-- <Disk fileRef='f1'/>"), &["b.vmdk"]),
+            ("values without quotes", "<File id=1 href=a/><Disk fileRef=1/>".to_owned(), &[]),
+            ("no document", "<<<>>>&&&=\"'é".to_owned(), &[]),
+            ("nothing", String::new(), &[]),
+        ];
+        for (what, text, expected) in rows {
+            assert_eq!(files_of_disks(text), *expected, "{what}");
+        }
+    }
+}

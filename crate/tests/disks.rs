@@ -1,0 +1,259 @@
+//! Archives with several disks: their list, its order, and the choice of one.
+
+use crate::common::small::{CLUSTER, DATA, changed, overlay, small, small_disk};
+use crate::common::*;
+use crate::tar::{archive, content, member};
+use decant::error::fields::{Field, Fields};
+use decant::open::disk_choice::DiskChoice;
+use decant::{Error, ErrorKind, OpenOptions};
+
+fn file(name: &str, data: &[u8]) -> Vec<u8> {
+    member(name, b'0', data)
+}
+
+/// An image whose disk begins with `byte`.
+fn image(byte: u8) -> Vec<u8> {
+    changed(small(), &[(DATA, &[byte; CLUSTER])])
+}
+
+fn disk(byte: u8) -> Vec<u8> {
+    let mut disk = small_disk();
+    disk[..CLUSTER].fill(byte);
+    disk
+}
+
+fn named(name: &str) -> Option<DiskChoice> {
+    Some(DiskChoice::Name(name.to_owned()))
+}
+
+fn number(number: u64) -> Option<DiskChoice> {
+    Some(DiskChoice::Number(number))
+}
+
+/// The names of the disks that the error lists.
+fn listed(error: &Error) -> Vec<String> {
+    let Some(Field::List(disks)) = error.fields.get("disks") else { panic!("{error}: no list") };
+    let name = |disk: &Fields| match disk.get("name") {
+        Some(Field::Text(name)) => name.clone(),
+        _ => panic!("{error}: no name"),
+    };
+    disks.iter().map(name).collect()
+}
+
+/// A descriptor whose disks are `files`, in this order.
+fn ovf(files: &[&str]) -> String {
+    let entries = |entry: &dyn Fn(usize, &str) -> String| -> String {
+        files.iter().enumerate().map(|(at, file)| entry(at, file)).collect()
+    };
+    // The files are listed in another order.
+    let files = entries(&|at, file| format!("<File ovf:id=\"file{at}\" ovf:href=\"{file}\"/>"));
+    let disks = entries(&|at, _| format!("<Disk ovf:diskId=\"vmdisk{at}\" ovf:fileRef=\"file{at}\"/>"));
+    format!(
+        "<?xml version=\"1.0\"?>\n<Envelope><References>{files}</References>\n<DiskSection>{disks}</DiskSection></Envelope>"
+    )
+}
+
+fn disks_in(members: &[Vec<u8>]) -> Vec<String> {
+    listed(&Case::new(archive(members)).bytes().unwrap_err())
+}
+
+#[test]
+fn one_of_several_is_chosen() {
+    let descriptor = ovf(&["c.qcow2", "a.qcow2"]);
+    let members = [
+        file("vm/a.qcow2", &image(1)),
+        file("vm/b.qcow2", &image(2)),
+        file("vm/c.qcow2", &image(3)),
+        file("vm/m.ovf", descriptor.as_bytes()),
+        file("other/d.qcow2", &image(4)),
+        file("more/d.qcow2", &image(5)),
+        file("README", b"text"),
+    ];
+    let all = ["vm/c.qcow2", "vm/a.qcow2", "vm/b.qcow2", "other/d.qcow2", "more/d.qcow2"];
+    let packed = archive(&members);
+    // (choice, the disk or the code)
+    let rows = [
+        (None, Err("several-images")),
+        (number(1), Ok(3)),
+        (number(2), Ok(1)),
+        (number(5), Ok(5)),
+        (number(0), Err("no-such-disk")),
+        (number(6), Err("no-such-disk")),
+        (number(u64::MAX), Err("no-such-disk")),
+        (named("vm/b.qcow2"), Ok(2)),
+        (named("b.qcow2"), Ok(2)),
+        (named("other/d.qcow2"), Ok(4)),
+        // Two have this name.
+        (named("d.qcow2"), Err("no-such-disk")),
+        (named("B.qcow2"), Err("no-such-disk")),
+        (named("x/b.qcow2"), Err("no-such-disk")),
+        (named("README"), Err("no-such-disk")),
+        (named("vm/m.ovf"), Err("no-such-disk")),
+        (named(""), Err("no-such-disk")),
+    ];
+    for (choice, expected) in rows {
+        let case = Case { disk: choice.clone(), ..Case::new(packed.clone()) };
+        match (case.bytes(), expected) {
+            (Ok(bytes), Ok(byte)) => {
+                assert!(bytes == disk(byte), "{choice:?}: other bytes");
+                let options = OpenOptions { disk: choice.clone(), ..OpenOptions::default() };
+                let opened = open_bytes(packed.clone(), options).unwrap();
+                let found: Vec<_> = opened.disks().iter().map(|disk| &*disk.name).collect();
+                assert_eq!(found, all, "{choice:?}");
+                let format = opened.disks().iter().map(|disk| (disk.size, disk.format));
+                assert!(format.eq([(small().len() as u64, Some("qcow2")); 5]), "{choice:?}");
+            }
+            (Err(error), Err(code)) => {
+                assert_eq!((error.kind, &*error.code), (ErrorKind::Usage, code), "{choice:?}: {error}");
+                assert_eq!(listed(&error), all, "{choice:?}: {error}");
+            }
+            (found, _) => panic!("{choice:?}: {:?}", found.map(|bytes| bytes[0])),
+        }
+    }
+}
+
+/// With one disk, only that can be chosen.
+#[test]
+fn the_only_disk() {
+    let ova = archive(&[file("a.ovf", ovf(&["d.qcow2"]).as_bytes()), file("vm/d.qcow2", &image(1))]);
+    let alone = archive(&[file("d.qcow2", &image(1))]);
+    let around = archive(&[file("d.qcow2", &ova)]);
+    for (what, packed) in [("an OVA", ova), ("a tar", alone), ("a tar in a tar", around)] {
+        for choice in [None, number(1), named("d.qcow2")] {
+            let case = Case { disk: choice, ..Case::new(packed.clone()) };
+            assert!(case.bytes() == Ok(disk(1)), "{what}: {:?}", case.disk);
+        }
+        for choice in [number(2), named("e")] {
+            let error = Case { disk: choice, ..Case::new(packed.clone()) }.bytes().unwrap_err();
+            assert_eq!((error.kind, &*error.code), (ErrorKind::Usage, "no-such-disk"), "{what}: {error}");
+            assert_eq!(listed(&error).len(), 1, "{what}: {error}");
+        }
+    }
+}
+
+/// Nothing can be chosen outside of an archive that is read at any position.
+#[test]
+fn nothing_to_choose_from() {
+    let raw = content();
+    let gzip = filter("gzip", &["-cn"], &archive(&[file("disk.raw", &raw)]));
+    let ova = archive(&[file("a", &image(1)), file("b", &image(2))]);
+    let chosen = |image: Vec<u8>| Case { disk: number(1), ..Case::new(image) };
+    let cases = [
+        ("an image", chosen(image(1))),
+        ("gzip", chosen(gzip.clone())),
+        ("a stream", Case { as_stream: true, ..chosen(gzip) }),
+        ("a stated format", Case { format: Some("raw".to_owned()), ..chosen(ova) }),
+    ];
+    for (what, case) in cases {
+        let error = case.bytes().unwrap_err();
+        assert_eq!((error.kind, &*error.code), (ErrorKind::Usage, "no-such-disk"), "{what}: {error}");
+        assert!(listed(&error).is_empty(), "{what}: {error}");
+    }
+}
+
+#[test]
+fn archives_in_archives() {
+    let two = |first: u8| archive(&[file("a", &image(first)), file("b", &image(first + 1))]);
+    let around = archive(&[file("README", b"text"), file("vm.ova", &two(1))]);
+    // The only image is an archive with several.
+    let error = Case::new(around.clone()).bytes().unwrap_err();
+    assert_eq!((error.kind, listed(&error)), (ErrorKind::Usage, vec!["a".to_owned(), "b".to_owned()]), "{error}");
+    assert!(Case { disk: number(2), ..Case::new(around) }.bytes() == Ok(disk(2)));
+    // The chosen one is an archive with several.
+    let both = archive(&[file("one.ova", &two(1)), file("two.ova", &two(3)), file("c", &image(5))]);
+    let error = Case { disk: number(1), ..Case::new(both.clone()) }.bytes().unwrap_err();
+    assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, "several-images"), "{error}");
+    assert!(Case { disk: number(3), ..Case::new(both) }.bytes() == Ok(disk(5)));
+    // A companion is an archive with several.
+    let companions = vec![("base".to_owned(), two(1))];
+    let error = Case { companions, ..Case::new(overlay("base", Some("qcow2"))) }.bytes().unwrap_err();
+    assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, "several-images"), "{error}");
+}
+
+/// Each disk finds its own companions; files below another one are not listed.
+#[test]
+fn chains_of_several_disks() {
+    let members = [
+        file("base", &image(1)),
+        file("top", &overlay("base", Some("qcow2"))),
+        file("other", &image(2)),
+        file("a.ovf", ovf(&["other", "base", "top"]).as_bytes()),
+    ];
+    let packed = archive(&members);
+    assert_eq!(disks_in(&members), ["other", "top"]);
+    assert!(Case { disk: number(1), ..Case::new(packed.clone()) }.bytes() == Ok(disk(2)));
+    let alone = Case { companions: vec![("base".to_owned(), image(1))], ..Case::new(overlay("base", Some("qcow2"))) };
+    assert!(Case { disk: number(2), ..Case::new(packed) }.bytes() == alone.bytes());
+}
+
+/// `ovf:compression="gzip"`, and `ovf:chunkSize`.
+#[test]
+fn compressed_disks_and_disks_in_pieces() {
+    let raw = content();
+    let packed = filter("gzip", &["-cn"], &raw);
+    let pieces =
+        image(1).chunks(1000).enumerate().map(|(at, part)| file(&format!("d.{at:09}"), part)).collect::<Vec<_>>();
+    let descriptor = ovf(&["disk.raw.gz", "d"]);
+    let members = [vec![file("a.ovf", descriptor.as_bytes())], pieces, vec![file("disk.raw.gz", &packed)]].concat();
+    assert_eq!(disks_in(&members), ["disk.raw.gz", "d"]);
+    let bytes = |choice| Case { disk: choice, ..Case::new(archive(&members)) }.bytes();
+    assert!(bytes(number(1)) == Ok([&raw[..], &[0; 352]].concat()));
+    assert!(bytes(number(2)) == Ok(disk(1)));
+}
+
+#[test]
+fn manifests_of_several_disks() {
+    let sum = |data: &[u8]| String::from_utf8(filter("sha256sum", &["-b"], data)).unwrap()[..64].to_owned();
+    let line = |name: &str, digest: &str| format!("SHA256({name})= {digest}\n");
+    let lines = line("a", &sum(&image(1))) + &line("b", &"0".repeat(64));
+    let with = |lines: &str| archive(&[file("a.mf", lines.as_bytes()), file("a", &image(1)), file("b", &image(2))]);
+    let choose = |lines: &str, at| Case { disk: number(at), ..Case::new(with(lines)) };
+    // All files that it lists are compared.
+    for at in [1, 2] {
+        assert_eq!(&*choose(&lines, at).bytes().unwrap_err().code, "manifest-mismatch", "{at}");
+    }
+    let one = line("a", &sum(&image(1)));
+    for (at, expected) in [(1, 0), (2, 1)] {
+        let converted = choose(&one, at).convert(Answers::InOrder, decant::io::target::Abilities::default(), 4096);
+        converted.result.unwrap();
+        assert_eq!(converted.notices.len(), expected, "{at}: {:?}", converted.notices);
+    }
+}
+
+/// The order of the list: of archives without a descriptor, and with odd ones.
+#[test]
+fn the_order_of_disks() {
+    let right = ovf(&["b", "a"]);
+    let huge = " ".repeat(1 << 20);
+    let utf16 = |order: fn(u16) -> [u8; 2]| format!("\u{feff}{right}").encode_utf16().flat_map(order).collect();
+    // (what, name, descriptor, whether it decides)
+    let rows: &[(&str, &str, Vec<u8>, bool)] = &[
+        ("right", "a.ovf", right.clone().into(), true),
+        ("an upper-case suffix", "A.OVF", right.clone().into(), true),
+        ("a mark", "a.ovf", format!("\u{feff}{right}").into(), true),
+        ("UTF-16", "a.ovf", utf16(u16::to_le_bytes), true),
+        ("UTF-16BE", "a.ovf", utf16(u16::to_be_bytes), true),
+        ("escaped paths", "a.ovf", ovf(&["./%62", "x/../&#97;"]).into(), true),
+        ("another suffix", "a.xml", right.clone().into(), false),
+        ("another folder", "x/a.ovf", right.clone().into(), false),
+        ("too large", "a.ovf", (right.clone() + &huge).into(), false),
+        ("cut", "a.ovf", right[..right.len() / 2].into(), false),
+        ("empty", "a.ovf", vec![], false),
+        ("other files", "a.ovf", ovf(&["c", "d"]).into(), false),
+        ("garbage", "a.ovf", (0..=255).cycle().take(5000).collect(), false),
+        ("too many files", "a.ovf", ovf(&[&["c"; 5000][..], &["b", "a"]].concat()).into(), false),
+        ("many files", "a.ovf", ovf(&[&["c"; 4000][..], &["b", "a"]].concat()).into(), true),
+    ];
+    for (what, name, descriptor, decides) in rows {
+        let members = [file("a", &image(1)), file("b", &image(2)), file(name, descriptor)];
+        let expected = if *decides { ["b", "a"] } else { ["a", "b"] };
+        assert_eq!(disks_in(&members), expected, "{what}");
+    }
+    // Without a descriptor: the order of the archive, and of disks with one name.
+    let twins = [file("b", &image(1)), file("a", &image(2)), file("b", &image(3))];
+    assert_eq!(disks_in(&twins), ["b", "a", "b"]);
+    assert_eq!(disks_in(&[&twins[..], &[file("x.ovf", ovf(&["a", "b"]).as_bytes())]].concat()), ["a", "b", "b"]);
+    for (at, byte) in [(1, 1), (2, 2), (3, 3)] {
+        assert!(Case { disk: number(at), ..Case::new(archive(&twins)) }.bytes() == Ok(disk(byte)), "{at}");
+    }
+}
