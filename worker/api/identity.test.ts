@@ -55,6 +55,7 @@ describe('differs with', () => {
     ['options of the output format', { formatOptions: { force_size: 'on' } }],
     ['a format that was stated', { settings: { format: 'qcow2' } }],
     ['a snapshot', { settings: { snapshot: 'before' } }],
+    ['a disk of an archive', { settings: { disk: 2 } }],
   ])('%s', async (_, given) => {
     expect(await identify(given)).not.toEqual(await identify());
   });

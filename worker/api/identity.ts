@@ -43,11 +43,11 @@ export async function identityOf(
   const states = sources.all.map(({ state }) => state);
   if (states.includes(undefined)) return { reason: 'a later change of the image could not be detected' };
   const { companions } = sources;
-  const { format: opened, snapshot } = settings;
+  const { format: opened, disk, snapshot } = settings;
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
   // A file can change without a change of its name, size and time.
   const content = await contentOf(sources.all, layout);
-  const subject = { opened, snapshot, states, companions, content };
+  const subject = { opened, disk, snapshot, states, companions, content };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
   return hexOf(digest);

@@ -17,6 +17,7 @@ import type {
   Extent,
   Kept,
   MapOptions,
+  Member,
   OutputFormat,
   ReadableOptions,
   ReadOptions,
@@ -68,13 +69,13 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
   try {
     checkOpening(options);
     const settings = settle(options, platform);
-    const { signal, format, snapshot, salvage = false, checkManifest } = options;
+    const { signal, format, disk, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
     if (disposal) await orCancelled(signal, disposal);
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
     const name = options.name ?? sources.image.name;
-    const image = { format, name, snapshot, salvage, checkManifest };
+    const image = { format, name, disk, snapshot, salvage, checkManifest };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     const sessions = await ImageSessions.open(setup, passwords, options.assumePassword ?? false, signal);
     return new OpenImage(platform, setup, sessions, name);
@@ -129,6 +130,7 @@ export class OpenImage {
   /** Whether the image can only be read in order. */
   readonly streamed: boolean;
   readonly formats: OutputFormat[];
+  readonly members: readonly Member[];
 
   constructor(
     private readonly platform: Platform,
@@ -144,6 +146,7 @@ export class OpenImage {
     const safety = [...sessions.info.safety, ...unnoticed];
     this.info = { ...sessions.info, safety, ...(name === undefined ? {} : { name }) };
     this.formats = sessions.formats;
+    this.members = sessions.members;
     this.streamed = sessions.comesInOrder;
     openImages.add(this);
     for (const method of METHODS) {

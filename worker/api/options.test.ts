@@ -29,6 +29,15 @@ test.for([5, 'base.qcow2', null])('companions %o are refused', (companions) => {
   expect(() => checkOpening({ companions } as unknown as OpenOptions)).toThrow(usage("'companions' must be an array"));
 });
 
+test.for([0, -1, 1.5, Number.NaN, 2 ** 53, null, true, {}])('disk %o is refused', (disk) => {
+  const message = "'disk' must be a string or a whole number from 1";
+  expect(() => checkOpening({ disk } as unknown as OpenOptions)).toThrow(usage(message));
+});
+
+test.for([1, 'a.vmdk', '', undefined])('disk %o is accepted', (disk) => {
+  checkOpening(disk === undefined ? {} : { disk });
+});
+
 describe('workers', () => {
   test.each([
     [undefined, 1, 1],

@@ -35,6 +35,7 @@ const NAMES = {
     assumePassword: true,
     checkManifest: true,
     companions: true,
+    disk: true,
     engine: true,
     fetch: true,
     format: true,
@@ -107,6 +108,10 @@ export function checkOpening(options: OpenOptions): void {
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' must be a string`);
+  }
+  const disk: unknown = options.disk;
+  if (disk !== undefined && typeof disk !== 'string' && !(Number.isSafeInteger(disk) && (disk as number) > 0)) {
+    throw new DecantError('usage', "'disk' must be a string or a whole number from 1");
   }
   if (options.fetch !== undefined && typeof options.fetch !== 'function') {
     throw new DecantError('usage', "'fetch' must be a function");

@@ -66,7 +66,7 @@ const setup = () =>
     workers: 1,
   }) as unknown as ImageSetup;
 
-const opened = { image: 7, info: {}, formats: [], comesInOrder: false };
+const opened = { image: 7, info: {}, formats: [], members: [], comesInOrder: false };
 const never = () => new Promise<never>(() => {});
 const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 

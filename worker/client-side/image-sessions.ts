@@ -1,7 +1,7 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
-import type { Layer, Need, OutputFormat } from '../public/types.js';
+import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
@@ -47,6 +47,10 @@ export class ImageSessions {
 
   get formats(): OutputFormat[] {
     return this.#session.opened.formats;
+  }
+
+  get members(): Member[] {
+    return this.#session.opened.members;
   }
 
   /** Acquires the workers that run the image's jobs; undefined for `threads`. The caller must release them. */

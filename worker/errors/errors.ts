@@ -28,6 +28,16 @@ export type ErrorKind =
   /** Memory ran out, a worker died, or Decant has a bug. */
   | 'internal';
 
+/** A disk in a container. */
+export interface Member {
+  /** Its name in the container, unchanged: show it with `shownText`. */
+  readonly name: string;
+  /** Its size in the container, in bytes. */
+  readonly size: number;
+  /** The name of its format, if recognised. */
+  readonly format?: string;
+}
+
 /**
  * The subject of an error or a notice, for programs: docs/errors.md lists the fields of each code. Texts are unchanged: show
  * them by `shownText`. Sizes and offsets are in bytes.
@@ -49,8 +59,10 @@ export interface Fields {
   readonly format?: string;
   /** The status of a server's answer. */
   readonly status?: number;
+  /** The disks in the container, as `image.members` lists them. */
+  readonly disks?: readonly Member[];
   /** Further fields of a code. */
-  readonly [field: string]: string | number | boolean | undefined;
+  readonly [field: string]: string | number | boolean | readonly Member[] | undefined;
 }
 
 /** The optional parts of a `DecantError`. */

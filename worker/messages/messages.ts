@@ -23,6 +23,7 @@ export interface ImageSpec {
   source: SourceSpec;
   format?: string | undefined;
   name?: string | undefined;
+  disk?: string | number | undefined;
   companions: CompanionSpec[];
   snapshot?: string | undefined;
   salvage: boolean;

@@ -4,7 +4,7 @@ import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
 import type { Kept, OutputFormat, PrepareOptions, Result } from './types.conversion.js';
-import type { Extent, Info, Layer, StreamedInfo, Verdict } from './types.info.js';
+import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
 
 /** How to open an image, except for its companions. */
 export interface CommonOpenOptions extends PrepareOptions {
@@ -12,6 +12,13 @@ export interface CommonOpenOptions extends PrepareOptions {
   format?: string;
   /** The name of the image for messages. By default that of the `File`, path or source. */
   name?: string;
+  /**
+   * The disk to open, of the several in an archive such as an OVA: its number in `image.members`, from 1, or its name there; the
+   * last part of the name is enough if only one disk has it. If there are several and none is chosen, the call fails with
+   * `usage`, code `several-images`, and lists them in `fields.disks`. Fails with `usage`, code `no-such-disk`, if the archive
+   * has no such disk, or if the image is not in an uncompressed tar archive that is read at any position.
+   */
+  disk?: string | number;
   /** The ID or name of the internal snapshot to read instead of the active disk. IDs are searched first. */
   snapshot?: string;
   /**
@@ -102,6 +109,13 @@ export interface ReadableOptions {
 
 /** The methods of every opened image. Its methods are bound: they work without the object, and through proxies. */
 export interface ImageBase {
+  /**
+   * The disks in the image's archive, also those that were not chosen: in the order of the OVF descriptor if there is one, then
+   * those that it does not list, in the order of the archive. The files that another disk is based on, or consists of, are not
+   * listed. It has one entry for an archive with one disk, and is empty for an image that is not in an archive, and for one in
+   * an archive that is read in order. Of archives in archives, it lists the outermost one with several disks.
+   */
+  readonly members: readonly Member[];
   /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */
   readonly formats: OutputFormat[];
   /**

@@ -2,6 +2,8 @@
 
 import type { Fields } from '../errors/errors.js';
 
+export type { Member } from '../errors/errors.js';
+
 /** A container of an image. */
 export interface ContainerInfo {
   /** `gzip`, `xz`, `zstd`, `bzip2` or `tar`. */

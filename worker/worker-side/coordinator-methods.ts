@@ -3,7 +3,7 @@
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { Info, LostRange, Notice, OutputFormat } from '../public/types.js';
+import type { Info, LostRange, Member, Notice, OutputFormat } from '../public/types.js';
 import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
 import { PortSource } from './port-source.js';
@@ -21,6 +21,7 @@ export interface OpenResult {
   image: number;
   info: CrateInfo;
   formats: OutputFormat[];
+  members: Member[];
   /** Whether the disk can only be read once, in order, because of its container. */
   comesInOrder: boolean;
 }
@@ -185,7 +186,8 @@ export function coordinatorMethods(
         const image = nextId++;
         images.set(image, opened);
         const formats = crateImage.formats() as OutputFormat[];
-        return { image, info, formats, comesInOrder: crateImage.comesInOrder() };
+        const members = crateImage.members() as Member[];
+        return { image, info, formats, members, comesInOrder: crateImage.comesInOrder() };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
