@@ -12,3 +12,19 @@ export function ova(folder: string, disk: string, digest: string): string {
   execFileSync('tar', ['--format=ustar', '-cf', 'a.ova', ...members], { cwd: folder });
   return join(folder, 'a.ova');
 }
+
+/**
+ * Makes the OVA `name` of a virtual machine in `folder`, without a manifest. Its members are `disks`, paths; its descriptor lists
+ * them in reverse order.
+ */
+export function ovaOfSeveral(folder: string, name: string, disks: string[]): string {
+  const files = disks.map((disk, at) => `<File ovf:id="file${at}" ovf:href="${basename(disk)}"/>`);
+  const listed = disks.map((_, at) => `<Disk ovf:diskId="disk${at}" ovf:fileRef="file${at}"/>`).reverse();
+  const references = `<References>${files.join('')}</References>`;
+  const section = `<DiskSection>${listed.join('')}</DiskSection>`;
+  const head = '<?xml version="1.0"?><Envelope xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1">';
+  writeFileSync(join(folder, 'vm.ovf'), `${head}${references}${section}</Envelope>`);
+  const members = ['vm.ovf', ...disks.flatMap((disk) => ['-C', dirname(disk), basename(disk)])];
+  execFileSync('tar', ['--format=ustar', '-cf', name, ...members], { cwd: folder });
+  return join(folder, name);
+}

@@ -6,6 +6,7 @@ import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/http-url.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
+import { ALL_DISKS } from './disk-list.js';
 import { formatName, outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
@@ -23,6 +24,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --with FILE            pass a backing file, parent, extent or data file of the image;
                          repeatable. No file is ever opened because an image names it
   --with NAME=FILE       pass FILE for the name NAME in the image
+  --disk N|NAME          use this disk of an archive that has several, such as an OVA; info lists
+                         them. In convert, all makes a file of each in the folder OUTPUT
   --snapshot ID|NAME     use an internal snapshot instead of the active disk
   --password-file FILE   read the password of all encrypted layers from FILE, without its last
                          newline; - is standard input
@@ -66,6 +69,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
 export interface OpenArguments {
   format: string | undefined;
   companions: string[];
+  /** A number or a name in an archive, or {@link ALL_DISKS}. */
+  disk: string | number | undefined;
   snapshot: string | undefined;
   /** FILE or NAME=FILE. */
   passwordFiles: string[];
@@ -109,6 +114,7 @@ const usage = (message: string) => new DecantError('usage', `${message}; see dec
 const COMMON = {
   format: { type: 'string', short: 'f' },
   with: { type: 'string', multiple: true, default: [] as string[] },
+  disk: { type: 'string' },
   snapshot: { type: 'string' },
   'password-file': { type: 'string', multiple: true, default: [] as string[] },
   'header-file': { type: 'string' },
@@ -247,6 +253,7 @@ function parseOperands<T extends ParsedArguments>(
 interface CommonValues {
   format?: string | undefined;
   with: string[];
+  disk?: string | undefined;
   snapshot?: string | undefined;
   'password-file': string[];
   'header-file'?: string | undefined;
@@ -255,9 +262,16 @@ interface CommonValues {
   'check-manifest'?: boolean;
 }
 
+/** Parses `--disk`. A name that is a number means that number. */
+function diskOf(value: string | undefined): string | number | undefined {
+  const number = Number(value);
+  return /^[1-9][0-9]*$/.test(value ?? '') && Number.isSafeInteger(number) ? number : value;
+}
+
 const openingOf = (values: CommonValues): OpenArguments => ({
   format: values.format === undefined ? undefined : formatName(values.format),
   companions: values.with,
+  disk: diskOf(values.disk),
   snapshot: values.snapshot,
   passwordFiles: values['password-file'],
   headerFile: values['header-file'],
@@ -276,6 +290,7 @@ function listing(name: 'info' | 'map', args: string[]): Command {
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
     throw usage(`--output takes human or json, not '${values.output}'`);
+  if (values.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert; ${name} takes one disk`);
   return { name, image: localPath(positionals[0]!), opening: openingOf(values), json: values.output === 'json' };
 }
 

@@ -3,23 +3,20 @@
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { isHttp } from '../http/http-url.js';
-import { type Image, prepare } from '../node.js';
+import { type AnyImage, type Image, prepare } from '../node.js';
 import { type Command, parse, USAGE } from './arguments.js';
+import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
 import { convert } from './convert-command.js';
-import { failureText } from './failure-text.js';
+import { ALL_DISKS, severalDisks } from './disk-list.js';
+import { failureRows, failureText } from './failure-text.js';
 import { printOptions } from './format-help.js';
-import { infoJson, infoText } from './info-report.js';
+import { disksJson, disksText, infoJson, infoText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
-import { namedFile } from './named-file.js';
-import { openImage } from './open-image.js';
-import { requireOtherFiles } from './other-files.js';
-import { passwordFile } from './password-input.js';
+import { imageOpener } from './open-image.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
-import { STANDARD_INPUT } from './standard-input.js';
-import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
+import { requireOutput } from './require-output.js';
 import { requireText } from './utf8-arguments.js';
 import { WaitingLines } from './waiting-lines.js';
 
@@ -43,6 +40,7 @@ export async function main(argv: string[]): Promise<number> {
     const error = toDecantError(thrown);
     const { kind } = error;
     report(failureText(error));
+    for (const row of failureRows(error)) report(row);
     if (kind === 'cancelled') return EXIT_INTERRUPTED;
     return kind === 'usage' ? EXIT_USAGE : EXIT_FAILED;
   }
@@ -66,28 +64,6 @@ function watchPrinting(): void {
   });
 }
 
-/** Fails with `usage` if the output is a terminal, an input file, or a pipe by name. */
-async function requireOutput({
-  image,
-  opening,
-  output,
-  uploadHeaderFile,
-}: Extract<Command, { name: 'convert' }>): Promise<void> {
-  const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
-  const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
-  const secrets = [...passwords, ...headers];
-  if (isHttp(output)) return;
-  if (output === STANDARD_OUTPUT) {
-    requireNoTerminal();
-    const companions = opening.companions.map((argument) => namedFile(argument).file);
-    await requireOtherFiles(output, [image, ...companions, ...secrets]);
-  } else {
-    await requireFile(output);
-    // The package checks images with a path.
-    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
-  }
-}
-
 async function run(command: Command, signal: AbortSignal): Promise<number> {
   // A conversion may write its output to standard output, and prints nothing there.
   if (command.name !== 'convert') watchPrinting();
@@ -108,22 +84,44 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
-  const image = await openImage(command.image, command.opening, { workers, onWaiting: waiting.report, signal });
+  const open = await imageOpener(command.image, command.opening, { workers, onWaiting: waiting.report, signal });
+  const { disk } = command.opening;
+  const intoFolder = command.name === 'convert' && (await isFolder(command.output));
+  if (command.name === 'convert') requireFolderForAll(command, intoFolder);
+  let image: AnyImage;
+  try {
+    // The first disk lists the others.
+    image = await open(disk === ALL_DISKS ? 1 : disk);
+  } catch (thrown) {
+    const disks = severalDisks(thrown);
+    if (!disks) throw thrown;
+    if (command.name === 'info') {
+      await printInfo(command.json ? disksJson : disksText, disks, command.image);
+      return 0;
+    }
+    if (command.name !== 'convert' || !intoFolder) throw thrown;
+    return (await convertAll(disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+  }
   try {
     switch (command.name) {
       case 'info':
         // Verifies the given passwords.
         if (!image.streamed && command.opening.passwordFiles.length > 0) await image.unlock({ signal });
-        for (const line of await (command.json ? infoJson : infoText)(image.info, shownInput(command.image)))
-          print(line);
+        await printInfo(command.json ? infoJson : infoText, image.info, command.image);
         return 0;
       case 'map':
         // A streamed image has no map: its method fails with the reason.
         return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
-      case 'convert':
-        return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+      case 'convert': {
+        if (disk !== ALL_DISKS) return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+        return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+      }
     }
   } finally {
     await image.close();
   }
+}
+
+async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {
+  for (const line of await reportOn(subject, shownInput(path))) print(line);
 }

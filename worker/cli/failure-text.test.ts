@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { DecantError, type ErrorKind, type Fields } from '../errors/errors.js';
-import { failureText } from './failure-text.js';
+import { failureRows, failureText } from './failure-text.js';
 
 const kept = { reason: 'a', left: 'it is kept', kept: true };
 for (const [kind, code, fields, text] of [
@@ -15,6 +15,8 @@ for (const [kind, code, fields, text] of [
   ['usage', 'ambiguous-format', { format: 'qcow2', otherFormat: 'vpc' }, 'a (-f qcow2 or -f vpc)'],
   ['usage', 'ambiguous-format', { format: 'vpc', container: 'tar' }, 'a (-f vpc)'],
   ['usage', 'ambiguous-format', { format: 'qcow2', otherFormat: 'vpc', file: 'b' }, 'a'],
+  ['usage', 'several-images', {}, 'a (--disk N)'],
+  ['unsupported', 'several-images', {}, 'a'],
   ['target', 'target', kept, 'a (--resume)'],
   ['source', 'source', kept, 'a (--resume)'],
   ['target', 'target', { reason: 'a', left: 'a file stays' }, 'a'],
@@ -26,3 +28,19 @@ for (const [kind, code, fields, text] of [
     expect(failureText(new DecantError(kind, 'a', { code, fields }))).toBe(text);
   });
 }
+
+test('disks to choose from are listed', () => {
+  const disks = [
+    { name: 'a.vmdk', size: 2048, format: 'vmdk' },
+    { name: 'b\u001b\n', size: 1 },
+  ];
+  const rows = (kind: ErrorKind, fields: Fields) => failureRows(new DecantError(kind, 'a', { fields }));
+  expect(rows('usage', { disks })).toEqual([
+    '--disk 1: a.vmdk (2 KiB, vmdk)',
+    '--disk 2: b\\u001b\\u000a (1 B)',
+    '--disk all: all, for convert with a folder as the output',
+  ]);
+  expect(rows('usage', { disks: disks.slice(1) })).toEqual([]);
+  expect(rows('usage', {})).toEqual([]);
+  expect(rows('unsupported', { disks })).toEqual([]);
+});

@@ -1,6 +1,7 @@
 // Error messages of the command: the package's sentence, and an option that helps.
 
 import type { Fields, PlainError } from '../errors/errors.js';
+import { ALL_DISKS, diskRows } from './disk-list.js';
 
 export const WITH = '--with FILE';
 export const PASSWORD_FILE = '--password-file FILE';
@@ -10,13 +11,15 @@ const OPTIONS: Record<string, string> = {
   'missing-file': WITH,
   'password-needed': PASSWORD_FILE,
   'password-unconfirmed': '--assume-password',
+  'several-images': '--disk N',
 };
 
-function helpFor({ code, fields }: PlainError): string | undefined {
+function helpFor({ kind, code, fields }: PlainError): string | undefined {
   if (fields.kept) return '--resume';
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
-  return OPTIONS[code];
+  // In an archive in another one, no disk can be chosen.
+  return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
 
 /** The formats of the file, unless it is a companion, whose format no option states. */
@@ -24,6 +27,13 @@ function ambiguityHelp({ file, format, otherFormat }: Fields): string | undefine
   if (file !== undefined) return undefined;
   const formats = [format, otherFormat].filter((name) => name !== undefined);
   return formats.map((name) => `-f ${name}`).join(' or ');
+}
+
+/** The lines after the message: the disks to choose from, with the options that do so. */
+export function failureRows({ kind, fields }: PlainError): string[] {
+  const { disks = [] } = fields;
+  if (kind !== 'usage' || disks.length < 2) return [];
+  return [...diskRows(disks), `--disk ${ALL_DISKS}: all, for convert with a folder as the output`];
 }
 
 export function failureText(error: PlainError): string {

@@ -4,8 +4,10 @@ import { stat } from 'node:fs/promises';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
-import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
+import type { AnyInfo, ContainerInfo, HeaderInfo, Member, Need, Reference, Snapshot } from '../public/types.js';
+import { diskRows } from './disk-list.js';
 import { PASSWORD_FILE, WITH } from './failure-text.js';
+import { humanSize } from './human-size.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** The unit of `stat`, in bytes, on every file system. */
@@ -16,18 +18,6 @@ async function diskSize(path: string): Promise<number | undefined> {
   if (path === STANDARD_INPUT || isHttp(path)) return undefined;
   const stats = await stat(path);
   return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
-}
-
-/** Formats a size like QEMU's `size_to_str`: `%0.3g`, with the next unit from 1000 on, before rounding. */
-function humanSize(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
-  let [value, unit] = [bytes, 0];
-  while (value >= 1000) {
-    value /= 1024;
-    unit += 1;
-  }
-  const rounded = Number(value.toPrecision(3));
-  return `${rounded < 1000 ? rounded : '1e+03'} ${units[unit]}`;
 }
 
 const has = (info: HeaderInfo, feature: string) => info.features.includes(feature);
@@ -197,5 +187,21 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
     ...snapshotList(info.snapshots),
     ...(isEmpty(specific) ? [] : ['Format specific information:', ...lines(specific, 1)]),
     ...ownLines(info),
+  ];
+}
+
+/** The report on an archive with several `disks`, none of which is chosen. */
+export async function disksJson(disks: readonly Member[], path: string): Promise<string[]> {
+  const report = { filename: path, 'actual-size': await diskSize(path), decant: { disks } };
+  return JSON.stringify(report, null, 4).split('\n');
+}
+
+export async function disksText(disks: readonly Member[], path: string): Promise<string[]> {
+  const size = await diskSize(path);
+  return [
+    `image: ${shownText(path)}`,
+    ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
+    'Several disks; one is described with its option:',
+    ...diskRows(disks).map((row) => `    ${row}`),
   ];
 }

@@ -17,11 +17,15 @@ interface OpenContext {
   signal: AbortSignal;
 }
 
-export async function openImage(
+/** Opens the image: `disk` if it is one of several in an archive. */
+export type OpenDisk = (disk: string | number | undefined) => Promise<AnyImage>;
+
+/** Reads the passwords and headers of an image, which may come from pipes, and returns the function that opens it. */
+export async function imageOpener(
   path: string,
   opening: OpenArguments,
   { workers, onWaiting, signal }: OpenContext,
-): Promise<AnyImage> {
+): Promise<OpenDisk> {
   const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;
@@ -34,27 +38,30 @@ export async function openImage(
   );
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
-  const input = isInput ? await standardInput() : await remote.input(path);
-  const image = await open(input, {
-    signal,
-    onWaiting,
-    limit,
-    companions: await companionsOf(companions, remote),
-    assumePassword,
-    salvage,
-    ...(checkManifest ? { checkManifest } : {}),
-    ...(workers === undefined ? {} : { workers }),
-    ...(format === undefined ? {} : { format }),
-    ...(snapshot === undefined ? {} : { snapshot }),
-    ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
-  });
-  try {
-    passwords.check(image.info);
-  } catch (thrown) {
-    await image.close();
-    throw thrown;
-  }
-  return image;
+  return async (disk) => {
+    const input = isInput ? await standardInput() : await remote.input(path);
+    const image = await open(input, {
+      signal,
+      onWaiting,
+      limit,
+      companions: await companionsOf(companions, remote),
+      assumePassword,
+      salvage,
+      ...(checkManifest ? { checkManifest } : {}),
+      ...(workers === undefined ? {} : { workers }),
+      ...(format === undefined ? {} : { format }),
+      ...(disk === undefined ? {} : { disk }),
+      ...(snapshot === undefined ? {} : { snapshot }),
+      ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
+    });
+    try {
+      passwords.check(image.info);
+    } catch (thrown) {
+      await image.close();
+      throw thrown;
+    }
+    return image;
+  };
 }
 
 function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {

@@ -1,0 +1,79 @@
+// Converts all disks of an archive into a folder.
+
+import { mkdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { DecantError, type Member } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
+import { shownText } from '../errors/shown.js';
+import { addressOf } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
+import type { Command } from './arguments.js';
+import { convert } from './convert-command.js';
+import { ALL_DISKS } from './disk-list.js';
+import type { OpenDisk } from './open-image.js';
+import { report } from './printing.js';
+import { requireOutput } from './require-output.js';
+import { STANDARD_INPUT } from './standard-input.js';
+import { STANDARD_OUTPUT } from './standard-output.js';
+import type { WaitingLines } from './waiting-lines.js';
+
+type Conversion = Extract<Command, { name: 'convert' }>;
+
+/** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
+export async function isFolder(output: string): Promise<boolean> {
+  if (output === STANDARD_OUTPUT || isHttp(output)) return false;
+  const stats = await stat(output).catch(() => undefined);
+  return stats ? stats.isDirectory() : /\/$/.test(output);
+}
+
+/** Fails with `usage` for `--disk all` unless the output is a folder. */
+export function requireFolderForAll({ opening, output }: Conversion, isFolder: boolean): void {
+  if (opening.disk !== ALL_DISKS || isFolder) return;
+  const message = `--disk ${ALL_DISKS} needs a folder as the output, such as '${shownText(basename(output))}/'`;
+  throw new DecantError('usage', message);
+}
+
+/**
+ * Converts `disks`, which are all disks of the image, into the folder that is the output: each to a file with its number. Stops
+ * at the first failure; the complete files stay. Reports each complete file; with `-q` only after a failure. Returns whether
+ * all of each disk could be read.
+ */
+export async function convertAll(
+  disks: readonly Member[],
+  open: OpenDisk,
+  command: Conversion,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const made: string[] = [];
+  let isWhole = true;
+  await mkdir(command.output, { recursive: true }).catch((thrown) => {
+    throw fileError(thrown, 'target', `make the folder '${command.output}'`);
+  });
+  try {
+    for (const [at, { name }] of disks.entries()) {
+      const image = await open(at + 1);
+      try {
+        const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
+        const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
+        await requireOutput({ ...command, output });
+        isWhole = (await convert(image, { ...command, output }, waiting, signal)) && isWhole;
+        made.push(`made '${shownText(output)}' from '${shownText(name)}', disk ${at + 1} of ${disks.length}`);
+      } finally {
+        await image.close();
+      }
+      if (!command.quiet) report(made.at(-1)!);
+    }
+  } catch (thrown) {
+    if (command.quiet) made.forEach(report);
+    throw thrown;
+  }
+  return isWhole;
+}
+
+/** The name of the archive, without its extension. */
+function stemOf(image: string): string {
+  if (image === STANDARD_INPUT) return 'image';
+  const name = basename(isHttp(image) ? addressOf(image).name : image);
+  return name.replace(/\.(?:ova|tar)$/i, '') || 'image';
+}

@@ -1,0 +1,21 @@
+// The disks of an archive that has several.
+
+import { DecantError, type Member } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import { humanSize } from './human-size.js';
+
+/** The value of `--disk` for all disks. */
+export const ALL_DISKS = 'all';
+
+/** Returns the disks to choose from, if `thrown` says that one must be chosen. */
+export function severalDisks(thrown: unknown): readonly Member[] | undefined {
+  const isChoice = DecantError.is(thrown) && thrown.kind === 'usage' && thrown.code === 'several-images';
+  return isChoice ? thrown.fields.disks : undefined;
+}
+
+/** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
+export const diskRows = (disks: readonly Member[]): string[] =>
+  disks.map(({ name, size, format }, at) => {
+    const details = [humanSize(size), ...(format === undefined ? [] : [format])].join(', ');
+    return `--disk ${at + 1}: ${shownText(name)} (${details})`;
+  });
