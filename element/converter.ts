@@ -26,6 +26,7 @@ import {
   unlockingView,
   windowTitle,
 } from './views.js';
+import { disksView } from './views-disks.js';
 import { linkForm } from './views-link.js';
 import { needsView } from './views-needs.js';
 import { readyView } from './views-ready.js';
@@ -42,6 +43,7 @@ function focusKey({ state, addressProblem }: Session): string {
   }
   if (state.step === 'needs')
     return [state.step, state.doubt ? 'doubt' : state.notice, refused].filter(Boolean).join(' ');
+  if (state.step === 'disks') return [state.step, state.notice].filter(Boolean).join(' ');
   return [state.step, refused].filter(Boolean).join(' ');
 }
 
@@ -287,6 +289,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dropText(state: State): string {
     const { texts } = this.#session;
     if (this.#session.isBusy) return texts.dropToQueue;
+    if (state.step === 'disks') return texts.dropToQueue;
     if (state.step !== 'needs') return texts.dropToOpen;
     return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;
   }
@@ -302,6 +305,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         return unlockingView(state, session);
       case 'needs':
         return needsView(state, session);
+      case 'disks':
+        return disksView(state, session);
       case 'ready':
         return readyView(state, session);
       case 'converting':

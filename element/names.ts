@@ -22,6 +22,9 @@ function stemOf(name: string): string {
   return stem === name ? name : stemOf(stem);
 }
 
+/** The name of disk `number` in the archive `name`, without an extension. */
+export const diskName = (name: string, number: number): string => `${stemOf(name)}-disk${number}`;
+
 const bytesOf = (name: string): number => new TextEncoder().encode(name).length;
 
 /** Cuts `stem` to at most `most` bytes. */

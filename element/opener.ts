@@ -8,10 +8,10 @@ import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
-import { isMissing, type Opening, openingOptions, sourcesOf } from './opening.js';
+import { isMissing, nameForOutput, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { DiskPicture } from './picture/disk-picture.js';
 import { keptDownload } from './resuming.js';
-import { isSameName } from './sorting.js';
+import { isSameName, labelOf } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
 import type { Survey, Way } from './ways.js';
@@ -42,7 +42,7 @@ export class Opener {
 
   /** Opens the image. Shows `notice` if the image still needs a file or a password. */
   async open(opening: Opening, notice?: string): Promise<void> {
-    const { name } = opening.top.file;
+    const name = labelOf(opening.bundle);
     const { texts } = this.stage;
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
@@ -63,6 +63,11 @@ export class Opener {
       await this.#proceed(image, opening, turn, notice);
     } catch (thrown) {
       if (turn.aborted) return;
+      const { kind, code, fields } = asError(thrown);
+      if (kind === 'usage' && code === 'several-images' && fields.disks) {
+        this.stage.show(turn, { step: 'disks', name, disks: fields.disks, notice: undefined });
+        return;
+      }
       const last = opening.answers.at(-1);
       const once = opening.companions.filter((given) => !opening.repeated.includes(given));
       if (last && !last.confirmed) {
@@ -72,7 +77,7 @@ export class Opener {
         if (turn.aborted) return;
         const { name } = last.given.file;
         await this.open(unanswered, isImage ? texts.probablyTheImage(name) : texts.failure(asError(thrown)));
-      } else if (asError(thrown).kind === 'usage' && once.length < opening.companions.length) {
+      } else if (kind === 'usage' && once.length < opening.companions.length) {
         // Two files that fit one name may be one file that was given twice: the later one is used.
         await this.open({ ...opening, companions: once, repeated: [] }, notice);
       } else {
@@ -282,7 +287,7 @@ export class Opener {
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       step: 'ready',
-      name: opening.outputName ?? suggestName(opening.top.file.name, output.extension, taken),
+      name: opening.outputName ?? suggestName(nameForOutput(opening), output.extension, taken),
       image,
       survey,
       choices,

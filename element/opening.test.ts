@@ -3,7 +3,7 @@
 import type { Layer } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, givenOf, infoOf } from '../e2e/support/units/element.js';
-import { type Answer, beginOpening, imageFiles, openingOptions, sourcesOf } from './opening.js';
+import { type Answer, beginOpening, imageFiles, nameForOutput, openingOptions, sourcesOf } from './opening.js';
 
 const { signal } = new AbortController();
 const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
@@ -36,6 +36,14 @@ test('the options contain the decisions of the person and nothing else', async (
   const { password, ...options } = await openingOptions(opening, signal);
   expect(options).toEqual({ companions: [], format: 'raw', snapshot: '1', salvage: true, assumePassword: true });
   expect((password as (layer: Layer) => unknown)({ name: 'top.qcow2' } as Layer)).toBe('secret');
+});
+
+test('a chosen disk of an archive is opened, and names the image and the output', async () => {
+  const bundle = { top: givenOf('vm.ova'), companions: [base], called: [], disk: { number: 2, name: 'data.vmdk' } };
+  const options = await openingOptions(beginOpening(bundle), signal);
+  expect(options).toEqual({ companions: [base.file], disk: 2, name: 'vm.ova: data.vmdk' });
+  expect(nameForOutput(beginOpening(bundle))).toBe('vm-disk2');
+  expect(nameForOutput(begun())).toBe('top.qcow2');
 });
 
 test('the extents of an image count as parts of it, its parent does not', () => {

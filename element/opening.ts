@@ -2,8 +2,9 @@
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
+import { diskName } from './names.js';
 import { Passwords } from './passwords.js';
-import { type Bundle, isSameName } from './sorting.js';
+import { type Bundle, isSameName, labelOf } from './sorting.js';
 import type { FileNeed } from './state.js';
 
 /** A file that the person has given for a file that the image names. */
@@ -46,6 +47,10 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   passwords: new Passwords(),
 });
 
+/** The name of the file, or of the disk in it, by which the output is called. */
+export const nameForOutput = ({ top, bundle: { disk } }: Opening): string =>
+  disk ? diskName(top.file.name, disk.number) : top.file.name;
+
 /** All files of an image. A result must not replace any of them. */
 export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
   top,
@@ -68,15 +73,16 @@ export function imageFiles(
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
-  const { companions, repeated: _, answers, missing: __, passwords, bundle: ___, top: ____, ...rest } = opening;
-  const { outputName: _____, wasFull: ______, ...options } = rest;
+  const { companions, repeated: _, answers, missing: __, passwords, bundle, top: ___, ...rest } = opening;
+  const { outputName: ____, wasFull: _____, ...options } = rest;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
   const sources = await Promise.all(found.map((given) => sourceOf(given, signal)));
   const answering = async ({ need, given }: Answer) => ({ name: need.name, source: await sourceOf(given, signal) });
   const named: Companion[] = await Promise.all(answers.map(answering));
   const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
-  return { ...options, ...password, companions: [...sources, ...named] };
+  const disk = bundle.disk ? { disk: bundle.disk.number, name: labelOf(bundle) } : {};
+  return { ...options, ...disk, ...password, companions: [...sources, ...named] };
 }
 
 export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';

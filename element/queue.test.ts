@@ -116,3 +116,12 @@ test('removed, left and cleared images are gone', () => {
   queue.clear();
   expect(queue.items).toEqual([]);
 });
+
+test('an item is replaced by several, which wait at its place', () => {
+  const queue = new Queue();
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  queue.take(queue.items[1]!.id);
+  const first = queue.split([bundle('b1'), bundle('b2')]);
+  expect(rows(queue)).toEqual(['a waiting', 'b1 waiting', 'b2 waiting', 'c waiting']);
+  expect(queue.take(first)?.bundle.top.file.name).toBe('b1');
+});

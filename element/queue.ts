@@ -70,6 +70,14 @@ export class Queue {
     return claimed.flatMap(({ bundle }) => [bundle.top, ...bundle.companions]);
   }
 
+  /** Replaces the current item by waiting ones at its place. Returns the ID of the first. */
+  split(bundles: Bundle[]): number {
+    const first = this.#nextId;
+    const items = bundles.map((bundle): Item => ({ id: this.#nextId++, bundle, status: 'waiting', outcome: '' }));
+    this.#items = this.#items.flatMap((item) => (item.status === 'current' ? items : [item]));
+    return first;
+  }
+
   /** Records the result of the current item. */
   settle(status: 'done' | 'failed', outcome: string): void {
     for (const item of this.#items) if (item.status === 'current') Object.assign(item, { status, outcome });

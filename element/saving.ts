@@ -6,7 +6,7 @@ import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
 import { downloadName, freeNameIn, nameProblem, plainName, problem, problemSoFar } from './names.js';
 import type { Opener } from './opener.js';
-import { sourcesOf } from './opening.js';
+import { nameForOutput, sourcesOf } from './opening.js';
 import { leftBehind, outputAt } from './places.js';
 import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
@@ -227,7 +227,7 @@ export class Saver {
     const { opening } = this.opener;
     const { state } = this.stage;
     if (!opening || state.step !== 'ready') return name;
-    return opening.outputName ?? plainName(opening.top.file.name, state.output.extension);
+    return opening.outputName ?? plainName(nameForOutput(opening), state.output.extension);
   }
 
   /** Opens a dialog of the browser. Returns `undefined` if the dialog was closed or refused. */

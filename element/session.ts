@@ -10,7 +10,7 @@ import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
-import { type Sorted, sort, sortImages, sortMore } from './sorting.js';
+import { labelOf, type Sorted, sort, sortImages, sortMore } from './sorting.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -101,6 +101,11 @@ export class Session {
     return step === 'unlocking' || (step === 'ready' && !this.isBusy);
   }
 
+  /** Whether a question of the image that is shown must be answered first. */
+  get #asks(): boolean {
+    return this.state.step === 'needs' || this.state.step === 'disks';
+  }
+
   /** Whether new files are for the image that is shown, because it needs some. */
   get asksForFile(): boolean {
     return this.#opener.missing.length > 0;
@@ -134,7 +139,7 @@ export class Session {
     if (first?.isOvertaken) await this.#sortToQueue(files);
     else if (first) await this.#openSorted(files, first);
     else if (asking && this.asksForFile && this.opening?.bundle === asking) await this.#opener.take(files);
-    else if (this.isBusy || this.state.step === 'needs' || this.asksForFile) await this.#sortToQueue(files);
+    else if (this.isBusy || this.#asks || this.asksForFile) await this.#sortToQueue(files);
     else if (this.#isOpen) await this.#takeMore(files, this.#stage.turn);
     else await this.#openSorted(files, this.#beginTaking(name));
   }
@@ -282,7 +287,7 @@ export class Session {
 
   remove(id: number): void {
     const removed = this.queue.remove(id);
-    this.news = removed ? this.texts.queued.removed(removed.bundle.top.file.name) : '';
+    this.news = removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '';
     this.#stage.refresh();
   }
 
@@ -321,6 +326,19 @@ export class Session {
 
   get isSalvage(): boolean {
     return this.opening?.salvage ?? false;
+  }
+
+  /** Queues the disks at these places of the list in place of their archive, and opens the first. */
+  chooseDisks(places: number[]): void {
+    const { state, opening } = this;
+    if (state.step !== 'disks' || !opening) return;
+    if (places.length === 0) {
+      this.#stage.show(this.#stage.turn, { ...state, notice: this.texts.noDiskChosen });
+      return;
+    }
+    const { bundle } = opening;
+    const disks = places.map((at) => ({ ...bundle, disk: { number: at + 1, name: state.disks[at]!.name } }));
+    this.openNext(this.queue.split(disks));
   }
 
   /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */

@@ -9,7 +9,12 @@ export interface Bundle {
   companions: Given[];
   /** The names by which other images may refer to it: its file name and its IDs. */
   called: string[];
+  /** The disk to open, if the person has chosen it among several in an archive. `number` counts from 1. */
+  disk?: { number: number; name: string };
 }
+
+/** What an image is called on the screen. */
+export const labelOf = ({ top, disk }: Bundle): string => (disk ? `${top.file.name}: ${disk.name}` : top.file.name);
 
 export interface Sorted {
   /** Sorted by name, after those that refer to missing files. */

@@ -1,6 +1,6 @@
 // The states of the element.
 
-import type { AnyImage, Kept, Need, OutputFormat, Result, Waiting } from 'decant';
+import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Waiting } from 'decant';
 import type { Given } from './given.js';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
@@ -77,6 +77,8 @@ export type State =
       doubt: Doubt | undefined;
       canAssume: boolean;
     }
+  /** Asks which of the disks in the archive `name` to convert. */
+  | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined }
   | { step: 'unlocking'; name: string; share: number }
   | {
       step: 'ready';

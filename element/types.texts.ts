@@ -143,6 +143,12 @@ export interface AllTexts {
     damaged: string;
   };
 
+  // The disks in an archive that has several.
+  disksTitle: (name: string, count: number) => string;
+  disksQuestion: string;
+  noDiskChosen: string;
+  openDisks: string;
+
   // Files and passwords that an image needs.
   needsFile: (need: MissingFile) => string;
   needsTitle: (name: string, role: string) => string;

@@ -6,6 +6,7 @@ import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT } from './progress-meter.js';
 import type { Session } from './session.js';
+import { labelOf } from './sorting.js';
 import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import { sentence } from './texts/sentences.js';
@@ -63,6 +64,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
     case 'unlocking':
       return texts.unlocking(state.name);
     case 'needs':
+    case 'disks':
     case 'empty':
       return state.notice ?? '';
     case 'ready':
@@ -83,6 +85,8 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
     case 'opening':
     case 'unlocking':
       return texts.opening(state.name);
+    case 'disks':
+      return shownText(state.name);
     case 'needs':
     case 'ready':
       return shownText(state.image.info.name ?? texts.image);
@@ -211,7 +215,7 @@ export function queueView(session: Session): TemplateResult | typeof nothing {
       <h2 id="queue">${texts.queue}</h2>
       <ol>
         ${items.map(({ id, bundle, status, outcome }) => {
-          const name = shownText(bundle.top.file.name);
+          const name = shownText(labelOf(bundle));
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>

@@ -137,6 +137,11 @@ export const english: AllTexts = {
     damaged: 'The partition table is damaged. The disk is converted unchanged.',
   },
 
+  disksTitle: (name, count) => `${shownText(name)} contains ${count} disks`,
+  disksQuestion: 'Which disks do you want to convert?',
+  noDiskChosen: 'Choose at least one disk.',
+  openDisks: 'Continue',
+
   needsFile: ({ role, of }) =>
     `${shownText(of)} holds only a part of the disk. The rest is in its ${role}, another file:`,
   needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,

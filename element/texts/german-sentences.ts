@@ -180,6 +180,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'piece-missing': 'Ein Teil davon fehlt in dem Archiv.',
     'several-images': ({ count }) =>
       `In dem Archiv liegen ${name(count)} Festplattenabbilder. Entpacken Sie das, um das es geht.`,
+    'no-such-disk': 'Diese Platte gibt es in dem Archiv nicht.',
     'size-differs': ({ found, size: wanted }) =>
       `Der Blob hat ${bytes(found, size)}, das Ergebnis aber ${bytes(wanted, size)}.`,
     'tar-sparse-unreadable':

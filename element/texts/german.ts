@@ -170,6 +170,11 @@ export function german(units: Units): AllTexts {
       damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird unverändert konvertiert.',
     },
 
+    disksTitle: (name, count) => `${shownText(name)} enthält ${count} Platten`,
+    disksQuestion: 'Welche Platten möchten Sie konvertieren?',
+    noDiskChosen: 'Wählen Sie mindestens eine Platte.',
+    openDisks: 'Weiter',
+
     needsFile: (need) =>
       `${shownText(need.of)} enthält nur einen Teil der Platte. Der Rest steht in einer anderen Datei (${role(need.role)}):`,
     needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,

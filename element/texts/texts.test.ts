@@ -96,6 +96,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { size: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
     ]),
     'contents.more': each([1, 2]),
+    disksTitle: [[name, 2]],
     needsFile: needs,
     needsTitle: role,
     needsPassword: named,

@@ -185,6 +185,7 @@ describe('wrong arguments', () => {
     ['info', 'The image is missing'],
     ['map', 'The image is missing'],
     ['info a b', "Unexpected argument 'b'"],
+    ['info --disk all a', '--disk all is for convert; info takes one disk'],
     [`info a ${secret}`, "Unexpected argument 'https://host/disk'"],
     ['info --output=xml a', "--output takes human or json, not 'xml'"],
     ['info --frob a', "Unknown option '--frob'"],
