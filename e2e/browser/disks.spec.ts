@@ -9,7 +9,7 @@ import { choose, look } from '../support/page.js';
 
 test('disks of an archive are chosen, and converted one after the other', async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('.');
-  const disks = ['system.qcow2', 'a-very-long-name-of-a-disk-'.repeat(4), 'data.qcow2'].map((name, at) => {
+  const disks = ['system.qcow2', 'a-very-long-name-of-a-disk-'.repeat(3), 'data.qcow2'].map((name, at) => {
     const [raw, image] = [join(folder, `${at}.raw`), join(folder, name)];
     writeFileSync(raw, Buffer.alloc(1 << 20).fill(at + 1, 0, 100_000));
     qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, image);

@@ -7,6 +7,7 @@ import { type Command, parse } from './arguments.js';
 const OPENING = {
   format: undefined,
   companions: [],
+  disk: undefined,
   snapshot: undefined,
   passwordFiles: [],
   headerFile: undefined,

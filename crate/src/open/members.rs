@@ -53,10 +53,7 @@ pub(crate) async fn image_in(
     if let Some(first) = files.first().filter(|_| may_be.is_empty() && is_ended) {
         return Err(no_disk(container, &first.name));
     }
-    let images = match files.len() {
-        0 | 1 => identified(may_be, tables).await?,
-        _ => images(may_be, tables).await?,
-    };
+    let images = images(may_be, files.len() == 1, tables).await?;
     if images.is_empty() {
         return Err(match files.len() {
             0 => refused(format!("The {container} archive holds no file"), "no-image"),
@@ -128,24 +125,17 @@ fn refused(message: String, code: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded(code)
 }
 
-async fn identified(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
-    let mut identified = Vec::with_capacity(members.len());
-    for member in members {
-        let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
-        identified.push((member, file_type));
-    }
-    Ok(identified)
-}
-
 /// Returns those of `members` that are supported disk images or containers, by content or by name, and that no other
 /// one refers to. If there are none, returns the known but unsupported images: an archive may have a CD image beside
-/// its disk.
-async fn images(members: Vec<Member>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
+/// its disk. The only file of an archive is returned whatever it is.
+async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
     let (mut read, mut known) = (Vec::new(), Vec::new());
-    for (member, file_type) in identified(members, tables).await? {
+    for member in members {
+        let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
         match file_type {
             FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
-            FileType::Unsupported(format) if !format.is_no_image() => known.push((member, file_type)),
+            FileType::Unsupported(format) if is_only || !format.is_no_image() => known.push((member, file_type)),
+            FileType::Unknown if is_only => known.push((member, file_type)),
             FileType::Unsupported(_) | FileType::Unknown => {}
         }
     }
