@@ -67,23 +67,14 @@ pub(crate) async fn image_in(
             ),
         });
     }
-    let images = in_order(images, &files).await?;
-    let disks: Vec<_> = images.iter().map(info).collect();
-    let (image, file_type) = images[choosing.choose(container, &disks)?].clone();
+    let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
+    let order = ovf::order(&names, &files).await?;
+    let disks: Vec<_> = order.iter().map(|&at| info(&images[at])).collect();
+    let (image, file_type) = images[order[choosing.choose(container, &disks)?]].clone();
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
     Ok(Found { image, file_type, disks, beside, members: members.into(), is_ended })
-}
-
-/// Sorts several `images` as an OVF descriptor among `files` lists them.
-async fn in_order(images: Vec<(Member, FileType)>, files: &[Member]) -> Result<Vec<(Member, FileType)>> {
-    if images.len() == 1 {
-        return Ok(images);
-    }
-    let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
-    let order = ovf::order(&names, files).await?;
-    Ok(order.into_iter().map(|at| images[at].clone()).collect())
 }
 
 fn info((image, file_type): &(Member, FileType)) -> MemberInfo {
