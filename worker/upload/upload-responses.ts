@@ -81,7 +81,8 @@ export const isRedirect = ({ type, redirected }: Response): boolean => type === 
 
 /** Makes the error of an unaccepted response, with the server's error message. `secrets` are those of the request. */
 export function unexpected(response: Response, text: string, secrets?: readonly string[]): Error {
-  if (isRedirect(response) || REDIRECTS.includes(response.status)) return new Error('the server redirects; use the address that it redirects to');
+  if (isRedirect(response) || REDIRECTS.includes(response.status))
+    return new Error('the server redirects; use the address that it redirects to');
   if (response.ok) {
     const reason = `the server answered ${statusLine(response, secrets)}, which this request does not expect`;
     return new RequestRefused(`${reason}; ${OTHER_SENDER}`, response.status);
