@@ -16,7 +16,7 @@ use crate::offsets::{GuestOffset, SECTOR};
 use crate::open::image::Image;
 use crate::open::safety::Count;
 use std::cell::Cell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// At most one in this many bytes of a job is read only to join two ranges into one read.
@@ -173,13 +173,14 @@ impl Planner {
         if self.places.is_empty() {
             return Vec::new();
         }
-        let files: BTreeSet<FileId> = pieces
-            .iter()
-            .filter_map(|piece| match piece.stored {
-                Stored::Compressed(CompressedPart { file, .. }) => Some(file),
-                _ => None,
-            })
-            .collect();
+        let mut files: Vec<FileId> = Vec::new();
+        for piece in pieces {
+            if let Stored::Compressed(CompressedPart { file, .. }) = piece.stored
+                && !files.contains(&file)
+            {
+                files.push(file);
+            }
+        }
         self.places.iter().filter(|(file, _)| files.contains(file)).cloned().collect()
     }
 

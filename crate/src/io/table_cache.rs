@@ -25,8 +25,8 @@ pub(crate) struct TableCache {
     /// Keyed by file and offset. Concurrent reads may leave overlapping pieces.
     pieces: RefCell<BTreeMap<(usize, u64), CachedPiece>>,
     bytes: Cell<usize>,
-    /// The files by their address. Kept, so that no other file gets that address.
-    files: RefCell<BTreeMap<usize, Rc<dyn Source>>>,
+    /// The files. Kept, so that no other file gets the address of one.
+    files: RefCell<Vec<Rc<dyn Source>>>,
     clock: Cell<u64>,
     /// Bytes requested since the last real read.
     since_read: Cell<u64>,
@@ -42,8 +42,11 @@ impl TableCache {
     /// Wraps `source` so that its reads go through this cache, with those of earlier wrappers of the same `source`. For
     /// headers and tables only.
     pub(crate) fn over(self: &Rc<Self>, source: Rc<dyn Source>) -> Rc<dyn Source> {
-        let file = Rc::as_ptr(&source).cast::<()>() as usize;
-        self.files.borrow_mut().insert(file, source.clone());
+        let file = address(&source);
+        let mut files = self.files.borrow_mut();
+        if !files.iter().any(|known| address(known) == file) {
+            files.push(source.clone());
+        }
         Rc::new(Cached { cache: self.clone(), file, source })
     }
 
@@ -95,6 +98,10 @@ impl TableCache {
         }
         self.bytes.set(held);
     }
+}
+
+fn address(source: &Rc<dyn Source>) -> usize {
+    Rc::as_ptr(source).cast::<()>() as usize
 }
 
 struct Cached {

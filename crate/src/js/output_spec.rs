@@ -9,9 +9,8 @@ use crate::offsets::GuestOffset;
 use crate::open::image::Image;
 use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, Stamp};
 use js_sys::{Array, Object, Uint8Array};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -69,7 +68,8 @@ pub(super) struct OutputMessage {
     hint: &'static str,
     extension: &'static str,
     options: Vec<OptionMessage>,
-    recommended: BTreeMap<&'static str, &'static str>,
+    #[serde(serialize_with = "as_map")]
+    recommended: &'static [(&'static str, &'static str)],
     compressed: bool,
     resumable: bool,
     streamable: bool,
@@ -95,6 +95,13 @@ struct RefusalMessage {
     code: Cow<'static, str>,
     fields: Fields,
     message: String,
+}
+
+fn as_map<S: Serializer>(
+    pairs: &&[(&'static str, &'static str)],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }
 
 /// The names and values in `options`.
@@ -141,7 +148,7 @@ fn describe(format: &OutputFormat, chosen: &Options, virtual_size: Option<u64>) 
         hint,
         extension,
         options: options.iter().map(OptionMessage::from).collect(),
-        recommended: recommended.iter().copied().collect(),
+        recommended,
         compressed: encoding.is_compressed(),
         resumable: layout.is_ok() && encoding == Encoding::Plain,
         streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0),

@@ -14,7 +14,6 @@ use crate::open::member_text::text_of;
 use crate::open::split_files;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Size of the read buffer for hashing, in bytes.
@@ -52,16 +51,17 @@ impl Manifest {
             return Ok(vec![unchecked("The archive has a manifest, which was not checked")]);
         }
         let names = MemberNames::of(&self.members);
-        let (mut skipped, mut settled) = (Skipped::default(), BTreeSet::new());
+        let (mut skipped, mut settled) = (Skipped::default(), vec![false; self.members.len()]);
         let mut unlisted = "no line of it is clearly that of this file";
         for manifest in self.members.iter().filter(|member| is_manifest(member)) {
             let Some(text) = text_of(manifest, "manifest").await? else {
                 unlisted = "it is too long";
                 continue;
             };
-            for (at, digests) in listed(&manifest.name, &text, &names)? {
+            let listed = listed(&manifest.name, &text, &names, self.members.len())?;
+            for (at, digests) in listed.into_iter().enumerate().filter(|(_, digests)| !digests.is_empty()) {
                 let member = &self.members[at];
-                settled.insert(at);
+                settled[at] = true;
                 if member.source.stored_from(0).len < member.source.size() {
                     skipped.add("the archive holds the file with holes", &member.name);
                 } else if digests.iter().any(|(hash, _)| hash.is_none()) {
@@ -75,7 +75,7 @@ impl Manifest {
         }
         let is_used = |name: &str| self.used.iter().any(|used| used == name || split_files::is_piece_of(name, used));
         for (at, member) in self.members.iter().enumerate() {
-            if is_used(&member.name) && !settled.contains(&at) {
+            if is_used(&member.name) && !settled[at] {
                 skipped.add(unlisted, &member.name);
             }
         }
@@ -85,11 +85,14 @@ impl Manifest {
 
 /// The files that were not compared, by the reason.
 #[derive(Default)]
-struct Skipped<'a>(BTreeMap<&'static str, Vec<&'a str>>);
+struct Skipped<'a>(Vec<(&'static str, Vec<&'a str>)>);
 
 impl<'a> Skipped<'a> {
     fn add(&mut self, why: &'static str, name: &'a str) {
-        self.0.entry(why).or_default().push(name);
+        match self.0.binary_search_by_key(&why, |&(known, _)| known) {
+            Ok(at) => self.0[at].1.push(name),
+            Err(at) => self.0.insert(at, (why, vec![name])),
+        }
     }
 
     fn notices(self) -> Vec<Notice> {
@@ -143,16 +146,16 @@ impl MemberNames {
 /// The distinct digests of a file; the hash is `None` if the algorithm is unknown.
 type Digests = Vec<(Option<Hash>, String)>;
 
-/// Returns the digests that the manifest `name` lists, by the index of the file. Fails with `corrupt` if it lists a
+/// Returns the digests that the manifest `name` lists for each of `count` files. Fails with `corrupt` if it lists a
 /// piece of a split file that is missing; other missing files, and names of several files, are ignored.
-fn listed(name: &str, text: &str, names: &MemberNames) -> Result<BTreeMap<usize, Digests>> {
+fn listed(name: &str, text: &str, names: &MemberNames, count: usize) -> Result<Vec<Digests>> {
     let folder = plain(name).rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    let mut listed: BTreeMap<usize, Digests> = BTreeMap::new();
+    let mut listed = vec![Digests::new(); count];
     for (hash, file, digest) in text.lines().filter_map(parse) {
         let path = format!("{folder}{file}");
         match names.find(&path)[..] {
             [at] => {
-                let known = listed.entry(at).or_default();
+                let known = &mut listed[at];
                 let one = (hash, digest.to_ascii_lowercase());
                 if !known.contains(&one) && known.len() < 4 {
                     known.push(one);

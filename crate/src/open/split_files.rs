@@ -2,10 +2,10 @@
 //! `ovf:chunkSize`).
 
 use crate::container::Member;
+use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::pieces::Pieces;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Number of digits in the suffix of a piece.
@@ -14,20 +14,15 @@ const DIGITS: usize = 9;
 /// Returns `members` with split files joined, each at the position of its first piece. Fails with `corrupt` if a piece
 /// is missing or has the wrong size.
 pub(super) fn joined(members: &[Member]) -> Result<Vec<Member>> {
-    let mut pieces: BTreeMap<&str, Vec<(u32, &Member)>> = BTreeMap::new();
-    for member in members {
-        if let Some((name, number)) = piece(&member.name) {
-            pieces.entry(name).or_default().push((number, member));
-        }
-    }
-    pieces.retain(|_, pieces| pieces.len() > 1 || pieces[0].0 == 0);
+    let names =
+        NameIndex::new(members.iter().map(|member| piece(&member.name).map_or("", |(name, _)| name).to_owned()));
     let mut whole = Vec::new();
-    for member in members {
-        match piece(&member.name) {
-            Some((name, _)) if pieces.contains_key(name) => {
-                let found = pieces.get_mut(name).map(std::mem::take).unwrap_or_default();
-                if !found.is_empty() {
-                    whole.push(join(name, found)?);
+    for (at, member) in members.iter().enumerate() {
+        let found = piece(&member.name).map(|(name, number)| (name, number, names.find(name)));
+        match found {
+            Some((name, number, found)) if found.len() > 1 || number == 0 => {
+                if found[0] == at {
+                    whole.push(join(name, &found, members)?);
                 }
             }
             _ => whole.push(member.clone()),
@@ -53,7 +48,10 @@ pub(super) fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
 }
 
-fn join(name: &str, mut pieces: Vec<(u32, &Member)>) -> Result<Member> {
+/// Joins the pieces of the file `name`, which are those of `members` with the indices `found`.
+fn join(name: &str, found: &[usize], members: &[Member]) -> Result<Member> {
+    let number = |member: &Member| piece(&member.name).map_or(0, |(_, number)| number);
+    let mut pieces: Vec<_> = found.iter().map(|&at| (number(&members[at]), &members[at])).collect();
     pieces.sort_by_key(|&(number, _)| number);
     let size = |member: &Member| member.source.size() + member.missing;
     let first = size(pieces[0].1);

@@ -1,22 +1,23 @@
 //! Access to an archive, block by block, with or without seeking.
 
 use crate::error::{Error, Result};
+use futures_util::future::LocalBoxFuture;
 
-/// An archive with a read position.
+/// An archive with a read position. Its futures are boxed, so that the code that scans headers exists once.
 pub(crate) trait Archive {
     /// The read position, in bytes from the start.
     fn position(&self) -> u64;
 
     /// Fills `buf` and advances. Returns the number of bytes read, less than the length of `buf` only at the end of the
     /// archive.
-    async fn read(&mut self, buf: &mut [u8]) -> Result<usize>;
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>>;
 
     /// Fills `buf` without advancing. Returns the number of bytes read, less than the length of `buf` only at the end
     /// of the archive.
-    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize>;
+    fn peek<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>>;
 
     /// Skips `len` bytes. If the archive ends before that, returns false and stops at its end.
-    async fn pass(&mut self, len: u64) -> Result<bool>;
+    fn pass(&mut self, len: u64) -> LocalBoxFuture<'_, Result<bool>>;
 
     /// The error for an archive that ends too early.
     fn truncated(&self) -> Error;
@@ -28,6 +29,6 @@ pub(crate) trait Archive {
 }
 
 /// Fills `buf`. Fails with `corrupt` (truncated) if the archive ends before that.
-pub(crate) async fn read_exact(archive: &mut impl Archive, buf: &mut [u8]) -> Result<()> {
+pub(crate) async fn read_exact(archive: &mut dyn Archive, buf: &mut [u8]) -> Result<()> {
     if archive.read(buf).await? < buf.len() { Err(archive.truncated()) } else { Ok(()) }
 }

@@ -15,6 +15,7 @@ use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
 use archive::Archive;
 use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
 use scan::{HeaderScan, NextItem, RegularFile, padding};
 use sparse_map::SparseMap;
 use std::rc::Rc;
@@ -87,30 +88,39 @@ struct SeekableArchive {
     salvage: bool,
 }
 
+impl SeekableArchive {
+    /// See [`Archive::peek`].
+    async fn read_ahead(&self, buf: &mut [u8]) -> Result<usize> {
+        let len = (self.source.size() - self.at).min(buf.len() as u64) as usize;
+        if len > 0 {
+            self.source.read_at(HostOffset(self.at), &mut buf[..len]).await?;
+        }
+        Ok(len)
+    }
+}
+
 impl Archive for SeekableArchive {
     fn position(&self) -> u64 {
         self.at
     }
 
-    async fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
-        let len = (self.source.size() - self.at).min(buf.len() as u64) as usize;
-        if len > 0 {
-            self.source.read_at(HostOffset(self.at), &mut buf[..len]).await?;
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        async move {
+            let found = self.read_ahead(buf).await?;
+            self.at += found as u64;
+            Ok(found)
         }
-        self.at += len as u64;
-        Ok(len)
+        .boxed_local()
     }
 
-    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize> {
-        let found = self.read(buf).await?;
-        self.at -= found as u64;
-        Ok(found)
+    fn peek<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.read_ahead(buf).boxed_local()
     }
 
-    async fn pass(&mut self, len: u64) -> Result<bool> {
+    fn pass(&mut self, len: u64) -> LocalBoxFuture<'_, Result<bool>> {
         let left = self.source.size() - self.at;
         self.at += len.min(left);
-        Ok(len <= left)
+        ready(Ok(len <= left)).boxed_local()
     }
 
     fn truncated(&self) -> Error {

@@ -160,7 +160,32 @@ impl Archive for StreamedArchive {
         self.position
     }
 
-    async fn read(&mut self, buf: &mut [u8]) -> Result<usize> {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn peek<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        async move {
+            let found = self.fill(buf).await?;
+            self.position -= found as u64;
+            self.ahead.splice(..0, buf[..found].iter().copied());
+            Ok(found)
+        }
+        .boxed_local()
+    }
+
+    fn pass(&mut self, len: u64) -> LocalBoxFuture<'_, Result<bool>> {
+        self.skip(len).boxed_local()
+    }
+
+    fn truncated(&self) -> Error {
+        Error::truncated("the rest of the tar archive", HostOffset(self.position), self.position)
+    }
+}
+
+impl StreamedArchive {
+    /// See [`Archive::read`].
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let known = self.ahead.len().min(buf.len());
         buf[..known].copy_from_slice(&self.ahead[..known]);
         self.ahead.drain(..known);
@@ -169,26 +194,16 @@ impl Archive for StreamedArchive {
         Ok(found)
     }
 
-    async fn peek(&mut self, buf: &mut [u8]) -> Result<usize> {
-        let found = self.read(buf).await?;
-        self.position -= found as u64;
-        self.ahead.splice(..0, buf[..found].iter().copied());
-        Ok(found)
-    }
-
-    async fn pass(&mut self, mut len: u64) -> Result<bool> {
+    /// See [`Archive::pass`].
+    async fn skip(&mut self, mut len: u64) -> Result<bool> {
         let mut buf = zeroed(len.min(PASSED as u64) as usize)?;
         while len > 0 {
             let part = len.min(PASSED as u64) as usize;
-            if self.read(&mut buf[..part]).await? < part {
+            if self.fill(&mut buf[..part]).await? < part {
                 return Ok(false);
             }
             len -= part as u64;
         }
         Ok(true)
-    }
-
-    fn truncated(&self) -> Error {
-        Error::truncated("the rest of the tar archive", HostOffset(self.position), self.position)
     }
 }

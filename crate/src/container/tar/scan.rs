@@ -38,7 +38,7 @@ pub(crate) struct HeaderScan {
 impl HeaderScan {
     /// Finds the next regular file of `archive`, which must be positioned at a header. Skips other members. Fails with
     /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub(crate) async fn next_file(&mut self, archive: &mut impl Archive) -> Result<NextItem> {
+    pub(crate) async fn next_file(&mut self, archive: &mut dyn Archive) -> Result<NextItem> {
         let mut extensions = ExtendedHeaders::default();
         loop {
             let at = archive.position();
@@ -85,7 +85,7 @@ impl HeaderScan {
         place: MapPlace,
         header: &MemberHeader,
         block: &[u8],
-        archive: &mut impl Archive,
+        archive: &mut dyn Archive,
     ) -> Result<RegularFile> {
         let (at, len) = (header.data.start, header.data.len);
         let map = match place {
@@ -108,7 +108,7 @@ impl HeaderScan {
 }
 
 /// Whether the next file has the attributes of another one, as macOS packs them: AppleDouble, named `._NAME`.
-async fn is_apple_double(name: &str, place: &MapPlace, len: u64, archive: &mut impl Archive) -> Result<bool> {
+async fn is_apple_double(name: &str, place: &MapPlace, len: u64, archive: &mut dyn Archive) -> Result<bool> {
     const MAGIC: [u8; 4] = [0, 5, 0x16, 7];
     let base = name.rsplit('/').next().unwrap_or(name);
     if !base.starts_with("._") || !matches!(place, MapPlace::Nowhere) || len < MAGIC.len() as u64 {

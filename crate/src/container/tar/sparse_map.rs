@@ -128,7 +128,7 @@ pub(super) async fn of_header(
     block: &[u8],
     at: HostOffset,
     packed: u64,
-    archive: &mut impl Archive,
+    archive: &mut dyn Archive,
     budget: &mut StretchBudget,
 ) -> Result<SparseMap> {
     let invalid = || Error::corrupt("the map of a sparse tar member is invalid", at);
@@ -158,7 +158,7 @@ pub(super) async fn of_text(
     size: u64,
     at: HostOffset,
     len: u64,
-    archive: &mut impl Archive,
+    archive: &mut dyn Archive,
     budget: &mut StretchBudget,
 ) -> Result<(SparseMap, u64)> {
     let mut draft = MapDraft::new(size, at, budget)?;
@@ -182,7 +182,7 @@ struct MapText {
 
 impl MapText {
     /// Reads the next number; `None` if there is none, or it is invalid.
-    async fn number(&mut self, archive: &mut impl Archive) -> Result<Option<u64>> {
+    async fn number(&mut self, archive: &mut dyn Archive) -> Result<Option<u64>> {
         let mut value: Option<u64> = None;
         loop {
             if self.next == self.block.len() {

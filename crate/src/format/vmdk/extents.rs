@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::format::PartFile;
 use crate::offsets::GuestOffset;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
 pub(super) struct VmdkExtent {
     /// Its guest offset and length, in bytes.
@@ -98,12 +97,15 @@ impl VmdkExtent {
 /// Takes the extents out of `descriptor`. Returns them with references to their files, each file once.
 pub(super) fn read(descriptor: &mut Descriptor) -> (Vec<VmdkExtent>, Vec<Reference>) {
     let mut references: Vec<Reference> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    let mut place = |name: &String| {
-        *known.entry(name.clone()).or_insert_with(|| {
+    // By name.
+    let mut known: Vec<(String, usize)> = Vec::new();
+    let mut place = |name: &String| match known.binary_search_by(|(known, _)| known.cmp(name)) {
+        Ok(found) => known[found].1,
+        Err(at) => {
+            known.insert(at, (name.clone(), references.len()));
             references.push(Reference::new(Role::Extent, name.clone(), None));
             references.len() - 1
-        })
+        }
     };
     let extents = std::mem::take(&mut descriptor.extents).into_iter().map(|line| {
         let ExtentLine { access, len, start, type_name, store } = line;

@@ -11,14 +11,12 @@ use crate::io::table_cache::TableCache;
 use crate::open::disk_choice::Choosing;
 use crate::open::identify::FileType;
 use crate::open::unpack::{InnerFile, unpack};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 /// Identities of the companions. Each companion is unpacked and opened once, however many layers search for a parent.
 pub(super) struct ParentSearch {
-    /// The companions so far, or the reasons why they cannot be opened.
-    known: BTreeMap<FileId, Result<SearchedFile>>,
+    /// The companions so far, or the reasons why they cannot be opened, by the numbers of their files.
+    known: Vec<Option<Result<SearchedFile>>>,
     tables: Rc<TableCache>,
 }
 
@@ -32,12 +30,12 @@ struct SearchedFile {
 impl ParentSearch {
     /// Creates a search that reads headers through `tables`.
     pub(crate) fn new(tables: &Rc<TableCache>) -> Self {
-        Self { known: BTreeMap::new(), tables: tables.clone() }
+        Self { known: Vec::new(), tables: tables.clone() }
     }
 
     /// Returns the file `id` without its containers, if a search unpacked it.
     pub(crate) fn unpacked(&self, id: FileId) -> Option<&InnerFile> {
-        self.known.get(&id)?.as_ref().ok()?.file.as_ref()
+        self.known.get(usize::from(id.0))?.as_ref()?.as_ref().ok()?.file.as_ref()
     }
 
     /// Finds the companion whose identity matches `reference`. An unchanged parent wins over changed ones.
@@ -84,9 +82,11 @@ impl ParentSearch {
 
     /// The file `id`, or the reason why its image cannot be opened.
     async fn known(&mut self, id: FileId, files: &[Rc<dyn Source>]) -> Result<&Result<SearchedFile>> {
-        Ok(match self.known.entry(id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(search(files[usize::from(id.0)].clone(), &self.tables).await?),
+        let at = usize::from(id.0);
+        self.known.resize_with(self.known.len().max(at + 1), || None);
+        Ok(match &mut self.known[at] {
+            Some(known) => known,
+            unknown => unknown.insert(search(files[at].clone(), &self.tables).await?),
         })
     }
 }
