@@ -6,12 +6,12 @@ use decant_module::{Module, ModuleDecoder, Step, StreamDecoder, StreamFailure, S
 pub static MODULE: Module = Module::loaded("bzip2");
 
 /// A decoder in the module.
-pub struct Bzip2Decoder(ModuleDecoder<StreamRequest>);
+pub struct Bzip2Decoder(ModuleDecoder);
 
 impl Bzip2Decoder {
     /// Creates a decoder. Fails if memory runs out.
     pub fn new() -> Result<Self, StreamFailure> {
-        ModuleDecoder::new(&MODULE).map(Self)
+        ModuleDecoder::new::<StreamRequest>(&MODULE).map(Self)
     }
 }
 

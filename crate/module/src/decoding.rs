@@ -143,34 +143,35 @@ mod imported {
     use crate::Module;
     use std::marker::PhantomData;
 
-    /// A decoder in the instance of this thread of a module, whose requests are `R`.
-    pub struct ModuleDecoder<R: Request + From<StreamRequest>> {
+    /// A decoder in the instance of this thread of a module.
+    pub struct ModuleDecoder {
         module: &'static Module,
         number: u32,
-        is_of_this_thread: PhantomData<(*const (), R)>,
+        ask: Ask,
+        is_of_this_thread: PhantomData<*const ()>,
     }
 
-    impl<R: Request + From<StreamRequest>> ModuleDecoder<R> {
-        /// Creates a decoder in `module`, which must be ready. Fails if memory runs out.
-        pub fn new(module: &'static Module) -> Result<Self, R::Failure> {
+    /// Serves a request, in the form that the module takes. Returns the length of the output; `None` if memory runs out.
+    type Ask = fn(&'static Module, StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
+
+    impl ModuleDecoder {
+        /// Creates a decoder in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
+        pub fn new<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
             let mut number = [0; 4];
             module.serve(R::from(StreamRequest::Create), &[], &mut number)?;
-            Ok(Self { module, number: u32::from_le_bytes(number), is_of_this_thread: PhantomData })
-        }
-
-        fn serve(&self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
-            self.module.serve(R::from(request), input, output).ok()
+            let ask: Ask = |module, request, input, output| module.serve(R::from(request), input, output).ok();
+            Ok(Self { module, number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
         }
 
         fn step(&self, input: &[u8], output: &mut [u8]) -> Option<Step> {
-            self.serve(StreamRequest::Decode(self.number), input, output)?;
+            (self.ask)(self.module, StreamRequest::Decode(self.number), input, output)?;
             let mut step = [0; LONGEST_STEP];
-            let len = self.serve(StreamRequest::Report(self.number), &[], &mut step)?;
+            let len = (self.ask)(self.module, StreamRequest::Report(self.number), &[], &mut step)?;
             Some(postcard::from_bytes(&step[..len]).expect("both sides are of one version"))
         }
     }
 
-    impl<R: Request + From<StreamRequest>> StreamDecoder for ModuleDecoder<R> {
+    impl StreamDecoder for ModuleDecoder {
         fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
             let room = (input.len() + output.len()) as u64;
             // Serving it fails only if memory runs out.
@@ -179,10 +180,10 @@ mod imported {
         }
     }
 
-    impl<R: Request + From<StreamRequest>> Drop for ModuleDecoder<R> {
+    impl Drop for ModuleDecoder {
         fn drop(&mut self) {
             // Needs a few bytes of a buffer that is there.
-            let _ = self.serve(StreamRequest::Free(self.number), &[], &mut []);
+            let _ = (self.ask)(self.module, StreamRequest::Free(self.number), &[], &mut []);
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -22,8 +21,8 @@ const OVERHEAD: usize = 96;
 /// Cached pieces of all files of an image.
 #[derive(Default)]
 pub(crate) struct TableCache {
-    /// Keyed by file and offset. Concurrent reads may leave overlapping pieces.
-    pieces: RefCell<BTreeMap<(usize, u64), CachedPiece>>,
+    /// Ascending by file and offset. Concurrent reads may leave overlapping pieces.
+    pieces: RefCell<Vec<CachedPiece>>,
     bytes: Cell<usize>,
     /// The files. Kept, so that no other file gets the address of one.
     files: RefCell<Vec<Rc<dyn Source>>>,
@@ -33,9 +32,26 @@ pub(crate) struct TableCache {
 }
 
 struct CachedPiece {
+    file: usize,
+    offset: u64,
     bytes: Vec<u8>,
     /// Clock value of its last use.
     used: u64,
+}
+
+impl CachedPiece {
+    fn place(&self) -> (usize, u64) {
+        (self.file, self.offset)
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+
+    /// The memory that it takes, in bytes.
+    fn held(&self) -> usize {
+        self.bytes.len() + OVERHEAD
+    }
 }
 
 impl TableCache {
@@ -57,17 +73,20 @@ impl TableCache {
         let now = self.clock.replace(self.clock.get() + 1);
         let (mut at, end) = (offset, offset + len as u64);
         let mut missing = Vec::new();
-        let first = pieces.range(..=(file, at)).next_back().map_or((file, at), |(&key, _)| key);
-        for (&(of, start), piece) in pieces.range_mut(first..(file, end)) {
-            let piece_end = start + piece.bytes.len() as u64;
-            if of != file || piece_end <= at {
+        let after = pieces.partition_point(|piece| piece.place() <= (file, at));
+        for piece in &mut pieces[after.saturating_sub(1)..] {
+            if piece.place() >= (file, end) {
+                break;
+            }
+            if piece.file != file || piece.end() <= at {
                 continue;
             }
+            let start = piece.offset;
             if start > at {
                 missing.push((at - offset) as usize..(start - offset) as usize);
                 at = start;
             }
-            let until = piece_end.min(end);
+            let until = piece.end().min(end);
             take((at - offset) as usize, &piece.bytes[(at - start) as usize..(until - start) as usize]);
             piece.used = now;
             at = until;
@@ -81,20 +100,27 @@ impl TableCache {
     /// Caches `bytes`, read at `offset` of `file`, unless memory runs out.
     fn keep(&self, file: usize, offset: u64, bytes: &[u8]) {
         let Ok(bytes) = copied(bytes) else { return };
-        let mut held = self.bytes.get() + bytes.len() + OVERHEAD;
+        let piece = CachedPiece { file, offset, bytes, used: self.clock.get() };
         let mut pieces = self.pieces.borrow_mut();
-        let before = pieces.insert((file, offset), CachedPiece { bytes, used: self.clock.get() });
-        held -= before.map_or(0, |before| before.bytes.len() + OVERHEAD);
+        let mut held = self.bytes.get() + piece.held();
+        match pieces.binary_search_by_key(&piece.place(), CachedPiece::place) {
+            Ok(at) => held -= std::mem::replace(&mut pieces[at], piece).held(),
+            Err(at) => pieces.insert(at, piece),
+        }
         if held > CAPACITY {
             // Evict half at once, since sorting by age is slow.
-            let mut oldest: Vec<_> = pieces.iter().map(|(&key, piece)| (piece.used, key)).collect();
+            let mut oldest: Vec<_> = pieces.iter().map(|piece| (piece.used, piece.held())).collect();
             oldest.sort_unstable();
-            for (_, key) in oldest {
+            let mut last = None;
+            for (used, of_piece) in oldest {
                 if held <= CAPACITY / 2 {
                     break;
                 }
-                held -= pieces.remove(&key).map_or(0, |piece| piece.bytes.len() + OVERHEAD);
+                held -= of_piece;
+                last = Some(used);
             }
+            pieces.retain(|piece| Some(piece.used) > last);
+            held = pieces.iter().map(CachedPiece::held).sum();
         }
         self.bytes.set(held);
     }
@@ -243,7 +269,7 @@ mod tests {
             // Recently used pieces are not evicted.
             assert_eq!(read(&source, &one, 0, LEN), [], "{number}");
             assert!(cache.bytes.get() <= CAPACITY);
-            let bytes: usize = cache.pieces.borrow().values().map(|piece| piece.bytes.len() + OVERHEAD).sum();
+            let bytes: usize = cache.pieces.borrow().iter().map(CachedPiece::held).sum();
             assert_eq!(bytes, cache.bytes.get());
         }
         assert_eq!(read(&source, &one, 5 * LEN as u64, LEN).len(), 1);

@@ -23,12 +23,12 @@ impl Zstd {
 }
 
 /// A decoder of streams in the module.
-pub struct ZstdDecoder(ModuleDecoder<Request>);
+pub struct ZstdDecoder(ModuleDecoder);
 
 impl ZstdDecoder {
     /// Creates a decoder. Fails if memory runs out.
     pub fn new() -> Result<Self, ZstdError> {
-        ModuleDecoder::new(&MODULE).map(Self)
+        ModuleDecoder::new::<Request>(&MODULE).map(Self)
     }
 }
 

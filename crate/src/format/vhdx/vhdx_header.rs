@@ -83,28 +83,25 @@ impl VhdxHeader {
         if range.len < end {
             return Err(Error::truncated("the end of the header", HostOffset(end), source.size()));
         }
-        let parsed = HEADERS.map(|at| {
-            let bytes = &bytes[at as usize..][..HEADER_SIZE as usize];
-            (Self::parse(bytes), is_intact(bytes, b"head"))
-        });
-        let header = match parsed {
-            [(first, true), (second, true)] if first.sequence_number == second.sequence_number => {
-                if first.to_bytes()[8..] != second.to_bytes()[8..] && !salvage {
-                    let what = "both headers have the same sequence number, but differ";
-                    return Err(Error::corrupt(what, HostOffset(HEADERS[1] + Self::sequence_number)));
+        let page = |at: u64| &bytes[at as usize..][..HEADER_SIZE as usize];
+        let mut newest: Option<Self> = None;
+        for at in HEADERS.into_iter().filter(|&at| is_intact(page(at), b"head")) {
+            let header = Self::parse(page(at));
+            match &newest {
+                Some(known) if known.sequence_number == header.sequence_number => {
+                    if known.to_bytes()[8..] != header.to_bytes()[8..] && !salvage {
+                        let what = "both headers have the same sequence number, but differ";
+                        return Err(Error::corrupt(what, HostOffset(HEADERS[1] + Self::sequence_number)));
+                    }
                 }
-                first
+                Some(known) if known.sequence_number > header.sequence_number => {}
+                _ => newest = Some(header),
             }
-            [(first, true), (second, true)] => {
-                if first.sequence_number > second.sequence_number {
-                    first
-                } else {
-                    second
-                }
-            }
-            [(header, true), _] | [_, (header, true)] => header,
-            [(header, _), _] | [_, (header, _)] if salvage && header.signature == *b"head" => header.without_log(),
-            _ => return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0]))),
+        }
+        let damaged = || HEADERS.into_iter().find(|&at| salvage && page(at).starts_with(b"head"));
+        let header = match newest.or_else(|| damaged().map(|at| Self::parse(page(at)).without_log())) {
+            Some(header) => header,
+            None => return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0]))),
         };
         if header.version != VERSION {
             return Err(Error::unknown_version(header.version, "VHDX"));
