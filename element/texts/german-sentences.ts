@@ -125,7 +125,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Ob das Passwort stimmt, lässt sich nicht prüfen: am Anfang der Platte steht nichts, was Decant kennt.',
     'password-wrong': 'Das Passwort ist falsch.',
     'place-gone':
-      'Das Ergebnis lässt sich nicht schreiben: die Datei oder ihr Ordner ist nicht mehr da. Wählen Sie den Ort neu.',
+      'Das Ergebnis lässt sich nicht schreiben: die Datei oder ihr Ordner ist nicht mehr da, oder eine Verknüpfung heißt so. Wählen Sie einen anderen Namen oder Ort.',
     policy: ({ directive, source }) =>
       `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${name(source)} enthalten.`,
     'refused-storage': 'Der Browser gibt dieser Seite keinen Speicher, vielleicht weil das Fenster ein privates ist.',

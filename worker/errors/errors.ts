@@ -208,7 +208,10 @@ const TARGET_REASONS: Record<string, { code: string; reason: string }> = {
     code: 'file-changed',
     reason: 'the file has changed, or its name is too long; choose another name',
   },
-  NotFoundError: { code: 'place-gone', reason: 'the file or its folder is gone; choose the place again' },
+  NotFoundError: {
+    code: 'place-gone',
+    reason: 'the file or its folder is gone, or a link has its name; choose another name or place',
+  },
   TypeMismatchError: { code: 'folder-of-name', reason: 'there is a folder of that name' },
 };
 
