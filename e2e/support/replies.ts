@@ -12,7 +12,7 @@ export interface Reply {
   end?: 'broken' | 'silent';
 }
 
-/** What a custom `fetch` may resolve to by mistake. */
+/** Wrong results of a custom `fetch`. */
 export const NOT_RESPONSES: readonly unknown[] = [
   null,
   undefined,

@@ -22,6 +22,7 @@ type Conversion = Extract<Command, { name: 'convert' }>;
 /** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
 export async function isFolder(output: string): Promise<boolean> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return false;
+  // A path that cannot be examined fails with its reason when the output is opened.
   const stats = await stat(output).catch(() => undefined);
   return stats ? stats.isDirectory() : /\/$/.test(output);
 }

@@ -190,7 +190,7 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
   ];
 }
 
-/** The report on an archive with several `disks`, none of which is chosen. */
+/** Reports the `disks` of an archive if none was chosen. */
 export async function disksJson(disks: readonly Member[], path: string): Promise<string[]> {
   const report = { filename: path, 'actual-size': await diskSize(path), decant: { disks } };
   return JSON.stringify(report, null, 4).split('\n');

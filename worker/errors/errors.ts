@@ -248,7 +248,7 @@ const FULL: unknown[] = ['QuotaExceededError', 'NS_ERROR_FILE_NO_DEVICE_SPACE'];
 export const isStorageFull = (thrown: unknown): boolean =>
   isObject(thrown) && 'name' in thrown && FULL.includes(thrown.name);
 
-/** The error for full storage, of which `size` bytes are needed, if known. `STORAGE_FULL` of the crate has the same words. */
+/** Makes the error for full storage. `size` is the number of bytes needed, if known. `STORAGE_FULL` of the crate has the same words. */
 export function storageFull(size?: number, cause?: unknown): DecantError {
   const lack = size === undefined ? 'is full' : `has no room for ${decimalSize(size)}`;
   const message = `Could not write the output: the disk or the browser's storage ${lack}; free some space, or save another way`;

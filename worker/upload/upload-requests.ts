@@ -35,7 +35,7 @@ export const TIMEOUT = 30;
 const FIRST_SPEED = (2 << 20) / 1000;
 /** A response is late if its body took this many times as long as the last one. */
 const LATE_FACTOR = 2;
-/** For these bytes of its body, a request gets another `timeout`. */
+/** A request gets another `timeout` for each of this many bytes of its body. */
 const BYTES_PER_TIMEOUT = 2 << 20;
 /** Shorter bodies do not measure the speed; in bytes. */
 const MIN_MEASURED = 256 << 10;

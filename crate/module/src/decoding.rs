@@ -1,4 +1,4 @@
-//! Decoders of compressed streams: what the codecs that have one share.
+//! The interface of decoders of compressed streams, which codecs share.
 
 use crate::{Failure, Objects, Request, failures};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub trait StreamDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 }
 
-/// What a call of [`StreamDecoder::decode`] did.
+/// The progress of one call of [`StreamDecoder::decode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The number of bytes of the input that were used; after a failure, up to about its position.

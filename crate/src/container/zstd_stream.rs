@@ -9,7 +9,7 @@ use decant_zstd::{MODULE, ZstdDecoder};
 const CODEC: &Codec = &Codec { name: "zstd", damaged: "zstd-damaged" };
 
 const MAGIC: u32 = 0xfd2f_b528;
-/// Skippable frames, of which programs that compress in parallel put one at the start (section 3.1.2).
+/// Skippable frames (section 3.1.2). Programs that compress in parallel start files with one.
 const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 /// Length of the header of a skippable frame, in bytes.
 const SKIPPABLE_HEADER: usize = 8;

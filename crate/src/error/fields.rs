@@ -13,7 +13,7 @@ pub enum Field {
     Number(u64),
     /// A boolean.
     Flag(bool),
-    /// A list of things, each with fields of its own.
+    /// A list. Each entry has fields.
     List(Vec<Fields>),
 }
 

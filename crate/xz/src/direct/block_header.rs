@@ -13,7 +13,7 @@ const DATA_SIZE: u8 = 0x80;
 /// The property of LZMA2 for a dictionary of 4 GiB less a byte, the largest.
 const LARGEST_DICTIONARY: u8 = 40;
 
-/// What a header states.
+/// The content of a header.
 pub(super) struct BlockHeader {
     pub(super) compressed_size: Option<u64>,
     pub(super) data_size: Option<u64>,

@@ -31,7 +31,7 @@ impl Records {
     }
 }
 
-/// An index of which some bytes have been read.
+/// A partly read index.
 #[derive(Default)]
 pub(super) struct Index {
     /// The number of records that it states, and those that have been read.

@@ -5,7 +5,7 @@ use decant_module::Fault;
 /// Maximum length of an integer in bytes: 63 bits.
 const LONGEST: u32 = 9;
 
-/// An integer of which some bytes have been read.
+/// A partly read integer.
 #[derive(Default)]
 pub(super) struct Integer {
     value: u64,
