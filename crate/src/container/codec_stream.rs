@@ -1,8 +1,8 @@
 //! Decodes a stream by a codec, which may be a module.
 
 use super::compressed_input::CompressedInput;
+use super::output_window::OutputWindow;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::HostOffset;
 use decant_module::{Fault, LARGEST_WINDOW, StreamDecoder, StreamFeature, StreamState};
@@ -27,10 +27,7 @@ pub(super) struct CodecStream {
     codec: &'static Codec,
     input: CompressedInput,
     decoder: Box<dyn StreamDecoder>,
-    /// Data up to `filled`, consumed up to `given`.
-    window: Vec<u8>,
-    filled: usize,
-    given: usize,
+    window: OutputWindow,
     has_ended: bool,
 }
 
@@ -42,24 +39,21 @@ impl CodecStream {
         decoder: Option<impl StreamDecoder + 'static>,
     ) -> Result<Box<dyn ByteStream>> {
         let decoder = Box::new(decoder.ok_or_else(|| Error::out_of_memory(INPUT))?);
-        let (input, window) = (CompressedInput::new(stream, 0)?, zeroed(WINDOW)?);
-        Ok(Box::new(Self { codec, input, decoder, window, filled: 0, given: 0, has_ended: false }))
+        let (input, window) = (CompressedInput::new(stream, 0)?, OutputWindow::new(WINDOW)?);
+        Ok(Box::new(Self { codec, input, decoder, window, has_ended: false }))
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let mut done = 0;
         while done < buf.len() {
-            if self.given == self.filled {
+            if self.window.is_empty() {
                 if self.has_ended {
                     break;
                 }
                 self.step().await?;
                 continue;
             }
-            let len = (buf.len() - done).min(self.filled - self.given);
-            buf[done..done + len].copy_from_slice(&self.window[self.given..self.given + len]);
-            self.given += len;
-            done += len;
+            done += self.window.take(&mut buf[done..]);
         }
         Ok(done)
     }
@@ -69,9 +63,9 @@ impl CodecStream {
         let buffered = self.input.buffered();
         let input = &buffered[..buffered.len().min(INPUT)];
         let is_empty = input.is_empty();
-        let step = self.decoder.decode(input, &mut self.window);
+        let step = self.decoder.decode(input, &mut self.window.bytes);
         self.input.consume(step.consumed as usize)?;
-        (self.filled, self.given) = (step.written as usize, 0);
+        (self.window.filled, self.window.given) = (step.written as usize, 0);
         match step.state {
             StreamState::Failed(fault) => Err(self.failure(fault)),
             _ if step.consumed > 0 || step.written > 0 => Ok(()),

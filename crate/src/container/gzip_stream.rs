@@ -2,10 +2,10 @@
 
 use super::Container;
 use super::compressed_input::CompressedInput;
+use super::output_window::OutputWindow;
 use crate::compress::crc;
 use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
 use crate::error::{Error, Result};
-use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
 use crate::structure::structure;
@@ -66,10 +66,8 @@ const WINDOW: usize = 256 << 10;
 struct Gzip {
     input: CompressedInput,
     inflater: PausingInflater,
-    /// Data of the member up to `filled`, consumed up to `given`.
-    window: Vec<u8>,
-    filled: usize,
-    given: usize,
+    /// Data of the member, after the history that it may refer to.
+    window: OutputWindow,
     checksum: Checksum,
     state: GzipState,
     /// Bytes after the last member that belong to no member.
@@ -90,9 +88,7 @@ impl Gzip {
         Ok(Self {
             input: CompressedInput::new(stream, LOOKAHEAD)?,
             inflater: PausingInflater::default(),
-            window: zeroed(HISTORY + WINDOW + ROOM)?,
-            filled: 0,
-            given: 0,
+            window: OutputWindow::new(HISTORY + WINDOW + ROOM)?,
             checksum: Checksum::default(),
             state: GzipState::Start,
             trailer: 0,
@@ -102,7 +98,7 @@ impl Gzip {
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let mut done = 0;
         while done < buf.len() {
-            if self.given == self.filled {
+            if self.window.is_empty() {
                 match self.state {
                     GzipState::Start => self.begin_member().await?,
                     GzipState::Data => self.inflate().await?,
@@ -112,10 +108,7 @@ impl Gzip {
                 }
                 continue;
             }
-            let len = (buf.len() - done).min(self.filled - self.given);
-            buf[done..done + len].copy_from_slice(&self.window[self.given..self.given + len]);
-            self.given += len;
-            done += len;
+            done += self.window.take(&mut buf[done..]);
         }
         Ok(done)
     }
@@ -149,20 +142,21 @@ impl Gzip {
             return Err(damaged("a header of gzip does not have the checksum that it states", start));
         }
         self.inflater.restart();
-        (self.filled, self.given, self.checksum) = (0, 0, Checksum::default());
+        (self.window.filled, self.window.given, self.checksum) = (0, 0, Checksum::default());
         self.state = GzipState::Data;
         Ok(())
     }
 
     /// Decompresses more of the member into the window.
     async fn inflate(&mut self) -> Result<()> {
-        let kept = self.filled.min(HISTORY);
-        self.window.copy_within(self.filled - kept..self.filled, 0);
-        (self.filled, self.given) = (kept, kept);
+        let window = &mut self.window;
+        let kept = window.filled.min(HISTORY);
+        window.bytes.copy_within(window.filled - kept..window.filled, 0);
+        (window.filled, window.given) = (kept, kept);
         loop {
-            let step = self.inflater.run(self.input.ahead(), &mut self.window, self.filled);
+            let step = self.inflater.run(self.input.ahead(), &mut window.bytes, window.filled);
             self.input.consume(step.consumed)?;
-            self.filled = step.filled;
+            window.filled = step.filled;
             match step.pause {
                 Ok(Pause::Input) => self.input.read_more().await?,
                 Ok(Pause::Output) => break,
@@ -173,7 +167,7 @@ impl Gzip {
                 Err(_) => return Err(invalid(&self.input)),
             }
         }
-        self.checksum.add(&self.window[kept..self.filled]);
+        self.checksum.add(&window.bytes[kept..window.filled]);
         Ok(())
     }
 
