@@ -237,25 +237,16 @@ fn later_changes_win() {
     // The last block of the disk is the last one in the file.
     let (first, second) = (data, file.len() - 8192);
     let filled = |at: usize, byte: u8| Change::Page(at, vec![byte; PAGE]);
+    let zeros = |at: usize, len: usize| Change::Zeros(at as u64, len as u64);
     let entries = [
-        entry(
-            &file,
-            5,
-            0,
-            vec![filled(first + PAGE, 1), Change::Zeros(first + 2 * PAGE, 20 * PAGE), filled(second, 2)],
-        ),
+        entry(&file, 5, 0, vec![filled(first + PAGE, 1), zeros(first + 2 * PAGE, 20 * PAGE), filled(second, 2)]),
         entry(
             &file,
             6,
             0,
-            vec![filled(first + 4 * PAGE, 3), Change::Zeros(first + 6 * PAGE, PAGE), filled(first + 21 * PAGE, 4)],
+            vec![filled(first + 4 * PAGE, 3), zeros(first + 6 * PAGE, PAGE), filled(first + 21 * PAGE, 4)],
         ),
-        entry(
-            &file,
-            7,
-            0,
-            vec![Change::Zeros(first + PAGE, 2 * PAGE), Change::Zeros(second, 0), filled(first + 6 * PAGE, 5)],
-        ),
+        entry(&file, 7, 0, vec![zeros(first + PAGE, 2 * PAGE), zeros(second, 0), filled(first + 6 * PAGE, 5)]),
     ];
     let mut at = 0;
     for bytes in &entries {
@@ -366,18 +357,19 @@ fn sequences() {
 fn changes_outside_the_blocks() {
     let image = with_log();
     let file = image.file();
-    let rows: &[(&str, usize, usize, bool)] = &[
-        ("a page", TABLE + 64 * PAGE, PAGE, true),
-        ("a header", HEADERS[0], PAGE, false),
-        ("the start of the file", 0, PAGE, false),
-        ("the log", image.log_start() + PAGE, PAGE, false),
-        ("pages up to the log", image.log_start() - PAGE, PAGE, true),
-        ("pages into the log", image.log_start() - PAGE, 2 * PAGE, false),
-        ("half a page", TABLE + 64 * PAGE + 512, PAGE, false),
-        ("a length of half a page", TABLE + 64 * PAGE, 512, false),
-        ("the last position", usize::MAX - PAGE + 1, PAGE, false),
-        ("more than a file can have", 1 << 54, PAGE, false),
-        ("all of the file", TABLE + 64 * PAGE, usize::MAX - PAGE + 1, false),
+    let (table, page, log) = (TABLE as u64, PAGE as u64, image.log_start() as u64);
+    let rows: &[(&str, u64, u64, bool)] = &[
+        ("a page", table + 64 * page, page, true),
+        ("a header", HEADERS[0] as u64, page, false),
+        ("the start of the file", 0, page, false),
+        ("the log", log + page, page, false),
+        ("pages up to the log", log - page, page, true),
+        ("pages into the log", log - page, 2 * page, false),
+        ("half a page", table + 64 * page + 512, page, false),
+        ("a length of half a page", table + 64 * page, 512, false),
+        ("the last position", u64::MAX - page + 1, page, false),
+        ("more than a file can have", 1 << 54, page, false),
+        ("all of the file", table + 64 * page, u64::MAX - page + 1, false),
     ];
     for &(what, at, len, is_valid) in rows {
         let changes = vec![Change::Zeros(at, len)];
@@ -394,14 +386,15 @@ fn sizes_of_files_with_logs() {
     let (file, disk) = (image.file(), image.disk(&[]));
     let size = file.len();
     let cut = size - 4096;
-    let log = |flushed: usize, last: usize, changes: Vec<Change>| {
-        let entry = Entry { sequence: 1, tail: 0, changes, flushed: flushed as u64, last: last as u64 };
+    let sized = |flushed: u64, last: u64, changes: Vec<Change>| {
+        let entry = Entry { sequence: 1, tail: 0, changes, flushed, last };
         logged(&image, file[..cut].to_vec(), &[(0, entry.bytes())])
     };
+    let log = |flushed: usize, last: usize, changes: Vec<Change>| sized(flushed as u64, last as u64, changes);
     let zeros = [&disk[..disk.len() - 4096], &[0; 4096]].concat();
     let filled = [&disk[..disk.len() - 4096], &[7; 4096]].concat();
     assert!(Case::new(log(cut, size, vec![])).bytes().unwrap() == zeros);
-    assert!(Case::new(log(cut, usize::MAX, vec![])).bytes().unwrap() == zeros);
+    assert!(Case::new(sized(cut as u64, u64::MAX, vec![])).bytes().unwrap() == zeros);
     check(&Case::new(log(cut, size, vec![Change::Page(cut, vec![7; PAGE])])), &filled, "a page after the end");
     check(&Case::new(log(cut, cut, vec![Change::Page(cut, vec![7; PAGE])])), &filled, "a page that makes it longer");
     for file in
@@ -410,7 +403,7 @@ fn sizes_of_files_with_logs() {
         let error = Case::new(file).bytes().unwrap_err();
         assert!(error.code == "truncated", "{error}");
     }
-    let error = Case::new(log(1 << 50, 1 << 50, vec![])).bytes().unwrap_err();
+    let error = Case::new(sized(1 << 50, 1 << 50, vec![])).bytes().unwrap_err();
     assert!(error.kind == Corrupt && error.code == "corrupt", "{error}");
     let info = info(&Case::new(log(cut, size, vec![])));
     assert_eq!(info.file_size, Some(cut as u64));
@@ -423,9 +416,9 @@ fn logs_with_too_many_changes() {
     let image = Vhdx { log: COUNT, ..with_log() };
     let file = image.file();
     let log = image.log_start()..image.log_start() + COUNT;
-    let far = |number: usize| Change::Zeros((1 << 40) + 2 * PAGE * number, 2 * PAGE);
+    let far = |number: u64| Change::Zeros((1 << 40) + 2 * PAGE as u64 * number, 2 * PAGE as u64);
     let mut entries = file.clone();
-    let changes = |first: usize| (first..first + 150_000).map(far).collect::<Vec<_>>();
+    let changes = |first: u64| (first..first + 150_000).map(far).collect::<Vec<_>>();
     let first = Entry { sequence: 1, tail: 0, changes: changes(0), flushed: 0, last: 0 }.bytes();
     log_at(&mut entries, log.clone(), 0, &first);
     assert!(Case::new(entries.clone()).bytes().unwrap() == image.disk(&[]));

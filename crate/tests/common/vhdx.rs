@@ -120,7 +120,7 @@ impl<'a> Vhdx<'a> {
     }
 
     fn chunk_blocks(&self) -> usize {
-        (8 * MIB * self.sector_size) / self.block_size
+        ((self.sector_size as u64 * 8 * MIB as u64) / self.block_size as u64) as usize
     }
 
     /// The position of the entry of a block.
@@ -286,7 +286,7 @@ pub enum Change {
     /// A page at this position.
     Page(usize, Vec<u8>),
     /// Zeros: a position and a length.
-    Zeros(usize, usize),
+    Zeros(u64, u64),
 }
 
 /// An entry of a log.
@@ -306,10 +306,10 @@ impl Entry {
         let mut entry = vec![0; 64];
         for change in &self.changes {
             let (name, trailing, leading, at) = match change {
-                Change::Page(at, page) => (b"desc", page[PAGE - 4..].to_vec(), page[..8].to_vec(), *at),
-                Change::Zeros(at, len) => (b"zero", vec![0; 4], (*len as u64).to_le_bytes().to_vec(), *at),
+                Change::Page(at, page) => (b"desc", page[PAGE - 4..].to_vec(), page[..8].to_vec(), *at as u64),
+                Change::Zeros(at, len) => (b"zero", vec![0; 4], len.to_le_bytes().to_vec(), *at),
             };
-            entry.extend([&name[..], &trailing, &leading, &(at as u64).to_le_bytes()].concat());
+            entry.extend([&name[..], &trailing, &leading, &at.to_le_bytes()].concat());
             entry.extend(self.sequence.to_le_bytes());
         }
         entry.resize(entry.len().next_multiple_of(PAGE), 0);
