@@ -29,6 +29,7 @@ import {
 import { disksView } from './views-disks.js';
 import { linkForm } from './views-link.js';
 import { needsView } from './views-needs.js';
+import { packedView, unpackingView } from './views-packed.js';
 import { readyView } from './views-ready.js';
 import { Announced, warningsOf } from './warnings.js';
 
@@ -289,7 +290,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dropText(state: State): string {
     const { texts } = this.#session;
     if (this.#session.isBusy) return texts.dropToQueue;
-    if (state.step === 'disks') return texts.dropToQueue;
+    if (state.step === 'disks' || state.step === 'packed') return texts.dropToQueue;
     if (state.step !== 'needs') return texts.dropToOpen;
     return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;
   }
@@ -307,6 +308,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         return needsView(state, session);
       case 'disks':
         return disksView(state, session);
+      case 'packed':
+        return packedView(state, session);
+      case 'unpacking':
+        return unpackingView(state, session);
       case 'ready':
         return readyView(state, session);
       case 'converting':

@@ -25,7 +25,8 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
       if ((error.code === 'state-format' || mayBeRaw(opening.top)) && !isOfCompanion(error)) steps.push('raw');
       break;
     case 'corrupt':
-      if (!opening.salvage && (await canSalvage(opening, signal))) steps.push('salvage');
+      // To find out, an image that was unpacked would be unpacked again.
+      if (!opening.salvage && (opening.spool || (await canSalvage(opening, signal)))) steps.push('salvage');
       break;
     case 'source':
       // A handle returns the file as it is now. A `File` stays as it was when it was chosen.

@@ -29,6 +29,8 @@ export class Opener {
   folder: FileSystemDirectoryHandle | undefined;
   /** The name of the output format that the person has chosen; kept for the next image. */
   format: string | undefined;
+  /** Whether the person has agreed to unpack an image: the others are unpacked without a question. */
+  #mayUnpack = false;
 
   constructor(
     private readonly stage: Stage,
@@ -53,6 +55,7 @@ export class Opener {
       const image = await open(await sourceOf(opening.top, turn), {
         signal: turn,
         ...(links.length > 0 ? { onWaiting } : {}),
+        onProgress: ({ fraction }) => this.stage.show(turn, { step: 'unpacking', name, share: fraction }),
         ...(await openingOptions(opening, turn)),
       });
       if (turn.aborted) {
@@ -66,6 +69,11 @@ export class Opener {
       const { kind, code, fields } = asError(thrown);
       if (kind === 'usage' && code === 'several-images' && fields.disks) {
         this.stage.show(turn, { step: 'disks', name, disks: fields.disks, notice: undefined });
+        return;
+      }
+      if (code === 'needs-spool' && !opening.spool) {
+        if (this.#mayUnpack) await this.open({ ...opening, spool: true }, notice);
+        else this.stage.show(turn, { step: 'packed', name, format: String(fields.format) });
         return;
       }
       const last = opening.answers.at(-1);
@@ -84,6 +92,12 @@ export class Opener {
         await this.failed(turn, thrown, texts.notOpened(name));
       }
     }
+  }
+
+  /** Opens the image again, to unpack it into the browser's storage. */
+  async unpack(): Promise<void> {
+    this.#mayUnpack = true;
+    if (this.opening) await this.open({ ...this.opening, spool: true });
   }
 
   /** The files that the image needs. While it is opened again with more files: those that it needed before. */
@@ -267,7 +281,8 @@ export class Opener {
     const { state } = this.stage;
     const before = state.step === 'ready' ? state : undefined;
     const { opening, environment } = this;
-    if (!opening || !environment || (!before && state.step !== 'opening' && state.step !== 'unlocking')) return;
+    const isOpening = ['opening', 'unpacking', 'unlocking'].includes(state.step);
+    if (!opening || !environment || (!before && !isOpening)) return;
     const output = before?.output ?? outputOf(image, this.format);
     const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);

@@ -33,6 +33,8 @@ export interface Opening {
   outputName?: string;
   assumePassword?: boolean;
   salvage?: boolean;
+  /** Whether the person has agreed to unpack it into the browser's storage. */
+  spool?: boolean;
   /** Whether a download has failed because the browser's storage was full. */
   wasFull?: boolean;
 }

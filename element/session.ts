@@ -98,12 +98,12 @@ export class Session {
   get #isOpen(): boolean {
     const { step } = this.state;
     if (step === 'opening') return this.opening !== undefined && !this.asksForFile;
-    return step === 'unlocking' || (step === 'ready' && !this.isBusy);
+    return step === 'unlocking' || step === 'unpacking' || (step === 'ready' && !this.isBusy);
   }
 
   /** Whether a question of the image that is shown must be answered first. */
   get #asks(): boolean {
-    return this.state.step === 'needs' || this.state.step === 'disks';
+    return ['needs', 'disks', 'packed'].includes(this.state.step);
   }
 
   /** Whether new files are for the image that is shown, because it needs some. */
@@ -339,6 +339,11 @@ export class Session {
     const { bundle } = opening;
     const disks = places.map((at) => ({ ...bundle, disk: { number: at + 1, name: state.disks[at]!.name } }));
     this.openNext(this.queue.split(disks));
+  }
+
+  /** Unpacks the image that is packed. */
+  unpack(): void {
+    this.#step(() => this.#opener.unpack());
   }
 
   /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */

@@ -79,6 +79,10 @@ export type State =
     }
   /** Asks which of the disks in the archive `name` to convert. */
   | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined }
+  /** Asks whether to unpack the file `name`, which contains a `format`. */
+  | { step: 'packed'; name: string; format: string }
+  /** `share` is missing if it is unknown. */
+  | { step: 'unpacking'; name: string; share: number | undefined }
   | { step: 'unlocking'; name: string; share: number }
   | {
       step: 'ready';

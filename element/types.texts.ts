@@ -149,6 +149,13 @@ export interface AllTexts {
   noDiskChosen: string;
   openDisks: string;
 
+  // An image that must be unpacked first.
+  packedTitle: (name: string) => string;
+  /** `format` is the name of the format inside. */
+  packed: (format: string) => string;
+  unpack: string;
+  unpacking: (name: string) => string;
+
   // Files and passwords that an image needs.
   needsFile: (need: MissingFile) => string;
   needsTitle: (name: string, role: string) => string;

@@ -63,6 +63,10 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
       return waiting ? texts.waitingShort(waiting) : texts.opening(state.name);
     case 'unlocking':
       return texts.unlocking(state.name);
+    case 'unpacking':
+      return texts.unpacking(state.name);
+    case 'packed':
+      return '';
     case 'needs':
     case 'disks':
     case 'empty':
@@ -85,6 +89,9 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
     case 'opening':
     case 'unlocking':
       return texts.opening(state.name);
+    case 'unpacking':
+      return texts.unpacking(state.name);
+    case 'packed':
     case 'disks':
       return shownText(state.name);
     case 'needs':

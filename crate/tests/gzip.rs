@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
+use decant::open::disk_choice::DiskChoice;
 use decant::{ErrorKind, Input, OpenOptions, Opened, open};
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -263,7 +264,7 @@ fn other_formats_in_gzip_are_refused_by_name() {
     let archive = filter("tar", &["-c", "-f", "-", "-C", text(folder.path()), "qcow2"], b"");
     let error = bytes(filter("gzip", &["-c"], &archive)).unwrap_err();
     assert!(
-        error.message().contains("The tar file holds qcow2, which cannot be read inside it; unpack it first"),
+        error.message().contains("The gzip file holds a tar archive, which cannot be read inside it; unpack it first"),
         "{error}"
     );
     assert!(bytes(twice).unwrap()[..5000] == disk(5000));
@@ -272,6 +273,60 @@ fn other_formats_in_gzip_are_refused_by_name() {
     let file = filter("gzip", &["-c"], &disk(5000));
     let found = Case { format: Some("raw".to_owned()), ..Case::new(file.clone()) }.bytes().unwrap();
     assert!(found[..file.len()] == file);
+}
+
+/// With `spool`, what must be read at any position is unpacked as it is, down to the outermost archive.
+#[test]
+fn packed_files_are_unpacked_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&file("a.qcow2")), "2M"]);
+    qemu("qemu-img", &["create", "-q", "-f", "vpc", text(&file("a.vhd")), "2M"]);
+    let qcow2 = std::fs::read(file("a.qcow2")).unwrap();
+    // Of no whole sectors.
+    let odd = [&qcow2[..], b"odd"].concat();
+    let vhd = std::fs::read(file("a.vhd")).unwrap();
+    std::fs::write(file("readme.txt"), "a disk is in here").unwrap();
+    std::fs::write(file("box.ovf"), "<Envelope/>").unwrap();
+    let disk_bytes = disk(MIB);
+    std::fs::write(file("disk.raw"), &disk_bytes).unwrap();
+    let tar = |names: &[&str]| filter("tar", &[&["-cf", "-", "-C", text(folder.path())], names].concat(), b"");
+    let gz = |content: &[u8]| filter("gzip", &["-c"], content);
+    let boxed = [tar(&["readme.txt", "a.qcow2"]), tar(&["box.ovf", "a.vhd"]), tar(&["a.qcow2"])];
+    let in_tar = crate::tar::archive(&[crate::tar::member("a", b'0', &gz(&odd))]);
+    let number = |number| Some(DiskChoice::Number(number));
+    let archive = tar(&["disk.raw"]);
+    // (file, format, chosen disk, as a stream, its content)
+    type Row<'a> = (Vec<u8>, Option<&'a str>, Option<DiskChoice>, bool, &'a [u8]);
+    let cases: &[Row] = &[
+        (gz(&qcow2), None, None, false, &qcow2),
+        (gz(&odd), None, None, false, &odd),
+        (gz(&vhd), None, None, false, &vhd),
+        (gz(&gz(&odd)), None, None, false, &odd),
+        (in_tar.clone(), None, None, false, &odd),
+        (in_tar, None, number(1), false, &odd),
+        (gz(&boxed[0]), None, None, false, &boxed[0]),
+        (gz(&boxed[1]), None, None, false, &boxed[1]),
+        (gz(&boxed[2]), None, None, false, &boxed[2]),
+        (gz(&boxed[0]), None, number(1), false, &boxed[0]),
+        (gz(&archive), None, number(1), false, &archive),
+        // Nothing has to be unpacked.
+        (gz(&disk_bytes), None, None, false, &disk_bytes),
+        (gz(&archive), None, None, false, &disk_bytes),
+        (odd.clone(), None, None, true, &odd),
+        (odd.clone(), Some("qcow2"), None, true, &odd),
+        (gz(&odd), None, None, true, &odd),
+        (gz(&boxed[2]), None, None, true, &qcow2),
+    ];
+    for (at, (image, format, disk, as_stream, expected)) in cases.iter().enumerate() {
+        let (format, disk) = (format.map(str::to_owned), disk.clone());
+        let case = Case { format, disk, as_stream: *as_stream, spool: true, ..Case::new(image.clone()) };
+        assert!(case.bytes().unwrap() == *expected, "{at}");
+        match (Case { spool: false, ..case }).bytes() {
+            Ok(found) => assert!(found == disk_bytes, "{at}"),
+            Err(error) => assert_eq!(&*error.code, "needs-spool", "{at}: {error}"),
+        }
+    }
 }
 
 #[test]

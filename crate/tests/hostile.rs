@@ -115,7 +115,7 @@ fn codes_tell_failures_apart() {
         ("disk.img", vec![b'a'; 513], "state-format", Some(("format", "raw"))),
         ("disk-flat.vmdk", vec![b'a'; 512], "maybe-extent", Some(("format", "vmdk"))),
         ("note.txt.gz", gz(&[b'a'; 513]), "not-a-disk", None),
-        ("a.qcow2.gz", gz(&small()), "not-in-order", Some(("container", "gzip"))),
+        ("a.qcow2.gz", gz(&small()), "needs-spool", Some(("container", "gzip"))),
         ("a.img.gz", wrong_sum, "gzip-damaged", None),
         ("a.qcow2", patched(&[(4, &9u32.to_be_bytes())]), "unknown-version", Some(("version", "9"))),
         ("a.qcow2", patched(&[(78, &[2])]), "unknown-feature", Some(("bit", "9"))),

@@ -122,16 +122,11 @@ test('the description of a disk in gzip, and refused operations', ({ folder }) =
   ]);
 });
 
-test('damage and other formats leave nothing behind', ({ folder }) => {
+test('damage and several disks leave nothing behind', ({ folder }) => {
   const file = packed(folder, 'disk.gz', `gzip -1c '${raw()}'`);
   truncateSync(file, statSync(file).size - 100);
   const cases: [string, string, number][] = [
     [file, 'truncated', 1],
-    [
-      packed(folder, 'qcow2.gz', `gzip -1c '${images.plain()}'`),
-      'The gzip file holds qcow2, which cannot be read inside it',
-      1,
-    ],
     [
       packed(
         folder,
@@ -148,7 +143,7 @@ test('damage and other formats leave nothing behind', ({ folder }) => {
     expect(result, path).toMatchObject({ status, stderr: expect.stringContaining(sentence) });
     expect(existsSync(join(folder, 'out'))).toBe(false);
   }
-  expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'qcow2.gz', 'two.tar']);
+  expect(readdirSync(folder).sort()).toEqual(['disk.gz', 'two.tar']);
 });
 
 test('a backing file in a tar archive is read in place', ({ folder }) => {
@@ -215,8 +210,6 @@ for (const [script, details] of [
 // (script, where `image` is one, exit code, a part of the message)
 for (const [script, status, sentence, details] of [
   ['cat disk | decant convert - new', 1, 'state the format raw', {}],
-  ['cat image | decant convert - new', 1, 'The stream is qcow2, which must be read at any position', {}],
-  ['cat image | decant info -', 1, 'The stream is qcow2', FULL],
   ['gzip -1c disk | decant map -', 1, 'cannot be mapped', FULL],
   ['gzip -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   ['decant convert - new < /dev/null', 1, 'empty', FULL],

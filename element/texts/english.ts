@@ -142,6 +142,12 @@ export const english: AllTexts = {
   noDiskChosen: 'Choose at least one disk.',
   openDisks: 'Continue',
 
+  packedTitle: (name) => `${shownText(name)} must be unpacked first`,
+  packed: (format) =>
+    `To read the ${shownText(format)} inside, Decant unpacks the file into this browser's storage, and removes it afterwards. This takes as much space as the unpacked file.`,
+  unpack: 'Unpack',
+  unpacking: (name) => `Unpacking ${shownText(name)}`,
+
   needsFile: ({ role, of }) =>
     `${shownText(of)} holds only a part of the disk. The rest is in its ${role}, another file:`,
   needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,

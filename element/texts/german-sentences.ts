@@ -74,6 +74,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
       container === undefined
         ? 'Dieses Abbild lässt sich nicht aus einem Datenstrom lesen. Speichern Sie es zuerst als Datei.'
         : `Der Inhalt der Datei (${name(container)}) lässt sich nur der Reihe nach entpacken, was für dieses Abbild nicht reicht. Entpacken Sie die Datei zuerst.`,
+    'needs-spool': ({ format, container }) =>
+      `${container === undefined ? 'Der Datenstrom' : `Die Datei (${name(container)})`} enthält ${name(format)} und muss erst entpackt werden.`,
     'several-files':
       'In dem Archiv liegen mehrere Dateien, und es lässt sich nur der Reihe nach lesen. Entpacken Sie die Platte zuerst.',
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,

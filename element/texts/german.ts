@@ -175,6 +175,12 @@ export function german(units: Units): AllTexts {
     noDiskChosen: 'Wählen Sie mindestens eine Platte.',
     openDisks: 'Weiter',
 
+    packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
+    packed: (format) =>
+      `Um den Inhalt (${shownText(format)}) zu lesen, entpackt Decant die Datei in den Speicher dieses Browsers und entfernt sie danach wieder. Das braucht so viel Platz wie die entpackte Datei.`,
+    unpack: 'Entpacken',
+    unpacking: (name) => `${shownText(name)} wird entpackt`,
+
     needsFile: (need) =>
       `${shownText(need.of)} enthält nur einen Teil der Platte. Der Rest steht in einer anderen Datei (${role(need.role)}):`,
     needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,

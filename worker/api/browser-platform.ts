@@ -117,9 +117,9 @@ export const browser: Platform = {
   module: once(compile),
   codec: once(loadCodec),
   openSource,
-  spool(_sources, { spool = false }) {
+  spool({ spool = false }, _sources, otherwise) {
     if (typeof spool !== 'boolean') throw new DecantError('usage', "In a browser, 'spool' must be true or false");
-    return spool ? new StoredSpool() : undefined;
+    return spool ? new StoredSpool(otherwise) : undefined;
   },
   target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);

@@ -10,7 +10,7 @@ import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
 import { abandonOutput, isCustomOutput, loadCustomTargets, needless } from '../targets/custom-output.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../targets/output-target.js';
-import type { Spool } from '../targets/spooled-target.js';
+import type { Spool } from '../targets/spool.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
@@ -25,7 +25,7 @@ const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'mi
 /** Notices of `Info` that the result repeats: the output may not be the intended disk. */
 const REPEATED = ['guessed-raw', 'descriptor-cut', 'extent-empty', 'marked-corrupt'];
 
-interface ConversionContext {
+export interface ConversionContext {
   platform: Platform;
   setup: ImageSetup;
   sessions: ImageSessions;
@@ -47,6 +47,15 @@ export async function convertImage(
     abandonOutput(output, error);
     throw error.kind === 'cancelled' ? cancelled('The conversion') : error;
   }
+  return convertInto(target, conversion, options);
+}
+
+/** Converts into `target`, which is not prepared yet. */
+export async function convertInto(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: ConvertOptions,
+): Promise<Result> {
   const unreadable = new AbortController();
   // Called by timers, too, whose errors nobody catches.
   const networks = () => {

@@ -28,13 +28,14 @@ import type {
 } from '../public/types.js';
 import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-output.js';
-import type { Spool } from '../targets/spooled-target.js';
+import type { Spool } from '../targets/spool.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import { withListener } from './guarded-listener.js';
 import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
+import type { Unpacked } from './unpacking.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
@@ -75,10 +76,17 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
     const name = options.name ?? sources.image.name;
-    const image = { format, name, disk, snapshot, salvage, checkManifest };
+    const spool = platform.spool(options, sources.all, '') !== undefined;
+    const image = { format, name, disk, snapshot, salvage, checkManifest, spool };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     const sessions = await ImageSessions.open(setup, passwords, options.assumePassword ?? false, signal);
-    return new OpenImage(platform, setup, sessions, name);
+    if (!sessions.isPacked) return new OpenImage(platform, setup, sessions, name);
+    const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
+      await sessions.end();
+      throw thrown;
+    });
+    const unpacked = await openUnpacked(platform, setup, sessions, passwords, options);
+    return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
   } catch (thrown) {
     passwords?.wipe();
     await sources?.close();
@@ -137,6 +145,8 @@ export class OpenImage {
     private readonly setup: ImageSetup,
     private readonly sessions: ImageSessions,
     name: string | undefined,
+    /** What the image was unpacked from. */
+    packed?: Pick<Unpacked, 'containers' | 'members'>,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
       code: 'source-not-verified',
@@ -144,9 +154,11 @@ export class OpenImage {
       message,
     }));
     const safety = [...sessions.info.safety, ...unnoticed];
-    this.info = { ...sessions.info, safety, ...(name === undefined ? {} : { name }) };
+    const { info, members } = sessions;
+    this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
+    if (packed) this.info.containers = [...packed.containers, ...info.containers];
     this.formats = sessions.formats;
-    this.members = sessions.members;
+    this.members = packed && packed.members.length > 0 ? packed.members : members;
     this.streamed = sessions.comesInOrder;
     openImages.add(this);
     for (const method of METHODS) {
@@ -239,7 +251,7 @@ export class OpenImage {
       this.#requireOpen();
       checkCall('convert', options, this.platform.convertOptions);
       checkFileOptions(output, options);
-      spool = this.platform.spool(this.setup.sources.all, options);
+      spool = this.platform.spool(options, this.setup.sources.all, 'convert without it');
       if (spool) checkSpooled(options);
       signal = this.#until(options.signal);
     } catch (thrown) {

@@ -66,12 +66,12 @@ export const node: Platform = {
   module: once(compile),
   codec: once(loadCodec),
   openSource,
-  spool(sources, { spool = false, sparse }) {
+  spool({ spool = false, sparse }, sources, otherwise) {
     if (spool === false) return undefined;
     const isPath = (typeof spool === 'string' && spool !== '') || spool instanceof URL;
     if (spool !== true && !isPath) throw new DecantError('usage', "'spool' must be true, false or a folder");
     const folder = isPath ? toPath(spool) : spoolFolder();
-    return new SpoolFile({ folder, sources: sources.map(({ spec }) => spec), dense: sparse === false });
+    return new SpoolFile({ folder, sources: sources.map(({ spec }) => spec), dense: sparse === false, otherwise });
   },
   target(output, sources, options) {
     if (isHttp(output))

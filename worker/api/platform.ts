@@ -5,7 +5,13 @@ import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget } from '../targets/output-target.js';
-import type { Spool } from '../targets/spooled-target.js';
+import type { Spool } from '../targets/spool.js';
+
+/** The options of `open` and `convert` for a temporary file; `sparse` of `convert` only. */
+interface SpoolOptions {
+  spool?: ConvertOptions['spool'] | undefined;
+  sparse?: boolean | undefined;
+}
 
 export interface Platform extends WorkerStarter {
   readonly cores: number;
@@ -17,8 +23,11 @@ export interface Platform extends WorkerStarter {
   readonly memoryPerWorker: number;
   /** Opens a source. Fails with `usage` if `input` cannot be one. */
   openSource(input: Input, options: HttpOptions): Promise<OpenedSource>;
-  /** The temporary file that `spool` of `options` asks for; not created yet. Throws `usage`. */
-  spool(sources: OpenedSource[], options: ConvertOptions): Spool | undefined;
+  /**
+   * The temporary file that the option `spool` asks for; not created yet. `otherwise`: what works without it, as the end of a
+   * sentence. Throws `usage`.
+   */
+  spool(options: SpoolOptions, sources: OpenedSource[], otherwise: string): Spool | undefined;
   /**
    * The target for `output`, neither a stream nor a custom target, and not one of `sources`. Throws `usage` for a value that
    * cannot be an output.

@@ -55,7 +55,9 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --two-pass             read the image twice, for a compressed qcow2 to standard output or a
                          server that takes bytes in order only
   --spool[=DIR]          make the output in a temporary file in DIR (default: $TMPDIR, otherwise
-                         /var/tmp) and then send it: the other way for such a qcow2
+                         /var/tmp) and then send it: the other way for such a qcow2. An image
+                         that must be unpacked first is unpacked in DIR too (default: the folder
+                         of OUTPUT)
   --upload s3|gcs|tus|azure
                          upload protocol of OUTPUT (default: one PUT); keys come from the
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
@@ -79,6 +81,9 @@ export interface OpenArguments {
   salvage: boolean;
   checkManifest: boolean;
 }
+
+/** A command that opens an image. */
+export type ImageCommand = Extract<Command, { name: 'info' | 'map' | 'convert' }>;
 
 export type Command =
   | { name: 'help' | 'version' }
@@ -324,11 +329,10 @@ function uploadOf(value: string | undefined): UploadProtocolName | undefined {
   throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
 }
 
-function spoolOf(value: string | undefined, isFile: boolean): string | undefined {
+function spoolOf(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   // An unset shell variable.
   if (localPath(value) === '') throw usage(`${SPOOL}= takes a folder`);
-  if (isFile) throw usage(`${SPOOL} needs standard output or an http or https URL, not a file`);
   return localPath(value);
 }
 
@@ -367,7 +371,7 @@ function conversion(args: string[]): Command {
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
   if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
   if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
-  const spool = spoolOf(values.spool, isFile);
+  const spool = spoolOf(values.spool);
   if (values.existing && values.resume) throw usage('--resume does not work with -n, which writes in place');
   const { format, note } = outputFormat(output, values['output-format']);
   const chosen = formatOptions(values.options);

@@ -4,19 +4,21 @@ import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { type AnyImage, type Image, prepare } from '../node.js';
-import { type Command, parse, USAGE } from './arguments.js';
+import { spoolFolder } from '../targets/node/spool-file.js';
+import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
 import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
 import { convert } from './convert-command.js';
 import { ALL_DISKS, severalDisks } from './disk-list.js';
 import { failureRows, failureText } from './failure-text.js';
 import { printOptions } from './format-help.js';
-import { disksJson, disksText, infoJson, infoText } from './info-report.js';
+import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
 import { imageOpener } from './open-image.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
 import { requireOutput } from './require-output.js';
+import { folderFor, UnpackingReport } from './unpacking.js';
 import { requireText } from './utf8-arguments.js';
 import { WaitingLines } from './waiting-lines.js';
 
@@ -84,7 +86,9 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
-  const open = await imageOpener(command.image, command.opening, { workers, onWaiting: waiting.report, signal });
+  const unpacking = await unpackingOf(command);
+  const context = { workers, onWaiting: waiting.report, unpacking, signal };
+  const open = await imageOpener(command.image, command.opening, context);
   const { disk } = command.opening;
   const intoFolder = command.name === 'convert' && (await isFolder(command.output));
   if (command.name === 'convert') requireFolderForAll(command, intoFolder);
@@ -93,6 +97,10 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
     // The first disk lists the others.
     image = await open(disk === ALL_DISKS ? 1 : disk);
   } catch (thrown) {
+    if (command.name === 'info' && isPacked(thrown)) {
+      await printInfo(command.json ? packedJson : packedText, thrown.fields, command.image);
+      return 0;
+    }
     const disks = severalDisks(thrown);
     if (!disks) throw thrown;
     if (command.name === 'info') {
@@ -121,6 +129,19 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
     await image.close();
   }
 }
+
+/** How the image is unpacked; undefined for `info`, which describes a packed file without that. */
+async function unpackingOf(command: ImageCommand) {
+  if (command.name === 'info') return undefined;
+  const isConversion = command.name === 'convert';
+  const folder = isConversion ? (command.spool ?? (await folderFor(command.output))) : spoolFolder();
+  const isQuiet = isConversion && command.quiet;
+  const shows = (isConversion && command.progress) || process.stderr.isTTY;
+  return { folder, report: new UnpackingReport(shownInput(command.image), folder, isQuiet, shows) };
+}
+
+const isPacked = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'needs-spool';
 
 async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {
   for (const line of await reportOn(subject, shownInput(path))) print(line);

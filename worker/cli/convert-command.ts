@@ -59,7 +59,8 @@ async function run(
       sync: command.sync,
       resume: command.resume,
       twoPass: command.twoPass,
-      ...(command.spool === undefined ? {} : { spool: command.spool }),
+      // A file takes bytes in any order: the folder is only for unpacking.
+      ...(command.spool === undefined || typeof output === 'string' ? {} : { spool: command.spool }),
       onProgress: (progress) => {
         line?.show(progress);
         waiting.report(progress.waiting);

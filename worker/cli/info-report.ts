@@ -1,6 +1,7 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
+import type { Fields } from '../errors/errors.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
@@ -203,5 +204,30 @@ export async function disksText(disks: readonly Member[], path: string): Promise
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     'Several disks; one is described with its option:',
     ...diskRows(disks).map((row) => `    ${row}`),
+  ];
+}
+
+/** The parts of a packed file: `fields` of the error `needs-spool`. */
+const packedParts = ({ format, container }: Fields) => ({
+  format: String(format),
+  containers: typeof container === 'string' ? [{ name: container }] : [],
+});
+
+/** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
+export async function packedJson(fields: Fields, path: string): Promise<string[]> {
+  const { format, containers } = packedParts(fields);
+  const report = { filename: path, format, 'actual-size': await diskSize(path), decant: { packed: true, containers } };
+  return JSON.stringify(report, null, 4).split('\n');
+}
+
+export async function packedText(fields: Fields, path: string): Promise<string[]> {
+  const { format, containers } = packedParts(fields);
+  const size = await diskSize(path);
+  return [
+    `image: ${shownText(path)}`,
+    `file format: ${format}`,
+    ...(containers.length > 0 ? [`packed in: ${containers.map(containerName).join(', ')}`] : []),
+    'virtual size: unknown until it is unpacked, which convert does',
+    ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
   ];
 }

@@ -10,10 +10,13 @@ import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
+import type { UnpackingReport } from './unpacking.js';
 
 interface OpenContext {
   workers: number | undefined;
   onWaiting: (waiting: Waiting | undefined) => void;
+  /** Where a packed image may be unpacked, and how that is reported. Missing if it must not be unpacked. */
+  unpacking?: { folder: string; report: UnpackingReport } | undefined;
   signal: AbortSignal;
 }
 
@@ -24,7 +27,7 @@ export type OpenDisk = (disk: string | number | undefined) => Promise<AnyImage>;
 export async function imageOpener(
   path: string,
   opening: OpenArguments,
-  { workers, onWaiting, signal }: OpenContext,
+  { workers, onWaiting, unpacking, signal }: OpenContext,
 ): Promise<OpenDisk> {
   const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
   const isInput = path === STANDARD_INPUT;
@@ -53,7 +56,8 @@ export async function imageOpener(
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
-    });
+      ...(unpacking && { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }),
+    }).finally(() => unpacking?.report.end());
     try {
       passwords.check(image.info);
     } catch (thrown) {

@@ -45,6 +45,11 @@ export class ImageSessions {
     return this.#session.opened.comesInOrder;
   }
 
+  /** Whether it is a file to be unpacked, not an image. */
+  get isPacked(): boolean {
+    return this.#session.opened.isPacked;
+  }
+
   get formats(): OutputFormat[] {
     return this.#session.opened.formats;
   }
@@ -129,10 +134,15 @@ export class ImageSessions {
     for (const session of this.#sessions) session.cancelReads();
   }
 
-  /** Ends all sessions, even if they are held. */
+  /** Ends all sessions, even if they are held, and forgets the passwords. */
   async close(): Promise<void> {
     await Promise.allSettled([this.#unlocking, this.#reopening]);
     this.passwords.wipe();
+    await this.end();
+  }
+
+  /** Ends all sessions, even if they are held. The passwords stay, for other sessions. */
+  async end(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.end()));
   }
 

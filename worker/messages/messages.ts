@@ -28,6 +28,8 @@ export interface ImageSpec {
   snapshot?: string | undefined;
   salvage: boolean;
   checkManifest?: boolean | undefined;
+  /** Whether the caller can unpack a file that comes in order. */
+  spool: boolean;
 }
 
 /** A file that the image may refer to. */

@@ -10,4 +10,5 @@ export type Companion = Input | { name: string; source: Input };
 export type ConvertOptions = Node.ConvertOptions;
 export interface OpenOptions extends CommonOpenOptions {
   companions?: Companion[];
+  spool?: Node.OpenOptions['spool'];
 }

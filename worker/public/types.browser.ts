@@ -19,7 +19,7 @@ import type {
  * Decant can detect for certain that an output is the image itself.
  *
  * A stream is read once, in order, and cancelled when the image is closed. It contains a raw disk, which `format` must state,
- * or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is refused after its first bytes. It can be converted once.
+ * or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be converted once.
  */
 export type Input =
   | `http://${string}`
@@ -71,6 +71,13 @@ export interface OpenOptions extends CommonOpenOptions {
    * once: two `File` objects are two files, two handles of one entry are one.
    */
   companions?: Companion[];
+  /**
+   * Unpacks the image to a temporary file in the origin's private file system, if its format must be read at any position, but
+   * its bytes come in order: out of a file compressed by gzip, xz, zstd or bzip2, or out of a stream. By default such an image is
+   * refused as `unsupported`, code `needs-spool`. Fails with `spool-full` if the file has no room. The file is removed when the
+   * image is closed; that of a closed tab is removed by the next conversion that stores files.
+   */
+  spool?: boolean;
 }
 
 /** How to convert an image. */

@@ -3,7 +3,7 @@
 import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
-import type { Kept, OutputFormat, PrepareOptions, Result } from './types.conversion.js';
+import type { Kept, OutputFormat, PrepareOptions, Progress, Result } from './types.conversion.js';
 import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
 
 /** How to open an image, except for its companions. */
@@ -16,7 +16,7 @@ export interface CommonOpenOptions extends PrepareOptions {
    * The disk to open, of the several in an archive such as an OVA: its number in `image.members`, from 1, or its name there; the
    * last part of the name is enough if only one disk has it. If there are several and none is chosen, the call fails with
    * `usage`, code `several-images`, and lists them in `fields.disks`. Fails with `usage`, code `no-such-disk`, if the archive
-   * has no such disk, or if the image is not in an uncompressed tar archive that is read at any position.
+   * has no such disk, or if the image is not in a tar archive that is read at any position, such as one that was unpacked.
    */
   disk?: string | number;
   /** The ID or name of the internal snapshot to read instead of the active disk. IDs are searched first. */
@@ -52,6 +52,8 @@ export interface CommonOpenOptions extends PrepareOptions {
    * means reading all of it.
    */
   checkManifest?: boolean;
+  /** Called while the image is unpacked to the temporary file of `spool`: see `CommonConvertOptions`. */
+  onProgress?: (progress: Progress) => void;
   /** Cancels the opening. */
   signal?: AbortSignal;
   /** For URLs: see `HttpOptions`. It is called as long as the image is open. */

@@ -38,7 +38,7 @@ export interface NodeFileHandle {
  * does not work on Windows.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
- * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is refused after its first bytes. It can be
+ * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
  * converted once.
  */
 export type Input =
@@ -77,6 +77,14 @@ export interface OpenOptions extends CommonOpenOptions {
    * once.
    */
   companions?: Companion[];
+  /**
+   * Unpacks the image to a temporary file, if its format must be read at any position, but its bytes come in order: out of a
+   * file compressed by gzip, xz, zstd or bzip2, or out of a stream. The folder of the file is a path or file URL; `true` chooses
+   * `TMPDIR`, otherwise `/var/tmp`. By default such an image is refused as `unsupported`, code `needs-spool`. Fails with
+   * `spool-full` if the file has no room. The file is removed when the image is closed; that of a killed process is removed by
+   * the next conversion to the folder.
+   */
+  spool?: boolean | string | URL;
 }
 
 /** How to convert an image. */

@@ -208,7 +208,7 @@ test('at the end, owners of files are asked, and a changed state is an error', a
 });
 
 test('a loan has ports for custom sources and streams', async () => {
-  const settings = { salvage: false };
+  const settings = { salvage: false, spool: false };
   const sources = await open(own('top', { size: 7, expect: () => {} }), own('base', { size: 3 }));
   const loan = sources.lend(settings);
   expect(loan.image).toMatchObject({

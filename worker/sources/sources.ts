@@ -23,6 +23,9 @@ type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
 const AT_ONCE = 8;
 
 export class Sources {
+  /** The content of the image, if it had to be unpacked. */
+  #unpacked: OpenedSource | undefined;
+
   private constructor(
     /** The image, then its companions. */
     readonly all: OpenedSource[],
@@ -72,6 +75,13 @@ export class Sources {
     return this.all.flatMap((source) => ofSpec(source) ?? []);
   }
 
+  /** From now on, lends `content` in place of the image, which it was unpacked from. Closes earlier content. */
+  async replaceImage(content: OpenedSource): Promise<void> {
+    const before = this.#unpacked;
+    this.#unpacked = content;
+    await before?.close();
+  }
+
   /** Lends the sources to a coordinator, for opening them with `settings`. The caller must end the loan. */
   lend(settings: ImageSettings): Loan {
     const loan = new Loan();
@@ -79,9 +89,11 @@ export class Sources {
       if ('custom' in spec) return { port: loan.lend(spec.custom), size: spec.size, expects: expects(spec.custom) };
       return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
     };
-    const [source, ...others] = this.all.map(toSpec);
+    const [image, ...files] = this.all;
+    const source = toSpec(this.#unpacked ?? image!);
+    const others = files.map(toSpec);
     const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
-    loan.image = { ...settings, source: source!, companions };
+    loan.image = { ...settings, source, companions };
     return loan;
   }
 
@@ -96,8 +108,9 @@ export class Sources {
     await this.verify();
   }
 
-  close(): Promise<void> {
-    return closeAll(this.all);
+  async close(): Promise<void> {
+    await closeAll(this.all);
+    await this.#unpacked?.close();
   }
 
   /** Adds a companion. `standsFor` is the name that the caller gave it. */

@@ -3,7 +3,8 @@
 import { isStream } from '../calls/values.js';
 import type { CustomOutput } from './custom-output.js';
 import { CustomTarget } from './custom-target.js';
-import { type Spool, SpooledTarget } from './spooled-target.js';
+import type { Spool } from './spool.js';
+import { SpooledTarget } from './spooled-target.js';
 import { streamTarget } from './stream-target.js';
 
 /** Locks a stream. Throws `usage` if it is locked already. */

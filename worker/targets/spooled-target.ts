@@ -6,22 +6,8 @@ import type { Network, Notice } from '../public/types.js';
 import { needless } from './custom-output.js';
 import type { CustomTarget } from './custom-target.js';
 import type { FinalSizes, OutputTarget, Sizes } from './output-target.js';
-import { type ReadSpool, sendSpool } from './spool-sending.js';
-
-/** The temporary file of a spooled output. */
-export interface Spool {
-  /** Creates the file. Fails with `spool-full` if an output of known size certainly has no room. */
-  prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
-  /** Resolves to a reader of the finished file. Fails unless the file has `size` bytes. */
-  whole(size: number): Promise<ReadSpool>;
-  /** The error `spool-full` in place of `reason`. */
-  full(reason: DecantError): DecantError;
-  /** Removes the file, if it exists. Fails with a `DecantError` that names what stays, unless it is removed later. */
-  remove(): Promise<void>;
-}
-
-/** The codes of errors for storage that takes no more bytes. */
-const FULL = ['disk-full', 'file-too-large', 'storage-full'];
+import { explainFull, type Spool } from './spool.js';
+import { sendSpool } from './spool-sending.js';
 
 export class SpooledTarget implements OutputTarget {
   #isSending = false;
@@ -71,7 +57,7 @@ export class SpooledTarget implements OutputTarget {
 
   /** While the output is written, only the temporary file can be full. */
   explain(reason: DecantError): DecantError {
-    return !this.#isSending && FULL.includes(reason.code) ? this.spool.full(reason) : reason;
+    return this.#isSending ? reason : explainFull(this.spool, reason);
   }
 
   async discard(reason: DecantError): Promise<void> {

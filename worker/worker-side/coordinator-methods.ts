@@ -24,6 +24,8 @@ export interface OpenResult {
   members: Member[];
   /** Whether the disk can only be read once, in order, because of its container. */
   comesInOrder: boolean;
+  /** Whether it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
+  isPacked: boolean;
 }
 
 interface UnlockRequest {
@@ -187,7 +189,8 @@ export function coordinatorMethods(
         images.set(image, opened);
         const formats = crateImage.formats() as OutputFormat[];
         const members = crateImage.members() as Member[];
-        return { image, info, formats, members, comesInOrder: crateImage.comesInOrder() };
+        const [comesInOrder, isPacked] = [crateImage.comesInOrder(), crateImage.isPacked()];
+        return { image, info, formats, members, comesInOrder, isPacked };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

@@ -20,6 +20,9 @@ use std::rc::Rc;
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
 
+/// The code of the error at the end of an archive that is decoded in order and holds more than one file.
+pub(crate) const SEVERAL_FILES: &str = "several-files";
+
 /// A container format.
 pub struct Container {
     /// Its name, for programs.

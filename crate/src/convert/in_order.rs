@@ -32,6 +32,8 @@ pub struct InOrder {
     /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
     guess: Option<Guess>,
     manifest: Option<Rc<Manifest>>,
+    /// Zeros are added at its end up to a multiple of this many bytes.
+    sector: u64,
 }
 
 impl InOrder {
@@ -42,6 +44,7 @@ impl InOrder {
             shelf: Rc::default(),
             guess: image.guess().cloned(),
             manifest: image.manifest(),
+            sector: if image.is_packed() { 1 } else { SECTOR },
         })
     }
 
@@ -170,8 +173,7 @@ impl InOrderPlanner {
             }
             if next.is_empty() {
                 self.check_end(chunk.len())?;
-                // Raw disks are padded to whole sectors.
-                chunk.resize(chunk.len().next_multiple_of(SECTOR as usize), 0);
+                chunk.resize(chunk.len().next_multiple_of(self.disk.sector as usize), 0);
                 self.end = self.split_end(&mut chunk);
             }
             self.ahead = Some(next);

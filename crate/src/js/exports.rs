@@ -79,6 +79,12 @@ impl OpenImage {
         !matches!(self.content, Content::RandomAccess(_))
     }
 
+    /// Whether it is a file to be unpacked, not an image.
+    #[wasm_bindgen(js_name = isPacked)]
+    pub fn is_packed(&self) -> bool {
+        matches!(&self.content, Content::InOrder(image) if image.is_packed())
+    }
+
     /// For each file that jobs read: the number of the source that workers open for it (0 is the image), or -1 if its
     /// bytes travel with the jobs.
     pub fn opened(&self) -> Vec<i32> {

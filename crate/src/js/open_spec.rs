@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, snapshot?, salvage, checkManifest? }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, disk?, companions, snapshot?, salvage, checkManifest?, spool }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -27,6 +27,8 @@ extern "C" {
     fn salvage(this: &OpenSpec) -> bool;
     #[wasm_bindgen(method, getter, js_name = checkManifest)]
     fn check_manifest(this: &OpenSpec) -> Option<bool>;
+    #[wasm_bindgen(method, getter)]
+    fn spool(this: &OpenSpec) -> bool;
 
     /// `{ source, name, standsFor?, isImage }`.
     type CompanionSpec;
@@ -62,6 +64,7 @@ impl OpenSpec {
             snapshot: self.snapshot(),
             salvage: self.salvage(),
             check_manifest: self.check_manifest(),
+            spool: self.spool(),
         };
         (super::input(self.source()), options)
     }

@@ -18,8 +18,8 @@ mod split_files;
 pub mod streamed_image;
 mod unpack;
 
-use crate::container::Container;
-use crate::disk::info::ContainerInfo;
+use crate::container::{Container, SEVERAL_FILES};
+use crate::disk::info::{ContainerInfo, MemberInfo};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::source::Source;
@@ -59,8 +59,8 @@ pub enum Opened {
 /// and containers are not looked for: a raw disk may begin like one.
 ///
 /// Streams, and the content of containers that are decoded in order, must be raw disks: all other formats need random
-/// access. Such a format is refused here if its first bytes identify it, and at the end of a conversion if only its
-/// last bytes do. Unrecognised content of a container is read as raw if it looks like a disk (see `guess`), and
+/// access. Such a format is refused here if its first bytes identify it (see `OpenOptions::spool`), and at the end of a
+/// conversion if only its last bytes do. An archive in such a container must hold a raw disk as its only file. Unrecognised content of a container is read as raw if it looks like a disk (see `guess`), and
 /// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
 /// another format.
 ///
@@ -107,29 +107,73 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             &raw_disk::FORMAT
         }
         FileType::Container(container) => {
-            let size = source.size();
-            let mut descent = Descent { containers, ..Descent::default() };
-            let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
-            let (_, guess) = descent.follow(stream).await?;
-            let origin = Origin::File { source, decoders: descent.decoders };
-            let disk = InContainers { containers: descent.containers, disks, guess };
-            return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?));
+            let inner = InnerFile { source, file_type, containers, missing };
+            return Ok(Opened::Streamed(open_packed(inner, container, disks, manifest, options).await?));
         }
     };
     let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
     Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
 }
 
+/// Opens the content of `container`, which is the file `inner` and is decoded in order.
+async fn open_packed(
+    InnerFile { source, containers, .. }: InnerFile,
+    container: &'static Container,
+    disks: Vec<MemberInfo>,
+    manifest: Option<Manifest>,
+    options: &OpenOptions,
+) -> Result<StreamedImage> {
+    let size = Some(source.size());
+    let mut descent = Descent { containers, ..Descent::default() };
+    let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
+    let found = descent.follow(stream).await;
+    let (archive, decoders) = (descent.archive, descent.decoders.len());
+    let mut origin = Origin::File { source, decoders: descent.decoders };
+    let (guess, packed) = match (found, archive) {
+        (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !disks.is_empty() => (guess, None),
+        (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
+        (Ok(Content::Packed(_, format)), None) => (None, Some((format.name, format.label))),
+        (Err(error), None) => return Err(error),
+        (Err(error), Some(_)) if !holds_several(&error, &origin).await? => return Err(error),
+        (_, Some(archive)) => {
+            origin.end_at(archive.depth);
+            descent.containers.truncate(descent.containers.len() + archive.depth - decoders);
+            (None, Some((archive.container.name, archive.container.label)))
+        }
+    };
+    let around = InContainers { containers: descent.containers, disks, guess };
+    match packed {
+        None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
+        Some((name, _)) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
+        Some(packed) => Err(needs_spool(packed, around.containers.last())),
+    }
+}
+
+/// Whether `origin`, an archive whose first file is refused with `error`, soon shows another one: the disk may be there.
+async fn holds_several(error: &Error, origin: &Origin) -> Result<bool> {
+    if !matches!(error.kind, ErrorKind::NotRecognised | ErrorKind::Unsupported) || error.code == SEVERAL_FILES {
+        return Ok(error.code == SEVERAL_FILES);
+    }
+    match Peeked::new(origin.begin()?, REACH as usize).await {
+        Err(error) => Ok(error.code == SEVERAL_FILES),
+        Ok(_) => Ok(false),
+    }
+}
+
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
         if format.name != raw_disk::NAME {
-            return Err(not_in_order(format, None));
+            return to_unpack(format, stream, Vec::new(), options);
         }
         return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
     }
     let mut descent = Descent::default();
-    let (disk, guess) = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
+    let found = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
+    let (disk, guess) = match found {
+        Content::Raw(disk, guess) => (disk, guess),
+        Content::Packed(file, format) => return to_unpack(format, Box::new(file), descent.containers, options),
+    };
     if descent.containers.is_empty() {
         let message = "The stream is not in a disk image format that Decant recognises; if it is a raw disk, state the \
                        format raw";
@@ -140,20 +184,56 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 
-/// The way from a first stream down to a raw disk.
+/// Opens `file`, in a `format` that needs random access, as a file to be unpacked. Fails with `unsupported` if the caller
+/// cannot store it.
+fn to_unpack(
+    format: &'static Format,
+    file: Box<dyn ByteStream>,
+    containers: Vec<ContainerInfo>,
+    options: &OpenOptions,
+) -> Result<StreamedImage> {
+    if !options.spool {
+        return Err(needs_spool((format.name, format.label), containers.last()));
+    }
+    let around = InContainers { containers, ..InContainers::default() };
+    Ok(StreamedImage::to_unpack(format.name, Origin::once(file), around, None))
+}
+
+/// What a stream holds.
+enum Content {
+    /// A raw disk, and the grounds for its format unless the member's name states it or there is no container.
+    Raw(Peeked, Option<Guess>),
+    /// An image in a format that needs random access.
+    Packed(Peeked, &'static Format),
+}
+
+/// An archive that is decoded in order, but would have random access.
+#[derive(Clone, Copy)]
+struct Archive {
+    container: &'static Container,
+    /// The number of decoders before its own.
+    depth: usize,
+}
+
+/// The way from a first stream down to an image.
 #[derive(Default)]
 struct Descent {
     containers: Vec<ContainerInfo>,
     /// The decoders between the first stream and the current one, outermost first.
     decoders: Vec<ContainerDecoder>,
+    /// The outermost archive among them.
+    archive: Option<Archive>,
     budget: InputBudget,
 }
 
 impl Descent {
     /// Decodes `stream`, which is a `container`, as far as its content can be identified. Fails with `limit` if
     /// containers are nested too deeply or the budget is spent, and as the decoder does.
-    async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &Container) -> Result<Peeked> {
+    async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &'static Container) -> Result<Peeked> {
         ensure_room(&self.containers)?;
+        if container.list.is_some() && self.archive.is_none() {
+            self.archive = Some(Archive { container, depth: self.decoders.len() });
+        }
         if let Some(module) = container.module {
             prepare(module).await?;
         }
@@ -166,12 +246,10 @@ impl Descent {
         Ok(content)
     }
 
-    /// Follows `stream` down to a raw disk. Returns its stream, and the grounds for the format unless the member's name
-    /// states it or there is no container.
-    ///
-    /// Fails with `unsupported` if the content needs random access or is named like a file that is never a disk, with
-    /// `not-recognised` if it is empty or does not look like a disk, and as [`Self::enter`] does.
-    async fn follow(&mut self, mut stream: Peeked) -> Result<(Peeked, Option<Guess>)> {
+    /// Follows `stream` down to an image. Fails with `unsupported` if the format of the content is not supported or it is
+    /// named like a file that is never a disk, with `not-recognised` if it is empty or does not look like a disk, and as
+    /// [`Self::enter`] does.
+    async fn follow(&mut self, mut stream: Peeked) -> Result<Content> {
         loop {
             if stream.head().is_empty() {
                 let is_outermost = self.containers.is_empty();
@@ -183,9 +261,13 @@ impl Descent {
                 FileType::Container(container) => stream = self.enter(Box::new(stream), container).await?,
                 FileType::Image(format) if format.name == raw_disk::NAME => {
                     self.budget.lift();
-                    return Ok((stream, None));
+                    return Ok(Content::Raw(stream, None));
                 }
-                FileType::Image(format) | FileType::Unsupported(format) => {
+                FileType::Image(format) => {
+                    self.budget.lift();
+                    return Ok(Content::Packed(stream, format));
+                }
+                FileType::Unsupported(format) => {
                     if format.is_no_image() {
                         ensure_guess(&self.containers)?;
                     }
@@ -195,7 +277,7 @@ impl Descent {
                 FileType::Unknown => {
                     ensure_guess(&self.containers)?;
                     self.budget.lift();
-                    return if outer.is_some() { self.guess(stream).await } else { Ok((stream, None)) };
+                    return if outer.is_some() { self.guess(stream).await } else { Ok(Content::Raw(stream, None)) };
                 }
             }
         }
@@ -203,14 +285,14 @@ impl Descent {
 
     /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with
     /// `not-recognised` if not.
-    async fn guess(&self, stream: Peeked) -> Result<(Peeked, Option<Guess>)> {
+    async fn guess(&self, stream: Peeked) -> Result<Content> {
         let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
         let start = stream.head();
         let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
         if (start.len() as u64) < REACH {
             guess.check_size(start.len() as u64)?;
         }
-        Ok((stream, Some(guess)))
+        Ok(Content::Raw(stream, Some(guess)))
     }
 }
 
@@ -219,21 +301,35 @@ pub(crate) fn empty_stream() -> Error {
     Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
 }
 
-/// The error for content in `format`, which needs random access, from a stream: of the container `outer` or the
+/// The error for the end of a stream that shows that it is in `format`, not a raw disk: of the container `outer` or the
 /// caller's.
 pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
-    let label = format.label;
-    let message = match outer {
-        Some(outer) if format.is_supported() => {
-            format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first")
-        }
-        None if format.is_supported() => {
-            format!("The stream is {label}, which must be read at any position; save it as a file first")
-        }
-        Some(outer) => return format.refusal(&format!("The {outer} file holds")),
-        None => return format.refusal("The stream is"),
+    let subject = match outer {
+        Some(outer) => format!("The {outer} file holds"),
+        None => "The stream is".to_owned(),
     };
-    not_read_in_order(message, outer)
+    if !format.is_supported() {
+        return format.refusal(&subject);
+    }
+    not_read_in_order(must_be_unpacked(format.label, outer), outer)
+}
+
+/// The error for a file that the caller must unpack or store first; it is called `name`, and `label` with an article.
+fn needs_spool((name, label): (&'static str, &str), container: Option<&ContainerInfo>) -> Error {
+    let outer = container.map(|container| container.name);
+    let error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
+    let error = error.field("format", name);
+    match outer {
+        Some(outer) => error.field("container", outer),
+        None => error,
+    }
+}
+
+fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
+    match outer {
+        Some(outer) => format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first"),
+        None => format!("The stream is {label}, which must be read at any position; save it as a file first"),
+    }
 }
 
 /// The error for something that needs random access, read in order out of `container`, or from a stream.

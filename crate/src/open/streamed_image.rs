@@ -1,4 +1,4 @@
-//! A raw disk that is read in order, from a compressed file or a caller's stream.
+//! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
 use crate::container::Decode;
 use crate::disk::info::{ContainerInfo, Info, MemberInfo};
@@ -86,6 +86,26 @@ impl Origin {
     pub(crate) fn once(stream: Box<dyn ByteStream>) -> Self {
         Self::Once(RefCell::new(Some(stream)))
     }
+
+    /// Ends the way from a file to its content after `count` decoders.
+    pub(crate) fn end_at(&mut self, count: usize) {
+        if let Self::File { decoders, .. } = self {
+            decoders.truncate(count);
+        }
+    }
+
+    /// Returns the bytes from the start. Fails with `usage` if they come from a caller's stream that was taken before.
+    pub(crate) fn begin(&self) -> Result<Box<dyn ByteStream>> {
+        match self {
+            Self::File { source, decoders } => {
+                let file: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
+                decoders.iter().try_fold(file, |stream, decoder| decoder.begin(stream))
+            }
+            Self::Once(stream) => stream.take().ok_or_else(|| {
+                Error::new(ErrorKind::Usage, "The stream was read already; open the image anew for another conversion")
+            }),
+        }
+    }
 }
 
 /// The grounds for reading unrecognised content of a container as a raw disk.
@@ -105,7 +125,7 @@ impl Guess {
     }
 }
 
-/// The containers around a disk, and the grounds for its format.
+/// What is around a disk, and the grounds for its format.
 #[derive(Default)]
 pub(crate) struct InContainers {
     /// The containers, outermost first.
@@ -117,11 +137,16 @@ pub(crate) struct InContainers {
 }
 
 /// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
+///
+/// Or a file that must be unpacked first, because its format is read at any position: a conversion to a raw disk stores
+/// exactly its bytes.
 pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,
     disks: Vec<MemberInfo>,
     guess: Option<Guess>,
+    /// The format of a file to be unpacked.
+    packed: Option<&'static str>,
     file_size: Option<u64>,
     manifest: Option<Rc<Manifest>>,
     unused_companions: Vec<String>,
@@ -150,7 +175,23 @@ impl StreamedImage {
             return Err(not_read_in_order(message, Some(container.name)));
         }
         let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, disks, guess, file_size, manifest, unused_companions })
+        Ok(Self { origin, containers, disks, guess, packed: None, file_size, manifest, unused_companions })
+    }
+
+    /// Creates a file to be unpacked, in the format or container called `packed`.
+    pub(crate) fn to_unpack(
+        packed: &'static str,
+        origin: Origin,
+        InContainers { containers, disks, .. }: InContainers,
+        file_size: Option<u64>,
+    ) -> Self {
+        let (guess, packed, manifest, unused_companions) = (None, Some(packed), None, Vec::new());
+        Self { origin, containers, disks, guess, packed, file_size, manifest, unused_companions }
+    }
+
+    /// Whether it is a file to be unpacked.
+    pub fn is_packed(&self) -> bool {
+        self.packed.is_some()
     }
 
     /// The manifest of the archive around the disk, if there is one.
@@ -161,7 +202,7 @@ impl StreamedImage {
     /// Describes the image, as far as is known before it is read.
     pub fn info(&self) -> Info {
         let mut info = Info {
-            format: raw_disk::NAME,
+            format: self.packed.unwrap_or(raw_disk::NAME),
             containers: self.containers.clone(),
             file_size: self.file_size,
             unused_companions: self.unused_companions.clone(),
@@ -193,14 +234,6 @@ impl StreamedImage {
     /// Returns the disk's bytes from the start. Fails with `usage` if they come from a caller's stream that was taken
     /// before.
     pub fn begin(&self) -> Result<Box<dyn ByteStream>> {
-        match &self.origin {
-            Origin::File { source, decoders } => {
-                let file: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
-                decoders.iter().try_fold(file, |stream, decoder| decoder.begin(stream))
-            }
-            Origin::Once(stream) => stream.take().ok_or_else(|| {
-                Error::new(ErrorKind::Usage, "The stream was read already; open the image anew for another conversion")
-            }),
-        }
+        self.origin.begin()
     }
 }

@@ -40,7 +40,8 @@ pub(crate) struct Unpacked {
 
 /// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
 /// last member. Fails with `source`, with `limit` if containers are nested too deeply, with `usage` if `choosing` states
-/// no disk of them, and as [`crate::container::List`] and [`members::image_in`] do.
+/// no disk of them, unless the disks are inside a container that is decoded in order, and as
+/// [`crate::container::List`] and [`members::image_in`] do.
 pub(crate) async fn unpack(
     mut source: Rc<dyn Source>,
     salvage: bool,
@@ -66,7 +67,9 @@ pub(crate) async fn unpack(
         (file_type, beside, members) = (found.file_type, found.beside, found.members);
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
-    if let Choosing::Stated(choice) = choosing {
+    if let Choosing::Stated(choice) = choosing
+        && !(disks.is_empty() && matches!(file_type, FileType::Container(_)))
+    {
         disk_choice::find(choice, &disks)?;
     }
     Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, disks, beside, members })

@@ -288,6 +288,8 @@ pub struct Case {
     pub assume_password: bool,
     pub salvage: bool,
     pub check_manifest: Option<bool>,
+    /// Whether the caller can unpack it: its bytes are those of the packed file then.
+    pub spool: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
 }
@@ -334,6 +336,7 @@ impl Case {
             disk: self.disk.clone(),
             salvage: self.salvage,
             check_manifest: self.check_manifest,
+            spool: self.spool,
         };
         (source, held, options)
     }

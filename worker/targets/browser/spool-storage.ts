@@ -2,14 +2,18 @@
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
 import { requireSize, type Sizes } from '../output-target.js';
+import type { Spool } from '../spool.js';
 import type { ReadSpool } from '../spool-sending.js';
-import type { Spool } from '../spooled-target.js';
 import { askForRoom, TemporaryFile } from './storage.js';
 
 export class StoredSpool implements Spool {
   #file: TemporaryFile | undefined;
   #size: number | undefined;
+
+  /** `otherwise`: what works without the file, as the end of a sentence. */
+  constructor(private readonly otherwise: string) {}
 
   /** The coordinator sets the size of the file, if it is known, before anything is read: this shows if there is room. */
   async prepare({ outputSize }: Sizes, signal: AbortSignal): Promise<TargetSpec> {
@@ -20,15 +24,26 @@ export class StoredSpool implements Spool {
   }
 
   async whole(size: number): Promise<ReadSpool> {
-    const file = await this.#file!.handle.getFile();
-    requireSize(file.size, size, 'the temporary file');
+    const file = await this.#whole(size);
     return async (offset, length) => new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
+  }
+
+  async source(size: number): Promise<OpenedSource> {
+    const blob = await this.#whole(size);
+    return {
+      spec: { blob },
+      identity: this,
+      name: undefined,
+      size,
+      verify: async () => {},
+      close: () => this.remove(),
+    };
   }
 
   full(reason: DecantError): DecantError {
     const size = this.#size;
     const need = size === undefined ? '' : ` of ${size} bytes`;
-    const message = `The browser's storage has no room for the temporary file${need} ('spool'); free some space, or convert without it`;
+    const message = `The browser's storage has no room for the temporary file${need} ('spool'); free some space, or ${this.otherwise}`;
     return new DecantError('target', message, {
       code: 'spool-full',
       fields: size === undefined ? {} : { size },
@@ -41,5 +56,11 @@ export class StoredSpool implements Spool {
     const file = this.#file;
     this.#file = undefined;
     await file?.remove();
+  }
+
+  async #whole(size: number): Promise<File> {
+    const file = await this.#file!.handle.getFile();
+    requireSize(file.size, size, 'the temporary file');
+    return file;
   }
 }

@@ -10,8 +10,8 @@ import { fileError, fileReason } from '../../errors/file-error.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { requireSize, type Sizes } from '../output-target.js';
+import type { Spool } from '../spool.js';
 import type { ReadSpool } from '../spool-sending.js';
-import type { Spool } from '../spooled-target.js';
 import { below, sourceFiles } from './device.js';
 import { partialName, sweepFolder } from './partial.js';
 import { pathIn } from './resolved-path.js';
@@ -42,6 +42,8 @@ interface SpoolFileOptions {
   sources: OpenedSource['spec'][];
   /** Whether holes are written as zeros. */
   dense: boolean;
+  /** What works without the file, as the end of a sentence. */
+  otherwise: string;
 }
 
 export class SpoolFile implements Spool {
@@ -85,6 +87,21 @@ export class SpoolFile implements Spool {
     };
   }
 
+  async source(size: number): Promise<OpenedSource> {
+    const { fd, path, made } = this.#file!;
+    const { size: found } = await promisify(fstat)(fd);
+    requireSize(found, size, 'the temporary file');
+    return {
+      spec: { file: { fd, path, device: made.dev, inode: made.ino }, size },
+      identity: this,
+      name: undefined,
+      size,
+      verify: async () => {},
+      // A file that stays is removed by the next conversion to the folder.
+      close: () => this.remove().catch(() => {}),
+    };
+  }
+
   full(reason: DecantError): DecantError {
     if (reason.code === 'file-too-large') return this.#full(TOO_LARGE, { cause: reason });
     return this.#full('the disk is full, or the quota is used up', { advice: FREE_SPACE, cause: reason });
@@ -124,16 +141,15 @@ export class SpoolFile implements Spool {
     // Not every file system reports it.
     const stats = await statfs(folder).catch(() => undefined);
     const free = stats ? stats.bavail * stats.bsize : size;
-    if (free < size)
-      throw this.#full(`the output takes ${size} bytes, and ${free} are free`, { advice: FREE_SPACE, free });
+    if (free < size) throw this.#full(`it takes ${size} bytes, and ${free} are free`, { advice: FREE_SPACE, free });
   }
 
   #full(
     reason: string,
     { advice = '', free, cause }: { advice?: string; free?: number; cause?: DecantError },
   ): DecantError {
-    const { folder } = this.options;
-    const message = `The temporary file has no room in '${folder}': ${reason}; ${advice}choose another folder (spool, --spool=DIR), or convert without it`;
+    const { folder, otherwise } = this.options;
+    const message = `The temporary file has no room in '${folder}': ${reason}; ${advice}choose another folder (spool, --spool=DIR), or ${otherwise}`;
     const sizes = {
       ...(this.#size === undefined ? {} : { size: this.#size }),
       ...(free === undefined ? {} : { free }),

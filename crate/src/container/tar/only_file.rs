@@ -4,6 +4,7 @@ use super::archive::{Archive, read_exact};
 use super::refused;
 use super::scan::{HeaderScan, NextItem, RegularFile, padding};
 use super::sparse_map::SparseMap;
+use crate::container::SEVERAL_FILES;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
@@ -110,7 +111,7 @@ impl OnlyFile {
     async fn end(&mut self) -> Result<()> {
         let NextItem::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
             let message = "The tar archive holds more than one file, and can only be read in order; extract the disk";
-            return Err(refused(message.to_owned()).coded("several-files"));
+            return Err(refused(message.to_owned()).coded(SEVERAL_FILES));
         };
         self.is_marked = is_marked;
         self.archive.pass(u64::MAX).await?;

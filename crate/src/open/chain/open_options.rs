@@ -22,6 +22,11 @@ pub struct OpenOptions {
     /// Whether a conversion compares the files of an archive with its manifest. `None`: if the archive is a local file
     /// and this is not a salvage.
     pub check_manifest: Option<bool>,
+    /// Whether a file that must be read at any position, but comes in order, is opened as a [`StreamedImage`] that the
+    /// caller unpacks and opens again. Otherwise it is refused.
+    ///
+    /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
+    pub spool: bool,
 }
 
 /// A file that the caller handed over with the image.

@@ -1,0 +1,78 @@
+// Images that must be unpacked into the browser's storage first: the page asks once, and nothing is left at any end.
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ENGINES, expect, giveFile, hashOpfs, type Page, storage, test } from '../support/browser.js';
+import { hashFile, images } from '../support/images.js';
+import { choose, look } from '../support/page.js';
+
+/** A compressed file of `image`, called `name`. */
+function packed(folder: string, name: string, command: string, image: string): string {
+  const file = join(folder, name);
+  execFileSync('bash', ['-o', 'pipefail', '-c', `${command} '${image}' > '${file}'`]);
+  return file;
+}
+
+/** The temporary files in the storage. Workers that were ended may hold one for a moment. */
+const left = async (page: Page) => (await storage(page)).names.filter((name) => name.startsWith('.decant'));
+
+for (const [engine, details] of ENGINES) {
+  test(`${engine}: an image in gzip is unpacked and converted`, details, async ({ apiPage: page }, testInfo) => {
+    await giveFile(page, packed(testInfo.outputPath('.'), 'a.qcow2.gz', 'gzip -1c', images.zlib()));
+    const seen = await page.evaluate(async (engine) => {
+      const refusal = await window.decant.open(window.file).catch(({ code, fields }) => ({ code, fields }));
+      let read = 0;
+      const onProgress = ({ bytesRead }: { bytesRead: number }) => {
+        read = bytesRead;
+      };
+      const options = { engine, spool: true, onProgress };
+      const image = await window.decant.open(window.file, options);
+      const { format, containers } = image.info;
+      await image.convert({ opfs: 'out' });
+      await image.close();
+      return { refusal, format, containers: containers.map(({ name }) => name), isShown: read > 1_000_000 };
+    }, engine);
+    expect(seen).toEqual({
+      refusal: { code: 'needs-spool', fields: { format: 'qcow2', container: 'gzip' } },
+      format: 'qcow2',
+      containers: ['gzip'],
+      isShown: true,
+    });
+    expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
+    await expect.poll(() => left(page)).toEqual([]);
+  });
+}
+
+test('a cancel and a closed image leave nothing', async ({ apiPage: page }, testInfo) => {
+  await giveFile(page, packed(testInfo.outputPath('.'), 'a.qcow2.gz', 'gzip -1c', images.plain()));
+  const kind = await page.evaluate(async () => {
+    const abort = new AbortController();
+    const options = { spool: true, signal: abort.signal, onProgress: () => abort.abort() };
+    return window.decant.open(window.file, options).catch(({ kind }) => kind);
+  });
+  expect(kind).toBe('cancelled');
+  await expect.poll(() => left(page)).toEqual([]);
+});
+
+test('the page asks once, and unpacks', async ({ page }, testInfo) => {
+  const folder = testInfo.outputPath('.');
+  const first = packed(folder, 'first.qcow2.gz', 'gzip -1c', images.zlib());
+  const second = packed(folder, 'second.qcow2.xz', 'xz -0c', images.zlib());
+  await page.goto('/');
+  await choose(page, first, second);
+  await expect(page.getByRole('heading', { name: 'first.qcow2.gz must be unpacked first' })).toBeFocused();
+  await look(page, testInfo, 'packed');
+  await page.getByRole('button', { name: 'Unpack' }).click();
+  for (const name of ['first', 'second']) {
+    await page.getByRole('radio', { name: 'As a download' }).check();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert' }).click();
+    const path = join(folder, `${name}.raw`);
+    await (await download).saveAs(path);
+    expect(hashFile(path)).toBe(hashFile(images.raw()));
+    // The second image is unpacked without a question.
+    if (name === 'first') await page.getByRole('button', { name: 'Open the next image' }).click();
+  }
+  await page.getByRole('button', { name: 'Convert another image' }).click();
+  await expect.poll(() => left(page)).toEqual([]);
+});

@@ -1,0 +1,194 @@
+// Images that must be unpacked to a temporary file first: the right disk, and nothing left at any end.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type * as Decant from '../../dist/node.js';
+import { asRoot, cli, decant, run, start } from '../support/command.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
+import { expect, FULL, test } from '../support/node.js';
+
+const api = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
+test.afterAll(() => api.dispose());
+
+const MIB = 1 << 20;
+
+/** Runs a script with `decant` in `folder`. */
+function shell(folder: string, script: string, env: NodeJS.ProcessEnv = {}) {
+  const command = `decant() { '${process.execPath}' '${cli}' "$@"; }; ${script}`;
+  return run('bash', ['-o', 'pipefail', '-c', command], { cwd: folder, env: { ...process.env, ...env } });
+}
+
+/** Writes the output of `pack` to the file `name`. */
+function packed(folder: string, name: string, pack: string): string {
+  execFileSync('bash', ['-o', 'pipefail', '-c', `${pack} > '${name}'`], { cwd: folder });
+  return join(folder, name);
+}
+
+/** An archive of the files, as a Vagrant box begins. */
+const boxOf = (path: string) =>
+  `{ echo '{"provider": "libvirt"}' > metadata.json; tar -cf - metadata.json -C '${dirname(path)}' '${basename(path)}'; }`;
+
+for (const [name, pack, format, details] of [
+  ['a.qcow2.gz', () => `gzip -1c '${images.zlib()}'`, 'qcow2', {}],
+  ['a.qcow2.xz', () => `xz -0c '${images.plain()}'`, 'qcow2', FULL],
+  ['a.qcow2.zst', () => `zstd -qc '${images.plain()}'`, 'qcow2', {}],
+  ['a.qcow2.bz2', () => `bzip2 -1c '${images.zlib()}'`, 'qcow2', FULL],
+  ['a.qcow2.gz.xz', () => `gzip -1c '${images.zlib()}' | xz -0c`, 'qcow2', FULL],
+  ['a.box', () => `${boxOf(images.zlib())} | gzip -1c`, 'tar', {}],
+  ['a.tar.xz', () => `${boxOf(images.zlib())} | xz -0c`, 'tar', FULL],
+] as const) {
+  test(`${name} is unpacked and converted, and info names what is inside`, details, ({ folder }) => {
+    const file = packed(folder, name, pack());
+    const before = readdirSync(folder).sort();
+    expect(decant('info', file)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`file format: ${format}\n`),
+    });
+    const { status, stderr } = decant('convert', file, join(folder, 'out'));
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: `decant: note: unpacking '${file}' to a temporary file in '${folder}'\n`,
+    });
+    expect(hashFile(join(folder, 'out'))).toBe(hashFile(images.raw()));
+    expect(readdirSync(folder).sort()).toEqual([...before, 'out'].sort());
+    expect(decant('convert', '-q', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+}
+
+for (const [script, details] of [
+  ['cat image | decant convert - out && cmp out disk', {}],
+  ['gzip -1c image | decant convert - - | cmp - disk', {}],
+  ['cat image | decant convert -f qcow2 - out && cmp out disk', FULL],
+  ['gzip -1c image > a && decant convert -c -O qcow2 --spool=spool a - | cat > out && qemu-img compare out disk', FULL],
+  ['gzip -1c image > a && decant convert --spool=spool a out && cmp out disk', {}],
+  ['gzip -1c image > a && decant map --output=json a | grep -c \'"data": true\'', {}],
+  ['tar -cf two.tar image second && gzip -1 two.tar && decant convert --disk 2 two.tar.gz out && cmp out other', {}],
+  [
+    'tar -cf two.tar image second && gzip -1 two.tar && decant convert two.tar.gz all/ && cmp all/*disk2.raw other',
+    FULL,
+  ],
+  ['tar -cf two.tar image second && gzip -1 two.tar && ! decant convert two.tar.gz out', FULL],
+  ['gzip -1c image > a && decant info --output=json a | grep \'"packed": true\'', FULL],
+] as const) {
+  test(`the command unpacks: ${script}`, details, ({ folder }) => {
+    const spool = join(folder, 'spool');
+    mkdirSync(spool);
+    qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'image'), `${8 * MIB}`);
+    run('qemu-io', ['-c', 'write -P 7 1M 3M', join(folder, 'image')]);
+    run('qemu-img', ['convert', '-O', 'raw', 'image', 'disk'], { cwd: folder });
+    qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'second'), `${2 * MIB}`);
+    run('qemu-img', ['convert', '-O', 'raw', 'second', 'other'], { cwd: folder });
+    expect(shell(folder, script, { TMPDIR: spool })).toMatchObject({ status: 0 });
+    expect(readdirSync(spool)).toEqual([]);
+    expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+}
+
+/** Opens a gzip file of `images.zlib()` with `options`, and runs `work`. */
+async function withPacked<T>(
+  folder: string,
+  options: Decant.OpenOptions,
+  work: (image: Decant.AnyImage) => Promise<T>,
+): Promise<T> {
+  const image = await api.open(packed(folder, 'a.gz', `gzip -1c '${images.zlib()}'`), options);
+  try {
+    return await work(image);
+  } finally {
+    await image.close();
+  }
+}
+
+test('the package refuses without a folder, and reads at any position with one', async ({ folder }) => {
+  const spool = join(folder, 'spool');
+  mkdirSync(spool);
+  await expect(withPacked(folder, {}, async () => {})).rejects.toMatchObject({
+    kind: 'unsupported',
+    code: 'needs-spool',
+    fields: { format: 'qcow2', container: 'gzip' },
+  });
+  const progress: Decant.Progress[] = [];
+  const options = { spool, onProgress: (one: Decant.Progress) => progress.push(one) };
+  await withPacked(folder, options, async (image) => {
+    if (image.streamed) throw new Error('it is read in order');
+    expect(image.info).toMatchObject({ format: 'qcow2', containers: [{ name: 'gzip' }], name: join(folder, 'a.gz') });
+    expect(readdirSync(spool)).toHaveLength(1);
+    const plain = await api.open(images.zlib());
+    if (plain.streamed) throw new Error('it is read in order');
+    for (const [offset, length] of [
+      [0, 512],
+      [7 * MIB + 3, MIB],
+      [512, 5],
+    ] as const)
+      expect(await image.read(offset, length)).toEqual(await plain.read(offset, length));
+    await plain.close();
+  });
+  expect(progress.map(({ phase }) => phase)).toContain('converting');
+  expect(progress.at(-1)!.bytesRead).toBeGreaterThan(MIB);
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+test('damage, a cancel and a thrown error leave nothing', async ({ folder }) => {
+  const spool = join(folder, 'spool');
+  mkdirSync(spool);
+  const file = packed(folder, 'cut.gz', `gzip -1c '${images.plain()}'`);
+  truncateSync(file, 1_000_000);
+  await expect(api.open(file, { spool })).rejects.toMatchObject({ kind: 'corrupt' });
+  expect(readdirSync(spool)).toEqual([]);
+  const abort = new AbortController();
+  const cancelled = withPacked(
+    folder,
+    { spool, signal: abort.signal, onProgress: () => abort.abort() },
+    async () => {},
+  );
+  await expect(cancelled).rejects.toMatchObject({ kind: 'cancelled', message: 'Opening the image was cancelled' });
+  expect(readdirSync(spool)).toEqual([]);
+  const throws = () => {
+    throw new Error('no');
+  };
+  await expect(withPacked(folder, { spool, onProgress: throws }, async () => {})).rejects.toMatchObject({
+    kind: 'usage',
+  });
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+test('an image of another kind than its name says leaves nothing', async ({ folder }) => {
+  const spool = join(folder, 'spool');
+  mkdirSync(spool);
+  // It begins as a qcow2, and its tables are missing.
+  writeFileSync(join(folder, 'head'), execFileSync('head', ['-c', '70000', images.plain()]));
+  const file = packed(folder, 'head.gz', 'gzip -1c head');
+  const opened = api.open(file, { spool });
+  await expect(opened.then((image) => image.convert(join(folder, 'out')))).rejects.toMatchObject({ kind: 'corrupt' });
+  await (await opened).close();
+  expect(readdirSync(spool)).toEqual([]);
+});
+
+test('a killed process leaves a file that the next one removes', FULL, async ({ folder }) => {
+  const file = packed(folder, 'a.xz', `xz -0c '${images.plain()}'`);
+  const { child, ended } = start('convert', '-p', file, join(folder, 'out'));
+  await expect.poll(() => readdirSync(folder).some((name) => name.startsWith('.decant-spool'))).toBe(true);
+  child.kill('SIGKILL');
+  await ended;
+  expect(readdirSync(folder).filter((name) => name.startsWith('.decant-spool'))).toHaveLength(1);
+  expect(decant('convert', file, join(folder, 'out'))).toMatchObject({ status: 0 });
+  expect(readdirSync(folder).sort()).toEqual(['a.xz', 'out']);
+});
+
+test('a full disk ends the unpacking with the place and what to do', FULL, ({ folder }) => {
+  const file = packed(folder, 'a.xz', `xz -0c '${images.plain()}'`);
+  const small = join(folder, 'small');
+  mkdirSync(small);
+  asRoot('mount', '-t', 'tmpfs', '-o', 'size=1m,mode=777', 'tmpfs', small);
+  try {
+    const { status, stderr } = decant('convert', `--spool=${small}`, file, join(folder, 'out'));
+    expect(status).toBe(1);
+    expect(stderr).toContain(`The temporary file has no room in '${small}': `);
+    expect(stderr).toContain('or unpack the image yourself\n');
+    expect(readdirSync(small)).toEqual([]);
+  } finally {
+    asRoot('umount', small);
+  }
+  expect(readdirSync(folder).sort()).toEqual(['a.xz', 'small']);
+});

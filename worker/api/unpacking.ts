@@ -1,0 +1,94 @@
+// Unpacks an image into a temporary file: its format must be read at any position, but its bytes come in order, out of a
+// compressed file or a stream.
+
+import type { ImageSetup } from '../client-side/image-session.js';
+import { ImageSessions } from '../client-side/image-sessions.js';
+import type { LayerPasswords } from '../client-side/layer-passwords.js';
+import type { DecantError } from '../errors/errors.js';
+import type { OpenOptions } from '../public/caller-types.js';
+import type { ContainerInfo, Member } from '../public/types.js';
+import type { OpenedSource } from '../sources/opened-source.js';
+import type { OutputTarget, Sizes } from '../targets/output-target.js';
+import { explainFull, type Spool } from '../targets/spool.js';
+import { convertInto } from './conversion.js';
+import type { Platform } from './platform.js';
+
+/** What works without the temporary file. */
+const OTHERWISE = 'unpack the image yourself';
+
+export interface Unpacked {
+  sessions: ImageSessions;
+  /** The containers that were unpacked, outermost first. */
+  containers: ContainerInfo[];
+  /** The disks that the packed file was chosen from; empty if it was not. */
+  members: readonly Member[];
+}
+
+/**
+ * Unpacks the image of `packed`, which ends, and opens the content. Repeats that for a packed file inside it. Fails with
+ * `spool-full` if the content has no room, and as a conversion and the opening of an image do.
+ */
+export async function openUnpacked(
+  platform: Platform,
+  setup: ImageSetup,
+  packed: ImageSessions,
+  passwords: LayerPasswords,
+  options: OpenOptions,
+): Promise<Unpacked> {
+  const { signal, assumePassword = false } = options;
+  const containers: ContainerInfo[] = [];
+  let sessions = packed;
+  let members = packed.members;
+  while (sessions.isPacked) {
+    containers.push(...sessions.info.containers);
+    if (sessions.members.length > 0) {
+      members = sessions.members;
+      // It was chosen.
+      setup.settings.disk = undefined;
+    }
+    const content = await unpack(platform, setup, sessions, options);
+    await setup.sources.replaceImage(content);
+    sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
+  }
+  return { sessions, containers, members };
+}
+
+/** Writes the bytes of the packed file to a new temporary file. The sessions end. */
+async function unpack(
+  platform: Platform,
+  setup: ImageSetup,
+  sessions: ImageSessions,
+  options: OpenOptions,
+): Promise<OpenedSource> {
+  const { signal, onProgress } = options;
+  const target = new UnpackedFile(platform.spool(options, setup.sources.all, OTHERWISE)!);
+  try {
+    const listening = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
+    return target.content!;
+  } finally {
+    await sessions.end();
+  }
+}
+
+class UnpackedFile implements OutputTarget {
+  content: OpenedSource | undefined;
+
+  constructor(private readonly spool: Spool) {}
+
+  prepare(sizes: Sizes, signal: AbortSignal) {
+    return this.spool.prepare(sizes, signal);
+  }
+
+  async commit(size: number): Promise<void> {
+    this.content = await this.spool.source(size);
+  }
+
+  explain(reason: DecantError): DecantError {
+    return explainFull(this.spool, reason);
+  }
+
+  discard(): Promise<void> {
+    return this.spool.remove();
+  }
+}

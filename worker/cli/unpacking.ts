@@ -1,0 +1,50 @@
+// Unpacking an image to a temporary file before a command can read it.
+
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { shownText } from '../errors/shown.js';
+import { isHttp } from '../http/http-url.js';
+import type { Progress } from '../public/types.js';
+import { spoolFolder } from '../targets/node/spool-file.js';
+import { report } from './printing.js';
+import { ProgressLine } from './progress-line.js';
+import { STANDARD_OUTPUT } from './standard-output.js';
+
+/** The folder for the temporary file of a conversion to `output`: the folder of the output, if that is a file. */
+export async function folderFor(output: string): Promise<string> {
+  if (output === STANDARD_OUTPUT || isHttp(output)) return spoolFolder();
+  // An output that cannot be examined fails with its reason when it is opened.
+  const stats = await stat(output).catch(() => undefined);
+  if (stats?.isDirectory()) return output;
+  return stats && !stats.isFile() ? spoolFolder() : dirname(output);
+}
+
+/** Reports that an image is being unpacked, and how far. */
+export class UnpackingReport {
+  #line: ProgressLine | undefined;
+  #isBegun = false;
+
+  /** `folder`: where the temporary file is. `shows`: whether to show progress. */
+  constructor(
+    private readonly image: string,
+    private readonly folder: string,
+    private readonly isQuiet: boolean,
+    private readonly shows: boolean,
+  ) {}
+
+  show(progress: Progress): void {
+    if (this.isQuiet) return;
+    if (!this.#isBegun) {
+      report(`note: unpacking '${shownText(this.image)}' to a temporary file in '${shownText(this.folder)}'`);
+      this.#isBegun = true;
+    }
+    if (!this.shows) return;
+    this.#line ??= new ProgressLine(process.stderr);
+    this.#line.show(progress);
+  }
+
+  end(): void {
+    this.#line?.end();
+    this.#line = undefined;
+  }
+}
