@@ -1,6 +1,15 @@
 // Opens an image: asks for the files and passwords that it needs, then describes it.
 
-import { type AnyImage, type Image, type Layer, type Need, type OutputFormat, open, type Waiting } from 'decant';
+import {
+  type AnyImage,
+  type Image,
+  type Layer,
+  type Need,
+  type OutputFormat,
+  open,
+  type Progress,
+  type Waiting,
+} from 'decant';
 import { contentsOf } from 'decant/contents';
 import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
 import { doubtsAbout } from './companions.js';
@@ -18,6 +27,8 @@ import type { Survey, Way } from './ways.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
 const PROPOSAL_TIMEOUT = 2000;
+/** How long an opening takes before that is called slow, in milliseconds. */
+const SLOW = 15_000;
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SURVEY_TICK = 100;
 
@@ -48,14 +59,19 @@ export class Opener {
     const { texts } = this.stage;
     const turn = this.stage.begin({ step: 'opening', name });
     this.opening = opening;
+    const slow = setTimeout(() => {
+      if (this.stage.state.step === 'opening') this.stage.show(turn, { ...this.stage.state, isSlow: true });
+    }, SLOW);
+    turn.addEventListener('abort', () => clearTimeout(slow));
     const onWaiting = (waiting: Waiting | undefined) => this.stage.wait(turn, waiting);
+    const onProgress = ({ fraction }: Progress) => this.stage.show(turn, { step: 'unpacking', name, share: fraction });
     const links = sourcesOf(opening).flatMap(({ link }) => link ?? []);
     for (const link of links) link.onWaiting = onWaiting;
     try {
       const image = await open(await sourceOf(opening.top, turn), {
         signal: turn,
         ...(links.length > 0 ? { onWaiting } : {}),
-        onProgress: ({ fraction }) => this.stage.show(turn, { step: 'unpacking', name, share: fraction }),
+        ...(opening.spool ? { onProgress } : {}),
         ...(await openingOptions(opening, turn)),
       });
       if (turn.aborted) {

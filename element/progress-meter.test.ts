@@ -226,3 +226,23 @@ for (const [what, compressed, guestTotal, made] of [
     });
   });
 }
+
+test('a standstill is counted from the last progress until the browser completes the file', () => {
+  const meter = new ProgressMeter({ method: 'stored', virtualSize: GUEST, data: DATA, isMeasured: false });
+  withClock((set) => {
+    meter.update(progressAt(0));
+    for (const [now, progress, stalled] of [
+      [2, progressAt(2), 0],
+      [20, progressAt(2), 18],
+      [40, progressAt(2), 38],
+      [41, progressAt(3), 0],
+      [80, { ...progressAt(3), phase: 'finalizing' }, 0],
+    ] as [number, Progress, number][]) {
+      set(now);
+      meter.update(progress);
+      const read = meter.read();
+      expect(read.stalled).toBe(stalled);
+      if (stalled >= 30) expect(read).toMatchObject({ secondsLeft: undefined, speed: undefined });
+    }
+  });
+});

@@ -11,6 +11,8 @@ const KNOWN = 0.2;
 const UNSIZED = { size: 0.5, rate: 1e8 };
 /** Shorter silences of a network, in seconds, are not shown. */
 export const SILENT = 5;
+/** Shorter times without any progress, in seconds, are not shown. */
+export const STALLED = 30;
 /** The largest share that is shown of a part that reports no progress. */
 const ALMOST = 0.98;
 
@@ -43,6 +45,8 @@ interface ProgressNow {
   speed: number | undefined;
   /** The seconds since the network last delivered bytes, if requests are being retried. */
   silence: number;
+  /** The seconds since the last progress, unless the browser completes the file, which reports none. */
+  stalled: number;
   /** The server that is waited for. */
   waiting: Progress['waiting'];
 }
@@ -52,6 +56,8 @@ export class ProgressMeter {
   /** When converting began and when it ended, in seconds. */
   #began: number | undefined;
   #finishing: number | undefined;
+  /** When there was progress last, in seconds. */
+  #moved = performance.now() / 1000;
   /** The part that this conversion resumes from: bytes of data, and the share of the whole. */
   #before = { data: 0, share: 0 };
   #share = 0;
@@ -72,6 +78,7 @@ export class ProgressMeter {
     const begins = this.#began === undefined && progress.phase === 'converting';
     if (begins) this.#began = now;
     if (progress.phase === 'finalizing') this.#finishing ??= now;
+    if (!this.#progress || hasMoved(this.#progress, progress)) this.#moved = now;
     this.#progress = progress;
     if (begins && progress.dataDone === 0) {
       // The bytes that were written before are about the bytes of data: only zeros in data were not written.
@@ -96,10 +103,12 @@ export class ProgressMeter {
     this.#share = Math.max(this.#share, Math.min(1, share));
     const { waiting, network } = this.#progress ?? {};
     const silence = network?.silence ?? 0;
+    const stalled = this.#finishing === undefined ? now - this.#moved : 0;
+    const common = { share: this.#share, silence, stalled, waiting };
     // Nobody knows how long the wait takes.
-    if (waiting || silence >= SILENT)
-      return { share: this.#share, secondsLeft: undefined, speed: undefined, silence, waiting };
-    return { share: this.#share, secondsLeft, speed: this.speed(now), silence, waiting };
+    if (waiting || silence >= SILENT || stalled >= STALLED)
+      return { ...common, secondsLeft: undefined, speed: undefined };
+    return { ...common, secondsLeft, speed: this.speed(now) };
   }
 
   /** Predicts how long each part takes in all. */
@@ -153,3 +162,9 @@ export class ProgressMeter {
     return elapsed > 0 && bytes > 0 ? bytes / elapsed : undefined;
   }
 }
+
+/** Whether something was done between two reports. */
+const hasMoved = (before: Progress, after: Progress): boolean =>
+  (['phase', 'unlocked', 'guestDone', 'dataDone', 'bytesRead', 'bytesWritten'] as const).some(
+    (name) => before[name] !== after[name],
+  );

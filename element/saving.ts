@@ -289,7 +289,7 @@ export class Saver {
     const isSized = image.info.virtualSize !== undefined;
     const name = image.info.name ?? texts.image;
     // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
-    const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0, waiting: undefined };
+    const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0, stalled: 0, waiting: undefined };
     const { picture } = survey;
     const shown = { step: 'converting', name, place, picture } as const;
     this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });

@@ -141,3 +141,23 @@ test('files that are given during the question for a password wait', async () =>
   await news(english.queued.added(['b.qcow2']));
   expect(session.state.step).toBe('needs');
 });
+
+test('a packed image is unpacked after a question, the next one without', async () => {
+  const packed = new DecantError('unsupported', 'Unpack it', { code: 'needs-spool', fields: { format: 'qcow2' } });
+  const asked: (boolean | undefined)[] = [];
+  for (const name of ['a.xz', 'b.xz']) {
+    images.set(name, ({ spool }) => {
+      asked.push(spool as boolean | undefined);
+      return spool ? imageCalled(name) : packed;
+    });
+  }
+  session.take(given('a.xz', 'b.xz'));
+  expect(await step('packed')).toMatchObject({ name: 'a.xz', format: 'qcow2' });
+  expect(session.asksForFile).toBe(false);
+  session.unpack();
+  await step('ready');
+  session.openNext();
+  await soon(() => expect(rows()).toEqual(['a.xz waiting', 'b.xz current']));
+  await step('ready');
+  expect(asked.filter(Boolean)).toHaveLength(2);
+});

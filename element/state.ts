@@ -66,7 +66,8 @@ export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind 
 
 export type State =
   | { step: 'empty'; notice?: string }
-  | { step: 'opening'; name: string }
+  /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
+  | { step: 'opening'; name: string; isSlow?: boolean }
   | {
       step: 'needs';
       image: AnyImage;
@@ -124,6 +125,8 @@ export type State =
       picture: DiskPicture | undefined;
       /** The seconds since the network last delivered bytes. */
       silence: number;
+      /** The seconds since the last progress. */
+      stalled: number;
       /** The server that keeps the conversion waiting. */
       waiting: Waiting | undefined;
       cancelling: boolean;

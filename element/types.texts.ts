@@ -70,6 +70,8 @@ export interface AllTexts {
   /** `name` is the image that needs a file. */
   dropToAnswer: (name: string) => string;
   opening: (name: string) => string;
+  /** Opening takes longer than usual. */
+  slow: string;
   /** Names dropped files in `opening` and `notFetched`; `chosen` names chosen files. */
   dropped: string;
   chosen: string;
@@ -304,6 +306,10 @@ export interface AllTexts {
   silent: (seconds: number) => string;
   /** `silent` for screen readers. */
   silentShort: string;
+  /** Nothing has been converted for these seconds, for an unknown reason. */
+  stalled: (seconds: number) => string;
+  /** `stalled` for screen readers. */
+  stalledShort: string;
   waiting: (waiting: Waiting) => string;
   /** `waiting` for screen readers. */
   waitingShort: (waiting: Waiting) => string;

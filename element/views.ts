@@ -4,7 +4,7 @@ import { type Result, shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
-import { SILENT } from './progress-meter.js';
+import { SILENT, STALLED } from './progress-meter.js';
 import type { Session } from './session.js';
 import { labelOf } from './sorting.js';
 import { noticeView, spoken } from './spoken.js';
@@ -33,6 +33,13 @@ const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts
 /** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
+/** A notice about a conversion that makes no progress, and the same for screen readers. */
+function standstill(state: Step<'converting'>, texts: AllTexts): [text: string, short: string] | undefined {
+  if (isSilent(state)) return [texts.silent(state.silence), texts.silentShort];
+  if (state.stalled >= STALLED) return [texts.stalled(state.stalled), texts.stalledShort];
+  return undefined;
+}
+
 const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
@@ -53,14 +60,14 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
       if (state.phase === 'finishing') return workTitle(state, texts);
       if (state.waiting) return texts.waitingShort(state.waiting);
-      if (isSilent(state)) return texts.silentShort;
-      return texts.converted(Math.floor(state.share * 10) * 10);
+      return standstill(state, texts)?.[1] ?? texts.converted(Math.floor(state.share * 10) * 10);
     case 'done':
       return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
     case 'failed':
       return [sentence(state.title), state.message, state.left].filter(Boolean).join(' ');
     case 'opening':
-      return waiting ? texts.waitingShort(waiting) : texts.opening(state.name);
+      if (waiting) return texts.waitingShort(waiting);
+      return state.isSlow ? texts.slow : texts.opening(state.name);
     case 'unlocking':
       return texts.unlocking(state.name);
     case 'unpacking':
@@ -105,12 +112,12 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
 /** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Session) => waiting && noticeView(texts.waiting(waiting));
 
-export function openingView({ name }: Step<'opening'>, session: Session): TemplateResult {
+export function openingView({ name, isSlow }: Step<'opening'>, session: Session): TemplateResult {
   const { texts } = session;
   return html`
     ${heading(texts.opening(name))}
     <progress part="progress" aria-label=${texts.opening(name)}></progress>
-    ${waitingView(session)}
+    ${waitingView(session) ?? (isSlow ? noticeView(texts.slow) : nothing)}
     <div class="actions"><button part="button" @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;
 }
@@ -126,7 +133,8 @@ export function unlockingView({ name, share }: Step<'unlocking'>, session: Sessi
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { share, secondsLeft, speed, phase, place, picture, silence, cancelling } = state;
+  const { share, secondsLeft, speed, phase, place, picture, cancelling } = state;
+  const [stands] = standstill(state, texts) ?? [];
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
@@ -138,7 +146,7 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
     ${picture ? pictureView(picture, share, texts) : nothing}
-    ${waitingView(session) ?? (isSilent(state) ? noticeView(texts.silent(silence)) : nothing)}
+    ${waitingView(session) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;

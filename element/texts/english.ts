@@ -53,6 +53,7 @@ export const english: AllTexts = {
   dropToQueue: 'Drop to add it to the queue, where it waits until this image is done',
   dropToAnswer: (name) => `Drop to use it for ${shownText(name)}`,
   opening: (name) => `Reading ${shownText(name)}`,
+  slow: 'This takes longer than usual: the file, a disk or a server does not respond. You can cancel and try again.',
   dropped: 'the dropped files',
   chosen: 'the chosen files',
   noFiles: 'No files were found.',
@@ -288,6 +289,9 @@ export const english: AllTexts = {
   silent: (seconds) =>
     `No data has come from the network for ${duration(seconds)}. The conversion resumes automatically when the network is back.`,
   silentShort: 'The network is down. The conversion resumes when it is back.',
+  stalled: (seconds) =>
+    `Nothing has been converted for ${duration(seconds)}. If that does not change, cancel and convert again: the files of this page may have been removed from the browser's storage, or a disk or server does not respond.`,
+  stalledShort: 'The conversion makes no progress. You can cancel it and convert again.',
   waiting: ({ host, status, attempt, completing, offline }) => {
     if (offline) return 'This device is offline. Decant tries again automatically.';
     if (completing) return `The server ${shownText(host)} has received everything and is completing the upload.`;

@@ -243,9 +243,10 @@ export function germanNotices({ size }: Units): Sentences {
     'vhd-footer': 'Der Inhalt ist eine VHD fester Größe. Ihr Ende gehört nicht zur Platte.',
     'vhd-size': ({ size: read, otherSize }) =>
       `Über die Größe dieser Platte sind sich Programme uneinig: Gelesen werden ${bytes(read, size)}, manche lesen ${bytes(otherSize, size)}.`,
-    'vhdx-log-damaged': 'Das Protokoll des Abbilds ist beschädigt. Die letzten Änderungen fehlen.',
-    'vhdx-log-replayed': ({ size: changed }) =>
-      `Das Abbild wurde nicht richtig geschlossen. Die Änderungen in seinem Protokoll (${bytes(changed, size)}) werden beim Lesen angewandt.`,
+    'vhdx-log-damaged': ({ file }) =>
+      `Das Protokoll ${file === undefined ? 'des Abbilds' : `von ${name(file)}`} ist beschädigt. Die letzten Änderungen fehlen.`,
+    'vhdx-log-replayed': ({ file, size: changed }) =>
+      `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht richtig geschlossen. Die Änderungen in seinem Protokoll (${bytes(changed, size)}) werden beim Lesen angewandt.`,
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };
 }

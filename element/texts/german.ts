@@ -83,6 +83,7 @@ export function german(units: Units): AllTexts {
     dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen, bis dieses Abbild fertig ist',
     dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
     opening: (name) => `${shownText(name)} wird gelesen`,
+    slow: 'Das dauert länger als sonst: Die Datei, ein Datenträger oder ein Server antwortet nicht. Sie können abbrechen und es noch einmal versuchen.',
     dropped: 'Das Abgelegte',
     chosen: 'Die Auswahl',
     noFiles: 'Es wurden keine Dateien gefunden.',
@@ -322,6 +323,9 @@ export function german(units: Units): AllTexts {
     silent: (seconds) =>
       `Seit ${duration(seconds)} sind keine Daten aus dem Netz gekommen. Die Konvertierung wird automatisch fortgesetzt, wenn das Netz wieder da ist.`,
     silentShort: 'Das Netz ist ausgefallen. Die Konvertierung wird fortgesetzt, wenn es wieder da ist.',
+    stalled: (seconds) =>
+      `Seit ${duration(seconds)} wurde nichts mehr konvertiert. Bleibt es dabei, brechen Sie ab und konvertieren Sie noch einmal: Vielleicht wurden die Dateien dieser Seite aus dem Speicher des Browsers gelöscht, oder ein Datenträger oder Server antwortet nicht.`,
+    stalledShort: 'Die Konvertierung kommt nicht voran. Sie können sie abbrechen und noch einmal beginnen.',
     waiting: ({ host, status, attempt, completing, offline }) => {
       if (offline) return 'Dieses Gerät ist offline. Decant versucht es automatisch wieder.';
       if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;

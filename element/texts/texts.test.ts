@@ -97,6 +97,9 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ]),
     'contents.more': each([1, 2]),
     disksTitle: [[name, 2]],
+    packedTitle: named,
+    packed: named,
+    unpacking: named,
     needsFile: needs,
     needsTitle: role,
     needsPassword: named,
@@ -166,6 +169,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     left: [[90]],
     silent: [[90]],
+    stalled: [[90]],
     waiting: each([
       { host: name, attempt: 0 },
       { host: name, attempt: 0, completing: true },

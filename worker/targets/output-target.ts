@@ -77,6 +77,6 @@ export function requireSize(found: number, size: number, output = 'the output'):
   if (found === size) return;
   throw new DecantError(
     'target',
-    `Could not write ${output}: it has ${found} bytes instead of ${size}; the disk or the browser's storage may be full`,
+    `Could not write ${output}: it has ${found} bytes instead of ${size}; the storage may be full`,
   );
 }

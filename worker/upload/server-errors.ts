@@ -1,6 +1,7 @@
 // Errors in response bodies: in XML (S3, Azure) or JSON (Google).
 
 import { withoutValues } from '../errors/secrets.js';
+import { unescapeXml } from './s3-xml.js';
 
 /** The maximum length of a server's error message, in characters. */
 const MAX_WORDS = 200;
@@ -17,7 +18,8 @@ export interface ServerError {
 /** Finds the error in a body. `secrets` are those of the request, which the server may repeat. */
 export function serverError(text: string, secrets?: readonly string[]): ServerError {
   const code = /<Code>([^<]*)</.exec(text)?.[1];
-  const message = /<Message>([^<]*)</.exec(text)?.[1] ?? /"message":\s*"([^"]*)"/.exec(text)?.[1];
+  const inXml = /<Message>([^<]*)</.exec(text)?.[1];
+  const message = inXml !== undefined ? unescapeXml(inXml) : /"message":\s*"([^"]*)"/.exec(text)?.[1];
   // They may repeat the query of the request, with its signature.
   const words = withoutValues([code, message?.split('\n')[0]].filter(Boolean).join(': '), secrets).slice(0, MAX_WORDS);
   return { ...(code ? { code } : {}), words };

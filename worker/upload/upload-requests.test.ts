@@ -106,6 +106,10 @@ test.each([
     '<Error><Code>AuthFailed</Code><Message>se=2026&sig=SECRET is wrong, as is token = x and key=SECRET</Message></Error>',
     'AuthFailed: se=… is wrong, as is token =… and key=…',
   ],
+  [
+    '<Error><Message>a &lt;b&gt; &#38; &#x27;c&apos; &amp;lt; &#x110000;</Message></Error>',
+    "a <b> & 'c' &lt; &#x110000;",
+  ],
   [`<Error><Message>${'a'.repeat(300)}</Message></Error>`, 'a'.repeat(200)],
 ])("the server's own words are in the message: %s", async (body, words) => {
   const { requests } = over([() => new Response(body, { status: 403 })]);

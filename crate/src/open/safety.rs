@@ -70,7 +70,7 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
     let size = info.virtual_size.unwrap_or(0);
     if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
-        let message = format!("The disk of {size} bytes is more than {HUGE_SHARE} times the size of its file");
+        let message = format!("The disk has {} GiB, more than {HUGE_SHARE} times the size of its file", size >> 30);
         notices.push(Notice::new("huge", message).field("size", size));
     }
     notices
