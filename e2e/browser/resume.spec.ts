@@ -208,6 +208,8 @@ for (const [what, seed, times] of [
         const progress = letGoSlowly(page).catch(() => {});
         await page.waitForFunction(() => window.done > 0);
         await page.waitForTimeout(600 + next() * 1000);
+        // On a slow machine, no other round may have had the time to record progress.
+        if (time === times - 1) await expect.poll(() => noted(page), { timeout: 60_000 }).toBeGreaterThan(0);
         if (what === 'tabs that are closed') await page.close();
         else {
           await crash(context, page);
@@ -219,7 +221,6 @@ for (const [what, seed, times] of [
       const page = await openTab(context);
       const { end, first } = await convert(page, RUN);
       expect(end).toBe('done');
-      // Several had time to record progress.
       expect(Math.max(first, ...firsts)).toBeGreaterThan(0);
       expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(disk().raw));
       expect(await names(page)).toEqual(['out.raw']);

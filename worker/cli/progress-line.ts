@@ -15,7 +15,11 @@ function clock(seconds: number): string {
 export class ProgressLine {
   #shown = 0;
 
-  constructor(private readonly stream: Pick<WriteStream, 'write'>) {}
+  /** `doing` begins the line, unless the phase has its own word. */
+  constructor(
+    private readonly stream: Pick<WriteStream, 'write'>,
+    private readonly doing = '',
+  ) {}
 
   show(progress: Progress): void {
     const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
@@ -24,7 +28,7 @@ export class ProgressLine {
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;
     const share = phase === 'finalizing' ? 1 : fraction;
-    const doing = phase === 'sending' ? 'sending ' : '';
+    const doing = phase === 'sending' ? 'sending ' : this.doing;
     const done = share === undefined ? `${(guestDone / 1e6).toFixed(0)} MB` : `${(share * 100).toFixed(2)}/100%`;
     const speed = bytesPerSecond > 0 ? `  ${(bytesPerSecond / 1e6).toFixed(0)} MB/s` : '';
     const left = secondsLeft === undefined ? '' : `  ${clock(secondsLeft)} left`;

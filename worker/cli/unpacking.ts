@@ -39,7 +39,7 @@ export class UnpackingReport {
       this.#isBegun = true;
     }
     if (!this.shows) return;
-    this.#line ??= new ProgressLine(process.stderr);
+    this.#line ??= new ProgressLine(process.stderr, 'unpacking ');
     this.#line.show(progress);
   }
 
