@@ -239,7 +239,6 @@ describe('wrong arguments', () => {
     ['convert -n --resume a b', '--resume does not work with -n, which writes in place'],
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
-    ['convert --spool a b', '--spool needs standard output or an http or https URL, not a file'],
     ['convert --spool= a -', '--spool= takes a folder'],
     ['convert --spool c a -', "Unexpected argument '-'"],
     ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],

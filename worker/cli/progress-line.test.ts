@@ -51,7 +51,7 @@ describe('one report', () => {
     [
       'one that does not answer, before anything is written',
       { phase: 'preparing', waiting: { host: 'host', attempt: 1 } },
-      '    waiting for the server: no complete answer, attempt 1 (host)',
+      '    waiting for the server: no usable answer, attempt 1 (host)',
     ],
     [
       'a finished output on its way',

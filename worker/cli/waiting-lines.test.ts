@@ -33,8 +33,8 @@ test('one line for each server and status, and again after a minute', () => {
   }
   expect(printed).toEqual([
     line('502, attempt 3 (host:8080)'),
-    line('no complete answer, attempt 5 (host:8080)'),
-    line('no complete answer, attempt 7 (host:8080)'),
+    line('no usable answer, attempt 5 (host:8080)'),
+    line('no usable answer, attempt 7 (host:8080)'),
     line('no complete answer yet (other)'),
     line('it is completing the upload (other)'),
   ]);

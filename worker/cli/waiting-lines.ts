@@ -12,7 +12,7 @@ export const waitingText = (waiting: Waiting): string =>
 function reasonOf({ status, attempt, completing }: Waiting): string {
   if (completing) return 'it is completing the upload';
   if (attempt === 0) return 'no complete answer yet';
-  return `${status ?? 'no complete answer'}, attempt ${attempt}`;
+  return `${status ?? 'no usable answer'}, attempt ${attempt}`;
 }
 
 export class WaitingLines {
