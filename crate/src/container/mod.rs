@@ -4,6 +4,7 @@ mod bzip2_stream;
 mod codec_stream;
 mod compressed_input;
 mod gzip_stream;
+mod inflation;
 mod output_window;
 mod tar;
 mod xz_stream;
