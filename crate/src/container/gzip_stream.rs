@@ -16,7 +16,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
     list: None,
     module: None,
-    decode: |stream| Ok(Box::new(Gzip::new(stream)?)),
+    decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
 };
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -18,7 +18,7 @@ mod split_files;
 pub mod streamed_image;
 mod unpack;
 
-use crate::container::Container;
+use crate::container::{Container, Deflated};
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
@@ -35,7 +35,7 @@ use manifest::Manifest;
 use members::ensure_guess;
 use metered::{InputBudget, Metered};
 use std::rc::Rc;
-use streamed_image::{ContainerDecoder, Guess, InContainers, Origin, StreamedImage};
+use streamed_image::{ContainerDecoder, Decoding, Guess, InContainers, Origin, StreamedImage};
 use unpack::{InnerFile, Unpacked, ensure_room, place_in, unpack};
 
 /// The input of [`open`].
@@ -83,7 +83,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let choosing = Choosing::of(options.disk.as_ref());
     let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
     let Unpacked { inner, is_ended, disks, beside, members } = unpacked;
-    let InnerFile { source, file_type, containers, missing } = inner;
+    let InnerFile { source, file_type, containers, missing, deflated } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     if source.size() + missing == 0 {
@@ -91,11 +91,13 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         let name = options.name.as_deref().filter(|_| containers.is_empty());
         return Err(empty_file(name).within(place_in(&containers)));
     }
-    let format = match file_type {
-        FileType::Image(format) | FileType::Unsupported(format) => format,
-        FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&containers)),
-        FileType::Unknown if containers.is_empty() => return Err(not_recognised(options, source.size())),
-        FileType::Unknown => {
+    let access = match (deflated, file_type) {
+        (Some(deflated), _) => Access::InOrder(Packing::Deflated(deflated)),
+        (None, FileType::Container(container)) => Access::InOrder(Packing::Container(container)),
+        (None, FileType::Image(format) | FileType::Unsupported(format)) => Access::AtAnyPosition(format),
+        (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&containers)),
+        (None, FileType::Unknown) if containers.is_empty() => return Err(not_recognised(options, source.size())),
+        (None, FileType::Unknown) => {
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
             }
@@ -104,20 +106,48 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 let checked = require_disk(&*tables.over(source.clone())).await;
                 checked.map_err(|error| error.within(place_in(&containers)))?;
             }
-            &raw_disk::FORMAT
+            Access::AtAnyPosition(&raw_disk::FORMAT)
         }
-        FileType::Container(container) => {
+    };
+    match access {
+        Access::AtAnyPosition(format) => {
+            let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
+            Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
+        }
+        Access::InOrder(packing) => {
+            let source = packing.of(source);
             let size = source.size();
             let mut descent = Descent { containers, ..Descent::default() };
-            let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
+            let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
             let (_, guess) = descent.follow(stream).await?;
             let origin = Origin::File { source, decoders: descent.decoders };
             let disk = InContainers { containers: descent.containers, disks, guess };
-            return Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?));
+            Ok(Opened::Streamed(StreamedImage::new(origin, disk, Some(size), manifest.map(Rc::new), options)?))
         }
-    };
-    let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
-    Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
+    }
+}
+
+/// How a file is read.
+enum Access {
+    AtAnyPosition(&'static Format),
+    InOrder(Packing),
+}
+
+/// How a file is packed that is decoded in order.
+enum Packing {
+    Container(&'static Container),
+    /// As a member of a container.
+    Deflated(Deflated),
+}
+
+impl Packing {
+    /// Returns the packed bytes of the file `source`.
+    fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
+        match self {
+            Self::Container(_) => source,
+            Self::Deflated(deflated) => deflated.source.clone(),
+        }
+    }
 }
 
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
@@ -150,19 +180,30 @@ struct Descent {
 }
 
 impl Descent {
-    /// Decodes `stream`, which is a `container`, as far as its content can be identified. Fails with `limit` if
-    /// containers are nested too deeply or the budget is spent, and as the decoder does.
-    async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &Container) -> Result<Peeked> {
-        ensure_room(&self.containers)?;
-        if let Some(module) = container.module {
-            prepare(module).await?;
-        }
-        let decoder = ContainerDecoder::new(container.decode, self.containers.last());
-        let metered = Metered::new(stream, self.budget.clone(), container.name);
+    /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
+    /// containers are nested too deeply or the budget is spent, with `unsupported` if the container needs random access,
+    /// and as the decoder does.
+    async fn enter(&mut self, stream: Box<dyn ByteStream>, packing: Packing) -> Result<Peeked> {
+        let outer = self.containers.last().map(|outer| outer.name);
+        let (decoding, container) = match packing {
+            Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
+            Packing::Container(container) => {
+                ensure_room(&self.containers)?;
+                let decode = container.decode.ok_or_else(|| needs_any_position(container.label, outer))?;
+                if let Some(module) = container.module {
+                    prepare(module).await?;
+                }
+                (Decoding::Container(decode), Some(container.name))
+            }
+        };
+        let decoder = ContainerDecoder::new(decoding, self.containers.last());
+        let metered = Metered::new(stream, self.budget.clone(), container.or(outer).unwrap_or_default());
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
         self.decoders.push(decoder);
-        let member = content.member().map(str::to_owned);
-        self.containers.push(ContainerInfo { name: container.name, member });
+        if let Some(name) = container {
+            let member = content.member().map(str::to_owned);
+            self.containers.push(ContainerInfo { name, member });
+        }
         Ok(content)
     }
 
@@ -180,7 +221,9 @@ impl Descent {
             }
             let outer = self.containers.last();
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
-                FileType::Container(container) => stream = self.enter(Box::new(stream), container).await?,
+                FileType::Container(container) => {
+                    stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
+                }
                 FileType::Image(format) if format.name == raw_disk::NAME => {
                     self.budget.lift();
                     return Ok((stream, None));
@@ -222,16 +265,18 @@ pub(crate) fn empty_stream() -> Error {
 /// The error for content in `format`, which needs random access, from a stream: of the container `outer` or the
 /// caller's.
 pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
-    let label = format.label;
+    if format.is_supported() {
+        return needs_any_position(format.label, outer);
+    }
+    let subject = outer.map_or_else(|| "The stream is".to_owned(), |outer| format!("The {outer} file holds"));
+    format.refusal(&subject)
+}
+
+/// The error for content with `label`, as for [`not_in_order`].
+fn needs_any_position(label: &str, outer: Option<&str>) -> Error {
     let message = match outer {
-        Some(outer) if format.is_supported() => {
-            format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first")
-        }
-        None if format.is_supported() => {
-            format!("The stream is {label}, which must be read at any position; save it as a file first")
-        }
-        Some(outer) => return format.refusal(&format!("The {outer} file holds")),
-        None => return format.refusal("The stream is"),
+        Some(outer) => format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first"),
+        None => format!("The stream is {label}, which must be read at any position; save it as a file first"),
     };
     not_read_in_order(message, outer)
 }
