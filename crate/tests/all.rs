@@ -39,6 +39,7 @@ mod vmdk;
 mod vmdk_footer;
 mod vmdk_links;
 mod writers;
+mod zip;
 mod zstd;
 
 #[test]

@@ -63,7 +63,7 @@ fn formats_are_recognised_by_content() {
         ("a.xz", at(0, &[0xfd, b'7', b'z', b'X', b'Z', 0]), Corrupt, "checksum"),
         ("a.zst", at(0, &[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 7]), Corrupt, "compressed data is invalid"),
         ("a.bz2", at(0, b"BZh91AY&SY"), Corrupt, "compressed data is invalid"),
-        ("a.zip", at(0, b"PK\x03\x04"), Unsupported, "zip"),
+        ("a.zip", at(0, b"PK\x03\x04"), Corrupt, "truncated"),
         // An archive has a checksum too: text in an image that only looks like one decides nothing.
         ("a.ova", at(257, b"ustar"), NotRecognised, "not in a disk image format"),
         ("a.img", at(0, b"LUKS\xba\xbe"), Unsupported, "LUKS"),
@@ -79,7 +79,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "it reads qcow2, VDI, VMDK, QED, VHD, VHDX, also in tar and OVA files, and raw disks in gzip, xz, zstd and bzip2 files",
+            "it reads qcow2, VDI, VMDK, QED, VHD, VHDX, also in tar, OVA and zip files, and raw disks in gzip, xz, zstd and bzip2 files",
         ),
         (
             "a",

@@ -1,4 +1,4 @@
-// Raw disks in gzip, xz, zstd and bzip2, images in tar archives, and streams as the image: the command and the package.
+// Raw disks in gzip, xz, zstd and bzip2, images in tar and zip archives, and streams as the image: the command and the package.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -81,6 +81,31 @@ test('an image in a tar archive is read in place', ({ folder }) => {
   expect(inArchive.map(({ offset }) => offset)).toEqual(
     alone.map(({ offset }) => (offset === undefined ? undefined : offset + 512)),
   );
+});
+
+/** A zip archive of the file `path`, made by Python with `method`. */
+function zip(folder: string, name: string, path: string, method: 'STORED' | 'DEFLATED'): string {
+  const script =
+    'import sys, zipfile as z; z.ZipFile(sys.argv[1], "w", getattr(z, "ZIP_" + sys.argv[2]), compresslevel=1).write(*sys.argv[3:])';
+  execFileSync('python3', ['-c', script, join(folder, name), method, path, basename(path)]);
+  return join(folder, name);
+}
+
+test('an image in a zip archive is read in place, and a deflated raw disk in order', ({ folder }) => {
+  const out = join(folder, 'out');
+  const containers = (member: string) => ({ decant: { containers: [{ name: 'zip', member }] } });
+  const stored = zip(folder, 'a.zip', images.zlib(), 'STORED');
+  expect(decant('convert', stored, out)).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(hashFile(out)).toBe(hashFile(raw()));
+  const info = JSON.parse(decant('info', '--output=json', stored).stdout);
+  expect(info).toMatchObject({ format: 'qcow2', 'virtual-size': DISK_SIZE, ...containers(basename(images.zlib())) });
+  const deflated = zip(folder, 'b.zip', raw(), 'DEFLATED');
+  expect(decant('convert', deflated, out)).toMatchObject({ status: 0, stderr: expect.stringContaining(GUESSED) });
+  expect(hashFile(out)).toBe(hashFile(raw()));
+  expect(JSON.parse(decant('info', '--output=json', deflated).stdout)).toMatchObject(containers(basename(raw())));
+  const packed = zip(folder, 'c.zip', images.zlib(), 'DEFLATED');
+  const stderr = expect.stringContaining('The zip file holds qcow2, which cannot be read inside it');
+  expect(decant('convert', packed, join(folder, 'other'))).toMatchObject({ status: 1, stderr });
 });
 
 test('the description of a disk in gzip, and refused operations', ({ folder }) => {

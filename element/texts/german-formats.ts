@@ -40,7 +40,6 @@ export const FOREIGN: Record<string, KnownFormat> = {
   bochs: ['eine Platte von Bochs'],
   cloop: ['ein komprimiertes Loop-Abbild (cloop)'],
   dmg: ['ein DMG-Abbild (Platte von Apple)'],
-  zip: ['ein Zip-Archiv'],
   iso: ['ein ISO-9660-Abbild'],
   ewf: ['ein EnCase-Abbild (EWF)', 'Exportieren Sie es mit ewfexport als rohe Platte.'],
   aff: ['ein forensisches Abbild (AFF)', 'Machen Sie mit affconvert eine rohe Platte daraus.'],

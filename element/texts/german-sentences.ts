@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar- und OVA-Dateien, und rohe Platten in gzip-, xz-, zstd- und bzip2-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar-, OVA- und zip-Dateien, und rohe Platten in gzip-, xz-, zstd- und bzip2-Dateien.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
@@ -68,6 +68,12 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'bzip2-damaged': 'Die komprimierten Daten (bzip2) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'zip-damaged': 'Das Zip-Archiv ist beschädigt. Laden oder kopieren Sie es noch einmal.',
+    'zip-duplicate': 'In dem Zip-Archiv tragen mehrere Dateien denselben Namen. Entpacken Sie die Platte zuerst.',
+    'zip-encrypted': 'Das Zip-Archiv ist verschlüsselt. Entpacken Sie es zuerst.',
+    'zip-headers-differ': 'Das Zip-Archiv widerspricht sich. Laden oder kopieren Sie es noch einmal.',
+    'zip-method': 'Das Zip-Archiv ist auf eine Weise komprimiert, die Decant nicht liest. Entpacken Sie es zuerst.',
+    'zip-overlap': 'In dem Zip-Archiv überlappen sich Dateien. Laden oder kopieren Sie es noch einmal.',
     'window-too-large':
       'Die Datei braucht zum Entpacken mehr Speicher, als Decant dafür nimmt (128 MiB). Entpacken Sie sie zuerst.',
     'not-in-order': ({ container }) =>

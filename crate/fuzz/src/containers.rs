@@ -1,4 +1,4 @@
-//! Disk images in gzip, xz, zstd, bzip2 and tar: valid files for changes, and a second, plain reader.
+//! Disk images in gzip, xz, zstd, bzip2, tar and zip: valid files for changes, and a second, plain reader.
 
 use super::changes;
 use super::examine::{Seen, convert_if_small, settled};
@@ -18,7 +18,7 @@ use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use std::rc::Rc;
 
 /// The number of valid files.
-pub const BASES: u8 = 13;
+pub const BASES: u8 = 15;
 
 /// [`disk`] as xz, zstd and bzip2 pack it; the first two without checksums, so that changes reach the disk.
 const PACKED: [&[u8]; 3] =
@@ -69,6 +69,17 @@ fn gzip(name: &[u8], data: &[u8]) -> Vec<u8> {
     [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], name, end, &compress_to_vec(data, 6), &trailer(data)].concat()
 }
 
+/// An archive of one file, packed by `method` as `packed`.
+fn zip(method: u8, content: &[u8], packed: &[u8]) -> Vec<u8> {
+    let [crc, len, size] = [crc32(content), packed.len() as u32, content.len() as u32].map(u32::to_le_bytes);
+    let fields = [&[20, 0, 0, 0, method, 0, 0, 0, 0, 0][..], &crc, &len, &size, &[1, 0, 0, 0]].concat();
+    let local = [b"PK\x03\x04", &fields[..], b"a", packed].concat();
+    let central = [b"PK\x01\x02\x14\0", &fields[..], &[0; 14], b"a"].concat();
+    let [at, len] = [local.len() as u32, central.len() as u32].map(u32::to_le_bytes);
+    let end = [b"PK\x05\x06\0\0\0\0\x01\0\x01\0", &len[..], &at, &[0, 0]].concat();
+    [local, central, end].concat()
+}
+
 fn trailer(data: &[u8]) -> [u8; 8] {
     let number = u64::from(crc32(data)) | (data.len() as u64) << 32;
     number.to_le_bytes()
@@ -100,6 +111,8 @@ fn base(number: u8, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
         ])),
         8 => change(gzip(b"", &tar(&[file("a", &raw)]))),
         10..13 => change(PACKED[usize::from(number) - 10].to_vec()),
+        13 => change(zip(0, &small::small(), &small::small())),
+        14 => change(zip(8, &raw, &compress_to_vec(&raw, 6))),
         _ => tar(&[file("a.tar", &change(tar(&[file("a.qcow2", &small::small())])))]),
     }
 }
@@ -211,7 +224,7 @@ fn examine(file: Vec<u8>) -> Seen {
             let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size)).collect();
             let stream: Box<dyn ByteStream> = Box::new(FileStream::new(Rc::new(Memory(file.clone()))));
             // Only the outermost container of a file can be read at any position if it is an archive.
-            if image.info().containers[0].name != "tar" {
+            if !["tar", "zip"].contains(&image.info().containers[0].name) {
                 match block_on(open(Input::Stream(stream), &OpenOptions::default())) {
                     Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0])),
                     _ => panic!("only a file is opened, and no stream"),

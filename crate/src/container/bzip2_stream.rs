@@ -18,7 +18,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: is_bzip2,
     list: None,
     module: Some(&MODULE),
-    decode: |stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok()),
+    decode: Some(|stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok())),
 };
 
 fn is_bzip2(sample: &Sample<'_>) -> bool {

@@ -2,9 +2,7 @@
 
 use super::Container;
 use super::compressed_input::CompressedInput;
-use super::output_window::OutputWindow;
-use crate::compress::crc;
-use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
+use super::inflation::{Checksum, Inflation};
 use crate::error::{Error, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
@@ -18,7 +16,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
     list: None,
     module: None,
-    decode: |stream| Ok(Box::new(Gzip::new(stream)?)),
+    decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
 };
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -54,21 +52,15 @@ const RESERVED: u8 = 0xe0;
 
 /// Maximum length of a name or comment, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
-/// Maximum length of a symbol, in bytes: a literal, or a length and a distance with their extra bits, takes at most 48
-/// bits.
-const LONGEST_SYMBOL: usize = 6;
 /// Maximum number of bytes after the members that are accepted as metadata, as OpenWrt appends it.
 const LONGEST_TRAILER: usize = 64 << 10;
 
-/// Size of the output window after the history that the stream may refer to, in bytes. It fits in the CPU cache.
-const WINDOW: usize = 256 << 10;
+/// The code of errors about damage.
+const DAMAGED: &str = "gzip-damaged";
 
 struct Gzip {
-    input: CompressedInput,
-    inflater: PausingInflater,
-    /// Data of the member, after the history that it may refer to.
-    window: OutputWindow,
-    checksum: Checksum,
+    /// The data of the member.
+    data: Inflation,
     state: GzipState,
     /// Bytes after the last member that belong to no member.
     trailer: u64,
@@ -85,37 +77,34 @@ enum GzipState {
 
 impl Gzip {
     fn new(stream: Box<dyn ByteStream>) -> Result<Self> {
-        Ok(Self {
-            input: CompressedInput::new(stream, LOOKAHEAD)?,
-            inflater: PausingInflater::default(),
-            window: OutputWindow::new(HISTORY + WINDOW + ROOM)?,
-            checksum: Checksum::default(),
-            state: GzipState::Start,
-            trailer: 0,
-        })
+        Ok(Self { data: Inflation::new(stream, DAMAGED)?, state: GzipState::Start, trailer: 0 })
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let mut done = 0;
         while done < buf.len() {
-            if self.window.is_empty() {
+            if self.data.window.is_empty() {
                 match self.state {
                     GzipState::Start => self.begin_member().await?,
-                    GzipState::Data => self.inflate().await?,
+                    GzipState::Data => {
+                        if self.data.step().await? {
+                            self.state = GzipState::Trailer;
+                        }
+                    }
                     GzipState::Trailer => self.check().await?,
                     GzipState::AfterMember => self.find_member().await?,
                     GzipState::End => break,
                 }
                 continue;
             }
-            done += self.window.take(&mut buf[done..]);
+            done += self.data.window.take(&mut buf[done..]);
         }
         Ok(done)
     }
 
     /// Reads a member's header (RFC 1952, section 2.3).
     async fn begin_member(&mut self) -> Result<()> {
-        let input = &mut self.input;
+        let input = &mut self.data.input;
         let start = input.position();
         let mut checksum = Checksum::default();
         let header = GzipHeader::parse(checksum.add(input.take(GzipHeader::LEN).await?));
@@ -141,44 +130,19 @@ impl Gzip {
         if flags & HEADER_CRC != 0 && le16(input.take(2).await?, 0) != checksum.crc as u16 {
             return Err(damaged("a header of gzip does not have the checksum that it states", start));
         }
-        self.inflater.restart();
-        (self.window.filled, self.window.given, self.checksum) = (0, 0, Checksum::default());
+        self.data.restart();
         self.state = GzipState::Data;
-        Ok(())
-    }
-
-    /// Decompresses more of the member into the window.
-    async fn inflate(&mut self) -> Result<()> {
-        let window = &mut self.window;
-        let kept = window.filled.min(HISTORY);
-        window.bytes.copy_within(window.filled - kept..window.filled, 0);
-        (window.filled, window.given) = (kept, kept);
-        loop {
-            let step = self.inflater.run(self.input.ahead(), &mut window.bytes, window.filled);
-            self.input.consume(step.consumed)?;
-            window.filled = step.filled;
-            match step.pause {
-                Ok(Pause::Input) => self.input.read_more().await?,
-                Ok(Pause::Output) => break,
-                Ok(Pause::End) => {
-                    self.state = GzipState::Trailer;
-                    break;
-                }
-                Err(_) => return Err(invalid(&self.input)),
-            }
-        }
-        self.checksum.add(&window.bytes[kept..window.filled]);
         Ok(())
     }
 
     /// Checks the member's data against the CRC-32 and size after it.
     async fn check(&mut self) -> Result<()> {
-        let start = self.input.position();
-        let trailer = GzipTrailer::parse(self.input.take(GzipTrailer::LEN).await?);
-        if trailer.crc32 != self.checksum.crc {
+        let start = self.data.input.position();
+        let trailer = GzipTrailer::parse(self.data.input.take(GzipTrailer::LEN).await?);
+        if trailer.crc32 != self.data.checksum.crc {
             return Err(damaged("the data of a gzip member does not have the checksum that it states", start));
         }
-        if trailer.isize != self.checksum.len as u32 {
+        if trailer.isize != self.data.checksum.len as u32 {
             return Err(damaged("the data of a gzip member does not have the size that it states", start));
         }
         self.state = GzipState::AfterMember;
@@ -187,12 +151,12 @@ impl Gzip {
 
     /// Identifies what follows a member: another member, zeros, a trailer, or the end.
     async fn find_member(&mut self) -> Result<()> {
-        let start = self.input.position();
-        if self.input.next_byte().await? == Some(MAGIC[0]) {
+        let start = self.data.input.position();
+        if self.data.input.next_byte().await? == Some(MAGIC[0]) {
             return self.begin_member().await;
         }
-        if self.input.pass_zeros().await? {
-            let rest = self.input.rest(LONGEST_TRAILER).await?;
+        if self.data.input.pass_zeros().await? {
+            let rest = self.data.input.rest(LONGEST_TRAILER).await?;
             if may_be_member(rest) || rest.len() > LONGEST_TRAILER {
                 let message = "the bytes after the compressed data are not a trailer";
                 return Err(damaged(message, start));
@@ -218,30 +182,13 @@ impl ByteStream for Gzip {
     }
 
     fn file_position(&self) -> u64 {
-        self.input.file_position()
+        self.data.input.file_position()
     }
 
     fn ended(&self) -> Ended {
         // Each member is verified by its checksum.
-        let trailer = self.trailer + self.input.ended().trailer;
+        let trailer = self.trailer + self.data.input.ended().trailer;
         Ended { is_unmarked: false, trailer }
-    }
-}
-
-/// Running CRC-32 and length.
-#[derive(Clone, Copy, Default)]
-struct Checksum {
-    crc: u32,
-    len: u64,
-}
-
-impl Checksum {
-    /// Adds `bytes` and returns them.
-    fn add<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let len = bytes.len() as u64;
-        self.crc = crc::joined(self.crc, crc::crc32(bytes), len);
-        self.len += len;
-        bytes
     }
 }
 
@@ -263,16 +210,7 @@ async fn take_text(input: &mut CompressedInput, checksum: &mut Checksum) -> Resu
     Err(damaged("a text in a header of gzip does not end", start))
 }
 
-/// The error for invalid deflate data: truncation if the invalid symbol may extend past the end, since it may include
-/// padding bits after the end.
-fn invalid(input: &CompressedInput) -> Error {
-    if input.ends_within(LONGEST_SYMBOL) {
-        return input.truncated();
-    }
-    damaged("the compressed data is invalid", input.position())
-}
-
 /// The error for compressed data that is invalid or fails its checks.
 fn damaged(what: &str, place: HostOffset) -> Error {
-    Error::corrupt(what, place).coded("gzip-damaged")
+    Error::corrupt(what, place).coded(DAMAGED)
 }

@@ -4,18 +4,21 @@ mod bzip2_stream;
 mod codec_stream;
 mod compressed_input;
 mod gzip_stream;
+mod inflation;
 mod output_window;
 mod tar;
 mod xz_stream;
+mod zip;
 mod zstd_stream;
 
 use crate::error::Result;
 use crate::format::Sample;
 use crate::io::source::Source;
-use crate::io::stream::ByteStream;
+use crate::io::stream::{ByteStream, FileStream};
 use decant_module::Module;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
+pub(crate) use zip::Deflated;
 
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
@@ -35,7 +38,8 @@ pub struct Container {
     pub(crate) list: Option<List>,
     /// The module that [`Self::decode`] needs.
     pub(crate) module: Option<&'static Module>,
-    pub(crate) decode: Decode,
+    /// Decodes a container in order, if the container supports that.
+    pub(crate) decode: Option<Decode>,
 }
 
 /// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).
@@ -58,12 +62,36 @@ pub(crate) struct Contents {
 pub(crate) struct Member {
     /// Its name as recorded in the container, shortened if it is very long.
     pub(crate) name: String,
-    /// Its bytes, as far as present.
+    /// Its bytes, as far as present. If it is deflated, reading them fails.
     pub(crate) source: Rc<dyn Source>,
     /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
     pub(crate) missing: u64,
+    /// `None` if its bytes are stored in the container unchanged.
+    pub(crate) deflated: Option<Deflated>,
+}
+
+impl Member {
+    /// Its bytes in order. Fails with `internal` if memory runs out.
+    pub(crate) fn stream(&self) -> Result<Box<dyn ByteStream>> {
+        match &self.deflated {
+            Some(deflated) => deflated.decode(Box::new(FileStream::new(deflated.source.clone()))),
+            None => Ok(Box::new(FileStream::new(self.source.clone()))),
+        }
+    }
+}
+
+/// The start of the name of a member, which may be very long.
+fn kept_name(name: &str) -> String {
+    const KEPT: usize = 1000;
+    name.chars().take(KEPT).collect()
 }
 
 /// All containers, in probe order.
-pub const CONTAINERS: &[Container] =
-    &[gzip_stream::CONTAINER, xz_stream::CONTAINER, zstd_stream::CONTAINER, bzip2_stream::CONTAINER, tar::CONTAINER];
+pub const CONTAINERS: &[Container] = &[
+    gzip_stream::CONTAINER,
+    xz_stream::CONTAINER,
+    zstd_stream::CONTAINER,
+    bzip2_stream::CONTAINER,
+    tar::CONTAINER,
+    zip::CONTAINER,
+];

@@ -12,5 +12,5 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.starts_with(b"\xfd7zXZ\0"),
     list: None,
     module: Some(&MODULE),
-    decode: |stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok()),
+    decode: Some(|stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok())),
 };

@@ -20,7 +20,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: is_zstd,
     list: None,
     module: Some(&MODULE),
-    decode: |stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok()),
+    decode: Some(|stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok())),
 };
 
 /// Whether the first frame that is not skippable is one of zstd: lz4 has skippable frames, too.

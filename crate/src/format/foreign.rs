@@ -26,7 +26,6 @@ pub(super) const FORMATS: &[Format] = &[
     known!("bochs", "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
     known!("cloop", "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
     known!("dmg", "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
-    known!("zip", "a zip archive", false, |s| at(s, 0, b"PK\x03\x04") || at(s, 0, b"PK\x05\x06")),
     known!("iso", "an ISO 9660 image", false, |s| at(s, 16 * 2048 + 1, b"CD001")),
     known!(
         "ewf",

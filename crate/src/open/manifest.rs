@@ -8,7 +8,6 @@ use crate::disk::reference::hexadecimal;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::zeroed;
-use crate::io::stream::{ByteStream, FileStream};
 use crate::modules::prepare;
 use crate::open::member_text::text_of;
 use crate::open::split_files;
@@ -32,7 +31,8 @@ impl Manifest {
     /// compared with it; by default they are if the archive is a local file that workers can open, and not salvaged.
     pub(crate) fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(member))?;
-        let is_local = manifest.source.profile().opened_by_workers;
+        let stored = manifest.deflated.as_ref().map_or(&manifest.source, |deflated| &deflated.source);
+        let is_local = stored.profile().opened_by_workers;
         let is_checked = check.unwrap_or(is_local && !salvage);
         Some(Self { members, is_checked, used: image.map(str::to_owned).into_iter().collect() })
     }
@@ -54,7 +54,7 @@ impl Manifest {
         let (mut skipped, mut settled) = (Skipped::default(), vec![false; self.members.len()]);
         let mut unlisted = "no line of it is clearly that of this file";
         for manifest in self.members.iter().filter(|member| is_manifest(member)) {
-            let Some(text) = text_of(manifest, "manifest").await? else {
+            let Some(text) = text_of(manifest).await? else {
                 unlisted = "it is too long";
                 continue;
             };
@@ -191,7 +191,7 @@ fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
 /// Fails with `corrupt` unless `member` has `digest`.
 async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
     prepare(&MODULE).await?;
-    let mut stream = FileStream::new(member.source.clone());
+    let mut stream = member.stream()?;
     let mut hasher = Hasher::new(hash).map_err(out_of_memory)?;
     let mut buf = zeroed(READ)?;
     loop {

@@ -2,20 +2,22 @@
 
 use crate::container::Member;
 use crate::error::Result;
-use crate::io::source::read_exact;
-use crate::offsets::{ByteRange, HostOffset};
+use crate::io::source::zeroed;
 
 /// Maximum size of a text, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Reads the text of `member`, which is a `what`; `None` if it is longer than [`LONGEST`]. Fails with `source`, or with
-/// `internal` if memory runs out.
-pub(super) async fn text_of(member: &Member, what: &'static str) -> Result<Option<String>> {
-    let range = ByteRange { start: HostOffset(0), len: member.source.size() };
-    if range.len > LONGEST {
+/// Reads the text of `member`; `None` if it is longer than [`LONGEST`]. Fails with `source`, with `corrupt` if it does not
+/// decompress, or with `internal` if memory runs out.
+pub(super) async fn text_of(member: &Member) -> Result<Option<String>> {
+    let size = member.source.size();
+    if size > LONGEST {
         return Ok(None);
     }
-    Ok(Some(decoded(&read_exact(&*member.source, range, what).await?)))
+    // Reading beyond the end verifies the checksum of a compressed member.
+    let mut bytes = zeroed(size as usize + 1)?;
+    let found = member.stream()?.read(&mut bytes).await?;
+    Ok(Some(decoded(&bytes[..found])))
 }
 
 /// Decodes a text: UTF-16 if it begins with that byte order mark, else UTF-8. Invalid sequences are replaced.

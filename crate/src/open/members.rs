@@ -3,13 +3,14 @@
 use crate::container::{Contents, Member};
 use crate::disk::info::{ContainerInfo, MemberInfo};
 use crate::disk::reference::{base_name, resolved};
+use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::format::{Disk, Format, LayerOptions};
+use crate::format::{Disk, Format, HEAD, LayerOptions};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
 use crate::open::disk_choice::Choosing;
-use crate::open::identify::{FileType, identify};
+use crate::open::identify::{FileType, identify, identify_start};
 use crate::open::{ovf, split_files};
 use std::rc::Rc;
 
@@ -122,7 +123,7 @@ fn refused(message: String, code: &'static str) -> Error {
 async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
     let (mut read, mut known) = (Vec::new(), Vec::new());
     for member in members {
-        let file_type = identify(&*tables.over(member.source.clone()), Some(&member.name)).await?;
+        let file_type = type_of(&member, tables).await?;
         match file_type {
             FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
             FileType::Unsupported(format) if is_only || !format.is_no_image() => known.push((member, file_type)),
@@ -135,6 +136,14 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
         1 => Ok(read),
         _ => unreferred(read, tables).await,
     }
+}
+
+/// Identifies `member`; if it is deflated, by its first bytes only.
+async fn type_of(member: &Member, tables: &Rc<TableCache>) -> Result<FileType> {
+    let name = Some(&*member.name);
+    let Some(deflated) = &member.deflated else { return identify(&*tables.over(member.source.clone()), name).await };
+    let head = deflated.head(HEAD).await.map_err(|error| error.within(Place::Member(member.name.clone())))?;
+    Ok(identify_start(&head, name))
 }
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.

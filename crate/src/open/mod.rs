@@ -18,8 +18,8 @@ mod split_files;
 pub mod streamed_image;
 mod unpack;
 
-use crate::container::{Container, SEVERAL_FILES};
-use crate::disk::info::{ContainerInfo, MemberInfo};
+use crate::container::{Container, Deflated, SEVERAL_FILES};
+use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::source::Source;
@@ -35,7 +35,7 @@ use manifest::Manifest;
 use members::ensure_guess;
 use metered::{InputBudget, Metered};
 use std::rc::Rc;
-use streamed_image::{ContainerDecoder, Guess, InContainers, Origin, StreamedImage};
+use streamed_image::{ContainerDecoder, Decoding, Guess, InContainers, Origin, StreamedImage};
 use unpack::{InnerFile, Unpacked, ensure_room, place_in, unpack};
 
 /// The input of [`open`].
@@ -83,7 +83,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let choosing = Choosing::of(options.disk.as_ref());
     let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
     let Unpacked { inner, is_ended, disks, beside, members } = unpacked;
-    let InnerFile { source, file_type, containers, missing } = inner;
+    let InnerFile { source, file_type, containers, missing, deflated } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     if source.size() + missing == 0 {
@@ -91,11 +91,13 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         let name = options.name.as_deref().filter(|_| containers.is_empty());
         return Err(empty_file(name).within(place_in(&containers)));
     }
-    let format = match file_type {
-        FileType::Image(format) | FileType::Unsupported(format) => format,
-        FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&containers)),
-        FileType::Unknown if containers.is_empty() => return Err(not_recognised(options, source.size())),
-        FileType::Unknown => {
+    let access = match (deflated, file_type) {
+        (Some(deflated), _) => Access::InOrder(Packing::Deflated(deflated)),
+        (None, FileType::Container(container)) => Access::InOrder(Packing::Container(container)),
+        (None, FileType::Image(format) | FileType::Unsupported(format)) => Access::AtAnyPosition(format),
+        (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&containers)),
+        (None, FileType::Unknown) if containers.is_empty() => return Err(not_recognised(options, source.size())),
+        (None, FileType::Unknown) => {
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
             }
@@ -104,47 +106,75 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 let checked = require_disk(&*tables.over(source.clone())).await;
                 checked.map_err(|error| error.within(place_in(&containers)))?;
             }
-            &raw_disk::FORMAT
-        }
-        FileType::Container(container) => {
-            let inner = InnerFile { source, file_type, containers, missing };
-            return Ok(Opened::Streamed(open_packed(inner, container, disks, manifest, options).await?));
+            Access::AtAnyPosition(&raw_disk::FORMAT)
         }
     };
-    let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
-    Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
+    match access {
+        Access::AtAnyPosition(format) => {
+            let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
+            Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
+        }
+        Access::InOrder(packing) => {
+            let around = InContainers { containers, disks, guess: None };
+            Ok(Opened::Streamed(open_packed(source, packing, around, manifest, options).await?))
+        }
+    }
 }
 
-/// Opens the content of `container`, which is the file `inner` and is decoded in order.
+/// How a file is read.
+enum Access {
+    AtAnyPosition(&'static Format),
+    InOrder(Packing),
+}
+
+/// How a file is packed that is decoded in order.
+enum Packing {
+    Container(&'static Container),
+    /// As a member of a container.
+    Deflated(Deflated),
+}
+
+impl Packing {
+    /// Returns the packed bytes of the file `source`.
+    fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
+        match self {
+            Self::Container(_) => source,
+            Self::Deflated(deflated) => deflated.source.clone(),
+        }
+    }
+}
+
+/// Opens the content of the file `source`, which is decoded in order.
 async fn open_packed(
-    InnerFile { source, containers, .. }: InnerFile,
-    container: &'static Container,
-    disks: Vec<MemberInfo>,
+    source: Rc<dyn Source>,
+    packing: Packing,
+    InContainers { containers, disks, .. }: InContainers,
     manifest: Option<Manifest>,
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
+    let source = packing.of(source);
     let size = Some(source.size());
     let mut descent = Descent { containers, ..Descent::default() };
-    let stream = descent.enter(Box::new(FileStream::new(source.clone())), container).await?;
+    let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
     let mut origin = Origin::File { source, decoders: descent.decoders };
     let (guess, packed) = match (found, archive) {
         (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !disks.is_empty() => (guess, None),
         (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
-        (Ok(Content::Packed(_, format)), None) => (None, Some((format.name, format.label))),
+        (Ok(Content::Packed(_, packed)), None) => (None, Some(packed)),
         (Err(error), None) => return Err(error),
         (Err(error), Some(_)) if !holds_several(&error, &origin).await? => return Err(error),
         (_, Some(archive)) => {
             origin.end_at(archive.depth);
             descent.containers.truncate(descent.containers.len() + archive.depth - decoders);
-            (None, Some((archive.container.name, archive.container.label)))
+            (None, Some(Packed::of(archive.container)))
         }
     };
     let around = InContainers { containers: descent.containers, disks, guess };
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
-        Some((name, _)) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
+        Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
         Some(packed) => Err(needs_spool(packed, around.containers.last())),
     }
 }
@@ -164,7 +194,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
         if format.name != raw_disk::NAME {
-            return to_unpack(format, stream, Vec::new(), options);
+            let packed = Packed { name: format.name, label: format.label };
+            return to_unpack(packed, stream, Vec::new(), options);
         }
         return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
     }
@@ -172,7 +203,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     let found = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
     let (disk, guess) = match found {
         Content::Raw(disk, guess) => (disk, guess),
-        Content::Packed(file, format) => return to_unpack(format, Box::new(file), descent.containers, options),
+        Content::Packed(file, packed) => return to_unpack(packed, Box::new(file), descent.containers, options),
     };
     if descent.containers.is_empty() {
         let message = "The stream is not in a disk image format that Decant recognises; if it is a raw disk, state the \
@@ -184,27 +215,39 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 
-/// Opens `file`, in a `format` that needs random access, as a file to be unpacked. Fails with `unsupported` if the caller
-/// cannot store it.
+/// Opens `file`, which is `packed`, as a file to be unpacked. Fails with `unsupported` if the caller cannot store it.
 fn to_unpack(
-    format: &'static Format,
+    packed: Packed,
     file: Box<dyn ByteStream>,
     containers: Vec<ContainerInfo>,
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
     if !options.spool {
-        return Err(needs_spool((format.name, format.label), containers.last()));
+        return Err(needs_spool(packed, containers.last()));
     }
     let around = InContainers { containers, ..InContainers::default() };
-    Ok(StreamedImage::to_unpack(format.name, Origin::once(file), around, None))
+    Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
+}
+
+/// A format, or an archive, that needs random access.
+struct Packed {
+    name: &'static str,
+    /// Its name for people; of an archive, with an article.
+    label: &'static str,
+}
+
+impl Packed {
+    fn of(container: &Container) -> Self {
+        Self { name: container.name, label: container.label }
+    }
 }
 
 /// What a stream holds.
 enum Content {
     /// A raw disk, and the grounds for its format unless the member's name states it or there is no container.
     Raw(Peeked, Option<Guess>),
-    /// An image in a format that needs random access.
-    Packed(Peeked, &'static Format),
+    /// A file that needs random access.
+    Packed(Peeked, Packed),
 }
 
 /// An archive that is decoded in order, but would have random access.
@@ -227,22 +270,34 @@ struct Descent {
 }
 
 impl Descent {
-    /// Decodes `stream`, which is a `container`, as far as its content can be identified. Fails with `limit` if
-    /// containers are nested too deeply or the budget is spent, and as the decoder does.
-    async fn enter(&mut self, stream: Box<dyn ByteStream>, container: &'static Container) -> Result<Peeked> {
-        ensure_room(&self.containers)?;
-        if container.list.is_some() && self.archive.is_none() {
-            self.archive = Some(Archive { container, depth: self.decoders.len() });
-        }
-        if let Some(module) = container.module {
-            prepare(module).await?;
-        }
-        let decoder = ContainerDecoder::new(container.decode, self.containers.last());
-        let metered = Metered::new(stream, self.budget.clone(), container.name);
+    /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
+    /// containers are nested too deeply or the budget is spent, with `unsupported` if the container needs random access,
+    /// and as the decoder does.
+    async fn enter(&mut self, stream: Box<dyn ByteStream>, packing: Packing) -> Result<Peeked> {
+        let outer = self.containers.last();
+        let (decoding, container) = match packing {
+            Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
+            Packing::Container(container) => {
+                ensure_room(&self.containers)?;
+                let decode = container.decode.ok_or_else(|| needs_spool(Packed::of(container), outer))?;
+                if container.list.is_some() && self.archive.is_none() {
+                    self.archive = Some(Archive { container, depth: self.decoders.len() });
+                }
+                if let Some(module) = container.module {
+                    prepare(module).await?;
+                }
+                (Decoding::Container(decode), Some(container.name))
+            }
+        };
+        let decoder = ContainerDecoder::new(decoding, outer);
+        let what = container.or(outer.map(|outer| outer.name)).unwrap_or_default();
+        let metered = Metered::new(stream, self.budget.clone(), what);
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
         self.decoders.push(decoder);
-        let member = content.member().map(str::to_owned);
-        self.containers.push(ContainerInfo { name: container.name, member });
+        if let Some(name) = container {
+            let member = content.member().map(str::to_owned);
+            self.containers.push(ContainerInfo { name, member });
+        }
         Ok(content)
     }
 
@@ -258,14 +313,20 @@ impl Descent {
             }
             let outer = self.containers.last();
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
-                FileType::Container(container) => stream = self.enter(Box::new(stream), container).await?,
+                FileType::Container(container) if container.decode.is_none() => {
+                    self.budget.lift();
+                    return Ok(Content::Packed(stream, Packed::of(container)));
+                }
+                FileType::Container(container) => {
+                    stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
+                }
                 FileType::Image(format) if format.name == raw_disk::NAME => {
                     self.budget.lift();
                     return Ok(Content::Raw(stream, None));
                 }
                 FileType::Image(format) => {
                     self.budget.lift();
-                    return Ok(Content::Packed(stream, format));
+                    return Ok(Content::Packed(stream, Packed { name: format.name, label: format.label }));
                 }
                 FileType::Unsupported(format) => {
                     if format.is_no_image() {
@@ -314,8 +375,8 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     not_read_in_order(must_be_unpacked(format.label, outer), outer)
 }
 
-/// The error for a file that the caller must unpack or store first; it is called `name`, and `label` with an article.
-fn needs_spool((name, label): (&'static str, &str), container: Option<&ContainerInfo>) -> Error {
+/// The error for a file that the caller must unpack or store first.
+fn needs_spool(Packed { name, label }: Packed, container: Option<&ContainerInfo>) -> Error {
     let outer = container.map(|container| container.name);
     let error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
     let error = error.field("format", name);

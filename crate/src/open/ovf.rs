@@ -15,12 +15,13 @@ use crate::open::member_text::text_of;
 const MOST: usize = 8192;
 
 /// Returns the order of `files`, files of an archive with `members`: as its first descriptor lists their disks, then the
-/// others. Reads nothing for a single file. Fails with `source`, or with `internal` if memory runs out.
+/// others. Reads nothing for a single file. Fails with `source`, `corrupt`, or `internal` if memory runs
+/// out.
 pub(super) async fn order(files: &[&str], members: &[Member]) -> Result<Vec<usize>> {
     let is_descriptor = |member: &&Member| member.name.to_ascii_lowercase().ends_with(".ovf");
     let descriptor = members.iter().filter(|_| files.len() > 1).find(is_descriptor);
     let text = match descriptor {
-        Some(member) => text_of(member, "OVF descriptor").await?.unwrap_or_default(),
+        Some(member) => text_of(member).await?.unwrap_or_default(),
         None => String::new(),
     };
     let path = descriptor.map_or("", |member| &member.name);

@@ -72,7 +72,7 @@ fn join(name: &str, found: &[usize], members: &[Member]) -> Result<Member> {
     }
     let missing = pieces.last().map_or(0, |(_, last)| last.missing);
     let parts = pieces.iter().map(|(_, member)| member.source.clone()).collect();
-    Ok(Member { name: name.to_owned(), source: Rc::new(Pieces::joined(parts)), missing })
+    Ok(Member { name: name.to_owned(), source: Rc::new(Pieces::joined(parts)), missing, deflated: None })
 }
 
 fn wrong(name: &str, number: u32, what: &str) -> Error {

@@ -1,6 +1,6 @@
 //! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
-use crate::container::Decode;
+use crate::container::{Decode, Deflated};
 use crate::disk::info::{ContainerInfo, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,23 +19,33 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Decodes the content of a container.
+/// Decodes the content of a container, or a member that is compressed.
 pub(crate) struct ContainerDecoder {
-    decode: Decode,
-    /// The container itself, if it was found in another one.
+    decoding: Decoding,
+    /// The file that is decoded, if it was found in a container.
     place: Option<Place>,
 }
 
+/// How a stream is decoded.
+pub(crate) enum Decoding {
+    Container(Decode),
+    Deflated(Deflated),
+}
+
 impl ContainerDecoder {
-    /// Creates a decoder that calls `decode`, for a container that was found in `outer`.
-    pub(crate) fn new(decode: Decode, outer: Option<&ContainerInfo>) -> Self {
-        Self { decode, place: outer.map(ContainerInfo::place) }
+    /// Creates a decoder for a file that was found in `outer`.
+    pub(crate) fn new(decoding: Decoding, outer: Option<&ContainerInfo>) -> Self {
+        Self { decoding, place: outer.map(ContainerInfo::place) }
     }
 
     /// Decodes `stream`. Errors of this container name where it was found; errors of `stream` pass through. Fails as
     /// `Decode` does.
     pub(crate) fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
-        Ok(Box::new(Decoded { stream: (self.decode)(stream)?, place: self.place.clone() }))
+        let stream = match &self.decoding {
+            Decoding::Container(decode) => decode(stream)?,
+            Decoding::Deflated(deflated) => deflated.decode(stream)?,
+        };
+        Ok(Box::new(Decoded { stream, place: self.place.clone() }))
     }
 }
 

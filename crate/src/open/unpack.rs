@@ -1,6 +1,6 @@
 //! Unwraps the containers of a file.
 
-use crate::container::{List, MAX_NESTED, Member};
+use crate::container::{Deflated, List, MAX_NESTED, Member};
 use crate::disk::info::{ContainerInfo, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,12 +16,14 @@ use std::rc::Rc;
 pub(crate) struct InnerFile {
     /// Its bytes: the file, or a member of a container.
     pub(crate) source: Rc<dyn Source>,
-    /// Its type. A container is one that is decoded in order.
+    /// Its type. A container is one that is decoded in order, or deflated.
     pub(crate) file_type: FileType,
     /// The containers around it, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
     /// See [`Member::missing`].
     pub(crate) missing: u64,
+    /// See [`Member::deflated`].
+    pub(crate) deflated: Option<Deflated>,
 }
 
 /// A file without its containers.
@@ -51,7 +53,10 @@ pub(crate) async fn unpack(
     let (mut containers, mut missing, mut is_ended, mut disks) = (Vec::new(), 0, true, Vec::new());
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
-    while let FileType::Container(container) = file_type {
+    let mut deflated = None;
+    while deflated.is_none()
+        && let FileType::Container(container) = file_type
+    {
         let Some(list) = container.list else { break };
         ensure_room(&containers)?;
         let found = image_in(container.name, list, source, salvage, choosing, tables).await;
@@ -63,7 +68,7 @@ pub(crate) async fn unpack(
             disks = found.disks;
         }
         let image = found.image;
-        (source, missing, is_ended) = (image.source, image.missing, found.is_ended);
+        (source, missing, deflated, is_ended) = (image.source, image.missing, image.deflated, found.is_ended);
         (file_type, beside, members) = (found.file_type, found.beside, found.members);
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
@@ -72,7 +77,8 @@ pub(crate) async fn unpack(
     {
         disk_choice::find(choice, &disks)?;
     }
-    Ok(Unpacked { inner: InnerFile { source, file_type, containers, missing }, is_ended, disks, beside, members })
+    let inner = InnerFile { source, file_type, containers, missing, deflated };
+    Ok(Unpacked { inner, is_ended, disks, beside, members })
 }
 
 async fn image_in(

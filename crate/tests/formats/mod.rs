@@ -13,6 +13,7 @@ mod vhd;
 mod vhdx;
 mod vmdk;
 mod xz;
+mod zip;
 mod zstd;
 
 use crate::common::Case;
@@ -178,7 +179,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, xz, zstd, bzip2, tar);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, xz, zstd, bzip2, tar, zip);
 
 #[test]
 fn every_format_and_container_is_tested() {

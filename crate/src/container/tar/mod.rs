@@ -27,7 +27,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
     module: None,
-    decode: |stream| Ok(Box::new(only_file::OnlyFile::new(stream))),
+    decode: Some(|stream| Ok(Box::new(only_file::OnlyFile::new(stream)))),
 };
 
 fn refused(message: String) -> Error {
@@ -58,10 +58,11 @@ async fn member(archive: &mut SeekableArchive, RegularFile { name, len, map }: R
     let (source, present) = (archive.source.clone(), len - missing);
     if map.is_dense() {
         let range = ByteRange { start: HostOffset(start), len: present };
-        return Ok(Member { name, source: Rc::new(Slice::new(source, range)), missing });
+        return Ok(Member { name, source: Rc::new(Slice::new(source, range)), missing, deflated: None });
     }
     let (pieces, size) = pieces(&map, start, present);
-    Ok(Member { name, source: Rc::new(Pieces::new(vec![source], pieces, size)), missing: map.size - size })
+    let source = Rc::new(Pieces::new(vec![source], pieces, size));
+    Ok(Member { name, source, missing: map.size - size, deflated: None })
 }
 
 /// Returns the pieces of a sparse file whose first `present` bytes of data are at `start`, and the size of the file as

@@ -1,5 +1,6 @@
 //! Header blocks: their fields, and parsers for numbers and strings.
 
+use crate::container::kept_name;
 use crate::structure::structure;
 
 /// Block size, in bytes.
@@ -25,9 +26,6 @@ pub(super) const GNU_MAGIC: &[u8; 8] = b"ustar  \0";
 
 /// The type of a sparse member in the old GNU format.
 pub(super) const SPARSE: u8 = b'S';
-
-/// Names are shortened to this many characters.
-const KEPT_NAME: usize = 1000;
 
 /// Parses a numeric field: octal digits padded with spaces or NULs, or base 256, marked by the highest bit. Returns
 /// `None` if it is invalid, negative, or exceeds 64 bits.
@@ -56,9 +54,8 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
-/// Decodes the string before the first NUL as UTF-8, replacing invalid sequences. It is shortened to [`KEPT_NAME`]
-/// characters.
+/// Decodes the string before the first NUL as UTF-8, replacing invalid sequences. It is shortened by [`kept_name`].
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).chars().take(KEPT_NAME).collect()
+    kept_name(&String::from_utf8_lossy(&bytes[..end]))
 }

@@ -1,0 +1,149 @@
+//! The entries of the central directory, and the headers before the files.
+
+use super::damaged;
+use super::extra_fields::widened;
+use super::names::decoded;
+use crate::error::Result;
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use crate::structure::structure;
+
+/// The signature of a local file header.
+pub(super) const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
+const CENTRAL_HEADER: [u8; 4] = *b"PK\x01\x02";
+
+structure! {
+    /// A central file header (section 4.3.12). The name, extra fields and a comment follow.
+    pub(super) struct CentralHeader: Little {
+        signature: [u8; 4] = 0,
+        version_made_by: u16 = 4,
+        flags: u16 = 8,
+        method: u16 = 10,
+        crc32: u32 = 16,
+        compressed_size: u32 = 20,
+        uncompressed_size: u32 = 24,
+        name_length: u16 = 28,
+        extra_length: u16 = 30,
+        comment_length: u16 = 32,
+        external_attributes: u32 = 38,
+        local_header_offset: u32 = 42,
+    }
+}
+
+structure! {
+    /// A local file header (section 4.3.7). The name, extra fields and the data follow.
+    struct LocalFields: Little {
+        signature: [u8; 4] = 0,
+        flags: u16 = 6,
+        method: u16 = 8,
+        crc32: u32 = 14,
+        compressed_size: u32 = 18,
+        uncompressed_size: u32 = 22,
+        name_length: u16 = 26,
+        extra_length: u16 = 28,
+    }
+}
+
+/// General purpose flags (section 4.4.4).
+const ENCRYPTED: u16 = 1;
+const STREAMED: u16 = 1 << 3;
+const STRONGLY_ENCRYPTED: u16 = 1 << 6;
+const UTF_8: u16 = 1 << 11;
+const MASKED: u16 = 1 << 13;
+
+/// Hosts whose external attributes begin with the mode of Unix (section 4.4.2): Unix and macOS.
+const UNIX: [u16; 2] = [3, 19];
+/// The type of a file in its mode, and the type of regular files.
+const TYPE: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+/// The folder of AppleDouble files, which macOS adds.
+const APPLE_DOUBLE: &[u8] = b"__MACOSX/";
+
+/// An entry of the central directory.
+pub(super) struct Entry<'a> {
+    pub(super) header: CentralHeader,
+    pub(super) name: &'a [u8],
+    extra: &'a [u8],
+    /// The length of its data, in bytes.
+    pub(super) packed: u64,
+    /// The size of the file, in bytes.
+    pub(super) size: u64,
+    /// The offset of its local header, as the archive counts.
+    pub(super) offset: u64,
+}
+
+impl<'a> Entry<'a> {
+    /// Parses the entry at the start of `rest`, and moves `rest` to its end. Returns `None` if it is invalid.
+    pub(super) fn next(rest: &mut &'a [u8]) -> Option<Self> {
+        let (fields, after) = rest.split_at_checked(CentralHeader::LEN)?;
+        let header = CentralHeader::parse(fields);
+        let (name, after) = after.split_at_checked(header.name_length.into())?;
+        let (extra, after) = after.split_at_checked(header.extra_length.into())?;
+        let (_, after) = after.split_at_checked(header.comment_length.into())?;
+        *rest = after;
+        let numbers = [header.uncompressed_size, header.compressed_size, header.local_header_offset];
+        let [size, packed, offset] = widened(numbers, extra)?;
+        (header.signature == CENTRAL_HEADER).then_some(Self { header, name, extra, packed, size, offset })
+    }
+
+    /// Whether it is a regular file that may be of interest.
+    pub(super) fn is_file(&self) -> bool {
+        let is_unix = UNIX.contains(&(self.header.version_made_by >> 8));
+        let kind = if is_unix { self.header.external_attributes >> 16 & TYPE } else { 0 };
+        let is_folder = matches!(self.name, [.., b'/' | b'\\']);
+        matches!(kind, 0 | REGULAR) && !is_folder && !self.name.starts_with(APPLE_DOUBLE)
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.header.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0
+    }
+
+    pub(super) fn name(&self) -> String {
+        decoded(self.name, self.header.flags & UTF_8 != 0, self.extra)
+    }
+}
+
+/// The header before a file.
+pub(super) struct LocalHeader {
+    fields: LocalFields,
+    name: Vec<u8>,
+    size: u64,
+    packed: u64,
+    /// The offset of the data in the archive's file.
+    pub(super) data: u64,
+}
+
+impl LocalHeader {
+    /// Reads the header at `start`, of a file whose name should have `name_len` bytes. Fails with `corrupt` if it is
+    /// invalid, and as reading does.
+    pub(super) async fn read(source: &dyn Source, start: HostOffset, name_len: usize) -> Result<Self> {
+        let fields_len = LocalFields::LEN as u64;
+        let range = ByteRange { start, len: fields_len + name_len as u64 };
+        let mut bytes = read_exact(source, range, "header of a file in the zip archive").await?;
+        let fields = LocalFields::parse(&bytes);
+        let name = bytes.split_off(LocalFields::LEN);
+        let at = start.0 + fields_len + u64::from(fields.name_length);
+        let (numbers, mut extra) = ([fields.uncompressed_size, fields.compressed_size, 0], Vec::new());
+        if numbers.contains(&u32::MAX) {
+            let range = ByteRange { start: HostOffset(at), len: fields.extra_length.into() };
+            extra = read_exact(source, range, "header of a file in the zip archive").await?;
+        }
+        let [size, packed, _] = widened(numbers, &extra).ok_or_else(|| damaged(start.0))?;
+        Ok(Self { fields, name, size, packed, data: at + u64::from(fields.extra_length) })
+    }
+
+    /// Whether it is the header of `entry`. If the archive was streamed, the checksum and the sizes follow the data.
+    pub(super) fn is_of(&self, entry: &Entry<'_>) -> bool {
+        let fields = &self.fields;
+        let is_streamed = fields.flags & STREAMED != 0;
+        let is = |stated: u64, expected: u64| stated == expected || (is_streamed && stated == 0);
+        fields.signature == LOCAL_HEADER
+            && fields.method == entry.header.method
+            && (fields.flags ^ entry.header.flags) & ENCRYPTED == 0
+            && usize::from(fields.name_length) == entry.name.len()
+            && self.name == entry.name
+            && is(fields.crc32.into(), entry.header.crc32.into())
+            && is(self.size, entry.size)
+            && is(self.packed, entry.packed)
+    }
+}

@@ -1,0 +1,131 @@
+//! Deflated members: they can only be read in order.
+
+use crate::container::inflation::Inflation;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Profile, Slice, Source, zeroed};
+use crate::io::stream::{ByteStream, Ended, FileStream};
+use crate::offsets::{ByteRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::rc::Rc;
+
+/// Maximum length of the deflated data from which the start of a member is read, in bytes: one read.
+const HEAD_DATA: u64 = 256 << 10;
+
+/// A member that is stored as raw deflate data.
+#[derive(Clone)]
+pub(crate) struct Deflated {
+    /// The data.
+    pub(crate) source: Rc<dyn Source>,
+    /// The length and the checksum of the member's bytes, as the archive states them.
+    pub(super) size: u64,
+    pub(super) crc32: u32,
+}
+
+impl Deflated {
+    /// Inflates `stream`, the deflated data. Fails with `internal` if memory runs out.
+    pub(crate) fn decode(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
+        let data = Inflation::new(stream, super::DAMAGED)?;
+        Ok(Box::new(InflatedMember { data, size: self.size, crc32: self.crc32, has_ended: false }))
+    }
+
+    /// Returns the first `len` bytes of the member, or all of it if it is shorter. Inflates at most [`HEAD_DATA`] bytes.
+    /// Fails with `corrupt`, `source` or `internal`.
+    pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
+        let range = ByteRange { start: HostOffset(0), len: self.source.size().min(HEAD_DATA) };
+        let start = Rc::new(Slice::new(self.source.clone(), range));
+        let mut head = zeroed(len.min(self.size) as usize)?;
+        self.decode(Box::new(FileStream::new(start)))?.read(&mut head).await?;
+        Ok(head)
+    }
+}
+
+/// The bytes of a deflated member.
+struct InflatedMember {
+    data: Inflation,
+    size: u64,
+    crc32: u32,
+    has_ended: bool,
+}
+
+impl InflatedMember {
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            if !self.data.window.is_empty() {
+                done += self.data.window.take(&mut buf[done..]);
+            } else if self.has_ended {
+                break;
+            } else {
+                self.has_ended = self.data.step().await?;
+                self.check().await?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Checks the data so far, and all of it at the end.
+    async fn check(&mut self) -> Result<()> {
+        let data = &mut self.data;
+        let (found, start) = (data.checksum, data.input.position());
+        if found.len > self.size || (self.has_ended && found.len < self.size) {
+            return Err(data.damaged("the compressed data does not have the size that the zip archive states", start));
+        }
+        if !self.has_ended {
+            return Ok(());
+        }
+        if found.crc != self.crc32 {
+            let what = "the compressed data does not have the checksum that the zip archive states";
+            return Err(data.damaged(what, start));
+        }
+        if data.input.next_byte().await?.is_some() {
+            return Err(data.damaged("other bytes follow the compressed data", start));
+        }
+        Ok(())
+    }
+}
+
+impl ByteStream for InflatedMember {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.data.input.file_position()
+    }
+
+    fn ended(&self) -> Ended {
+        // The archive states the checksum.
+        Ended::default()
+    }
+}
+
+/// The bytes of a deflated member at any position. Reading them fails, so that nothing mistakes the deflated data for
+/// them.
+pub(super) struct OutOfReach {
+    pub(super) name: String,
+    pub(super) size: u64,
+}
+
+impl Source for OutOfReach {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { opened_by_workers: false, made_here: true, ..Profile::default() }
+    }
+
+    fn start(&self) -> Option<u64> {
+        None
+    }
+
+    fn read_at<'a>(&'a self, _offset: HostOffset, _buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        let name = shown(&self.name);
+        let message =
+            format!("'{name}' is compressed in the zip archive, but must be read at any position; unpack it first");
+        let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order").field("container", super::NAME);
+        ready(Err(error)).boxed_local()
+    }
+}

@@ -1,0 +1,166 @@
+//! The records at the end of an archive, which state where the central directory is.
+
+use super::damaged;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset, le16};
+use crate::structure::structure;
+
+/// Signatures of the records.
+pub(super) const END: [u8; 4] = *b"PK\x05\x06";
+const ZIP64_LOCATOR: [u8; 4] = *b"PK\x06\x07";
+const ZIP64_END: [u8; 4] = *b"PK\x06\x06";
+
+structure! {
+    /// The end of central directory record (section 4.3.16). A comment follows.
+    struct EndRecord: Little {
+        signature: [u8; 4] = 0,
+        disk: u16 = 4,
+        directory_disk: u16 = 6,
+        entries_on_disk: u16 = 8,
+        entries: u16 = 10,
+        directory_size: u32 = 12,
+        directory_offset: u32 = 16,
+        comment_length: u16 = 20,
+    }
+}
+
+structure! {
+    /// The zip64 end of central directory locator (section 4.3.15), just before the end record.
+    struct Zip64Locator: Little {
+        signature: [u8; 4] = 0,
+        disk: u32 = 4,
+        record_offset: u64 = 8,
+        disks: u32 = 16,
+    }
+}
+
+structure! {
+    /// The zip64 end of central directory record (section 4.3.14), version 1, just before the locator.
+    struct Zip64EndRecord: Little {
+        signature: [u8; 4] = 0,
+        size: u64 = 4,
+        disk: u32 = 16,
+        directory_disk: u32 = 20,
+        entries_on_disk: u64 = 24,
+        entries: u64 = 32,
+        directory_size: u64 = 40,
+        directory_offset: u64 = 48,
+    }
+}
+
+/// Maximum number of entries, as of headers in a tar archive.
+const MOST_ENTRIES: u64 = 4096;
+/// Maximum size of the central directory, in bytes.
+const LARGEST_DIRECTORY: u64 = 4 << 20;
+/// Maximum length of the records with the comment, in bytes.
+const LONGEST: u64 = (Zip64EndRecord::LEN + Zip64Locator::LEN + EndRecord::LEN + 0xffff) as u64;
+
+/// Where the central directory is.
+pub(super) struct CentralDirectory {
+    pub(super) entries: u64,
+    pub(super) range: ByteRange,
+    /// The offset in the file from which the archive counts: other bytes may precede it.
+    pub(super) base: u64,
+}
+
+impl CentralDirectory {
+    /// Finds the central directory of `source`. Fails with `corrupt`, with `unsupported` for a part of an archive, with
+    /// `limit` if it is too large, and as reading does.
+    pub(super) async fn find(source: &dyn Source) -> Result<Self> {
+        let file_size = source.size();
+        let range = ByteRange { start: HostOffset(file_size - file_size.min(LONGEST)), len: file_size.min(LONGEST) };
+        let bytes = read_exact(source, range, "end of the zip archive").await?;
+        let at = end_of(&bytes)
+            .ok_or_else(|| Error::truncated("the rest of the zip archive", HostOffset(file_size), file_size))?;
+        let stated = Stated::parse(&bytes, at, range.start.0)?;
+        if !stated.is_one_disk {
+            return Err(Error::unsupported("a zip archive in several parts"));
+        }
+        if stated.entries > MOST_ENTRIES || stated.size > LARGEST_DIRECTORY {
+            let message = format!(
+                "The zip archive has {} entries in {} bytes, and Decant reads at most {MOST_ENTRIES} in {} MiB",
+                stated.entries,
+                stated.size,
+                LARGEST_DIRECTORY >> 20
+            );
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        // The directory ends where the records begin.
+        let start = stated.end.checked_sub(stated.size);
+        let base = start.and_then(|start| start.checked_sub(stated.offset)).filter(|&base| stated.has_base(base));
+        let (Some(start), Some(base)) = (start, base) else { return Err(damaged(stated.end)) };
+        let range = ByteRange { start: HostOffset(start), len: stated.size };
+        Ok(Self { entries: stated.entries, range, base })
+    }
+}
+
+/// Returns the position of the end record in `bytes`, the end of a file. Its comment ends with the file.
+fn end_of(bytes: &[u8]) -> Option<usize> {
+    let last = bytes.len().checked_sub(EndRecord::LEN)?;
+    let is_end = |&at: &usize| {
+        let comment = usize::from(le16(bytes, at + EndRecord::comment_length as usize));
+        bytes[at..].starts_with(&END) && comment == last - at
+    };
+    (0..=last).rev().find(is_end)
+}
+
+/// What the records state.
+struct Stated {
+    is_one_disk: bool,
+    entries: u64,
+    size: u64,
+    offset: u64,
+    /// The offset of the first record in the file.
+    end: u64,
+    /// The offset of that record, as the archive counts, if it is stated.
+    counted_end: Option<u64>,
+}
+
+impl Stated {
+    /// Parses the records in `bytes`, which begin at `start` of the file. The end record is at `at`. Fails with
+    /// `corrupt` if they contradict each other.
+    fn parse(bytes: &[u8], at: usize, start: u64) -> Result<Self> {
+        let record = EndRecord::parse(&bytes[at..]);
+        let short = Self {
+            is_one_disk: record.disk == 0 && record.directory_disk == 0 && record.entries_on_disk == record.entries,
+            entries: record.entries.into(),
+            size: record.directory_size.into(),
+            offset: record.directory_offset.into(),
+            end: start + at as u64,
+            counted_end: None,
+        };
+        let locator = at.checked_sub(Zip64Locator::LEN).map(|at| (at, Zip64Locator::parse(&bytes[at..])));
+        let Some((at, locator)) = locator.filter(|(_, locator)| locator.signature == ZIP64_LOCATOR) else {
+            return Ok(short);
+        };
+        let end = short.end;
+        let at = at.checked_sub(Zip64EndRecord::LEN).ok_or_else(|| damaged(end))?;
+        let record = Zip64EndRecord::parse(&bytes[at..]);
+        let long = Self {
+            is_one_disk: record.disk == 0
+                && record.directory_disk == 0
+                && record.entries_on_disk == record.entries
+                && locator.disk == 0
+                && locator.disks <= 1,
+            entries: record.entries,
+            size: record.directory_size,
+            offset: record.directory_offset,
+            end: start + at as u64,
+            counted_end: Some(locator.record_offset),
+        };
+        let agrees = |short: u64, long: u64, most: u64| short == long || short == most;
+        // The size does not count the signature and itself.
+        let is_consistent = record.signature == ZIP64_END
+            && record.size == Zip64EndRecord::LEN as u64 - 12
+            && agrees(short.entries, long.entries, u16::MAX.into())
+            && agrees(short.size, long.size, u32::MAX.into())
+            && agrees(short.offset, long.offset, u32::MAX.into());
+        if is_consistent { Ok(long) } else { Err(damaged(end)) }
+    }
+
+    /// Whether the archive may begin at the offset `base` of the file.
+    fn has_base(&self, base: u64) -> bool {
+        self.counted_end.is_none_or(|counted| counted.checked_add(base) == Some(self.end))
+    }
+}

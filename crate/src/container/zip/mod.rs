@@ -1,0 +1,158 @@
+//! Zip archives, with random access. See APPNOTE.TXT, version 6.3.10, of PKWARE.
+
+mod central_directory;
+mod deflated;
+mod end_record;
+mod extra_fields;
+mod names;
+
+pub(crate) use deflated::Deflated;
+
+use super::{Container, Contents, Member};
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Slice, Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use central_directory::{Entry, LocalHeader};
+use deflated::OutOfReach;
+use end_record::CentralDirectory;
+use futures_util::FutureExt;
+use std::rc::Rc;
+
+const NAME: &str = "zip";
+/// The codes of errors about damage, and of files that overlap, with their sentence.
+const DAMAGED: &str = "zip-damaged";
+const OVERLAP: &str = "zip-overlap";
+const OVERLAPS: &str = "overlaps other data";
+
+pub(super) const CONTAINER: Container = Container {
+    name: NAME,
+    label: "a zip archive",
+    probe: |sample| {
+        [&central_directory::LOCAL_HEADER, &end_record::END].iter().any(|sign| sample.head.starts_with(*sign))
+    },
+    list: Some(|source, _| list(source).boxed_local()),
+    module: None,
+    decode: None,
+};
+
+/// Compression methods (section 4.4.5).
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+const AES: u16 = 99;
+const OTHER_METHODS: [(u16, &str); 6] =
+    [(9, "deflate64"), (12, "bzip2"), (14, "LZMA"), (93, "zstd"), (95, "xz"), (98, "PPMd")];
+
+/// Deflate data expands to fewer than this many times its length.
+const BEST_RATIO: u64 = 1033;
+
+/// Lists the regular files of an archive, in the order of its central directory.
+async fn list(source: Rc<dyn Source>) -> Result<Contents> {
+    let directory = CentralDirectory::find(&*source).await?;
+    let bytes = read_exact(&*source, directory.range, "central directory").await?;
+    let (mut members, mut places, mut rest) = (Vec::new(), Vec::new(), &bytes[..]);
+    for _ in 0..directory.entries {
+        let entry = Entry::next(&mut rest).ok_or_else(|| damaged(directory.range.start.0))?;
+        if entry.is_file() {
+            let name = entry.name();
+            check_method(&entry, &name)?;
+            let range = data_of(&entry, &name, &source, &directory, &mut places).await?;
+            members.push(member(&entry, name, Slice::new(source.clone(), range))?);
+        }
+    }
+    if !rest.is_empty() {
+        return Err(damaged(directory.range.start.0));
+    }
+    check_names(&members)?;
+    check_overlaps(places, &members)?;
+    Ok(Contents { members, is_ended: true })
+}
+
+/// Fails with `unsupported` if the file of `entry`, called `name`, is encrypted or compressed by another method.
+fn check_method(entry: &Entry<'_>, name: &str) -> Result<()> {
+    let method = entry.header.method;
+    let refused = |code, how: &str| {
+        let what = format!("is {how}, which Decant does not read; extract it first");
+        Err(of_file(ErrorKind::Unsupported, code, name, &what))
+    };
+    if entry.is_encrypted() || method == AES {
+        return refused("zip-encrypted", "encrypted");
+    }
+    if method == STORED || method == DEFLATED {
+        return Ok(());
+    }
+    let known = OTHER_METHODS.iter().find(|(number, _)| *number == method);
+    let how = known.map_or_else(|| format!("method {method}"), |(_, how)| (*how).to_owned());
+    refused("zip-method", &format!("compressed by {how}"))
+}
+
+/// Returns the range of the data of `entry`, called `name`, in `source`. Adds the start and the end of its header and
+/// data to `places`. Fails with `corrupt` unless its two headers agree, and as reading does.
+async fn data_of(
+    entry: &Entry<'_>,
+    name: &str,
+    source: &Rc<dyn Source>,
+    directory: &CentralDirectory,
+    places: &mut Vec<(u64, u64)>,
+) -> Result<ByteRange> {
+    let end = directory.range.start.0;
+    let wrong = |code, what| of_file(ErrorKind::Corrupt, code, name, what);
+    let start = directory.base.checked_add(entry.offset).filter(|&start| start < end);
+    let start = start.ok_or_else(|| wrong(DAMAGED, "is at an impossible position"))?;
+    let header = LocalHeader::read(&**source, HostOffset(start), entry.name.len()).await?;
+    if !header.is_of(entry) {
+        return Err(wrong("zip-headers-differ", "has two headers that differ"));
+    }
+    let data = ByteRange::new(HostOffset(header.data), entry.packed).filter(|data| data.end() <= end);
+    let data = data.ok_or_else(|| wrong(OVERLAP, OVERLAPS))?;
+    places.push((start, data.end()));
+    Ok(data)
+}
+
+/// Creates the member for `entry`, called `name`, whose data is `data`. Fails with `corrupt` if its size is not possible.
+fn member(entry: &Entry<'_>, name: String, data: Slice) -> Result<Member> {
+    let is_deflated = entry.header.method == DEFLATED;
+    let is_possible = if is_deflated { entry.size / BEST_RATIO <= entry.packed } else { entry.size == entry.packed };
+    if !is_possible {
+        return Err(of_file(ErrorKind::Corrupt, DAMAGED, &name, "has an impossible size"));
+    }
+    let source = Rc::new(data);
+    if !is_deflated {
+        return Ok(Member { name, source, missing: 0, deflated: None });
+    }
+    let deflated = Some(Deflated { source, size: entry.size, crc32: entry.header.crc32 });
+    let source = Rc::new(OutOfReach { name: name.clone(), size: entry.size });
+    Ok(Member { name, source, missing: 0, deflated })
+}
+
+/// Fails with `corrupt` if two members have one name: programs differ in the one that they extract.
+fn check_names(members: &[Member]) -> Result<()> {
+    let mut names: Vec<_> = members.iter().map(|member| &member.name).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|two| two[0] == two[1]) {
+        Some(two) => Err(of_file(ErrorKind::Corrupt, "zip-duplicate", two[0], "is there more than once")),
+        None => Ok(()),
+    }
+}
+
+/// Fails with `corrupt` if two of `members` overlap, at the `places` (start, end): such archives expand excessively.
+fn check_overlaps(places: Vec<(u64, u64)>, members: &[Member]) -> Result<()> {
+    let mut order: Vec<_> = places.iter().zip(0..).map(|(place, number)| (place.0, number)).collect();
+    order.sort_unstable();
+    match order.windows(2).find(|two| places[two[0].1].1 > two[1].0) {
+        Some(two) => Err(of_file(ErrorKind::Corrupt, OVERLAP, &members[two[0].1].name, OVERLAPS)),
+        None => Ok(()),
+    }
+}
+
+/// The error for the file `name`; `what` is the second half of the sentence.
+fn of_file(kind: ErrorKind, code: &'static str, name: &str, what: &str) -> Error {
+    let start = if kind == ErrorKind::Corrupt { "The image is corrupt: " } else { "" };
+    let message = format!("{start}'{}' in the zip archive {what}", shown(name));
+    Error::new(kind, message).coded(code).field("file", name)
+}
+
+/// The error for records or a directory, at the offset `at`, that violate the format or contradict each other.
+fn damaged(at: u64) -> Error {
+    Error::corrupt("the directory of the zip archive is invalid", HostOffset(at)).coded(DAMAGED)
+}

@@ -1,0 +1,579 @@
+//! Images in zip archives: made by Python, and by hand for what no program makes.
+
+use crate::common::small::{Patch, changed, overlay, small, small_disk};
+use crate::common::*;
+use crate::tar::content;
+use decant::disk::info::ContainerInfo;
+use decant::error::fields::Field;
+use decant::open::disk_choice::DiskChoice;
+use decant::{Error, ErrorKind, OpenOptions};
+use miniz_oxide::deflate::compress_to_vec;
+use std::process::Command;
+
+/// A file for a hand-made archive.
+#[derive(Clone)]
+pub struct Entry {
+    pub name: Vec<u8>,
+    pub method: u16,
+    pub flags: u16,
+    pub made_by: u16,
+    pub attributes: u32,
+    pub crc32: u32,
+    pub size: u64,
+    pub data: Vec<u8>,
+    /// Extra fields of the central header.
+    pub extra: Vec<u8>,
+}
+
+impl Entry {
+    pub fn stored(name: &str, content: &[u8]) -> Self {
+        Self {
+            name: name.as_bytes().to_vec(),
+            method: 0,
+            flags: 0,
+            made_by: 20,
+            attributes: 0,
+            crc32: crc32(content),
+            size: content.len() as u64,
+            data: content.to_vec(),
+            extra: Vec::new(),
+        }
+    }
+
+    pub fn deflated(name: &str, content: &[u8]) -> Self {
+        Self { method: 8, data: compress_to_vec(content, 6), ..Self::stored(name, content) }
+    }
+}
+
+fn crc32(data: &[u8]) -> u32 {
+    !data.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+    })
+}
+
+/// How an archive is made.
+#[derive(Clone, Copy, Default)]
+pub struct Zip<'a> {
+    pub prefix: &'a [u8],
+    pub comment: &'a [u8],
+    /// Whether all numbers are in zip64 fields and records.
+    pub zip64: bool,
+    /// Whether checksums and sizes follow the data.
+    pub streamed: bool,
+    /// Whether offsets count from the start of the prefix, not from its end.
+    pub counts_prefix: bool,
+}
+
+impl Zip<'_> {
+    /// The archive of `entries`, and the position of its central directory.
+    pub fn made_of(self, entries: &[Entry]) -> (Vec<u8>, usize) {
+        let base = if self.counts_prefix { 0 } else { self.prefix.len() as u64 };
+        let (mut file, mut directory) = (self.prefix.to_vec(), Vec::new());
+        let narrow = |value: u64| if self.zip64 { u32::MAX } else { value as u32 }.to_le_bytes();
+        let wide = |values: &[u64]| {
+            let values: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let field = [&[1, 0][..], &(values.len() as u16).to_le_bytes(), &values].concat();
+            if self.zip64 { field } else { Vec::new() }
+        };
+        for entry in entries {
+            let offset = file.len() as u64 - base;
+            let flags = entry.flags | if self.streamed { 8 } else { 0 };
+            let packed = entry.data.len() as u64;
+            let (crc, known, size) = if self.streamed { (0, 0, 0) } else { (entry.crc32, packed, entry.size) };
+            let extra = wide(&[size, known]);
+            let two = |value: usize| (value as u16).to_le_bytes();
+            let start = |flags: u16| [20u16, flags, entry.method, 0, 0].map(u16::to_le_bytes).concat();
+            let local = [b"PK\x03\x04", &start(flags)[..], &crc.to_le_bytes(), &narrow(known), &narrow(size)].concat();
+            file.extend(
+                [&local[..], &two(entry.name.len()), &two(extra.len()), &entry.name, &extra, &entry.data].concat(),
+            );
+            if self.streamed {
+                let size = |size: u64| size.to_le_bytes()[..if self.zip64 { 8 } else { 4 }].to_vec();
+                let descriptor = [b"PK\x07\x08", &entry.crc32.to_le_bytes()[..], &size(packed), &size(entry.size)];
+                file.extend(descriptor.concat());
+            }
+            let extra = [wide(&[entry.size, packed, offset]), entry.extra.clone()].concat();
+            directory.extend([b"PK\x01\x02", &entry.made_by.to_le_bytes()[..], &start(flags)].concat());
+            directory.extend([entry.crc32.to_le_bytes(), narrow(packed), narrow(entry.size)].concat());
+            directory.extend([two(entry.name.len()), two(extra.len()), [0; 2], [0; 2], [0; 2]].concat());
+            directory.extend([entry.attributes.to_le_bytes(), narrow(offset)].concat());
+            directory.extend([&entry.name[..], &extra].concat());
+        }
+        let at = file.len();
+        file.extend(&directory);
+        let (count, len, offset) = (entries.len() as u64, directory.len() as u64, at as u64 - base);
+        let end = file.len() as u64 - base;
+        if self.zip64 {
+            file.extend([b"PK\x06\x06", &44u64.to_le_bytes()[..], &[45, 0, 45, 0], &[0; 8]].concat());
+            file.extend([count, count, len, offset].iter().flat_map(|value| value.to_le_bytes()));
+            file.extend([b"PK\x06\x07", &[0; 4][..], &end.to_le_bytes(), &1u32.to_le_bytes()].concat());
+        }
+        let count = if self.zip64 { u16::MAX } else { count as u16 }.to_le_bytes();
+        file.extend([b"PK\x05\x06", &[0; 4][..], &count, &count, &narrow(len), &narrow(offset)].concat());
+        file.extend([&(self.comment.len() as u16).to_le_bytes()[..], self.comment].concat());
+        (file, at)
+    }
+}
+
+fn zip(entries: &[Entry]) -> Vec<u8> {
+    Zip::default().made_of(entries).0
+}
+
+/// A disk of `content`, padded to whole sectors.
+fn raw_disk() -> Vec<u8> {
+    [&content()[..], &[0; 352]].concat()
+}
+
+/// The members of `containers` of the image in `file`.
+fn containers(file: &[u8]) -> Vec<(&'static str, Option<String>)> {
+    let found = info_of(file.to_vec()).containers;
+    found.into_iter().map(|ContainerInfo { name, member }| (name, member)).collect()
+}
+
+fn code_of(error: &Error) -> &str {
+    &error.code
+}
+
+/// Python in a new folder that has the files. Returns the archive that it makes, `a.zip`.
+fn python(script: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    let script = format!("import zipfile, io, sys\nfrom zipfile import *\n{script}");
+    let made = Command::new("python3").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    assert!(made.status.success(), "{script}: {}", String::from_utf8_lossy(&made.stderr));
+    std::fs::read(folder.path().join("a.zip")).unwrap()
+}
+
+#[test]
+fn archives_of_python() {
+    // (what, script, the member)
+    let rows = [
+        ("stored", "z = ZipFile('a.zip', 'w'); z.write('disk')", "disk"),
+        ("deflated", "z = ZipFile('a.zip', 'w', ZIP_DEFLATED); z.write('disk')", "disk"),
+        ("a comment", "z = ZipFile('a.zip', 'w'); z.write('disk'); z.comment = b'x' * 65535", "disk"),
+        (
+            "a comment with a signature",
+            "z = ZipFile('a.zip', 'w'); z.write('disk'); z.comment = b'PK\\5\\6' + b'x' * 30",
+            "disk",
+        ),
+        (
+            "zip64 of the file",
+            "z = ZipFile('a.zip', 'w'); z.open('disk', 'w', force_zip64=True).write(open('disk', 'rb').read())",
+            "disk",
+        ),
+        (
+            "to a stream",
+            "class S(io.RawIOBase):\n  def writable(s): return True\n  def write(s, b): return f.write(b)\nf = open('a.zip', 'wb'); z = ZipFile(S(), 'w', ZIP_DEFLATED); z.write('disk')",
+            "disk",
+        ),
+        (
+            "to a stream, stored",
+            "class S(io.RawIOBase):\n  def writable(s): return True\n  def write(s, b): return f.write(b)\nf = open('a.zip', 'wb'); z = ZipFile(S(), 'w'); z.write('disk')",
+            "disk",
+        ),
+        ("folders", "z = ZipFile('a.zip', 'w'); z.writestr('x/', ''); z.write('disk', 'x/disk')", "x/disk"),
+        ("a name in UTF-8", "z = ZipFile('a.zip', 'w'); z.write('disk', 'über/disk')", "über/disk"),
+        (
+            "a file added",
+            "z = ZipFile('a.zip', 'w'); z.writestr('x/', ''); z.close(); z = ZipFile('a.zip', 'a'); z.write('disk')",
+            "disk",
+        ),
+        (
+            "AppleDouble",
+            "z = ZipFile('a.zip', 'w', ZIP_DEFLATED); z.write('disk'); z.writestr('__MACOSX/._disk', b'\\0\\5\\x16\\7')",
+            "disk",
+        ),
+        (
+            "a link",
+            "z = ZipFile('a.zip', 'w'); z.write('disk'); i = ZipInfo('link'); i.create_system = 3; i.external_attr = 0o120777 << 16; z.writestr(i, 'disk')",
+            "disk",
+        ),
+    ];
+    for (what, script, member) in rows {
+        for (image, disk) in [(small(), small_disk()), (content(), raw_disk())] {
+            let file = python(&format!("{script}; z.close()"), &[("disk", &image)]);
+            let is_qcow2 = image.starts_with(b"QFI");
+            match Case::new(file.clone()).bytes() {
+                Ok(found) => assert!(found == disk, "{what}: other bytes"),
+                Err(error) => {
+                    let is_expected =
+                        is_qcow2 && (what.contains("deflated") || what == "to a stream" || what == "AppleDouble");
+                    assert!(is_expected, "{what}: {error}");
+                    assert!(error.message().starts_with("The zip file holds qcow2"), "{what}: {error}");
+                    continue;
+                }
+            }
+            assert_eq!(containers(&file), [("zip", Some(member.to_owned()))], "{what}");
+        }
+    }
+}
+
+/// Archives by hand are what Python reads, too.
+#[test]
+fn archives_by_hand_are_read_by_python() {
+    let entries = [Entry::stored("a", &content()), Entry::deflated("b", &content())];
+    let plain = Zip::default();
+    let ways = [
+        plain,
+        Zip { comment: b"text", ..plain },
+        Zip { zip64: true, ..plain },
+        Zip { streamed: true, ..plain },
+        Zip { zip64: true, streamed: true, ..plain },
+        Zip { prefix: b"PK\x03\x04prefix", ..plain },
+        Zip { prefix: b"PK\x03\x04prefix", counts_prefix: true, ..plain },
+        Zip { prefix: b"PK\x03\x04prefix", zip64: true, ..plain },
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        let (file, _) = way.made_of(&entries);
+        if !way.zip64 || way.prefix.is_empty() {
+            // Python does not find zip64 records after a prefix.
+            python("assert ZipFile('a.zip').testzip() is None", &[("a.zip", &file)]);
+        }
+        for entry in &entries {
+            let (file, _) = way.made_of(std::slice::from_ref(entry));
+            assert!(Case::new(file.clone()).bytes() == Ok(raw_disk()), "{number}: other bytes");
+            let name = String::from_utf8(entry.name.clone()).unwrap();
+            assert_eq!(containers(&file), [("zip", Some(name))], "{number}");
+        }
+    }
+}
+
+#[test]
+fn which_member_is_the_image() {
+    let (qcow2, raw) = (small(), content());
+    let link = Entry { made_by: 3 << 8, attributes: 0o120_777 << 16, ..Entry::stored("link", &qcow2) };
+    let file = Entry { made_by: 3 << 8, attributes: 0o100_644 << 16, ..Entry::stored("a", &qcow2) };
+    let text = Entry::deflated("README", b"text");
+    let stored = |name: &str| Entry::stored(name, &qcow2);
+    let deflated = |name: &str| Entry::deflated(name, &qcow2);
+    let gzipped = filter("gzip", &["-cn"], &raw);
+    let tar = crate::tar::archive(&[crate::tar::member("disk.raw", b'0', &raw)]);
+    let bad = Entry { crc32: 1, ..Entry::deflated("bad", b"text") };
+    let in_order = "The zip file holds qcow2, which cannot be read inside it; unpack it first";
+    // (what, entries, the containers' members, or code and a part of the message)
+    type Expected<'a> = Result<&'a [(&'a str, Option<&'a str>)], (&'a str, &'a str)>;
+    let rows: &[(&str, Vec<Entry>, Expected)] = &[
+        ("an image with a text", vec![text.clone(), stored("a")], Ok(&[("zip", Some("a"))])),
+        ("a regular file of Unix, and a link", vec![link, file], Ok(&[("zip", Some("a"))])),
+        ("folders", vec![stored("x/"), stored("y\\"), stored("x/a")], Ok(&[("zip", Some("x/a"))])),
+        ("a file of macOS", vec![stored("a"), stored("__MACOSX/._a")], Ok(&[("zip", Some("a"))])),
+        ("a deflated image", vec![deflated("a")], Err(("needs-spool", in_order))),
+        ("a deflated image with a text", vec![deflated("a"), text.clone()], Err(("needs-spool", in_order))),
+        (
+            "a deflated raw disk",
+            vec![text.clone(), Entry::deflated("disk.raw", &raw)],
+            Ok(&[("zip", Some("disk.raw"))]),
+        ),
+        (
+            "a deflated image named disk.raw",
+            vec![Entry::deflated("x/disk.raw", &raw)],
+            Ok(&[("zip", Some("x/disk.raw"))]),
+        ),
+        (
+            "gzip, deflated",
+            vec![text.clone(), Entry::deflated("a.gz", &gzipped)],
+            Ok(&[("zip", Some("a.gz")), ("gzip", None)]),
+        ),
+        ("gzip, stored", vec![Entry::stored("a.gz", &gzipped)], Ok(&[("zip", Some("a.gz")), ("gzip", None)])),
+        (
+            "tar, deflated",
+            vec![Entry::deflated("a.tar", &tar)],
+            Ok(&[("zip", Some("a.tar")), ("tar", Some("disk.raw"))]),
+        ),
+        (
+            "zip, stored",
+            vec![Entry::stored("a.zip", &zip(&[Entry::deflated("b", &raw)]))],
+            Ok(&[("zip", Some("a.zip")), ("zip", Some("b"))]),
+        ),
+        (
+            "zip, deflated",
+            vec![Entry::deflated("a.zip", &zip(&[stored("b")]))],
+            Err(("needs-spool", "The zip file holds a zip archive, which cannot be read inside it")),
+        ),
+        (
+            "nested too deeply",
+            (0..4).fold(vec![stored("a")], |inner, _| vec![Entry::stored("a", &zip(&inner))]),
+            Err(("limit", "4 containers")),
+        ),
+        ("two images", vec![stored("a"), deflated("b")], Err(("several-images", "2 disk images, 'a', 'b'"))),
+        ("no file", vec![], Err(("no-image", "The zip archive holds no file"))),
+        ("no image", vec![text.clone(), Entry::deflated("a", &raw)], Err(("no-image", "2 files, but none is"))),
+        ("a text", vec![text.clone()], Err(("not-a-disk", "In 'README': "))),
+        ("an empty file", vec![Entry::deflated("a", b"")], Err(("empty", "In 'a': The file is empty"))),
+        ("files beside a disk", vec![Entry::deflated("a.ovf", b"x")], Err(("no-image", "such as 'a.ovf'"))),
+        ("a damaged text", vec![stored("a"), bad], Err(("zip-damaged", "In 'bad': The image is corrupt"))),
+    ];
+    for (what, entries, expected) in rows {
+        let file = zip(entries);
+        match (Case::new(file.clone()).bytes(), expected) {
+            (Ok(found), Ok(members)) => {
+                let disk = if found.len() == small_disk().len() { small_disk() } else { raw_disk() };
+                assert!(found == disk, "{what}: other bytes");
+                let found = containers(&file);
+                let found: Vec<_> = found.iter().map(|(name, member)| (*name, member.as_deref())).collect();
+                assert_eq!(found, *members, "{what}");
+            }
+            (Err(error), Err((code, part))) => {
+                assert_eq!(code_of(&error), *code, "{what}: {error}");
+                assert!(error.message().contains(part), "{what}: {error}");
+            }
+            (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
+        }
+    }
+    // A zip archive needs random access.
+    let file = zip(&[Entry::stored("disk.raw", &raw)]);
+    for (case, part) in [
+        (Case { as_stream: true, ..Case::new(file.clone()) }, "The stream is a zip archive, which must be read at any"),
+        (
+            Case::new(filter("gzip", &["-c"], &file)),
+            "The gzip file holds a zip archive, which cannot be read inside it",
+        ),
+    ] {
+        let error = case.bytes().unwrap_err();
+        assert!(code_of(&error) == "needs-spool" && error.message().starts_with(part), "{error}");
+        assert!(Case { spool: true, ..case }.bytes().unwrap() == file, "{part}");
+    }
+    // What is deflated is unpacked as it is.
+    for content in [small(), file] {
+        let packed = zip(&[Entry::deflated("a", &content)]);
+        assert!(Case { spool: true, ..Case::new(packed) }.bytes().unwrap() == content);
+    }
+}
+
+#[test]
+fn one_of_several_is_chosen() {
+    let raw = filter("gzip", &["-cn"], &content());
+    let entries = [Entry::stored("a", &small()), Entry::deflated("b", &raw), Entry::deflated("c", &small())];
+    let file = zip(&entries);
+    for (number, expected) in
+        [(1, Ok(small_disk())), (2, Ok(raw_disk())), (3, Err("needs-spool")), (4, Err("no-such-disk"))]
+    {
+        let case = Case { disk: Some(DiskChoice::Number(number)), ..Case::new(file.clone()) };
+        assert!(case.bytes().map_err(|error| error.code.to_string()) == expected.map_err(str::to_owned), "{number}");
+    }
+    let image =
+        open_bytes(file, OpenOptions { disk: Some(DiskChoice::Name("a".to_owned())), ..OpenOptions::default() });
+    let disks: Vec<_> = image.unwrap().disks().iter().map(|disk| (disk.name.clone(), disk.size, disk.format)).collect();
+    let size = small().len() as u64;
+    let expected = [("a", size, Some("qcow2")), ("b", raw.len() as u64, None), ("c", size, Some("qcow2"))];
+    assert_eq!(disks, expected.map(|(name, size, format)| (name.to_owned(), size, format)));
+}
+
+/// Deflated data of many windows, and data whose start expands to nothing.
+#[test]
+fn large_deflated_members() {
+    let mut random = random::Random::new(1);
+    let noise: Vec<u8> = (0..700_000).map(|_| random.byte()).collect();
+    let disk = [&noise[..], &vec![0; 2_000_000], &content(), &noise[..300_096]].concat();
+    let disk = [&disk[..], &vec![0; disk.len().next_multiple_of(512) - disk.len()]].concat();
+    for level in [0, 1, 6] {
+        let entry = Entry { data: compress_to_vec(&disk, level), ..Entry::deflated("disk.raw", &disk) };
+        let file = zip(&[Entry::deflated("README", &noise), entry]);
+        assert!(Case::new(file).bytes() == Ok(disk.clone()), "level {level}");
+    }
+    let empty = [0, 0, 0, 0xff, 0xff].repeat(60_000);
+    let entry = Entry::deflated("a", &disk);
+    let late = Entry { data: [empty, entry.data.clone()].concat(), ..entry };
+    let error = Case::new(zip(&[late])).bytes().unwrap_err();
+    assert!(error.kind == ErrorKind::Corrupt && error.message().starts_with("In 'a': "), "{error}");
+}
+
+/// Other files of the archive: a deflated one is never mistaken for its compressed bytes.
+#[test]
+fn files_beside_the_image() {
+    let (top, base) = (overlay("base.qcow2", Some("qcow2")), small());
+    let chain = |base: Entry| zip(&[Entry::stored("top.qcow2", &top), base]);
+    let expected = Case { companions: vec![("base.qcow2".to_owned(), base.clone())], ..Case::new(top.clone()) }.bytes();
+    assert!(Case::new(chain(Entry::stored("base.qcow2", &base))).bytes() == expected, "a chain");
+    let error = Case::new(chain(Entry::deflated("base.qcow2", &base))).bytes().unwrap_err();
+    let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; unpack it first";
+    assert!(code_of(&error) == "not-in-order" && error.message().ends_with(part), "{error}");
+    let over_raw =
+        zip(&[Entry::stored("top.qcow2", &overlay("base.raw", Some("raw"))), Entry::deflated("base.raw", &content())]);
+    let error = Case::new(over_raw).bytes().unwrap_err();
+    assert!(error.message().contains("'base.raw' is compressed"), "{error}");
+    let (first, second) = base.split_at(base.len() / 2 + 1);
+    let parts = [Entry::stored("d.000000000", first), Entry::deflated("d.000000001", second)];
+    let error = Case::new(zip(&parts)).bytes().unwrap_err();
+    assert!(error.message().contains("'d.000000001' is compressed"), "{error}");
+    let file = zip(&[Entry::deflated("b.qcow2", &base)]);
+    let packed = Case { companions: vec![("base.qcow2".to_owned(), file)], ..Case::new(top) };
+    let error = packed.bytes().unwrap_err();
+    assert!(error.message().starts_with("In 'base.qcow2': In 'b.qcow2': 'b.qcow2' is compressed"), "{error}");
+}
+
+/// Manifests and the files that they list may be deflated.
+#[test]
+fn manifests_are_checked() {
+    let raw = content();
+    let digest = |data: &[u8]| String::from_utf8(filter("sha256sum", &[], data)[..64].to_vec()).unwrap();
+    let (right, wrong) = (digest(&raw), "0".repeat(64));
+    let ovf = format!("SHA256(a.ovf)= {}\n", digest(b"<xml/>"));
+    for (name, digest, expected) in
+        [("disk.raw", &right, None), ("disk.raw", &wrong, Some("manifest-mismatch")), ("other", &right, None)]
+    {
+        let manifest = format!("{ovf}SHA256({name})= {digest}\n");
+        for disk in [Entry::stored("disk.raw", &raw), Entry::deflated("disk.raw", &raw)] {
+            let entries = [Entry::deflated("a.ovf", b"<xml/>"), Entry::deflated("a.mf", manifest.as_bytes()), disk];
+            let found = Case { check_manifest: Some(true), ..Case::new(zip(&entries)) }.bytes();
+            assert_eq!(found.as_ref().err().map(code_of), expected, "{name} {digest}");
+        }
+    }
+}
+
+/// Positions in the headers.
+const LOCAL: Fields = Fields { flags: 6, method: 8, crc32: 14, packed: 18, size: 22, name: 30 };
+const CENTRAL: Fields = Fields { flags: 8, method: 10, crc32: 16, packed: 20, size: 24, name: 46 };
+struct Fields {
+    flags: usize,
+    method: usize,
+    crc32: usize,
+    packed: usize,
+    size: usize,
+    name: usize,
+}
+/// Position of the offset in a central header.
+const OFFSET: usize = 42;
+
+#[test]
+fn wrong_archives() {
+    let raw = content();
+    let (plain, one) = Zip::default().made_of(&[Entry::deflated("a", &raw)]);
+    let (two, both) = Zip::default().made_of(&[Entry::stored("a", &raw), Entry::stored("b", &raw)]);
+    let (wide, far) = Zip { zip64: true, ..Zip::default() }.made_of(&[Entry::deflated("a", &raw)]);
+    let (end, wide_end) = (plain.len() - 22, wide.len() - 98);
+    let second = both + 46 + 1;
+    let of_plain = |patches: Patch| changed(plain.clone(), patches);
+    let of_wide = |patches: Patch| changed(wide.clone(), patches);
+    let in_both =
+        |field: fn(&Fields) -> usize, bytes: &[u8]| of_plain(&[(field(&LOCAL), bytes), (one + field(&CENTRAL), bytes)]);
+    let with_data = |change: fn(&mut Entry)| {
+        let mut entry = Entry::deflated("a", &content());
+        change(&mut entry);
+        zip(&[entry])
+    };
+    let many = |count: usize| {
+        let folders = (1..count).map(|number| Entry::stored(&format!("{number}/"), b""));
+        zip(&std::iter::once(Entry::stored("a", &raw)).chain(folders).collect::<Vec<_>>())
+    };
+    let huge = Entry { extra: vec![0; 65_000], ..Entry::stored("a", &raw) };
+    let differ = "zip-headers-differ";
+    // (what, file, the code)
+    let rows: Vec<(&str, Vec<u8>, Option<&str>)> = vec![
+        ("encrypted", in_both(|fields| fields.flags, &[1]), Some("zip-encrypted")),
+        ("strongly encrypted", in_both(|fields| fields.flags, &[0x41]), Some("zip-encrypted")),
+        ("a masked directory", of_plain(&[(one + CENTRAL.flags + 1, &[0x20])]), Some("zip-encrypted")),
+        ("encrypted, by the local header", of_plain(&[(LOCAL.flags, &[1])]), Some(differ)),
+        ("AES", in_both(|fields| fields.method, &[99]), Some("zip-encrypted")),
+        ("deflate64", in_both(|fields| fields.method, &[9]), Some("zip-method")),
+        ("another method", in_both(|fields| fields.method, &[7, 1]), Some("zip-method")),
+        ("two methods", of_plain(&[(LOCAL.method, &[0])]), Some(differ)),
+        ("two names", of_plain(&[(LOCAL.name, b"b")]), Some(differ)),
+        ("a shorter name", of_plain(&[(26, &[0])]), Some(differ)),
+        ("two checksums", of_plain(&[(LOCAL.crc32, &[1])]), Some(differ)),
+        ("two lengths", of_plain(&[(LOCAL.packed, &[1])]), Some(differ)),
+        ("two sizes", of_plain(&[(LOCAL.size, &[1])]), Some(differ)),
+        ("no local header", of_plain(&[(0, b"PK\x03\x04"), (one + OFFSET, &[1])]), Some(differ)),
+        ("another checksum", in_both(|fields| fields.crc32, &[1]), Some("zip-damaged")),
+        ("a smaller size", in_both(|fields| fields.size, &[0, 0]), Some("zip-damaged")),
+        ("a larger size", in_both(|fields| fields.size, &[0xff, 0xff]), Some("zip-damaged")),
+        ("an impossible size", in_both(|fields| fields.size, &[0xff, 0xff, 0xff, 0x7f]), Some("zip-damaged")),
+        ("a longer length", in_both(|fields| fields.packed, &[0xff, 0xff]), Some("zip-overlap")),
+        ("data of another kind", with_data(|entry| entry.data[0] = 7), Some("zip-damaged")),
+        ("cut data", with_data(|entry| entry.data.truncate(entry.data.len() - 8)), Some("truncated")),
+        ("bytes after the data", with_data(|entry| entry.data.push(0)), Some("zip-damaged")),
+        ("a stored file of two sizes", zip(&[Entry { size: 99_999, ..Entry::stored("a", &raw) }]), Some("zip-damaged")),
+        (
+            "one file twice",
+            changed(two.clone(), &[(second + OFFSET, &[0; 4]), (second + 46, b"a")]),
+            Some("zip-duplicate"),
+        ),
+        ("one name twice", zip(&[Entry::stored("a", &raw), Entry::stored("a", &raw)]), Some("zip-duplicate")),
+        (
+            "one name in two encodings",
+            zip(&[Entry::stored("é", &raw), Entry { name: vec![0x82], ..Entry::stored("", &raw) }]),
+            Some("zip-duplicate"),
+        ),
+        ("names that differ in case", zip(&[Entry::stored("a", &small()), Entry::stored("A", &raw)]), None),
+        ("a file in another one", nested_header(), Some("zip-overlap")),
+        ("an offset in the directory", of_plain(&[(one + OFFSET, &(one as u32).to_le_bytes())]), Some("zip-damaged")),
+        ("a position of 2^32-2", of_plain(&[(one + OFFSET, &[0xfe, 0xff, 0xff, 0xff])]), Some("zip-damaged")),
+        ("no zip64 field", of_plain(&[(one + OFFSET, &[0xff; 4])]), Some("zip-damaged")),
+        ("no zip64 field in the local header", of_plain(&[(LOCAL.size, &[0xff; 4])]), Some("zip-damaged")),
+        ("another signature", of_plain(&[(one, b"X")]), Some("zip-damaged")),
+        ("a long name", of_plain(&[(one + 28, &[0xff, 0xff])]), Some("zip-damaged")),
+        ("fewer entries", changed(two.clone(), &[(two.len() - 14, &[1, 0, 1])]), Some("zip-damaged")),
+        ("more entries", of_plain(&[(end + 8, &[2, 0, 2])]), Some("zip-damaged")),
+        ("a part", of_plain(&[(end + 4, &[1])]), Some("unsupported")),
+        ("a directory on another disk", of_plain(&[(end + 6, &[1])]), Some("unsupported")),
+        ("entries on other disks", of_plain(&[(end + 8, &[0])]), Some("unsupported")),
+        ("a directory of 4 GiB", of_plain(&[(end + 12, &[0xfe, 0xff, 0xff, 0xff])]), Some("limit")),
+        ("a directory that begins before the file", of_plain(&[(end + 12, &[0, 0, 1])]), Some("zip-damaged")),
+        ("an offset behind the directory", of_plain(&[(end + 16, &[0xff, 0xff])]), Some("zip-damaged")),
+        ("a comment that is cut", of_plain(&[(end + 20, &[1])]), Some("truncated")),
+        ("bytes after the end", [&plain[..], b"x"].concat(), Some("truncated")),
+        ("zip64", wide.clone(), None),
+        ("zip64 with another size", of_wide(&[(far + 46 + 1 + 4, &[1])]), Some(differ)),
+        ("zip64 without its record", of_wide(&[(wide_end, b"X")]), Some("zip-damaged")),
+        ("a longer zip64 record", of_wide(&[(wide_end + 4, &[45])]), Some("zip-damaged")),
+        ("zip64 with another count", of_wide(&[(wide.len() - 22 + 8, &[2, 0, 2, 0])]), Some("zip-damaged")),
+        ("zip64 elsewhere", of_wide(&[(wide.len() - 42 + 8, &[1])]), Some("zip-damaged")),
+        ("a position of 2^64-1", of_wide(&[(far + 46 + 1 + 4 + 16, &[0xff; 8])]), Some("zip-damaged")),
+        ("a length of 2^64-1", of_wide(&[(31 + 12, &[0xff; 8]), (far + 47 + 12, &[0xff; 8])]), Some("zip-overlap")),
+        ("zip64 with a directory of 2^64-1", of_wide(&[(wide_end + 40, &[0xff; 8])]), Some("limit")),
+        ("zip64 with 2^64-1 entries", of_wide(&[(wide_end + 24, &[0xff; 16])]), Some("limit")),
+        ("4,096 entries", many(4096), None),
+        ("4,097 entries", many(4097), Some("limit")),
+        ("a directory of 4 MiB", zip(&vec![huge; 65]), Some("limit")),
+        ("an end only", b"PK\x05\x06".iter().copied().chain([0; 18]).collect(), Some("no-image")),
+    ];
+    for (what, file, expected) in rows {
+        // A row with two files of the same content has no image that is recognised.
+        let found = Case::new(file).bytes();
+        assert_eq!(found.as_ref().err().map(code_of), expected, "{what}: {:?}", found.as_ref().map(Vec::len));
+        if let Err(error) = found {
+            assert!(error.kind != ErrorKind::Internal && !error.message().is_empty(), "{what}: {error}");
+        }
+    }
+}
+
+/// A stored file whose content has the header and the data of another one.
+fn nested_header() -> Vec<u8> {
+    let inner = Entry::stored("b", &small());
+    let (header, _) = Zip::default().made_of(std::slice::from_ref(&inner));
+    let local = &header[..31 + inner.data.len()];
+    let (mut file, directory) = Zip::default().made_of(&[Entry::stored("a", local), Entry { data: vec![], ..inner }]);
+    let second = directory + 46 + 1;
+    // The second entry is that inside the first one.
+    file[second + CENTRAL.packed..][..4].copy_from_slice(&(small().len() as u32).to_le_bytes());
+    file[second + OFFSET..][..4].copy_from_slice(&31u32.to_le_bytes());
+    file
+}
+
+/// More entries than 16 bits count are in zip64 records; Decant reads fewer.
+#[test]
+fn archives_of_many_files() {
+    let script = "z = ZipFile('a.zip', 'w')\nfor n in range(65537): z.writestr(str(n), '')\nz.close()";
+    let error = Case::new(python(script, &[])).bytes().unwrap_err();
+    assert!(error.kind == ErrorKind::Limit && error.message().contains("65537 entries"), "{error}");
+}
+
+/// Names are shown escaped.
+#[test]
+fn names_in_other_encodings() {
+    let utf_8 = |name: &str| Entry { flags: 1 << 11, ..Entry::stored(name, &small()) };
+    let raw = |name: &[u8]| Entry { name: name.to_vec(), ..Entry::stored("", &small()) };
+    for (entry, name) in [
+        (utf_8("платы.vmdk"), "платы.vmdk"),
+        (raw("платы.vmdk".as_bytes()), "платы.vmdk"),
+        (raw(b"Stra\xe1e.vmdk"), "Straße.vmdk"),
+        (raw(b"../../a\0\x1b[0m"), "../../a\0\u{1b}[0m"),
+    ] {
+        assert_eq!(containers(&zip(&[entry])), [("zip", Some(name.to_owned()))]);
+    }
+    let error = Case::new(zip(&[raw(b"a\0"), raw(b"\x1bb")])).bytes().unwrap_err();
+    assert!(error.message().contains("'a\\u0000', '\\u001bb'"), "{error}");
+    assert!(matches!(error.fields.get("disks"), Some(Field::List(_))), "{error}");
+}
