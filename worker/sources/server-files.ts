@@ -30,9 +30,8 @@ export async function openServerAddress(
   return openAddress(platform, url, options);
 }
 
-const load = () =>
-  loadPart('files on servers', async () => {
-    // Files on servers become custom sources.
-    const [part] = await Promise.all([import('./open-http.js'), loadCustomSources()]);
-    return part;
-  });
+/** Files on servers become custom sources. */
+async function load() {
+  const [part] = await Promise.all([loadPart('files on servers', () => import('./open-http.js')), loadCustomSources()]);
+  return part;
+}
