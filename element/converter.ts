@@ -1,7 +1,6 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { repeat } from 'lit/directives/repeat.js';
 import { filesOf } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
@@ -177,6 +176,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   override updated(): void {
+    this.#announced.show(this.renderRoot.querySelector('#announced')!);
     this.#paintPicture();
     this.#keepHeight();
     this.#notifyEnd();
@@ -277,11 +277,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${queueView(session)}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
-        <div class="unseen" aria-live="polite">${repeat(
-          this.#announced.items,
-          ({ id }) => id,
-          ({ text }) => html`<p>${spoken(text)}</p>`,
-        )}</div>
+        <div class="unseen" id="announced" aria-live="polite"></div>
       </div>
       ${this.dragging ? html`<div class="over" aria-hidden="true"><p>${this.#dropText(state)}</p></div>` : nothing}
     `;

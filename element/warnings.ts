@@ -1,8 +1,10 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
+import { render } from 'lit';
 import { smallerLayers } from './companions.js';
 import { downloadName, nameProblem } from './names.js';
 import type { Session } from './session.js';
+import { spoken } from './spoken.js';
 import type { State, Step, Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { hasGpt } from './ways.js';
@@ -85,6 +87,7 @@ const only = (isThere: unknown, id: string, text: () => string): Warning[] => (i
 /** The warnings that a live region has: each is announced once, when it appears. */
 export class Announced {
   #items = new Map<string, Warning>();
+  readonly #elements = new Map<string, Element>();
 
   /** Takes the present warnings. A warning that stays keeps its first text. */
   take(warnings: Warning[]): void {
@@ -93,5 +96,22 @@ export class Announced {
 
   get items(): Warning[] {
     return [...this.#items.values()].filter(({ isDescription }) => !isDescription);
+  }
+
+  /** Shows the warnings in `region`. The element of a warning that stays is not touched, since a change is announced. */
+  show(region: Element): void {
+    const { items } = this;
+    for (const [id, element] of this.#elements) {
+      if (items.some((item) => item.id === id)) continue;
+      element.remove();
+      this.#elements.delete(id);
+    }
+    for (const { id, text } of items) {
+      if (this.#elements.has(id)) continue;
+      const element = document.createElement('p');
+      render(spoken(text), element);
+      region.append(element);
+      this.#elements.set(id, element);
+    }
   }
 }

@@ -42,6 +42,12 @@ const uploadApart = {
   resolveId: (id) => (id.endsWith('/upload/index.js') ? { id: './upload.js', external: true } : undefined),
 };
 
+/** Makes errors of workers safe to show in the thread that receives them, and not in the workers too. */
+const shownByReceiver = {
+  name: 'shown-by-receiver',
+  load: (id) => (/worker.errors.shown\.ts$/.test(id) ? 'export const shownMessage = (message) => message;' : undefined),
+};
+
 function options(entries, dir) {
   return {
     input: Object.fromEntries(entries.map((entry) => [nameOf(entry), join(root, 'worker', `${entry}.ts`)])),
@@ -111,6 +117,7 @@ export async function bundle(dir) {
     const { output, ...rest } = options([worker], dir);
     // The script for Node must be a module wherever a bundler puts it.
     const entryFileNames = worker === 'worker.node' ? '[name].mjs' : '[name].js';
-    await build({ ...rest, output: { ...output, entryFileNames, minify: true } });
+    const plugins = [...rest.plugins, shownByReceiver];
+    await build({ ...rest, plugins, output: { ...output, entryFileNames, minify: true } });
   }
 }

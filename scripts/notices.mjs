@@ -107,16 +107,14 @@ function npmPackages() {
     Object.keys(packages[`node_modules/${name}`].dependencies ?? {}).forEach(visit);
   };
   visit('lit');
-  const packaged = (name, where = 'in the page and the element only', own = (text) => text) => {
+  const packaged = (name, where = 'in the page and the element only') => {
     const { version, license } = packages[`node_modules/${name}`];
-    const texts = textsIn(join(root, 'node_modules', name)).map(own);
+    const texts = textsIn(join(root, 'node_modules', name));
     return work(name, version, `${license} (${where})`, `https://www.npmjs.com/package/${name}`, texts);
   };
-  // The page contains only a helper of Vite, and none of the packages that Vite contains.
-  const vite = packaged('vite', undefined, (text) => text.split('# Licenses of bundled dependencies')[0].trim());
   const everywhere = packaged('@noble/hashes', 'in the package and the page');
   const uploads = ['aws4fetch', 'hash-wasm'].map((name) => packaged(name, 'in decant/upload only'));
-  return [...[...found].map((name) => packaged(name)), vite, everywhere, ...uploads];
+  return [...[...found].map((name) => packaged(name)), everywhere, ...uploads];
 }
 
 /** Returns each text once, under the titles of its works. Of texts that differ only in white space, one is kept. */

@@ -14,14 +14,19 @@ const DECODER = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_S
 const UNUSED = ['GREEDY', 'LAZY', 'LAZY2', 'BTLAZY2', 'BTOPT', 'BTULTRA'];
 const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR=1`).join(' ');
 
+/** Inlining repeats code in ways that brotli does not compress: without it there is less to load. */
+const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
+/** For the core, brotli loses more by these passes than they save. Conversions are as fast without them. */
+const SKIPPED = ['local-cse', 'memory-packing', 'simplify-locals', 'ssa-nomerge'].map((pass) => `--skip-pass=${pass}`);
+
 /** Each wasm: its crate, its flags (`config` is a file), and whether JavaScript uses it by generated bindings. */
 const VARIANTS = {
-  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', hasBindings: true },
+  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', optimise: SKIPPED, hasBindings: true },
   threads: {
     crate: 'decant-wasm',
     config: 'wasm-threads.toml',
     features: ['--features', 'threads'],
-    optimise: ['--enable-threads'],
+    optimise: [...SKIPPED, '--enable-threads'],
     hasBindings: true,
   },
   bzip2: { crate: 'decant-bzip2-wasm', config: 'wasm-codec.toml' },
@@ -46,9 +51,6 @@ const STD = [
 ];
 /** Panics abort without a message, which no one would read: 6 % less to load. */
 const PANIC = ['-Z', 'panic-immediate-abort', '--config', 'profile.release.panic="immediate-abort"'];
-
-/** Inlining repeats code in ways that brotli does not compress: without it there is less to load. */
-const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
 
 const FEATURES = [
   'simd',
@@ -80,6 +82,21 @@ function bindgen(input, output) {
   run('Generating the bindings', join(target, 'debug', 'bindgen'), [input, output]);
 }
 
+/** Makes `changes` to a generated `file`: pairs of a text and its replacement. Ends the script if a text is not there. */
+function adapt(file, changes) {
+  let source = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
+  for (const [before, after] of changes) {
+    if (!source.includes(before)) {
+      fail(`${file} no longer has '${before}'.`, 'Adapt scripts/wasm.mjs to its new version.');
+    }
+    source = source.replace(before, after);
+  }
+  writeFileSync(file, source);
+}
+
+/** Leaves out the asynchronous start of an instance, which no one calls. */
+const WITHOUT_START = [['export { initSync, __wbg_init as default };', 'export { initSync };']];
+
 /**
  * Changes to wasm-bindgen-rayon's worker. Its threads run the coordinator's script, so that it is one file without imports. A
  * failed thread would reject a promise that is never awaited; throwing the error instead reaches the code that started the
@@ -100,15 +117,7 @@ function adaptWorkerHelpers(output) {
     ],
   ];
   for (const folder of readdirSync(snippets).filter((name) => name.startsWith('wasm-bindgen-rayon-'))) {
-    const file = join(snippets, folder, 'src', 'workerHelpers.js');
-    let source = readFileSync(file, 'utf8').replaceAll('\r\n', '\n');
-    for (const [before, after] of changes) {
-      if (!source.includes(before)) {
-        fail(`${file} no longer has '${before}'.`, 'Adapt scripts/wasm.mjs to the new wasm-bindgen-rayon.');
-      }
-      source = source.replace(before, after);
-    }
-    writeFileSync(file, source);
+    adapt(join(snippets, folder, 'src', 'workerHelpers.js'), changes);
   }
 }
 
@@ -132,8 +141,10 @@ function make(name) {
   );
   const built = join(target, 'wasm32-unknown-unknown', 'release', `${crate.replaceAll('-', '_')}.wasm`);
   const file = join(output, 'index_bg.wasm');
-  if (hasBindings) bindgen(built, output);
-  else copyFileSync(built, file);
+  if (hasBindings) {
+    bindgen(built, output);
+    adapt(join(output, 'index.js'), WITHOUT_START);
+  } else copyFileSync(built, file);
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
   if (name === 'threads') adaptWorkerHelpers(output);

@@ -3,14 +3,27 @@
 import { configure, prepare, removeLeftovers } from 'decant';
 import 'decant/element';
 import { threads } from 'decant/threads';
-import { openStreamedDownload, streamObstacle } from './download/streamed.js';
+import { reasons } from './download/reasons.js';
+import { streamObstacle, unlessAborted } from './download/streaming-worker.js';
 import { isGerman } from './language.js';
 import { registerServiceWorker } from './service-worker/register.js';
 
 configure({ threads });
 
+/** Loads the code for streamed downloads. The service worker, without which nothing is streamed, has kept it. */
+const loadStreamed = () =>
+  import('./download/streamed.js').catch(() => {
+    throw new Error(reasons().notLoaded);
+  });
+
 const converter = document.querySelector('decant-converter')!;
-converter.streamedDownloads = { obstacle: streamObstacle, open: openStreamedDownload };
+converter.streamedDownloads = {
+  obstacle: streamObstacle,
+  open: async (name, size, signal) => {
+    const { openStreamedDownload } = await unlessAborted(signal, loadStreamed());
+    return openStreamedDownload(name, size, signal);
+  },
+};
 
 if (isGerman()) {
   document.documentElement.lang = 'de';

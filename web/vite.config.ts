@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 import packageJson from '../package.json' with { type: 'json' };
 import { serviceWorker } from './service-worker/build.js';
 
@@ -25,6 +25,13 @@ const version = {
   transformIndexHtml: (html: string) => html.replace('%VERSION%', packageJson.version),
 };
 
+/** Vite's helper preloads the styles of what is imported later, which has none. */
+const withoutPreloads: Plugin = {
+  name: 'without-preloads',
+  enforce: 'pre',
+  load: (id) => (id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = (load) => load();' : undefined),
+};
+
 export default defineConfig({
   base: './',
   resolve: {
@@ -35,7 +42,7 @@ export default defineConfig({
     },
   },
   worker: { format: 'es' },
-  plugins: [serviceWorker(), version],
+  plugins: [withoutPreloads, serviceWorker(), version],
   // These files get a digest in their names, like all files except the page itself.
   html: {
     additionalAssetSources: { 'decant-converter': { srcAttributes: ['sample'] }, a: { srcAttributes: ['href'] } },

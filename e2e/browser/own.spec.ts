@@ -210,3 +210,21 @@ test('the contract tests run in a page', async ({ apiPage: page }) => {
   expect(told.good).toEqual([]);
   expect(told.bad.join('\n')).toContain('repeated after its array was transferred');
 });
+
+test('code for custom sources that cannot be loaded is reported, and loaded again', async ({ apiPage: page }) => {
+  const code = '**/custom-sources*.js';
+  await page.context().route(code, (route) => route.abort());
+  const open = () =>
+    page.evaluate(async () => {
+      const source = { size: 512, read: async (_: number, length: number) => new Uint8Array(length) };
+      try {
+        await (await window.decant.open(source, { format: 'raw' })).close();
+        return undefined;
+      } catch (thrown) {
+        return String(thrown);
+      }
+    });
+  expect(await open()).toMatch(/Could not load the code for streams and custom sources: [^;]+; try again, or/);
+  await page.context().unroute(code);
+  expect(await open()).toBeUndefined();
+});

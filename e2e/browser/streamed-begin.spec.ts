@@ -128,7 +128,7 @@ test(
 test.describe('without service workers', { tag: '@full' }, () => {
   test.use({ serviceWorkers: 'block' });
   test('the obstacle is reported', async ({ page, servers }) => {
-    servers.isolated.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
+    servers.isolated.scripts.set(MODULE, await bundle('e2e/support/streamed-module.ts'));
     await page.clock.install();
     await page.goto('/');
     await loadModule(page);
@@ -146,7 +146,7 @@ test.describe('without service workers', { tag: '@full' }, () => {
 
 const INSECURE = 'a page that was not loaded over https works, and tells the obstacle';
 test(INSECURE, { tag: '@full' }, async ({ servers, launchOptions }) => {
-  servers.isolated.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
+  servers.isolated.scripts.set(MODULE, await bundle('e2e/support/streamed-module.ts'));
   const browser = await chromium.launch({
     ...launchOptions,
     args: [...launchOptions.args!, '--host-resolver-rules=MAP decant.test 127.0.0.1'],

@@ -1,5 +1,5 @@
-// Streamed downloads in Chromium, in private windows and in profiles: the page with its service worker, and the module
-// `web/download/streamed.ts` in it.
+// Streamed downloads in Chromium, in private windows and in profiles: the page with its service worker, and
+// `streamed-module.ts` in it.
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { test as base, expect } from './browser.js';
 import { bundle } from './bundle.js';
 import { watchUnhandled } from './unhandled.js';
 
-type Streamed = typeof import('../../web/download/streamed.js');
+type Streamed = typeof import('./streamed-module.js');
 
 declare global {
   interface Window {
@@ -93,7 +93,7 @@ export const test = base.extend<Fixtures, { windows: { browser: Browser; downloa
   streaming: async ({ profile, servers, isolated }, use) => {
     const check = watchUnhandled(profile);
     const server = servers[isolated ? 'isolated' : 'plain'];
-    server.scripts.set(MODULE, await bundle('web/download/streamed.ts'));
+    server.scripts.set(MODULE, await bundle('e2e/support/streamed-module.ts'));
     server.alter = (path, script) => (path === SERVICE_WORKER ? HURRY + script : script);
     const page = await profile.newPage();
     await page.addInitScript(waitLong);

@@ -32,3 +32,6 @@ export type ToPage =
 
 /** The path of downloads, relative to the scope of the service worker. */
 export const DOWNLOADS = 'download/';
+
+/** The name of the Web Lock that is held during a download. While it is held, the service worker is not replaced. */
+export const DOWNLOADING = 'decant:download';

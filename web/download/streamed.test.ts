@@ -3,8 +3,9 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakePage, type Received } from '../../e2e/support/units/fake-page.js';
-import { type Ask, DOWNLOADS, VERSION } from './download-messages.js';
-import { DOWNLOADING, openStreamedDownload, streamObstacle } from './streamed.js';
+import { type Ask, DOWNLOADING, DOWNLOADS, VERSION } from './download-messages.js';
+import { openStreamedDownload } from './streamed.js';
+import { streamObstacle } from './streaming-worker.js';
 
 let page: FakePage;
 

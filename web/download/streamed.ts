@@ -1,12 +1,11 @@
 // Streamed downloads, the page's side. The page sends bytes to its service worker, which passes them to the browser as the
-// content of a file.
+// content of a file. Loaded when a download is first streamed.
 
 import type { StreamedDownload } from 'decant/element';
-import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from './download-messages.js';
+import { type Ask, DOWNLOADING, type FromPage, type ToPage } from './download-messages.js';
 import { reasons } from './reasons.js';
+import { ANSWER_TIMEOUT, ask, findWorker, inTime, unlessAborted } from './streaming-worker.js';
 
-/** The time-out for a service worker to become active or to answer, in milliseconds. */
-const ANSWER_TIMEOUT = 5000;
 /** The time-out for the browser to request the download, in milliseconds. */
 const START_TIMEOUT = 20_000;
 /** The interval at which the page checks that the service worker still has the download, in milliseconds. */
@@ -15,69 +14,6 @@ const CHECK_INTERVAL = 5000;
 const MAX_MESSAGE = 1 << 20;
 /** The most bytes that are sent and not yet taken by the browser. */
 const MAX_PENDING = 8 << 20;
-
-/** The name of the Web Lock that is held during a download. While it is held, the service worker is not replaced. */
-export const DOWNLOADING = 'decant:download';
-
-/** Waits for `promise`. Rejects with `reason` after `milliseconds`. */
-const inTime = <T>(promise: Promise<T>, milliseconds: number, reason: string): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(reason)), milliseconds);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-
-const aborted = () => new DOMException('The download was cancelled before it began.', 'AbortError');
-
-/** Waits for `work`. When `signal` is aborted, calls `stop` with an `AbortError` and rejects with it. */
-const unlessAborted = <T>(
-  signal: AbortSignal | undefined,
-  work: Promise<T>,
-  stop: (reason: Error) => void = () => {},
-): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = () => {
-      const reason = aborted();
-      stop(reason);
-      reject(reason);
-    };
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort);
-    work.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort));
-  });
-
-/** Asks the service worker. Never settles without an answer. */
-function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
-  const { port1, port2 } = new MessageChannel();
-  return new Promise((resolve) => {
-    port1.onmessage = ({ data }) => {
-      resolve(data);
-      port1.close();
-    };
-    worker.postMessage(question, [port2]);
-  });
-}
-
-/**
- * Finds the service worker and the base URL of downloads. Rejects with one of `reasons` if streaming is not possible.
- */
-async function findWorker(): Promise<{ worker: ServiceWorker; base: string }> {
-  if (!isSecureContext) throw new Error(reasons().insecure);
-  if (!navigator.serviceWorker) throw new Error(reasons().none);
-  const { active, scope } = await inTime(navigator.serviceWorker.ready, ANSWER_TIMEOUT, reasons().notReady);
-  const version = await inTime(ask<number>(active!, { ask: 'version' }), ANSWER_TIMEOUT, reasons().notReady);
-  if (version !== VERSION) throw new Error(reasons().otherVersion);
-  return { worker: active!, base: new URL(DOWNLOADS, scope).href };
-}
-
-/** Resolves to the reason why downloads cannot be streamed, for use after a colon, or to `undefined`. Takes at most 10 s. */
-export async function streamObstacle(): Promise<string | undefined> {
-  try {
-    await findWorker();
-    return undefined;
-  } catch (thrown) {
-    return (thrown as Error).message;
-  }
-}
 
 /** A download, as the page sees it. */
 class PageDownload {

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakeCaches } from '../../e2e/support/units/fake-caches.js';
-import { DOWNLOADING } from '../download/streamed.js';
+import { DOWNLOADING } from '../download/download-messages.js';
 import { registerServiceWorker } from './register.js';
 
 const SCOPE = 'https://decant.test/app/';

@@ -1,6 +1,6 @@
 // Registers, replaces and removes the service worker of the page.
 
-import { DOWNLOADING } from '../download/streamed.js';
+import { DOWNLOADING } from '../download/download-messages.js';
 import { keptPrefix } from './kept.js';
 
 const SCRIPT = './service-worker.js';

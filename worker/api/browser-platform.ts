@@ -10,9 +10,7 @@ import { isHttp } from '../http/http-url.js';
 import type { WorkerPort } from '../messages/rpc.js';
 import type { Input } from '../public/caller-types.js';
 import type { Engine } from '../public/types.js';
-import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
-import { isReadable } from '../sources/custom-stream.js';
-import { openStream } from '../sources/open-stream.js';
+import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
 import { DownloadTarget } from '../targets/browser/download.js';
@@ -45,8 +43,7 @@ export const http: HttpPlatform = { seesRedirects: false };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {
   if (isHttp(input)) return openServerAddress(http, input, options);
-  if (isCustomSource(input)) return openCustomSource(input);
-  if (isReadable(input)) return openStream(input);
+  if (isCustomSource(input) || isReadable(input)) return openCustom(input, options);
   const handle = isHandle(input) ? input : undefined;
   const given = handle ? await fileOf(handle) : input;
   const blob = isBytes(given) ? new Blob([given]) : given;

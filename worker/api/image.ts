@@ -4,7 +4,7 @@ import { anyOf } from '../calls/signals.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { endAllWorkers } from '../client-side/warm.js';
+import { DISPOSED, endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { HttpOptions } from '../http/http-types.js';
@@ -47,6 +47,8 @@ const openImages = new Set<OpenImage>();
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
+/** The number of disposals. A call of `open` fails if one begins before its sources are open. */
+let disposals = 0;
 
 /** Closes all images and ends all workers. Resolves when they have ended. */
 export function disposeOfAll(): Promise<void> {
@@ -54,6 +56,7 @@ export function disposeOfAll(): Promise<void> {
     if (disposal === disposing) disposal = undefined;
   });
   disposal = disposing;
+  disposals += 1;
   return disposing;
 }
 
@@ -73,8 +76,10 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     const { signal, format, disk, snapshot, salvage = false, checkManifest } = options;
     if (signal?.aborted) throw cancelled();
     if (disposal) await orCancelled(signal, disposal);
+    const before = disposals;
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
+    if (disposals !== before) throw new DecantError('internal', DISPOSED);
     const name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
     const image = { format, name, disk, snapshot, salvage, checkManifest, spool };

@@ -10,11 +10,9 @@ import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
 import { environmentFetch, environmentFetchUndecoded } from '../http/proxy-fetch.js';
 import type { Input } from '../public/caller-types.js';
-import { isCustomSource, openCustomSource } from '../sources/custom-source.js';
-import { isReadable } from '../sources/custom-stream.js';
+import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
-import { openStream } from '../sources/open-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
 import { PathTarget } from '../targets/node/path.js';
@@ -35,9 +33,8 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   if (typeof input === 'string' || input instanceof URL) return openPath(toPath(input));
   if (isHandle(input)) return openHandle(input);
   // Checked before custom sources, since it has a method `read` too.
-  if (isNodeReadable(input)) return openStream(fromReadable(input));
-  if (isCustomSource(input)) return openCustomSource(input);
-  if (isReadable(input)) return openStream(input);
+  if (isNodeReadable(input)) return openCustom(fromReadable(input), options);
+  if (isCustomSource(input) || isReadable(input)) return openCustom(input, options);
   const isBytes = isOf<Uint8Array<ArrayBuffer>>(input, 'Uint8Array') || isOf<ArrayBuffer>(input, 'ArrayBuffer');
   const blob = isBytes ? new Blob([input]) : input;
   if (!(blob instanceof Blob)) {

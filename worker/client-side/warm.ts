@@ -5,6 +5,9 @@ import { unexpectedEnd } from '../messages/rpc.js';
 /** How long workers stay after their last successful use, in milliseconds: enough to choose the next file. */
 const WARM = 10_000;
 
+/** What calls under way fail with when all workers are ended. */
+export const DISPOSED = 'The workers were ended by dispose()';
+
 /** All workers that have not been ended. */
 const running = new Set<WarmWorkers>();
 
@@ -12,7 +15,7 @@ const running = new Set<WarmWorkers>();
 export async function endAllWorkers(): Promise<void> {
   await Promise.all(
     [...running].map((workers) => {
-      workers.end('The workers were ended by dispose()');
+      workers.end(DISPOSED);
       return workers.ended;
     }),
   );

@@ -4,14 +4,8 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
-import {
-  announceReads,
-  expects,
-  isCustomSource,
-  networkOf,
-  openCustomSource,
-  readCustomSource,
-} from './custom-source.js';
+import { isCustomSource } from './custom-input.js';
+import { announceReads, expects, networkOf, openCustomSource, readCustomSource } from './custom-source.js';
 
 const never = new AbortController().signal;
 const read: Source['read'] = async (_, length) => new Uint8Array(length);

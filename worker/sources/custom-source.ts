@@ -1,23 +1,11 @@
 // Custom sources: objects that are called on the calling side.
 
-import { isObject } from '../calls/values.js';
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import {
-  cancelled,
-  DecantError,
-  type DecantErrorOptions,
-  orCancelled,
-  readableError,
-  reasonOf,
-} from '../errors/errors.js';
-import { callListener, ListenerError } from '../errors/listener-error.js';
+import { cancelled, DecantError, orCancelled } from '../errors/errors.js';
+import { callListener } from '../errors/listener-error.js';
 import type { Network, Source } from '../public/types.js';
+import { orSourceError, sourceError, unreadable } from './custom-input.js';
 import type { OpenedSource } from './opened-source.js';
 import { openSequential, SequentialFile } from './sequential-file.js';
-
-/** Whether `value` has the shape of a custom source. */
-export const isCustomSource = (value: unknown): value is Source =>
-  isObject(value) && orSourceError(() => 'read' in value && typeof value.read === 'function');
 
 /** Whether reads are announced to `source`. */
 export const expects = (source: Source): boolean => orSourceError(() => typeof source.expect === 'function');
@@ -53,7 +41,7 @@ export function openCustomSource(source: Source): OpenedSource {
     },
     verify: async () => {
       if (orSourceError(() => source.state) !== state)
-        throw failed('the file was changed while it was read; open it again', { code: 'source-changed' });
+        throw unreadable('the file was changed while it was read; open it again', { code: 'source-changed' });
     },
     ...(verifies ? { confirm: (signal) => confirm(source, signal) } : {}),
     close: async () => {},
@@ -73,31 +61,14 @@ const propertiesOf = (
 /** The traffic of `source` so far, if it is on a network. Throws `source` if that cannot be read. */
 export const networkOf = (source: Source): Network | undefined => orSourceError(() => source.network);
 
-/** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
-function orSourceError<T>(get: () => T): T {
-  try {
-    return get();
-  } catch (thrown) {
-    throw failedBy(thrown);
-  }
-}
-
 async function confirm(source: Source, signal: AbortSignal): Promise<void> {
   try {
     await orCancelled(signal, (async () => source.verify?.({ signal }))());
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failedBy(thrown);
+    throw sourceError(thrown);
   }
 }
-
-function failedBy(given: unknown): DecantError {
-  const thrown = readableError(given);
-  return thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
-}
-
-const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
-  new DecantError('source', `Could not read the image: ${reason}`, options);
 
 /**
  * Reads exactly `length` bytes of `source` at `offset`. Fails with `source` if it throws or returns something else, and with
@@ -117,15 +88,15 @@ export async function readCustomSource(
     given = await orCancelled(signal, reading);
   } catch (thrown) {
     if (signal.aborted) throw cancelled();
-    throw failedBy(thrown);
+    throw sourceError(thrown);
   }
   if (!isBytes(given)) {
-    throw failed(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);
+    throw unreadable(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);
   }
   if (given.length !== length) {
     // Returned buffers are transferred: an array that is returned twice is empty the second time.
     const advice = given.length === 0 ? '; it must return a copy of an array that it keeps' : '';
-    throw failed(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
+    throw unreadable(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
   }
   return given as Uint8Array<ArrayBuffer>;
 }

@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isReadable, StreamReader } from './custom-stream.js';
+import { isReadable } from './custom-input.js';
+import { StreamReader } from './custom-stream.js';
 import { openStream } from './open-stream.js';
 
 const never = new AbortController().signal;

@@ -1,25 +1,9 @@
 // Custom streams as images: read on the calling side, once and in order.
 
 import { nextTask } from '../calls/next-task.js';
-import { isObject } from '../calls/values.js';
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import {
-  cancelled,
-  DecantError,
-  type DecantErrorOptions,
-  orCancelled,
-  readableError,
-  reasonOf,
-} from '../errors/errors.js';
-import { ListenerError } from '../errors/listener-error.js';
+import { cancelled, DecantError, orCancelled, reasonOf } from '../errors/errors.js';
 import type { Network } from '../public/types.js';
-
-/** Whether `value` has the shape of a ReadableStream. */
-export const isReadable = (value: unknown): value is ReadableStream<Uint8Array> =>
-  isObject(value) && 'getReader' in value && typeof value.getReader === 'function';
-
-const failed = (reason: string, options?: DecantErrorOptions): DecantError =>
-  new DecantError('source', `Could not read the image: ${reason}`, options);
+import { sourceError, unreadable } from './custom-input.js';
 
 /** A server that sends only whole files. */
 export interface RemoteStream {
@@ -92,13 +76,12 @@ export class StreamReader {
       result = await orCancelled(signal, this.#reader.read());
     } catch (given) {
       if (signal.aborted) throw cancelled();
-      const thrown = readableError(given);
-      throw thrown instanceof ListenerError ? thrown : failed(reasonOf(thrown), errorOptionsOf(thrown));
+      throw sourceError(given);
     }
     if (result.done) return undefined;
     // Accepts arrays of another window or realm.
     const isBytes = Object.prototype.toString.call(result.value) === '[object Uint8Array]';
-    if (!isBytes) throw failed('its stream returned a chunk that is not a Uint8Array');
+    if (!isBytes) throw unreadable('its stream returned a chunk that is not a Uint8Array');
     return result.value as Uint8Array<ArrayBuffer>;
   }
 }

@@ -31,10 +31,10 @@ import {
 } from '../http/range-response.js';
 import { MIN_PROGRESS, Retries } from '../http/retries.js';
 import { milliseconds } from '../http/time-outs.js';
-import { openCustomSource } from './custom-source.js';
+import { loadCustomSources } from './custom-input.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
-import { openSequential, SequentialFile } from './sequential-file.js';
+import type { SequentialFile } from './sequential-file.js';
 import { BufferedFile, receiveWhole, sequentialBody, unnoticedEnd } from './whole-file.js';
 
 /** The bytes of the first request: the headers and first tables of most images. */
@@ -55,7 +55,7 @@ export async function openHttp(
 ): Promise<OpenedFile> {
   checkNames('httpSource', options, HTTP_OPTIONS);
   const { opened, address } = await openFirst(platform, url, options);
-  if (!(opened instanceof SequentialFile) || opened.length !== undefined) return opened;
+  if (!isSequential(opened) || opened.length !== undefined) return opened;
   await opened.stream.cancel();
   const reason =
     "its server sends only whole files, and this one is large and of unknown size: pass the URL to 'open', which reads it once";
@@ -69,11 +69,15 @@ export async function openAddress(
   options: HttpOptions,
 ): Promise<OpenedSource> {
   const { opened, address } = await openFirst(platform, url, options);
-  if (opened instanceof SequentialFile) return openSequential(opened);
+  const { openCustomSource, openSequential } = await loadCustomSources();
+  if (isSequential(opened)) return openSequential(opened);
   return Object.assign(openCustomSource(opened), { identity: address.url.href });
 }
 
 type OpenedFile = HttpSource | BufferedFile | SequentialFile;
+
+const isSequential = (opened: OpenedFile | undefined): opened is SequentialFile =>
+  opened !== undefined && 'stream' in opened;
 
 async function openFirst(
   platform: HttpPlatform,
@@ -136,7 +140,7 @@ async function beginAtOnce(
     if (!(thrown instanceof EncodedFile) || !thrown.isGzip || !client.skipDecoding()) throw thrown;
     next = thrown;
   } finally {
-    if (!(opened instanceof SequentialFile)) exchange.end();
+    if (!isSequential(opened)) exchange.end();
   }
   return opened ?? beginAtOnce(client, retries, head, signal, next);
 }
@@ -147,7 +151,7 @@ async function beginAtOnce(
  */
 async function checkStored(opened: OpenedFile, encoded: EncodedFile, name: string): Promise<void> {
   if (/\.t?gz$/i.test(name)) return;
-  if (opened instanceof SequentialFile) {
+  if (isSequential(opened)) {
     await opened.stream.cancel();
     throw encoded;
   }
@@ -256,8 +260,10 @@ async function beginWhole(
   if (coding !== undefined) throw new EncodedFile(coding, 'so a truncated file would go unnoticed');
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
-  if ('head' in came)
+  if ('head' in came) {
+    const { SequentialFile } = await loadCustomSources();
     return new SequentialFile(sequentialBody(exchange, came.head, retries), retries, name, shown, unnoticed);
+  }
   return new BufferedFile(came.bytes, name, unnoticed, {
     received: came.bytes.length,
     sent: 0,

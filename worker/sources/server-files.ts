@@ -6,6 +6,7 @@ import { orUsageError } from '../errors/option-names.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { Source } from '../public/types.js';
+import { loadCustomSources } from './custom-input.js';
 import type { OpenedSource } from './opened-source.js';
 
 /** Opens a file for `httpSource`: as `openHttp`. Fails with `internal` if the code cannot be loaded. */
@@ -29,4 +30,8 @@ export async function openServerAddress(
   return openAddress(platform, url, options);
 }
 
-const load = () => loadPart('files on servers', () => import('./open-http.js'));
+/** Files on servers become custom sources. */
+async function load() {
+  const [part] = await Promise.all([loadPart('files on servers', () => import('./open-http.js')), loadCustomSources()]);
+  return part;
+}

@@ -9,7 +9,7 @@ import { haveSameOrigin } from '../http/http-url.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/caller-types.js';
 import type { Network } from '../public/types.js';
-import { expects, isCustomSource, networkOf } from './custom-source.js';
+import { isCustomSource, loadCustomSources } from './custom-input.js';
 import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
@@ -22,9 +22,15 @@ type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
 /** How many files are opened at once: each may need a round trip to a server. */
 const AT_ONCE = 8;
 
+type CustomSources = Awaited<ReturnType<typeof loadCustomSources>>;
+
+const isLent = ({ spec }: OpenedSource): boolean => 'custom' in spec || 'stream' in spec;
+
 export class Sources {
   /** The content of the image, if it had to be unpacked. */
   #unpacked: OpenedSource | undefined;
+  /** The code for the sources that are custom ones or streams; `undefined` if all are files. */
+  #custom: CustomSources | undefined;
 
   private constructor(
     /** The image, then its companions. */
@@ -42,6 +48,7 @@ export class Sources {
     const named = companions.map(namedCompanion);
     const opened = await openAll(openSource, [input, ...named.map(({ source }) => source)], options);
     try {
+      if (opened.some(isLent)) sources.#custom = await loadCustomSources();
       sources.all.push(opened[0]!);
       for (const [at, { name }] of named.entries()) await sources.#add(opened[at + 1]!, name);
     } catch (thrown) {
@@ -63,13 +70,13 @@ export class Sources {
 
   /** Whether a source wants announcements of reads. */
   get expect(): boolean {
-    return this.all.some(({ spec }) => 'custom' in spec && expects(spec.custom));
+    return this.all.some(({ spec }) => 'custom' in spec && this.#custom!.expects(spec.custom));
   }
 
   /** The traffic so far of each source on a network. */
   get networks(): Network[] {
     const ofSpec = ({ spec }: OpenedSource) => {
-      if ('custom' in spec) return networkOf(spec.custom);
+      if ('custom' in spec) return this.#custom!.networkOf(spec.custom);
       return 'stream' in spec ? spec.stream.remote?.network : undefined;
     };
     return this.all.flatMap((source) => ofSpec(source) ?? []);
@@ -84,10 +91,13 @@ export class Sources {
 
   /** Lends the sources to a coordinator, for opening them with `settings`. The caller must end the loan. */
   lend(settings: ImageSettings): Loan {
-    const loan = new Loan();
+    const custom = this.#custom;
+    const lent = custom && new custom.CustomLoan();
+    const loan = lent ?? new Loan();
     const toSpec = ({ spec }: OpenedSource): SourceSpec => {
-      if ('custom' in spec) return { port: loan.lend(spec.custom), size: spec.size, expects: expects(spec.custom) };
-      return 'stream' in spec ? { stream: loan.lendStream(spec.stream) } : spec;
+      if ('stream' in spec) return { stream: lent!.lendStream(spec.stream) };
+      if (!('custom' in spec)) return spec;
+      return { port: lent!.lend(spec.custom), size: spec.size, expects: custom!.expects(spec.custom) };
     };
     const [image, ...files] = this.all;
     const source = toSpec(this.#unpacked ?? image!);

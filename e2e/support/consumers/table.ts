@@ -81,7 +81,7 @@ export function documentOf(consumers: [label: string, loaded: Loaded | undefined
     '',
     '## What the API consists of',
     '',
-    `\`import 'decant'\` loads ${number(total)} bytes. The code for files on servers, streams and custom targets is loaded when it is needed.`,
+    `\`import 'decant'\` loads ${number(total)} bytes. The code for files on servers, streams, custom sources and targets is loaded when it is needed.`,
     '',
     line('part', 'bytes'),
     '|---|---|',

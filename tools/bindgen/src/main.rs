@@ -1,5 +1,9 @@
 //! `bindgen IN.wasm OUT_DIR`: writes `index.js`, `index.d.ts` and `index_bg.wasm` for the web.
 
+mod names;
+
+use std::error::Error;
+use std::path::Path;
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() {
@@ -8,15 +12,19 @@ fn main() {
         eprintln!("bindgen IN.wasm OUT_DIR");
         std::process::exit(2);
     };
-    let result = Bindgen::new()
+    if let Err(error) = write(input, Path::new(out_dir)) {
+        eprintln!("bindgen: {error:#}");
+        std::process::exit(1);
+    }
+}
+
+fn write(input: &str, folder: &Path) -> Result<(), Box<dyn Error>> {
+    Bindgen::new()
         .input_path(input)
         .out_name("index")
         .typescript(true)
         .remove_producers_section(true)
-        .web(true)
-        .and_then(|bindgen| bindgen.generate(out_dir));
-    if let Err(error) = result {
-        eprintln!("bindgen: {error:#}");
-        std::process::exit(1);
-    }
+        .web(true)?
+        .generate(folder)?;
+    names::shorten(folder)
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
-import { openStream } from '../open-stream.js';
+import { loadCustomSources } from '../custom-input.js';
 import type { OpenedSource } from '../opened-source.js';
 import { deviceSize } from './block-device.js';
 import { fromPipe } from './node-stream.js';
@@ -28,8 +28,13 @@ export const isHandle = (value: unknown): value is Handle =>
 export async function openPath(path: string): Promise<OpenedSource> {
   // Files are opened without blocking; a pipe without a writer would look empty then. Opening reports a missing file.
   const isPipe = (await statOf(path).catch(() => undefined))?.isFIFO();
-  if (isPipe) return { ...openStream(fromPipe(path)), name: path };
+  if (isPipe) return { ...(await openPipe(path)), name: path };
   return openFile(path, path);
+}
+
+async function openPipe(path: string): Promise<OpenedSource> {
+  const { openStream } = await loadCustomSources();
+  return openStream(fromPipe(path));
 }
 
 /** Opens the file of a handle again: the caller may close it, and its number may be reused for another file. */
@@ -41,7 +46,7 @@ export async function openHandle({ fd }: Handle): Promise<OpenedSource> {
       code: 'handle-unusable',
     });
   }
-  if (there.isFIFO()) return openStream(fromPipe(path));
+  if (there.isFIFO()) return openPipe(path);
   return { ...(await openFile(path, 'the file of the handle')), name: undefined };
 }
 

@@ -4,10 +4,10 @@ import { afterEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
+import { CustomLoan } from './custom-loan.js';
 import { StreamReader } from './custom-stream.js';
-import { Loan } from './loan.js';
 
-let loan: Loan | undefined;
+let loan: CustomLoan | undefined;
 let ports: MessagePort[] = [];
 afterEach(() => {
   loan?.end();
@@ -49,7 +49,7 @@ function coordinator(port: MessagePort) {
 }
 
 function lend(source: Source): ReturnType<typeof coordinator> {
-  loan = new Loan();
+  loan = new CustomLoan();
   return coordinator(loan.lend(source));
 }
 
@@ -172,7 +172,7 @@ test('finished reads are not cancelled at the end of their reader', async () => 
 });
 
 test('a stream is read in order, and may return fewer bytes', async () => {
-  loan = new Loan();
+  loan = new CustomLoan();
   const stream = new Blob([Uint8Array.from(CONTENT)]).stream();
   const { read } = coordinator(loan.lendStream(new StreamReader(stream)));
   expect(await read(0, 3)).toEqual([1, 2, 3]);
@@ -212,7 +212,7 @@ test('sixteen failures are kept', async () => {
 
 test('an image that cannot be read in order names the server that sends only whole files', () => {
   const network = { received: 0, sent: 0, retries: 0 };
-  const lent = new Loan();
+  const lent = new CustomLoan();
   lent.lendStream(new StreamReader(new ReadableStream(), { shown: 'http://host/disk', network }));
   const told = lent.explain(new DecantError('unsupported', 'Save it first'));
   lent.end();
