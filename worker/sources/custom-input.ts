@@ -1,12 +1,11 @@
 // Custom sources and streams as inputs. The code that reads them is loaded when it is needed: most inputs are files.
 
 import { isObject } from '../calls/values.js';
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
-import { ListenerError } from '../errors/listener-error.js';
+import { orCancelled } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
+import { orSourceError } from './source-errors.js';
 
 /** Whether `value` has the shape of a custom source. */
 export const isCustomSource = (value: unknown): value is Source =>
@@ -27,21 +26,3 @@ export async function openCustom(
   const { openCustomSource, openStream } = await orCancelled(signal, loadCustomSources());
   return isCustomSource(input) ? openCustomSource(input) : openStream(input);
 }
-
-/** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
-export function orSourceError<T>(get: () => T): T {
-  try {
-    return get();
-  } catch (thrown) {
-    throw sourceError(thrown);
-  }
-}
-
-/** What a source or a stream has thrown, as an error of kind `source`. */
-export function sourceError(given: unknown): DecantError {
-  const thrown = readableError(given);
-  return thrown instanceof ListenerError ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
-}
-
-export const unreadable = (reason: string, options?: DecantErrorOptions): DecantError =>
-  new DecantError('source', `Could not read the image: ${reason}`, options);

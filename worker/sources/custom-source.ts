@@ -3,9 +3,9 @@
 import { cancelled, DecantError, orCancelled } from '../errors/errors.js';
 import { callListener } from '../errors/listener-error.js';
 import type { Network, Source } from '../public/types.js';
-import { orSourceError, sourceError, unreadable } from './custom-input.js';
 import type { OpenedSource } from './opened-source.js';
 import { openSequential, SequentialFile } from './sequential-file.js';
+import { orSourceError, sourceError, unreadable } from './source-errors.js';
 
 /** Whether reads are announced to `source`. */
 export const expects = (source: Source): boolean => orSourceError(() => typeof source.expect === 'function');

@@ -3,7 +3,7 @@
 import { nextTask } from '../calls/next-task.js';
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors/errors.js';
 import type { Network } from '../public/types.js';
-import { sourceError, unreadable } from './custom-input.js';
+import { sourceError, unreadable } from './source-errors.js';
 
 /** A server that sends only whole files. */
 export interface RemoteStream {

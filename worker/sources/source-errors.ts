@@ -1,0 +1,23 @@
+// What custom sources and streams throw, as errors of kind `source`.
+
+import { errorOptionsOf } from '../errors/coded-failure.js';
+import { DecantError, type DecantErrorOptions, readableError, reasonOf } from '../errors/errors.js';
+import { ListenerError } from '../errors/listener-error.js';
+
+/** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
+export function orSourceError<T>(get: () => T): T {
+  try {
+    return get();
+  } catch (thrown) {
+    throw sourceError(thrown);
+  }
+}
+
+/** What a source or a stream has thrown, as an error of kind `source`. */
+export function sourceError(given: unknown): DecantError {
+  const thrown = readableError(given);
+  return thrown instanceof ListenerError ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
+}
+
+export const unreadable = (reason: string, options?: DecantErrorOptions): DecantError =>
+  new DecantError('source', `Could not read the image: ${reason}`, options);
