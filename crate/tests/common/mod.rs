@@ -17,6 +17,7 @@ pub mod vhd;
 pub mod vhdx;
 pub mod vmdk;
 pub mod written;
+pub mod zip;
 pub mod zlib;
 
 pub use held::*;

@@ -2,8 +2,8 @@
 
 use super::{Container, Sample};
 use crate::common::small;
+use crate::common::zip::{Entry, Zip};
 use crate::tar::content;
-use crate::zip::{Entry, Zip};
 
 pub const CONTAINER: Container = Container { name: "zip", samples };
 
