@@ -7,9 +7,10 @@ import { RequestRefused } from '../http/http-failures.js';
 import { confirm, hasSize, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './md5.js';
 import type { StoredPart } from './s3-journal.js';
-import { escapeXml, resultIn } from './s3-xml.js';
+import { resultIn } from './s3-xml.js';
 import type { CompletionTracker } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
+import { escapeXml } from './xml-text.js';
 
 /** The upload is gone, and the server does not show the object. */
 const uncertain = (): DecantError =>

@@ -1,6 +1,7 @@
 // S3's responses in XML.
 
 import { bareEtag } from './confirmation.js';
+import { unescapeXml } from './xml-text.js';
 
 /** A part in a response to ListParts. */
 export interface ListedPart {
@@ -34,15 +35,3 @@ export function resultIn(text: string): { etag: string | undefined } | undefined
   const etag = /<(?:\w+:)?ETag>([^<]*)</.exec(text)?.[1];
   return { etag: etag && unescapeXml(etag) };
 }
-
-export const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
-
-export const unescapeXml = (text: string): string =>
-  text.replaceAll(/&(?:(lt|gt|quot|apos|amp)|#(\d{1,6})|#x([0-9a-f]{1,5}));/gi, (whole, name, decimal, hexadecimal) => {
-    if (name) return ENTITIES[name.toLowerCase()]!;
-    const code = decimal ? Number(decimal) : Number.parseInt(hexadecimal, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });

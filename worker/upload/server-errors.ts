@@ -1,7 +1,7 @@
 // Errors in response bodies: in XML (S3, Azure) or JSON (Google).
 
 import { withoutValues } from '../errors/secrets.js';
-import { unescapeXml } from './s3-xml.js';
+import { unescapeXml } from './xml-text.js';
 
 /** The maximum length of a server's error message, in characters. */
 const MAX_WORDS = 200;
