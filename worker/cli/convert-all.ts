@@ -72,9 +72,12 @@ export async function convertAll(
   return isWhole;
 }
 
-/** The name of the archive, without its extension. */
+/** The extensions of archives, and of what may be around them. */
+const EXTENSIONS = /(?:\.(?:box|ova|tar|tgz|zip))?(?:\.(?:bz2|gz|xz|zst))?$/i;
+
+/** The name of the archive, without its extensions. */
 function stemOf(image: string): string {
   if (image === STANDARD_INPUT) return 'image';
   const name = basename(isHttp(image) ? addressOf(image).name : image);
-  return name.replace(/\.(?:ova|tar)$/i, '') || 'image';
+  return name.replace(EXTENSIONS, '') || 'image';
 }

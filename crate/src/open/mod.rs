@@ -2,6 +2,7 @@
 
 mod ambiguity;
 pub mod chain;
+mod descent;
 pub mod disk_choice;
 pub mod examination;
 mod guess;
@@ -18,25 +19,23 @@ mod split_files;
 pub mod streamed_image;
 mod unpack;
 
-use crate::container::{Container, Deflated, SEVERAL_FILES};
+use crate::container::SEVERAL_FILES;
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
-use crate::modules::prepare;
 use chain::{OpenOptions, Top, empty_file, not_recognised};
+use descent::{Content, Descent, Packed, Packing};
 use disk_choice::{Choosing, not_in_archive};
-use guess::{REACH, has_sign, require_disk};
-use identify::{FileType, identify_start};
+use guess::{REACH, require_disk};
+use identify::FileType;
 use image::Image;
 use manifest::Manifest;
-use members::ensure_guess;
-use metered::{InputBudget, Metered};
 use std::rc::Rc;
-use streamed_image::{ContainerDecoder, Decoding, Guess, InContainers, Origin, StreamedImage};
-use unpack::{InnerFile, Unpacked, ensure_room, place_in, unpack};
+use streamed_image::{InContainers, Origin, StreamedImage};
+use unpack::{InnerFile, Unpacked, place_in, unpack};
 
 /// The input of [`open`].
 pub enum Input {
@@ -127,23 +126,6 @@ enum Access {
     InOrder(Packing),
 }
 
-/// How a file is packed that is decoded in order.
-enum Packing {
-    Container(&'static Container),
-    /// As a member of a container.
-    Deflated(Deflated),
-}
-
-impl Packing {
-    /// Returns the packed bytes of the file `source`.
-    fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
-        match self {
-            Self::Container(_) => source,
-            Self::Deflated(deflated) => deflated.source.clone(),
-        }
-    }
-}
-
 /// Opens the content of the file `source`, which is decoded in order.
 async fn open_packed(
     source: Rc<dyn Source>,
@@ -154,7 +136,7 @@ async fn open_packed(
 ) -> Result<StreamedImage> {
     let source = packing.of(source);
     let size = Some(source.size());
-    let mut descent = Descent { containers, ..Descent::default() };
+    let mut descent = Descent::new(containers);
     let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
@@ -227,134 +209,6 @@ fn to_unpack(
     }
     let around = InContainers { containers, ..InContainers::default() };
     Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
-}
-
-/// A format, or an archive, that needs random access.
-struct Packed {
-    name: &'static str,
-    /// Its name for people; of an archive, with an article.
-    label: &'static str,
-}
-
-impl Packed {
-    fn of(container: &Container) -> Self {
-        Self { name: container.name, label: container.label }
-    }
-}
-
-/// What a stream holds.
-enum Content {
-    /// A raw disk, and the grounds for its format unless the member's name states it or there is no container.
-    Raw(Peeked, Option<Guess>),
-    /// A file that needs random access.
-    Packed(Peeked, Packed),
-}
-
-/// An archive that is decoded in order, but would have random access.
-#[derive(Clone, Copy)]
-struct Archive {
-    container: &'static Container,
-    /// The number of decoders before its own.
-    depth: usize,
-}
-
-/// The way from a first stream down to an image.
-#[derive(Default)]
-struct Descent {
-    containers: Vec<ContainerInfo>,
-    /// The decoders between the first stream and the current one, outermost first.
-    decoders: Vec<ContainerDecoder>,
-    /// The outermost archive among them.
-    archive: Option<Archive>,
-    budget: InputBudget,
-}
-
-impl Descent {
-    /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
-    /// containers are nested too deeply or the budget is spent, with `unsupported` if the container needs random access,
-    /// and as the decoder does.
-    async fn enter(&mut self, stream: Box<dyn ByteStream>, packing: Packing) -> Result<Peeked> {
-        let outer = self.containers.last();
-        let (decoding, container) = match packing {
-            Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
-            Packing::Container(container) => {
-                ensure_room(&self.containers)?;
-                let decode = container.decode.ok_or_else(|| needs_spool(Packed::of(container), outer))?;
-                if container.list.is_some() && self.archive.is_none() {
-                    self.archive = Some(Archive { container, depth: self.decoders.len() });
-                }
-                if let Some(module) = container.module {
-                    prepare(module).await?;
-                }
-                (Decoding::Container(decode), Some(container.name))
-            }
-        };
-        let decoder = ContainerDecoder::new(decoding, outer);
-        let what = container.or(outer.map(|outer| outer.name)).unwrap_or_default();
-        let metered = Metered::new(stream, self.budget.clone(), what);
-        let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
-        self.decoders.push(decoder);
-        if let Some(name) = container {
-            let member = content.member().map(str::to_owned);
-            self.containers.push(ContainerInfo { name, member });
-        }
-        Ok(content)
-    }
-
-    /// Follows `stream` down to an image. Fails with `unsupported` if the format of the content is not supported or it is
-    /// named like a file that is never a disk, with `not-recognised` if it is empty or does not look like a disk, and as
-    /// [`Self::enter`] does.
-    async fn follow(&mut self, mut stream: Peeked) -> Result<Content> {
-        loop {
-            if stream.head().is_empty() {
-                let is_outermost = self.containers.is_empty();
-                let file = || empty_file(None).within(place_in(&self.containers));
-                return Err(if is_outermost { empty_stream() } else { file() });
-            }
-            let outer = self.containers.last();
-            match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
-                FileType::Container(container) if container.decode.is_none() => {
-                    self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed::of(container)));
-                }
-                FileType::Container(container) => {
-                    stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
-                }
-                FileType::Image(format) if format.name == raw_disk::NAME => {
-                    self.budget.lift();
-                    return Ok(Content::Raw(stream, None));
-                }
-                FileType::Image(format) => {
-                    self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed { name: format.name, label: format.label }));
-                }
-                FileType::Unsupported(format) => {
-                    if format.is_no_image() {
-                        ensure_guess(&self.containers)?;
-                    }
-                    return Err(not_in_order(format, outer.map(|outer| outer.name)));
-                }
-                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
-                FileType::Unknown => {
-                    ensure_guess(&self.containers)?;
-                    self.budget.lift();
-                    return if outer.is_some() { self.guess(stream).await } else { Ok(Content::Raw(stream, None)) };
-                }
-            }
-        }
-    }
-
-    /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with
-    /// `not-recognised` if not.
-    async fn guess(&self, stream: Peeked) -> Result<Content> {
-        let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
-        let start = stream.head();
-        let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
-        if (start.len() as u64) < REACH {
-            guess.check_size(start.len() as u64)?;
-        }
-        Ok(Content::Raw(stream, Some(guess)))
-    }
 }
 
 /// The error for an empty stream: most likely the program that should have written it failed.

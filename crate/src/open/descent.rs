@@ -1,0 +1,168 @@
+//! Follows a stream through the containers around an image.
+
+use crate::container::{Container, Deflated};
+use crate::disk::info::ContainerInfo;
+use crate::error::Result;
+use crate::format::{HEAD, raw_disk};
+use crate::io::source::Source;
+use crate::io::stream::{ByteStream, Peeked};
+use crate::modules::prepare;
+use crate::open::chain::empty_file;
+use crate::open::guess::{REACH, has_sign};
+use crate::open::identify::{FileType, identify_start};
+use crate::open::members::ensure_guess;
+use crate::open::metered::{InputBudget, Metered};
+use crate::open::streamed_image::{ContainerDecoder, Decoding, Guess};
+use crate::open::unpack::{ensure_room, place_in};
+use crate::open::{empty_stream, needs_spool, not_in_order};
+use std::rc::Rc;
+
+/// How a file is packed that is decoded in order.
+pub(super) enum Packing {
+    Container(&'static Container),
+    /// As a member of a container.
+    Deflated(Deflated),
+}
+
+impl Packing {
+    /// Returns the packed bytes of the file `source`.
+    pub(super) fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
+        match self {
+            Self::Container(_) => source,
+            Self::Deflated(deflated) => deflated.source.clone(),
+        }
+    }
+}
+
+/// A format, or an archive, that needs random access.
+pub(super) struct Packed {
+    pub(super) name: &'static str,
+    /// Its name for people; of an archive, with an article.
+    pub(super) label: &'static str,
+}
+
+impl Packed {
+    pub(super) fn of(container: &Container) -> Self {
+        Self { name: container.name, label: container.label }
+    }
+}
+
+/// What a stream holds.
+pub(super) enum Content {
+    /// A raw disk, and the grounds for its format unless the member's name states it or there is no container.
+    Raw(Peeked, Option<Guess>),
+    /// A file that needs random access.
+    Packed(Peeked, Packed),
+}
+
+/// An archive that is decoded in order, but would have random access.
+#[derive(Clone, Copy)]
+pub(super) struct Archive {
+    pub(super) container: &'static Container,
+    /// The number of decoders before its own.
+    pub(super) depth: usize,
+}
+
+/// The way from a first stream down to an image.
+#[derive(Default)]
+pub(super) struct Descent {
+    pub(super) containers: Vec<ContainerInfo>,
+    /// The decoders between the first stream and the current one, outermost first.
+    pub(super) decoders: Vec<ContainerDecoder>,
+    /// The outermost archive among them.
+    pub(super) archive: Option<Archive>,
+    budget: InputBudget,
+}
+
+impl Descent {
+    /// Begins inside `containers`.
+    pub(super) fn new(containers: Vec<ContainerInfo>) -> Self {
+        Self { containers, ..Self::default() }
+    }
+
+    /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
+    /// containers are nested too deeply or the budget is spent, with `unsupported` if the container needs random access,
+    /// and as the decoder does.
+    pub(super) async fn enter(&mut self, stream: Box<dyn ByteStream>, packing: Packing) -> Result<Peeked> {
+        let outer = self.containers.last();
+        let (decoding, container) = match packing {
+            Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
+            Packing::Container(container) => {
+                ensure_room(&self.containers)?;
+                let decode = container.decode.ok_or_else(|| needs_spool(Packed::of(container), outer))?;
+                if container.list.is_some() && self.archive.is_none() {
+                    self.archive = Some(Archive { container, depth: self.decoders.len() });
+                }
+                if let Some(module) = container.module {
+                    prepare(module).await?;
+                }
+                (Decoding::Container(decode), Some(container.name))
+            }
+        };
+        let decoder = ContainerDecoder::new(decoding, outer);
+        let what = container.or(outer.map(|outer| outer.name)).unwrap_or_default();
+        let metered = Metered::new(stream, self.budget.clone(), what);
+        let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
+        self.decoders.push(decoder);
+        if let Some(name) = container {
+            let member = content.member().map(str::to_owned);
+            self.containers.push(ContainerInfo { name, member });
+        }
+        Ok(content)
+    }
+
+    /// Follows `stream` down to an image. Fails with `unsupported` if the format of the content is not supported or it is
+    /// named like a file that is never a disk, with `not-recognised` if it is empty or does not look like a disk, and as
+    /// [`Self::enter`] does.
+    pub(super) async fn follow(&mut self, mut stream: Peeked) -> Result<Content> {
+        loop {
+            if stream.head().is_empty() {
+                let is_outermost = self.containers.is_empty();
+                let file = || empty_file(None).within(place_in(&self.containers));
+                return Err(if is_outermost { empty_stream() } else { file() });
+            }
+            let outer = self.containers.last();
+            match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
+                FileType::Container(container) if container.decode.is_none() => {
+                    self.budget.lift();
+                    return Ok(Content::Packed(stream, Packed::of(container)));
+                }
+                FileType::Container(container) => {
+                    stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
+                }
+                FileType::Image(format) if format.name == raw_disk::NAME => {
+                    self.budget.lift();
+                    return Ok(Content::Raw(stream, None));
+                }
+                FileType::Image(format) => {
+                    self.budget.lift();
+                    return Ok(Content::Packed(stream, Packed { name: format.name, label: format.label }));
+                }
+                FileType::Unsupported(format) => {
+                    if format.is_no_image() {
+                        ensure_guess(&self.containers)?;
+                    }
+                    return Err(not_in_order(format, outer.map(|outer| outer.name)));
+                }
+                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
+                FileType::Unknown => {
+                    ensure_guess(&self.containers)?;
+                    self.budget.lift();
+                    return if outer.is_some() { self.guess(stream).await } else { Ok(Content::Raw(stream, None)) };
+                }
+            }
+        }
+    }
+
+    /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with
+    /// `not-recognised` if not.
+    async fn guess(&self, stream: Peeked) -> Result<Content> {
+        let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
+        let start = stream.head();
+        let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
+        if (start.len() as u64) < REACH {
+            guess.check_size(start.len() as u64)?;
+        }
+        Ok(Content::Raw(stream, Some(guess)))
+    }
+}
