@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar-, OVA- und zip-Dateien, und rohe Platten in gzip-, xz-, zstd- und bzip2-Dateien.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien, und darin auch rohe Platten.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,

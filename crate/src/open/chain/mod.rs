@@ -387,7 +387,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     let formats: Vec<_> = formats.map(Format::short_label).collect();
     let formats = formats.join(", ");
     let known =
-        format!("it reads {formats}, also in tar, OVA and zip files, and raw disks in gzip, xz, zstd and bzip2 files");
+        format!("it reads {formats}, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these");
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw_disk::STATE_RAW);
         return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);
