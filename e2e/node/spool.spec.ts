@@ -285,7 +285,7 @@ test.describe('a folder that is full', () => {
   });
 
   for (const [format, fields, part] of [
-    ['raw', { size: heldDisk.length, free: expect.any(Number) }, `the output takes ${heldDisk.length} bytes, and `],
+    ['raw', { size: heldDisk.length, free: expect.any(Number) }, `it takes ${heldDisk.length} bytes, and `],
     ['raw.gz', {}, 'the disk is full, or the quota'],
     ['qcow2', {}, 'the disk is full, or the quota'],
   ] as const) {

@@ -13,11 +13,15 @@ import { STANDARD_OUTPUT } from './standard-output.js';
 /** The folder for the temporary file of a conversion to `output`: the folder of the output, if that is a file. */
 export async function folderFor(output: string): Promise<string> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return spoolFolder();
-  // An output that cannot be examined fails with its reason when it is opened.
-  const stats = await stat(output).catch(() => undefined);
+  const stats = await statOf(output);
   if (stats?.isDirectory()) return output;
-  return stats && !stats.isFile() ? spoolFolder() : dirname(output);
+  const folder = dirname(output);
+  const isBeside = (!stats || stats.isFile()) && (await statOf(folder))?.isDirectory();
+  return isBeside ? folder : spoolFolder();
 }
+
+/** An output that cannot be examined fails with its reason when it is opened. */
+const statOf = (path: string) => stat(path).catch(() => undefined);
 
 /** Reports that an image is being unpacked, and how far. */
 export class UnpackingReport {
