@@ -22,7 +22,11 @@ const sizesLeft = (page: Page): Promise<number[]> =>
   page.evaluate(async () => {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('.decant-1');
     const sizes: number[] = [];
-    for await (const entry of folder.values()) sizes.push((await (entry as FileSystemFileHandle).getFile()).size);
+    for await (const entry of folder.values()) {
+      // It may be removed at any time.
+      const file = await (entry as FileSystemFileHandle).getFile().catch(() => undefined);
+      if (file) sizes.push(file.size);
+    }
     return sizes;
   });
 
