@@ -49,6 +49,8 @@ declare global {
   interface Window {
     /** The bytes from the start of the disk that are converted without a gap. */
     done: number;
+    /** Whether the image is open, and the conversion begins. */
+    isOpen: boolean;
     /** Ends the conversion. */
     ending: AbortController;
   }
@@ -58,11 +60,13 @@ declare global {
 const convert = (page: Page, run: Run): Promise<End> =>
   page.evaluate(async ({ output, state, resume = true, format = 'raw', engine = 'auto', holdFrom = Infinity }) => {
     window.done = 0;
+    window.isOpen = false;
     window.ending = new AbortController();
     window.held = window.hold(window.file, state);
     const source = state === undefined ? window.file : window.held;
     const image = await window.decant.open(source, { engine: engine as 'auto' });
     window.held.holdFrom(holdFrom);
+    window.isOpen = true;
     let first: number | undefined;
     try {
       const { bytesWritten } = await image.convert(output, {
@@ -181,6 +185,7 @@ async function crash(context: BrowserContext, page: Page): Promise<void> {
 
 /** Lets reads of a conversion pass one by one, until its tab is gone. */
 async function letGoSlowly(page: Page): Promise<void> {
+  await page.waitForFunction(() => window.isOpen);
   for (let offset = MIB; ; offset += MIB / 2) {
     await page.evaluate((offset) => window.held?.holdFrom(offset), offset);
     await page.waitForTimeout(100);
