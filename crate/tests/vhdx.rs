@@ -61,15 +61,15 @@ fn block_states_and_sizes() {
 #[test]
 fn chunks() {
     for sector_size in [512, 4096] {
-        let chunk = sector_size << 23;
-        let blocks = chunk / (256 * MIB);
+        let chunk = (sector_size as u64) << 23;
+        let blocks = (chunk / (256 * MIB as u64)) as usize;
         let blocks: Vec<Block> = (0..=blocks).map(|number| if number == blocks { Data(1) } else { State(0) }).collect();
-        let image = Vhdx { block_size: 256 * MIB, sector_size, size: chunk as u64 + 4096, ..Vhdx::new(&blocks) };
+        let image = Vhdx { block_size: 256 * MIB, sector_size, size: chunk + 4096, ..Vhdx::new(&blocks) };
         let file = image.file();
         let data = HostOffset((file.len() - 4096) as u64);
         let extents = HeldSource::new(file).extents();
         let [first, second] = extents[..] else { panic!("{extents:?}") };
-        assert_eq!((first.len, first.kind), (chunk as u64, ExtentKind::Zero { host: None }), "{sector_size}");
+        assert_eq!((first.len, first.kind), (chunk, ExtentKind::Zero { host: None }), "{sector_size}");
         assert!(matches!(second.kind, ExtentKind::Data { host, .. } if host == data), "{sector_size}: {second:?}");
     }
 }

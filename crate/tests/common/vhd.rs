@@ -45,7 +45,7 @@ impl<'a> Vhd<'a> {
             kind: DYNAMIC,
             creator: b"win ",
             block_size,
-            size: (block_size * blocks.len()) as u64,
+            size: block_size as u64 * blocks.len() as u64,
             geometry: (0, 0, 0),
             blocks,
             id: 0xa1,

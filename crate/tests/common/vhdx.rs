@@ -103,7 +103,7 @@ impl<'a> Vhdx<'a> {
         Self {
             block_size: MIB,
             sector_size: 512,
-            size: (MIB * blocks.len()) as u64,
+            size: MIB as u64 * blocks.len() as u64,
             blocks,
             id: 0xa1,
             has_parent: false,
@@ -229,7 +229,8 @@ impl<'a> Vhdx<'a> {
                         put(&mut file, entry, &(bitmap as u64 | 6).to_le_bytes());
                     }
                     let at = file.len();
-                    let len = (self.size as usize - number * self.block_size).min(self.block_size);
+                    let rest = self.size - number as u64 * self.block_size as u64;
+                    let len = rest.min(self.block_size as u64) as usize;
                     file.extend(content(seed, len));
                     at as u64 | if matches!(self.blocks[number], Data(_)) { 6 } else { 7 }
                 }
