@@ -77,9 +77,7 @@ export class SpoolFile implements Spool {
   }
 
   async whole(size: number): Promise<ReadSpool> {
-    const { fd } = this.#file!;
-    const { size: found } = await promisify(fstat)(fd);
-    requireSize(found, size, 'the temporary file');
+    const { fd } = await this.#whole(size);
     return (offset, length) => {
       const reading = this.#read(fd, offset, length);
       this.#reading = reading;
@@ -88,9 +86,7 @@ export class SpoolFile implements Spool {
   }
 
   async source(size: number): Promise<OpenedSource> {
-    const { fd, path, made } = this.#file!;
-    const { size: found } = await promisify(fstat)(fd);
-    requireSize(found, size, 'the temporary file');
+    const { fd, path, made } = await this.#whole(size);
     return {
       spec: { file: { fd, path, device: made.dev, inode: made.ino }, size },
       identity: this,
@@ -125,6 +121,14 @@ export class SpoolFile implements Spool {
       const message = `the temporary file '${file.path}' could not be removed: ${reason}`;
       throw new DecantError('target', message, { code: 'spool-left', fields: { file: file.path.toString() }, cause });
     });
+  }
+
+  /** Resolves to the finished file. Fails unless it has `size` bytes. */
+  async #whole(size: number): Promise<CreatedFile> {
+    const file = this.#file!;
+    const { size: found } = await promisify(fstat)(file.fd);
+    requireSize(found, size, 'the temporary file');
+    return file;
   }
 
   async #requireNoSource(folder: Buffer, sources: (BigIntStats | undefined)[]): Promise<void> {
