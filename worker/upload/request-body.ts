@@ -9,6 +9,12 @@ export type Body = Blob | Uint8Array<ArrayBuffer>;
 
 export const sizeOf = (body: Body): number => (body instanceof Blob ? body.size : body.length);
 
+/** Returns the length of the body of a request, 0 for a stream. */
+export function lengthOf(body: Body | string | ReadableStream | undefined): number {
+  if (body === undefined || body instanceof ReadableStream) return 0;
+  return typeof body === 'string' ? body.length : sizeOf(body);
+}
+
 /** Returns `body` without its first `start` bytes. */
 export const after = (body: Body, start: number): Body =>
   body instanceof Blob ? body.slice(start) : body.subarray(start);

@@ -73,6 +73,18 @@ for (const kind of ['tus', 'gcs'] as const) {
   });
 
   test.for([
+    ['/files/7', ''],
+    ['https://other:8080/files/7', ', continued at other:8080'],
+  ] as const)(`${kind}: a failure names the host of the upload that continues at %s`, async ([location, place]) => {
+    const fetch = async (_: string | URL | Request, { method }: RequestInit = {}) =>
+      method === 'POST'
+        ? new Response(null, { status: kind === 'tus' ? 201 : 200, headers: { Location: location } })
+        : new Response(null, { status: 400 });
+    const { failed } = await uploadVia(kind, FROM, location, { fetch });
+    expect(failed).toBe(`Could not upload to '${FROM}'${place}: the server answered 400`);
+  });
+
+  test.for([
     ['/files/7', true],
     ['http://host/files/7', true],
     ['https://other/files/7', false],

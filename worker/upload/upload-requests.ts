@@ -2,6 +2,7 @@
 
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { type Address, addressOf } from '../http/address.js';
 import { checkedResponse } from '../http/custom-fetch.js';
 import { secretsIn } from '../http/header-secrets.js';
@@ -15,7 +16,7 @@ import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
-import { type Body, sizeOf } from './request-body.js';
+import { type Body, lengthOf } from './request-body.js';
 import {
   EndlessResponse,
   errorTextOf,
@@ -108,6 +109,8 @@ export class UploadRequests {
   #speed = FIRST_SPEED;
   /** Without an `address`: that of the last signed URL. */
   #signedPlace: string | undefined;
+  /** The host where the upload continues, if it is another one than that of its URL. */
+  #continuedAt: string | undefined;
   /** The deadline for removing the upload, by `performance.now()`. */
   #cleanUpUntil: number | undefined;
 
@@ -146,7 +149,9 @@ export class UploadRequests {
   /** Resolves the Location header of the server at `from`, where the upload continues. */
   continuation(from: URL, location: string): URL {
     try {
-      return madeLocationOf(from, location);
+      const url = madeLocationOf(from, location);
+      if (url.host !== from.host) this.#continuedAt = url.host;
+      return url;
     } catch (thrown) {
       throw this.failure(thrown);
     }
@@ -213,7 +218,8 @@ export class UploadRequests {
   /** Makes an error of the upload, with the URL. */
   failed(reason: string, options?: DecantErrorOptions): DecantError {
     const place = this.address ? ` to '${this.address.shown}'` : '';
-    return new DecantError('target', `Could not upload${place}: ${reason}`, options);
+    const continued = this.#continuedAt === undefined ? '' : `, continued at ${shownText(this.#continuedAt)}`;
+    return new DecantError('target', `Could not upload${place}${continued}: ${reason}`, options);
   }
 
   /** Makes one attempt. Fails with `TransientFailure` if a retry may help. */
@@ -486,12 +492,6 @@ const streaming = () => ({
   duplex: 'half' as const,
   ...(isNode() ? { redirect: 'error' as const, window: null } : {}),
 });
-
-/** Returns the length of a body, 0 for a stream. */
-function lengthOf(body: UploadCall['body']): number {
-  if (body === undefined || body instanceof ReadableStream) return 0;
-  return typeof body === 'string' ? body.length : sizeOf(body);
-}
 
 /** No response within the time-out. */
 class NoAnswerInTime extends NoAnswer {}
