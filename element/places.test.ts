@@ -108,7 +108,12 @@ for (const [what, place, isKept, left] of [
     english.fileMoved('disk.raw', SWAP),
   ],
   ['the unchanged file', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
-  ['another file', inFolder(fileHandle(fileOf('disk.raw', 'half')), before), false, english.fileLeft('disk.raw')],
+  [
+    'another file',
+    inFolder(fileHandle(fileOf('disk.raw', 'half')), before),
+    false,
+    english.fileInFolderLeft('picked', 'disk.raw', SWAP),
+  ],
   ['a file in a folder that cannot be read', inFolder(new Error('no')), false, english.unknownLeft('disk.raw')],
   [
     'an empty file of the dialog',

@@ -81,7 +81,9 @@ async function leftInFolder(
   texts: AllTexts,
 ): Promise<string> {
   try {
-    const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts);
+    // Another folder with a file of this name can have taken the place of the folder.
+    const changed = texts.fileInFolderLeft(folder.name, name, swapOf(name));
+    const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts, changed);
     if (left !== undefined) return left;
   } catch (thrown) {
     if (!isMissing(thrown)) return texts.unknownLeft(name);
@@ -90,17 +92,20 @@ async function leftInFolder(
   return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
 }
 
-/** Says what is left in a file; `undefined` if the file is missing. `before` is the file as it was before. */
+/**
+ * Says what is left in a file: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
+ */
 async function leftIn(
   handle: FileSystemFileHandle,
   name: string,
   before: File | undefined,
   texts: AllTexts,
+  changed = texts.fileLeft(name),
 ): Promise<string | undefined> {
   try {
     const now = await handle.getFile();
     if (before && isAlike(now, before)) return texts.asItWas(name);
-    return now.size === 0 ? texts.emptyLeft(name) : texts.fileLeft(name);
+    return now.size === 0 ? texts.emptyLeft(name) : changed;
   } catch (thrown) {
     return isMissing(thrown) ? undefined : texts.unknownLeft(name);
   }

@@ -380,6 +380,8 @@ export interface AllTexts {
   emptyLeft: (name: string) => string;
   /** The state of the file is unknown. */
   fileLeft: (name: string) => string;
+  /** The same, in a folder. `swap` is the browser's temporary file. */
+  fileInFolderLeft: (folder: string, name: string, swap: string) => string;
   /** The folder is gone. `swap` is the browser's temporary file; `replaces` says whether `name` existed before. */
   folderMoved: (folder: string, name: string, swap: string, replaces: boolean) => string;
   /** The picked file is gone. `swap` is the browser's temporary file. */

@@ -381,6 +381,8 @@ export const english: AllTexts = {
   asItWas: (name) => `${shownText(name)} is unchanged.`,
   emptyLeft: (name) => `Only an empty file was left in the place you picked: ${shownText(name)}.`,
   fileLeft: (name) => `Check ${shownText(name)} before you use it: it may be changed or incomplete.`,
+  fileInFolderLeft: (folder, name, swap) =>
+    `Check ${shownText(name)} before you use it: it may be changed or incomplete. If you moved the folder ${shownText(folder)} and another one took its name, delete ${shownText(swap)} in the one you moved, and ${shownText(name)} if it is empty.`,
   folderMoved: (folder, name, swap, replaces) =>
     replaces
       ? `The folder ${shownText(folder)} was moved, renamed or removed. ${shownText(name)} in it is unchanged. Delete ${shownText(swap)} beside it.`

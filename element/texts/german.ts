@@ -416,6 +416,8 @@ export function german(units: Units): AllTexts {
     emptyLeft: (name) => `Am ausgewählten Ort ist nur eine leere Datei zurückgeblieben: ${shownText(name)}.`,
     fileLeft: (name) =>
       `Prüfen Sie ${shownText(name)}, bevor Sie die Datei verwenden: sie ist vielleicht verändert oder unvollständig.`,
+    fileInFolderLeft: (folder, name, swap) =>
+      `Prüfen Sie ${shownText(name)}, bevor Sie die Datei verwenden: sie ist vielleicht verändert oder unvollständig. Haben Sie den Ordner ${shownText(folder)} verschoben und ein anderer heißt jetzt so, löschen Sie im verschobenen ${shownText(swap)}, und ${shownText(name)}, falls sie leer ist.`,
     folderMoved: (folder, name, swap, replaces) =>
       replaces
         ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist unverändert. Löschen Sie ${shownText(swap)} daneben.`

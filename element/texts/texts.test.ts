@@ -212,6 +212,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     asItWas: named,
     emptyLeft: named,
     fileLeft: named,
+    fileInFolderLeft: [[name, name, name]],
     folderMoved: each([false, true]).map(([replaces]) => [name, name, name, replaces]),
     fileMoved: two,
     unknownLeft: named,
