@@ -1,19 +1,29 @@
-// Compares a raw disk in gzip with programs that unpack it.
+// Compares compressed raw disks with programs that unpack them.
 
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { gzipped } from './images.mjs';
+import { packed } from './images.mjs';
 import { alternate, OUT, perBuild, print, printRatios, timed } from './report.mjs';
 
-const UNPACK = 'gzip -dc';
+// (name, how it is packed, how it is unpacked)
+const FILES = [
+  ['gzip', 'gzip -nc', 'gzip -dc'],
+  ['xz in blocks', 'xz -1cT2', 'xz -dcT0'],
+  ['xz in one block', 'xz -1cT1', 'xz -dcT1'],
+  ['zstd in one frame', 'zstd -qc', 'zstd -qdc'],
+  ['zstd in frames', 'pzstd -qc -p2', 'zstd -qdc'],
+  ['bzip2', 'bzip2 -c', 'bzip2 -dc'],
+];
 
 export async function containers() {
-  const path = gzipped();
-  execFileSync('cat', [path], { stdio: 'ignore' });
-  print(`\n## a raw disk in gzip, ${(statSync(path).size / 1e6).toFixed(0)} MB`);
-  const times = await alternate({
-    [UNPACK]: () => timed('bash', '-ec', `${UNPACK} "$1" > "$2"`, 'bash', path, OUT).real,
-    ...perBuild('Node', ({ command }) => timed(process.execPath, command, 'convert', path, OUT).real),
-  });
-  printRatios(times, UNPACK);
+  for (const [name, pack, unpack] of FILES) {
+    const path = packed(`${name.replaceAll(' ', '-')}.packed`, pack);
+    execFileSync('cat', [path], { stdio: 'ignore' });
+    print(`\n## a raw disk, ${name}, ${(statSync(path).size / 1e6).toFixed(0)} MB`);
+    const times = await alternate({
+      [unpack]: () => timed('bash', '-ec', `${unpack} "$1" > "$2"`, 'bash', path, OUT).real,
+      ...perBuild('Node', ({ command }) => timed(process.execPath, command, 'convert', path, OUT).real),
+    });
+    printRatios(times, unpack);
+  }
 }

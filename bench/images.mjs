@@ -77,9 +77,9 @@ export const image = (kind) => {
   return once(name, (path) => qemuImg('convert', '-f', 'raw', '-O', format, ...options, disk(), path));
 };
 
-/** The disk in gzip, as `gzip` packs it by default. */
-export const gzipped = () =>
-  once('disk.raw.gz', (path) => execFileSync('bash', ['-c', 'gzip -nc "$1" > "$2"', 'bash', disk(), path]));
+/** The disk as the command `pack` writes it to standard output. */
+export const packed = (name, pack) =>
+  once(name, (path) => execFileSync('bash', ['-c', `${pack} "$1" > "$2"`, 'bash', disk(), path]));
 
 /** The first GiB of it, not compressed. */
 export const part = () =>
