@@ -1,5 +1,6 @@
 //! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
+use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, PartDecoding};
 use crate::convert::{ExecutedJob, Executor, Job, Transcoder, Workload};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
@@ -117,5 +118,24 @@ impl Executor for Inline {
 
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Vec<u8>>>> {
         async move { Ok(self.transcoder.run(job, &self.workload.files).await?.executed(|bytes| bytes)) }.boxed_local()
+    }
+}
+
+/// Decodes parts of compressed files on the calling thread, when they are awaited.
+pub struct InlineParts;
+
+impl PartDecoder for InlineParts {
+    fn depth(&self) -> usize {
+        2
+    }
+
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+        async move {
+            let mut decoding = PartDecoding::begin(container, part).await.ok()?;
+            while !decoding.step().await.ok()? {}
+            let (size, bytes) = decoding.finish();
+            Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
+        }
+        .boxed_local()
     }
 }

@@ -3,8 +3,14 @@
 
 use crate::common::*;
 use crate::gzip::{disk, noise};
+use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder};
 use decant::io::target::Abilities;
-use decant::{Error, ErrorKind};
+use decant::native::InlineParts;
+use decant::{Error, ErrorKind, Input, OpenOptions, Opened, open};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+use std::cell::Cell;
+use std::rc::Rc;
 
 const MIB: usize = 1 << 20;
 
@@ -30,6 +36,9 @@ pub const XZ: Codec = Codec {
     ],
     signature: 6,
 };
+/// The headers of blocks state their sizes.
+pub const XZ_IN_BLOCKS: Codec =
+    Codec { name: "xz", args: &[&["-cT2", "--block-size=6000"], &["-cT2", "--block-size=65536"]], signature: 6 };
 pub const ZSTD: Codec = Codec {
     name: "zstd",
     args: &[&["-qc"], &["-qc", "--no-check", "-19"], &["-qc", "--long=27"], &["-qc", "--no-content-size", "-1"]],
@@ -37,7 +46,7 @@ pub const ZSTD: Codec = Codec {
 };
 pub const BZIP2: Codec = Codec { name: "bzip2", args: &[&["-c"], &["-c1"]], signature: 10 };
 
-const CODECS: [&Codec; 3] = [&XZ, &ZSTD, &BZIP2];
+const CODECS: [&Codec; 4] = [&XZ, &XZ_IN_BLOCKS, &ZSTD, &BZIP2];
 
 impl Codec {
     pub fn pack(&self, data: &[u8]) -> Vec<u8> {
@@ -119,7 +128,7 @@ fn streams_padding_and_hostile_headers() {
     let disk = disk(70_000);
     let (left, right) = disk.split_at(30_000);
     let skippable = |len: usize| [&[0x50, 0x2a, 0x4d, 0x18][..], &(len as u32).to_le_bytes(), &vec![7; len]].concat();
-    let [xz, zstd, bzip2] = CODECS.map(|codec| codec.pack(&disk));
+    let [xz, _, zstd, bzip2] = CODECS.map(|codec| codec.pack(&disk));
     let two = |codec: &Codec| [codec.pack(left), codec.pack(right)].concat();
     let with = |file: &[u8], end: &[u8]| [file, end].concat();
     let zstd_frame = |header: &[u8]| [&[0x28, 0xb5, 0x2f, 0xfd][..], header, &[0; 100]].concat();
@@ -216,7 +225,9 @@ fn changed_files_never_give_other_bytes() {
         ("xz", filter("xz", &["-c"], &disk)),
         ("xz by CRC-32", filter("xz", &["-c", "--check=crc32", "--block-list=700,800"], &disk)),
         ("xz by SHA-256", filter("xz", &["-c", "--check=sha256", "--x86", "--lzma2"], &disk)),
+        ("xz in blocks", filter("xz", &["-cT2", "--block-size=700"], &disk)),
         ("zstd", ZSTD.pack(&disk)),
+        ("zstd in frames", [ZSTD.pack(&disk[..512]), ZSTD.pack(&disk[512..])].concat()),
         ("bzip2", BZIP2.pack(&disk)),
     ];
     for (name, file) in files {
@@ -269,5 +280,101 @@ fn what_is_inside() {
         let message =
             format!("The {} file has more than 64 MiB before the first byte of a disk; unpack it first", codec.name);
         assert_eq!((error.kind, error.message()), (ErrorKind::Limit, message));
+    }
+}
+
+/// Decodes parts, and counts them. One of them fails, if `fails` is its number.
+struct Counting {
+    decoded: Cell<usize>,
+    fails: usize,
+}
+
+impl PartDecoder for Counting {
+    fn depth(&self) -> usize {
+        3
+    }
+
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+        let number = self.decoded.replace(self.decoded.get() + 1);
+        if number == self.fails { ready(None).boxed_local() } else { InlineParts.decode(container, part) }
+    }
+}
+
+/// The number of parts of `file`, after checking that its data is `disk`.
+fn parts_of(name: &str, file: Vec<u8>, disk: &[u8], fails: usize) -> usize {
+    let parts = Rc::new(Counting { decoded: Cell::new(0), fails });
+    let source = HeldSource::new(file);
+    let (counted, reading) = (parts.clone(), source.clone());
+    let all = async move {
+        let Opened::Streamed(image) = open(Input::File(reading), &OpenOptions::default()).await? else {
+            panic!("it is read in order")
+        };
+        let (mut stream, mut found) = (image.begin(Some(counted))?, vec![0; 1 << 20]);
+        let mut bytes = Vec::new();
+        while let len @ 1.. = stream.read(&mut found).await? {
+            bytes.extend_from_slice(&found[..len]);
+        }
+        Ok::<_, Error>(bytes)
+    };
+    let bytes = drive(&source, Answers::InOrder, all).expect("it waits for nothing").unwrap();
+    assert!(bytes == disk, "{name}: other bytes");
+    parts.decoded.get()
+}
+
+/// The number of blocks of bzip2 in `file`, by their signature at any bit.
+fn bzip2_blocks(file: &[u8]) -> usize {
+    let bits = file.iter().flat_map(|byte| (0..8).rev().map(move |bit| u64::from(byte >> bit & 1)));
+    let mut last = 0;
+    bits.filter(|bit| {
+        last = (last << 1 | bit) & ((1 << 48) - 1);
+        last == 0x3141_5926_5359
+    })
+    .count()
+}
+
+#[test]
+fn files_are_divided() {
+    const NEVER: usize = usize::MAX;
+    let disk = [disk(350_000), vec![0; 800_000], noise(200_000)].concat();
+    let all = disk.len();
+    let (left, right) = disk.split_at(450_000);
+    let blocks = |data: &[u8]| filter("xz", &["-cT2", "--block-size=65536"], data);
+    let zstd = |data: &[u8]| filter("zstd", &["-qc", &format!("--stream-size={}", data.len())], data);
+    let unsized_frame = |data: &[u8]| filter("zstd", &["-qc"], data);
+    let skippable =
+        |content: &[u8]| [&0x184d_2a50u32.to_le_bytes()[..], &(content.len() as u32).to_le_bytes(), content].concat();
+    let announced = |data: &[u8]| {
+        let frame = unsized_frame(data);
+        [skippable(&(frame.len() as u32).to_le_bytes()), frame].concat()
+    };
+    let bzip2 = |data: &[u8]| filter("bzip2", &["-c1"], data);
+    let bzip2_streams = [bzip2(left), bzip2(b""), bzip2(right)].concat();
+    // (file, number of parts that are decoded, the part that fails)
+    let cases: Vec<(&str, Vec<u8>, usize, usize)> = vec![
+        ("xz in one block", XZ.pack(&disk), 0, NEVER),
+        ("xz in blocks", blocks(&disk), all.div_ceil(65536), NEVER),
+        (
+            "xz in blocks, whose sizes are not in their headers",
+            filter("xz", &["-c", "--block-size=65536"], &disk),
+            0,
+            NEVER,
+        ),
+        ("xz in streams", [blocks(left), vec![0; 8], blocks(right)].concat(), 7 + 14, NEVER),
+        ("xz, a stream in one block after others", [blocks(left), XZ.pack(right)].concat(), 7, NEVER),
+        ("xz, a block fails", blocks(&disk), 8, 5),
+        ("xz, a block of 65 MiB", filter("xz", &["-c0T2", "--block-size=65MiB"], &vec![0; 65 * MIB]), 0, NEVER),
+        ("zstd in one frame", zstd(&disk), 1, NEVER),
+        ("zstd in frames", [zstd(left), skippable(b"any"), zstd(b""), zstd(right)].concat(), 3, NEVER),
+        ("zstd by pzstd", [announced(left), announced(right)].concat(), 2, NEVER),
+        ("zstd without sizes", unsized_frame(&disk), 0, NEVER),
+        ("zstd, a frame without a size after another", [zstd(left), unsized_frame(right)].concat(), 1, NEVER),
+        ("zstd, the first frame fails", [zstd(left), zstd(right)].concat(), 2, 0),
+        ("bzip2", bzip2(&disk), bzip2_blocks(&bzip2(&disk)), NEVER),
+        ("bzip2 in streams", bzip2_streams.clone(), bzip2_blocks(&bzip2_streams), NEVER),
+        ("bzip2, a block fails", bzip2(&disk), bzip2_blocks(&bzip2(&disk)), 3),
+    ];
+    for (name, file, parts, fails) in cases {
+        let disk = if name.ends_with("MiB") { &vec![0; 65 * MIB] } else { &disk };
+        assert_eq!(parts_of(name, file, disk, fails), parts, "{name}");
     }
 }

@@ -425,7 +425,7 @@ fn info_lists_the_known_properties() {
     let asked = Case { snapshot: Some("1".to_owned()), ..Case::new(source.content()) };
     assert_eq!(asked.bytes().unwrap_err().kind, ErrorKind::Usage);
     // A file is read anew by each conversion.
-    assert!(image.begin().is_ok() && image.begin().is_ok());
+    assert!(image.begin(None).is_ok() && image.begin(None).is_ok());
 }
 
 mod full {

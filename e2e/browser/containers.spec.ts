@@ -19,7 +19,7 @@ function packed(name: string, pack: string): string {
 
 const DISKS = {
   gzip: () => packed('packed-disk.gz', `gzip -1c '${images.raw()}'`),
-  xz: () => packed('packed-disk.xz', `xz -0c '${images.raw()}'`),
+  xz: () => packed('packed-disk.xz', `xz -0cT2 --block-size=1MiB '${images.raw()}'`),
   zstd: () => packed('packed-disk.zst', `zstd -qc '${images.raw()}'`),
   bzip2: () => packed('packed-disk.bz2', `bzip2 -1c '${images.raw()}'`),
 };

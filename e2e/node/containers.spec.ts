@@ -33,6 +33,7 @@ for (const [name, pack, details] of [
   ['two.gz', () => `(head -c ${HALF} '${raw()}' | gzip -1c; tail -c +${HALF + 1} '${raw()}' | pigz -1c)`, FULL],
   ['disk.tar.gz', () => `${tarOf(raw())} | gzip -1c`, FULL],
   ['disk.xz', () => `xz -0c '${raw()}'`, FULL],
+  ['blocks.xz', () => `xz -0cT2 --block-size=1MiB '${raw()}'`, {}],
   ['disk.zst', () => `zstd -qc '${raw()}'`, FULL],
   ['disk.tar.bz2', () => `${tarOf(raw())} | bzip2 -1c`, FULL],
 ] as const) {

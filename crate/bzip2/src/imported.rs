@@ -20,3 +20,19 @@ impl StreamDecoder for Bzip2Decoder {
         self.0.decode(input, output)
     }
 }
+
+/// A divider of streams in the module.
+pub struct Bzip2Divider(ModuleDecoder);
+
+impl Bzip2Divider {
+    /// Creates a divider. Fails if memory runs out.
+    pub fn new() -> Result<Self, StreamFailure> {
+        ModuleDecoder::dividing::<StreamRequest>(&MODULE).map(Self)
+    }
+}
+
+impl StreamDecoder for Bzip2Divider {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
+    }
+}

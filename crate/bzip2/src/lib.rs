@@ -9,6 +9,6 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{Bzip2Decoder, MODULE};
+pub use direct::{Bzip2Decoder, Bzip2Divider, MODULE};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Bzip2Decoder, MODULE};
+pub use imported::{Bzip2Decoder, Bzip2Divider, MODULE};

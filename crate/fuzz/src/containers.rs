@@ -4,10 +4,11 @@ use super::changes;
 use super::examine::{Seen, convert_if_small, settled};
 use super::memory::{Disk, Memory};
 use super::small;
+use decant::container::part::PartDecoder;
 use decant::convert::{Cancel, InOrder, Output, convert_in_order};
 use decant::crypt::Keys;
 use decant::io::stream::{ByteStream, FileStream};
-use decant::native::Inline;
+use decant::native::{Inline, InlineParts};
 use decant::open::streamed_image::StreamedImage;
 use decant::output::{BLOCK, OUTPUT_FORMATS, Options, Stamp};
 use decant::{Error, Image, Input, OpenOptions, Opened, open};
@@ -221,12 +222,13 @@ fn examine(file: Vec<u8>) -> Seen {
     let (results, info) = match opened(&file, false) {
         Ok(Opened::Image(image)) => (whole(&image, &sizes), image.info()),
         Ok(Opened::Streamed(image)) => {
-            let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size)).collect();
+            let mut results: Vec<_> = sizes.iter().map(|&size| in_order(&image, size, false)).collect();
+            results.push(in_order(&image, sizes[0], true));
             let stream: Box<dyn ByteStream> = Box::new(FileStream::new(Rc::new(Memory(file.clone()))));
             // Only the outermost container of a file can be read at any position if it is an archive.
             if !["tar", "zip"].contains(&image.info().containers[0].name) {
                 match block_on(open(Input::Stream(stream), &OpenOptions::default())) {
-                    Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0])),
+                    Ok(Opened::Streamed(streamed)) => results.push(in_order(&streamed, sizes[0], false)),
                     _ => panic!("only a file is opened, and no stream"),
                 }
             }
@@ -275,9 +277,9 @@ fn whole(image: &Image, sizes: &[u64]) -> Vec<Result<Disk, Error>> {
     convert_if_small(image, sizes).into_iter().map(|(result, _)| result).collect()
 }
 
-fn in_order(image: &StreamedImage, job: u64) -> Result<Disk, Error> {
+fn in_order(image: &StreamedImage, job: u64, by_parts: bool) -> Result<Disk, Error> {
     let disk = Disk::default();
-    let input = InOrder::new(image)?;
+    let input = InOrder::new(image, by_parts.then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>))?;
     let executor = Inline::new(input.files(), Keys::default(), 3, job);
     let format = &OUTPUT_FORMATS[0];
     let layout = format.layout_in_order(&Options::recommended(format)).expect("a raw disk has any size");

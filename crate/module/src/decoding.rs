@@ -6,7 +6,15 @@ use serde::{Deserialize, Serialize};
 /// The largest window, or dictionary, that a stream may need, in bytes. It is as large as zstd's own default.
 pub const LARGEST_WINDOW: u64 = 128 << 20;
 
-/// Decodes a stream of compressed data.
+/// The most data, in bytes, that a part of a divided stream holds.
+pub const LARGEST_PART: u64 = 64 << 20;
+
+/// Length of what precedes each part of a divided stream: the size of its data in bytes, little endian, or an estimate.
+pub const PART_SIZE_LEN: usize = 8;
+
+/// Decodes a stream of compressed data, or divides it into parts: complete streams of the same kind, which decode
+/// independently. A call that divides ends after each part, with the state [`StreamState::Whole`]. Before a part, its
+/// size is written ([`PART_SIZE_LEN`]).
 pub trait StreamDecoder {
     /// Decodes `input` to `output` until the input is used, the output is full, or decoding fails. Must not be called
     /// after a failure.
@@ -46,6 +54,8 @@ pub enum Fault {
     Size,
     /// Something else follows the data.
     Trailing,
+    /// The stream cannot be divided further; it can be decoded in order.
+    Indivisible,
     /// The window of this size, in bytes, exceeds [`LARGEST_WINDOW`].
     Window(u64),
     /// A feature that is not supported, with its number.
@@ -74,6 +84,8 @@ pub enum StreamFeature {
 pub enum StreamRequest {
     /// Creates a decoder. The output is its number: four bytes, little endian.
     Create,
+    /// Likewise for a decoder that divides.
+    CreateDivider,
     /// See [`StreamDecoder::decode`].
     Decode(u32),
     /// The output is the last [`Step`].
@@ -98,24 +110,41 @@ impl Request for StreamRequest {
 #[cfg(feature = "imported")]
 const LONGEST_STEP: usize = 32;
 
-/// The decoders of a module, each with its last step.
-pub struct Decoders<D>(Objects<(D, Option<Step>)>);
+/// An object of a module.
+enum Either<Decoder, Divider> {
+    Decoder(Decoder),
+    Divider(Divider),
+}
 
-impl<D> Default for Decoders<D> {
+impl<Decoder: StreamDecoder, Divider: StreamDecoder> StreamDecoder for Either<Decoder, Divider> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        match self {
+            Self::Decoder(decoder) => decoder.decode(input, output),
+            Self::Divider(divider) => divider.decode(input, output),
+        }
+    }
+}
+
+/// The decoders and dividers of a module, each with its last step.
+pub struct Decoders<Decoder, Divider>(Objects<(Either<Decoder, Divider>, Option<Step>)>);
+
+impl<Decoder, Divider> Default for Decoders<Decoder, Divider> {
     fn default() -> Self {
         Self(Objects::default())
     }
 }
 
-impl<D: StreamDecoder + Default> Decoders<D> {
+impl<Decoder: StreamDecoder + Default, Divider: StreamDecoder + Default> Decoders<Decoder, Divider> {
     /// Serves `request`. Returns the length of the output.
     pub fn serve<F: Failure>(&mut self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Result<usize, F> {
+        let mut keep = |created| {
+            let number: u32 = self.0.keep((created, None)).ok_or(F::OUT_OF_MEMORY)?;
+            output.copy_from_slice(&number.to_le_bytes());
+            Ok(output.len())
+        };
         match request {
-            StreamRequest::Create => {
-                let number = self.0.keep((D::default(), None)).ok_or(F::OUT_OF_MEMORY)?;
-                output.copy_from_slice(&number.to_le_bytes());
-                Ok(output.len())
-            }
+            StreamRequest::Create => keep(Either::Decoder(Decoder::default())),
+            StreamRequest::CreateDivider => keep(Either::Divider(Divider::default())),
             StreamRequest::Decode(number) => {
                 let (decoder, last) = self.0.get(number);
                 let step = decoder.decode(input, output);
@@ -157,8 +186,20 @@ mod imported {
     impl ModuleDecoder {
         /// Creates a decoder in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
         pub fn new<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
+            Self::created_by::<R>(module, StreamRequest::Create)
+        }
+
+        /// Likewise for a decoder that divides.
+        pub fn dividing<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
+            Self::created_by::<R>(module, StreamRequest::CreateDivider)
+        }
+
+        fn created_by<R: Request + From<StreamRequest>>(
+            module: &'static Module,
+            request: StreamRequest,
+        ) -> Result<Self, R::Failure> {
             let mut number = [0; 4];
-            module.serve(R::from(StreamRequest::Create), &[], &mut number)?;
+            module.serve(R::from(request), &[], &mut number)?;
             let ask: Ask = |module, request, input, output| module.serve(R::from(request), input, output).ok();
             Ok(Self { module, number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
         }

@@ -16,7 +16,8 @@ mod objects;
 #[cfg(feature = "imported")]
 pub use decoding::ModuleDecoder;
 pub use decoding::{
-    Decoders, Fault, LARGEST_WINDOW, Step, StreamDecoder, StreamFailure, StreamFeature, StreamRequest, StreamState,
+    Decoders, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, Step, StreamDecoder, StreamFailure, StreamFeature,
+    StreamRequest, StreamState,
 };
 pub use failure::Failure;
 pub use guest::{Guest, Service};

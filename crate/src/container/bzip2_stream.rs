@@ -3,7 +3,7 @@
 use super::Container;
 use super::codec_stream::{Codec, CodecStream};
 use crate::format::Sample;
-use decant_bzip2::{Bzip2Decoder, MODULE};
+use decant_bzip2::{Bzip2Decoder, Bzip2Divider, MODULE};
 
 const CODEC: &Codec = &Codec { name: "bzip2", damaged: "bzip2-damaged" };
 
@@ -19,6 +19,7 @@ pub(super) const CONTAINER: Container = Container {
     list: None,
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok())),
+    divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
 };
 
 fn is_bzip2(sample: &Sample<'_>) -> bool {

@@ -81,7 +81,8 @@ impl CodecStream {
     fn failure(&self, fault: Fault) -> Error {
         let (name, position) = (self.codec.name, self.input.position());
         match fault {
-            Fault::Invalid => self.damaged("the compressed data is invalid", position),
+            // Only what divides fails as `Indivisible`.
+            Fault::Invalid | Fault::Indivisible => self.damaged("the compressed data is invalid", position),
             Fault::Checksum => self.damaged("the compressed data does not have the checksum that it states", position),
             Fault::Size => self.damaged("the compressed data does not have the size that it states", position),
             Fault::Trailing => self.damaged("other bytes follow the compressed data", position),

@@ -17,6 +17,7 @@ pub(super) const CONTAINER: Container = Container {
     list: None,
     module: None,
     decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
+    divide: None,
 };
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];

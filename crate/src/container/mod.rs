@@ -3,9 +3,12 @@
 mod bzip2_stream;
 mod codec_stream;
 mod compressed_input;
+mod divided_input;
+mod divided_stream;
 mod gzip_stream;
 mod inflation;
 mod output_window;
+pub mod part;
 mod tar;
 mod xz_stream;
 mod zip;
@@ -16,6 +19,8 @@ use crate::format::Sample;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream};
 use decant_module::Module;
+use divided_stream::Divide;
+pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 pub(crate) use zip::Deflated;
@@ -40,6 +45,8 @@ pub struct Container {
     pub(crate) module: Option<&'static Module>,
     /// Decodes a container in order, if the container supports that.
     pub(crate) decode: Option<Decode>,
+    /// Divides a file into parts that [`Self::decode`] decodes independently, if files of its kind have such parts.
+    pub(crate) divide: Option<Divide>,
 }
 
 /// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).

@@ -2,7 +2,7 @@
 
 use super::Container;
 use super::codec_stream::{Codec, CodecStream};
-use decant_xz::{MODULE, XzDecoder};
+use decant_xz::{MODULE, XzDecoder, XzDivider};
 
 const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
 
@@ -13,4 +13,5 @@ pub(super) const CONTAINER: Container = Container {
     list: None,
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok())),
+    divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
 };

@@ -4,7 +4,7 @@ use super::Container;
 use super::codec_stream::{Codec, CodecStream};
 use crate::format::Sample;
 use crate::offsets::le32;
-use decant_zstd::{MODULE, ZstdDecoder};
+use decant_zstd::{MODULE, ZstdDecoder, ZstdDivider};
 
 const CODEC: &Codec = &Codec { name: "zstd", damaged: "zstd-damaged" };
 
@@ -21,6 +21,7 @@ pub(super) const CONTAINER: Container = Container {
     list: None,
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok())),
+    divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
 };
 
 /// Whether the first frame that is not skippable is one of zstd: lz4 has skippable frames, too.

@@ -4,6 +4,7 @@
 use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
 use crate::compress::{Encoding, GuestRun, is_zero};
+use crate::container::part::PartDecoder;
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{TAIL, vhd};
@@ -38,9 +39,9 @@ pub struct InOrder {
 
 impl InOrder {
     /// Begins to read `image`. Fails as [`StreamedImage::begin`] does.
-    pub fn new(image: &StreamedImage) -> Result<Self> {
+    pub fn new(image: &StreamedImage, parts: Option<Rc<dyn PartDecoder>>) -> Result<Self> {
         Ok(Self {
-            stream: image.begin()?,
+            stream: image.begin(parts)?,
             shelf: Rc::default(),
             guess: image.guess().cloned(),
             manifest: image.manifest(),

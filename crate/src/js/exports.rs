@@ -3,6 +3,7 @@
 use super::errors::JsResult;
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, formats, output};
+use crate::container::part::PartDecoder;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::crypt::Keys;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -162,7 +163,7 @@ impl OpenImage {
                 resume(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(image) => {
-                let disk = InOrder::new(&image)?;
+                let disk = InOrder::new(&image, part_decoder(dispatch.as_ref(), workers))?;
                 let given = vec![FileId::IMAGE];
                 let executor = executor(dispatch, workers, memory, disk.files(), given, Keys::default())?;
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
@@ -196,6 +197,17 @@ impl OpenImage {
             image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
         Ok(Map { extents: extents(&image)?, places, open: None })
     }
+}
+
+/// Creates the decoder of the parts of a compressed file.
+#[cfg(feature = "threads")]
+fn part_decoder(_dispatch: Option<&Function>, _workers: usize) -> Option<Rc<dyn PartDecoder>> {
+    Some(Rc::new(super::threads::PartThreads))
+}
+
+#[cfg(not(feature = "threads"))]
+fn part_decoder(dispatch: Option<&Function>, workers: usize) -> Option<Rc<dyn PartDecoder>> {
+    Some(Rc::new(super::part_workers::PartWorkers::new(dispatch?.clone(), workers)))
 }
 
 /// Creates the executor of a conversion that reads `files`; `given` maps each to the caller's file that contains it.

@@ -17,12 +17,16 @@ mod object;
 mod open_spec;
 mod output_spec;
 #[cfg(not(feature = "threads"))]
+mod part_workers;
+#[cfg(not(feature = "threads"))]
 mod runner;
 mod sync_handle;
 mod target_failure;
 mod targets;
 #[cfg(feature = "threads")]
 mod threads;
+#[cfg(not(feature = "threads"))]
+mod turn;
 mod unlock;
 #[cfg(not(feature = "threads"))]
 mod workers;

@@ -1,7 +1,10 @@
 //! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
+use super::bytes::release;
 use super::delivered::Delivered;
+use super::turn::turn;
 use crate::compress::{GuestRun, Placement};
+use crate::container::part::{ContainerNumber, PartDecoding};
 use crate::convert::run::JobOutput;
 use crate::convert::{Job, Transcoder};
 use crate::crypt::Keys;
@@ -10,10 +13,21 @@ use crate::io::source::{Source, zeroed};
 use crate::io::target::TargetHandle;
 use js_sys::{Array, Uint8Array};
 use postcard::experimental::serialized_size;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
+
+/// What a worker is sent.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Task {
+    Run(Job),
+    /// Decodes a part of a compressed file, which travels with the task.
+    DecodePart(ContainerNumber),
+}
+
+/// Number of steps that decode a part before other tasks have their turn: what is decoded meanwhile must be written.
+const STEPS: usize = 4;
 
 /// A pool worker's state for one conversion.
 #[wasm_bindgen]
@@ -39,10 +53,16 @@ impl Runner {
         })
     }
 
-    /// Runs a job. `brought` has the bytes that travel with it, an array for each read in such files; their memory is
-    /// freed.
-    pub async fn run(&self, job: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
-        let job: Job = postcard::from_bytes(&job).map_err(internal)?;
+    /// Runs a task. `brought` has the bytes that travel with it: for a job, an array for each read in files whose bytes travel.
+    /// Their memory is freed.
+    pub async fn run(&self, task: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
+        match postcard::from_bytes(&task).map_err(internal)? {
+            Task::Run(job) => self.run_job(job, brought).await,
+            Task::DecodePart(container) => Ok(decode_part(container, brought.unwrap_or_default()).await?),
+        }
+    }
+
+    async fn run_job(&self, job: Job, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         let files = self.files_of(&job, brought)?;
         let JobOutput { bytes, placement, lost, read } = self.transcoder.run(job, &files).await?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
@@ -86,6 +106,24 @@ impl Runner {
         let files = self.files.iter().zip(travelled);
         Ok(files.map(|(file, travelled)| file.clone().unwrap_or_else(|| Rc::new(travelled))).collect())
     }
+}
+
+async fn decode_part(container: ContainerNumber, brought: Array) -> Result<JsReply> {
+    let part: Uint8Array = brought.get(0).unchecked_into();
+    let mut decoding = PartDecoding::begin(container, part.to_vec()).await?;
+    release(&part.buffer());
+    let mut steps = 0;
+    while !decoding.step().await? {
+        steps += 1;
+        if steps % STEPS == 0 {
+            turn().await;
+        }
+    }
+    let (size, bytes) = decoding.finish();
+    let reply: JsReply = js_sys::Object::new().unchecked_into();
+    reply.set_read(size as f64);
+    reply.set_bytes(Uint8Array::from(&bytes[..]));
+    Ok(reply)
 }
 
 /// Serialises `value` for another worker. Fails with `internal` if memory runs out.

@@ -3,6 +3,7 @@
 
 use super::bytes::JsBytes;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
+use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, PartDecoding};
 use crate::convert::decoder::{DecodedJob, Decoder};
 use crate::convert::job::JobBuffers;
 use crate::convert::run::{SpareBuffers, run_job};
@@ -91,6 +92,34 @@ impl Executor for Pool {
         }
         .boxed_local()
     }
+}
+
+/// Decodes the parts of a compressed file on the threads of the pool.
+pub(super) struct PartThreads;
+
+impl PartDecoder for PartThreads {
+    fn depth(&self) -> usize {
+        rayon::current_num_threads() + 1
+    }
+
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+        let (answer, answered) = oneshot::channel();
+        rayon::spawn(move || {
+            // It waits for nothing: its module was needed to open the file.
+            let _ = answer.send(decode_part(container, part).now_or_never());
+        });
+        async move {
+            let (size, bytes) = answered.await.ok()??.ok()?;
+            Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
+        }
+        .boxed_local()
+    }
+}
+
+async fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(usize, Vec<u8>)> {
+    let mut decoding = PartDecoding::begin(container, part).await?;
+    while !decoding.step().await? {}
+    Ok(decoding.finish())
 }
 
 thread_local! {

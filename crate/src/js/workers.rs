@@ -2,7 +2,7 @@
 //! the output, or write it themselves.
 
 use super::errors::caught;
-use super::runner::{JsReply, internal, message};
+use super::runner::{JsReply, Task, internal, message};
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
@@ -79,7 +79,7 @@ impl Executor for Workers {
             for read in &mut job.reads {
                 *read = self.in_its_file(read);
             }
-            let bytes = message(&job)?;
+            let bytes = message(&Task::Run(job))?;
             let promise = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&bytes[..]), &travelling);
             let promise = promise.map_err(failed)?;
             let reply = JsFuture::from(promise.unchecked_into::<Promise>()).await.map_err(failed)?;

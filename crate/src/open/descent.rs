@@ -89,14 +89,16 @@ impl Descent {
             Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
             Packing::Container(container) => {
                 ensure_room(&self.containers)?;
-                let decode = container.decode.ok_or_else(|| needs_spool(Packed::of(container), outer))?;
+                if container.decode.is_none() {
+                    return Err(needs_spool(Packed::of(container), outer));
+                }
                 if container.list.is_some() && self.archive.is_none() {
                     self.archive = Some(Archive { container, depth: self.decoders.len() });
                 }
                 if let Some(module) = container.module {
                     prepare(module).await?;
                 }
-                (Decoding::Container(decode), Some(container.name))
+                (Decoding::Container(container), Some(container.name))
             }
         };
         let decoder = ContainerDecoder::new(decoding, outer);

@@ -166,7 +166,7 @@ async fn holds_several(error: &Error, origin: &Origin) -> Result<bool> {
     if !matches!(error.kind, ErrorKind::NotRecognised | ErrorKind::Unsupported) || error.code == SEVERAL_FILES {
         return Ok(error.code == SEVERAL_FILES);
     }
-    match Peeked::new(origin.begin()?, REACH as usize).await {
+    match Peeked::new(origin.begin(None)?, REACH as usize).await {
         Err(error) => Ok(error.code == SEVERAL_FILES),
         Ok(_) => Ok(false),
     }

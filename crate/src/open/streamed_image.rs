@@ -1,6 +1,7 @@
 //! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
-use crate::container::{Decode, Deflated};
+use crate::container::part::PartDecoder;
+use crate::container::{Container, Deflated, DividedStream};
 use crate::disk::info::{ContainerInfo, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +29,7 @@ pub(crate) struct ContainerDecoder {
 
 /// How a stream is decoded.
 pub(crate) enum Decoding {
-    Container(Decode),
+    Container(&'static Container),
     Deflated(Deflated),
 }
 
@@ -42,10 +43,20 @@ impl ContainerDecoder {
     /// `Decode` does.
     pub(crate) fn begin(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
         let stream = match &self.decoding {
-            Decoding::Container(decode) => decode(stream)?,
+            Decoding::Container(container) => container.decode.expect("it is decoded in order")(stream)?,
             Decoding::Deflated(deflated) => deflated.decode(stream)?,
         };
-        Ok(Box::new(Decoded { stream, place: self.place.clone() }))
+        Ok(self.decoded(stream))
+    }
+
+    /// Decodes the file `source` by parts. Returns `None` if that is impossible.
+    fn begin_by_parts(&self, source: &Rc<dyn Source>, parts: Rc<dyn PartDecoder>) -> Option<Box<dyn ByteStream>> {
+        let Decoding::Container(container) = &self.decoding else { return None };
+        DividedStream::begin(source, container, parts).map(|stream| self.decoded(stream))
+    }
+
+    fn decoded(&self, stream: Box<dyn ByteStream>) -> Box<dyn ByteStream> {
+        Box::new(Decoded { stream, place: self.place.clone() })
     }
 }
 
@@ -104,12 +115,18 @@ impl Origin {
         }
     }
 
-    /// Returns the bytes from the start. Fails with `usage` if they come from a caller's stream that was taken before.
-    pub(crate) fn begin(&self) -> Result<Box<dyn ByteStream>> {
+    /// Returns the bytes from the start, decoded by `parts` where that is given and possible. Fails with `usage` if they come from a
+    /// caller's stream that was taken before.
+    pub(crate) fn begin(&self, parts: Option<Rc<dyn PartDecoder>>) -> Result<Box<dyn ByteStream>> {
         match self {
             Self::File { source, decoders } => {
-                let file: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
-                decoders.iter().try_fold(file, |stream, decoder| decoder.begin(stream))
+                let divided =
+                    parts.zip(decoders.first()).and_then(|(parts, first)| first.begin_by_parts(source, parts));
+                let (stream, rest) = match divided {
+                    Some(stream) => (stream, &decoders[1..]),
+                    None => (Box::new(FileStream::new(source.clone())) as Box<dyn ByteStream>, &decoders[..]),
+                };
+                rest.iter().try_fold(stream, |stream, decoder| decoder.begin(stream))
             }
             Self::Once(stream) => stream.take().ok_or_else(|| {
                 Error::new(ErrorKind::Usage, "The stream was read already; open the image anew for another conversion")
@@ -241,9 +258,9 @@ impl StreamedImage {
         not_read_in_order(message, self.containers.last().map(|container| container.name))
     }
 
-    /// Returns the disk's bytes from the start. Fails with `usage` if they come from a caller's stream that was taken
-    /// before.
-    pub fn begin(&self) -> Result<Box<dyn ByteStream>> {
-        self.origin.begin()
+    /// Returns the disk's bytes from the start, decoded by `parts` where that is given and possible. Fails with `usage` if they come
+    /// from a caller's stream that was taken before.
+    pub fn begin(&self, parts: Option<Rc<dyn PartDecoder>>) -> Result<Box<dyn ByteStream>> {
+        self.origin.begin(parts)
     }
 }

@@ -24,13 +24,14 @@ pub use held::*;
 pub use scope::*;
 
 use decant::compress::Encoding;
+use decant::container::part::PartDecoder;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::crypt::Keys;
 use decant::disk::info::{Info, Notice};
 use decant::disk::losses::Losses;
 use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
-use decant::native::Inline;
+use decant::native::{Inline, InlineParts};
 use decant::open::chain::Companion;
 use decant::open::disk_choice::DiskChoice;
 use decant::output::{self, BLOCK, Layout, Options, OutputFormat, Stamp};
@@ -293,6 +294,8 @@ pub struct Case {
     pub spool: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
+    /// Whether a compressed file is decoded by parts.
+    pub by_parts: bool,
 }
 
 /// Bytes as a stream.
@@ -394,7 +397,7 @@ impl Case {
         let (source, companions, options) = self.files();
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
-        let (password, assume) = (self.password.clone(), self.assume_password);
+        let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts);
         let input = match self.as_stream {
             true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
             false => Input::File(source.clone()),
@@ -404,7 +407,7 @@ impl Case {
             let image = match open(input, &options).await? {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
-                    let disk = InOrder::new(&image)?;
+                    let disk = InOrder::new(&image, by_parts.then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>))?;
                     let executor = Inline::new(disk.files(), Keys::default(), 4, job);
                     let layout = format.layout_in_order(&options_of_format)?;
                     writing.expect(&*layout);
@@ -431,8 +434,19 @@ impl Case {
         Converted { result, lost, notices, output_size, target, source, companions }
     }
 
-    /// The bytes of the disk.
+    /// The bytes of the disk. They are the same if a compressed file is decoded by parts, and so is the error.
     pub fn bytes(&self) -> Result<Vec<u8>> {
+        let in_order = self.bytes_in_order();
+        let is_divided =
+            [&b"\xfd7zXZ"[..], b"BZh", &[0x28, 0xb5, 0x2f, 0xfd], b"PK"].map(|sign| self.image.starts_with(sign));
+        if is_divided.contains(&true) && !self.as_stream && !self.by_parts {
+            let divided = Self { by_parts: true, ..self.clone() }.bytes_in_order();
+            assert!(divided == in_order, "by parts: {:?} and {:?}", divided.err(), in_order.as_ref().err());
+        }
+        in_order
+    }
+
+    fn bytes_in_order(&self) -> Result<Vec<u8>> {
         let converted = self.convert(Answers::InOrder, Abilities::default(), 64 << 10);
         match converted.result {
             Ok(_) => Ok(converted.target.bytes.take()),

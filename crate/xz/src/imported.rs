@@ -20,3 +20,19 @@ impl StreamDecoder for XzDecoder {
         self.0.decode(input, output)
     }
 }
+
+/// A divider in the module.
+pub struct XzDivider(ModuleDecoder);
+
+impl XzDivider {
+    /// Creates a divider. Fails if memory runs out.
+    pub fn new() -> Result<Self, StreamFailure> {
+        ModuleDecoder::dividing::<StreamRequest>(&MODULE).map(Self)
+    }
+}
+
+impl StreamDecoder for XzDivider {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
+    }
+}

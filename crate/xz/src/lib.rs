@@ -9,6 +9,6 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, XzDecoder};
+pub use direct::{MODULE, XzDecoder, XzDivider};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, XzDecoder};
+pub use imported::{MODULE, XzDecoder, XzDivider};

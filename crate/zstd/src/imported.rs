@@ -37,3 +37,19 @@ impl StreamDecoder for ZstdDecoder {
         self.0.decode(input, output)
     }
 }
+
+/// A divider of streams in the module.
+pub struct ZstdDivider(ModuleDecoder);
+
+impl ZstdDivider {
+    /// Creates a divider. Fails if memory runs out.
+    pub fn new() -> Result<Self, ZstdError> {
+        ModuleDecoder::dividing::<Request>(&MODULE).map(Self)
+    }
+}
+
+impl StreamDecoder for ZstdDivider {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
+    }
+}

@@ -9,9 +9,9 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, Zstd, ZstdDecoder};
+pub use direct::{MODULE, Zstd, ZstdDecoder, ZstdDivider};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, Zstd, ZstdDecoder};
+pub use imported::{MODULE, Zstd, ZstdDecoder, ZstdDivider};
 
 use decant_module::{StreamRequest, failures};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,10 @@
 
 #![allow(unsafe_code, reason = "the library's functions that report a lack of memory take pointers")]
 
+mod divider;
+
+pub use divider::Bzip2Divider;
+
 use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
 use libbz2_rs_sys::{
     BZ_MEM_ERROR, BZ_OK, BZ_STREAM_END, BZ2_bzDecompress, BZ2_bzDecompressEnd, BZ2_bzDecompressInit, bz_stream,

@@ -2,11 +2,11 @@
 
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
-use decant_bzip2::Bzip2Decoder;
+use decant_bzip2::{Bzip2Decoder, Bzip2Divider};
 use decant_module::{Decoders, Service, StreamFailure, StreamRequest, export};
 
 #[derive(Default)]
-struct Bzip2Service(Decoders<Bzip2Decoder>);
+struct Bzip2Service(Decoders<Bzip2Decoder, Bzip2Divider>);
 
 impl Service for Bzip2Service {
     type Request = StreamRequest;

@@ -28,6 +28,7 @@ pub(super) const CONTAINER: Container = Container {
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
     module: None,
     decode: Some(|stream| Ok(Box::new(only_file::OnlyFile::new(stream)))),
+    divide: None,
 };
 
 fn refused(message: String) -> Error {

@@ -34,6 +34,7 @@ pub(super) const CONTAINER: Container = Container {
     list: Some(|source, _| list(source).boxed_local()),
     module: None,
     decode: None,
+    divide: None,
 };
 
 /// Compression methods (section 4.4.5).

@@ -3,6 +3,7 @@
 mod block;
 mod block_header;
 mod check;
+mod copied_block;
 mod crc64;
 mod held;
 mod index;
@@ -11,6 +12,7 @@ mod integer;
 use block::Block;
 use block_header::BlockHeader;
 use check::CheckType;
+use copied_block::CopiedBlock;
 use decant_codec::crc;
 use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
 use held::Held;
@@ -41,6 +43,30 @@ pub struct XzDecoder {
     blocks: Records,
     /// Whether a stream has ended.
     has_ended: bool,
+    /// Whether to copy the blocks instead of decoding them.
+    divides: bool,
+}
+
+/// Divides consecutive xz streams into streams of one block. Their structure is verified, the data of blocks is not.
+pub struct XzDivider(XzDecoder);
+
+impl Default for XzDivider {
+    fn default() -> Self {
+        Self(XzDecoder { divides: true, ..XzDecoder::default() })
+    }
+}
+
+impl XzDivider {
+    /// Creates a divider.
+    pub fn new() -> Result<Self, StreamFailure> {
+        Ok(Self::default())
+    }
+}
+
+impl StreamDecoder for XzDivider {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        self.0.decode(input, output)
+    }
 }
 
 /// The part of a stream that is being decoded.
@@ -50,6 +76,10 @@ enum Part {
     StreamHeader,
     BlockHeader,
     Block(Box<Block>),
+    /// A block that is copied.
+    Copied(Box<CopiedBlock>),
+    /// The end of a copied block.
+    Divided,
     Index(Box<Index>),
     /// With the length of the index in bytes.
     Footer(u64),
@@ -68,6 +98,7 @@ impl StreamDecoder for XzDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         let mut buffers = Buffers { input, output, written: 0 };
         let state = match self.run(&mut buffers) {
+            Ok(()) if matches!(self.part, Part::Divided) => StreamState::Whole,
             Ok(()) if matches!(self.part, Part::Padding) && self.held.is_empty() => StreamState::Whole,
             Ok(()) => StreamState::Inside,
             Err(fault) => StreamState::Failed(fault),
@@ -82,10 +113,13 @@ impl XzDecoder {
         Ok(Self::default())
     }
 
-    /// Decodes one part after another, until a part needs more input or output.
+    /// Decodes one part after another, until a part needs more input or output, or the stream is divided.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<(), Fault> {
         while let Some(next) = self.decode_part(buffers)? {
             self.part = next;
+            if matches!(self.part, Part::Divided) {
+                break;
+            }
         }
         Ok(())
     }
@@ -105,6 +139,15 @@ impl XzDecoder {
                 self.blocks.add(unpadded, data);
                 Ok(Some(Part::BlockHeader))
             }
+            Part::Copied(block) => {
+                if !block.copy(buffers) {
+                    return Ok(None);
+                }
+                let (unpadded, data) = block.sizes();
+                self.blocks.add(unpadded, data);
+                Ok(Some(Part::Divided))
+            }
+            Part::Divided => Ok(Some(Part::BlockHeader)),
             Part::Index(index) => {
                 if !index.add(&mut buffers.input)? {
                     return Ok(None);
@@ -150,7 +193,12 @@ impl XzDecoder {
         if crc::crc32(content).to_le_bytes() != checksum {
             return Err(Fault::Checksum);
         }
-        let block = Block::new(BlockHeader::parse(content)?, header.len(), self.check_type)?;
+        let parsed = BlockHeader::parse(content)?;
+        if self.divides {
+            let block = CopiedBlock::new(&parsed, header, self.flags, self.check_type)?;
+            return Ok(Some(Part::Copied(Box::new(block))));
+        }
+        let block = Block::new(parsed, header.len(), self.check_type)?;
         Ok(Some(Part::Block(Box::new(block))))
     }
 

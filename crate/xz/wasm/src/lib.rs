@@ -3,10 +3,10 @@
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
 use decant_module::{Decoders, Service, StreamFailure, StreamRequest, export};
-use decant_xz::XzDecoder;
+use decant_xz::{XzDecoder, XzDivider};
 
 #[derive(Default)]
-struct XzService(Decoders<XzDecoder>);
+struct XzService(Decoders<XzDecoder, XzDivider>);
 
 impl Service for XzService {
     type Request = StreamRequest;

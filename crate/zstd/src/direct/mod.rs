@@ -1,7 +1,10 @@
 //! By the C library.
 
+mod divider;
+mod frame_header;
 mod stream;
 
+pub use divider::ZstdDivider;
 pub use stream::ZstdDecoder;
 
 use crate::ZstdError;

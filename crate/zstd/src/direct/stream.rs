@@ -1,20 +1,10 @@
 //! Decodes streams: frames of any length (RFC 8878, section 3).
 
-use super::{MAGIC, SKIPPABLE, reason};
+use super::frame_header::{Header, HeaderReader};
+use super::reason;
 use crate::ZstdError;
-use decant_module::{Fault, LARGEST_WINDOW, Step, StreamDecoder, StreamFeature, StreamState};
+use decant_module::{Fault, Step, StreamDecoder, StreamState};
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
-
-/// Length of a magic number, and of the header of a skippable frame, in bytes.
-const MAGIC_LEN: usize = 4;
-const SKIPPABLE_HEADER: usize = 8;
-/// Maximum length of a frame's header with its magic number, in bytes.
-const LONGEST_HEADER: usize = 18;
-
-/// Bits of the frame header descriptor (section 3.1.1.1.1).
-const DICTIONARY_ID: u8 = 0x03;
-const RESERVED: u8 = 0x08;
-const SINGLE_SEGMENT: u8 = 0x20;
 
 /// The code of the library for a checksum that does not match (`zstd_errors.h`).
 pub(super) const CHECKSUM_WRONG: usize = 22;
@@ -23,8 +13,7 @@ pub(super) const CHECKSUM_WRONG: usize = 22;
 #[derive(Default)]
 pub struct ZstdDecoder {
     part: Part,
-    header: [u8; LONGEST_HEADER],
-    header_len: usize,
+    header: HeaderReader,
     window: u64,
     /// It is allocated with the first frame, and takes memory for the window of each.
     decoder: Option<DCtx<'static>>,
@@ -47,7 +36,9 @@ impl StreamDecoder for ZstdDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         let (mut rest, mut written) = (input, 0);
         let state = match self.run(&mut rest, output, &mut written) {
-            Ok(()) if matches!(self.part, Part::Header) && self.header_len == 0 && self.has_ended => StreamState::Whole,
+            Ok(()) if matches!(self.part, Part::Header) && self.header.is_empty() && self.has_ended => {
+                StreamState::Whole
+            }
             Ok(()) => StreamState::Inside,
             Err(fault) => StreamState::Failed(fault),
         };
@@ -81,46 +72,22 @@ impl ZstdDecoder {
     }
 
     fn begin_header(&mut self) -> bool {
-        (self.part, self.header_len, self.has_ended) = (Part::Header, 0, true);
+        (self.part, self.has_ended) = (Part::Header, true);
+        self.header.clear();
         true
     }
 
     /// Reads a header and begins its frame. Returns whether that is done.
     fn header(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
-        if !self.hold(input, MAGIC_LEN) {
-            return Ok(false);
-        }
-        let number = |at: usize, header: &[u8]| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
-        let magic = number(0, &self.header);
-        if SKIPPABLE.contains(&magic) {
-            if !self.hold(input, SKIPPABLE_HEADER) {
-                return Ok(false);
+        let Some(header) = self.header.read(input, self.has_ended)? else { return Ok(false) };
+        self.part = match header {
+            Header::Skippable(len) => Part::Skippable(len),
+            Header::Frame(frame) => {
+                self.window = frame.window;
+                Part::Frame(0)
             }
-            self.part = Part::Skippable(number(MAGIC_LEN, &self.header));
-            return Ok(true);
-        }
-        if magic != MAGIC {
-            return Err(if self.has_ended { Fault::Trailing } else { Fault::Invalid });
-        }
-        if !self.hold(input, MAGIC_LEN + 1) {
-            return Ok(false);
-        }
-        let fields = Fields::of(self.header[MAGIC_LEN])?;
-        if !self.hold(input, fields.len()) {
-            return Ok(false);
-        }
-        self.window = fields.window(&self.header)?;
-        self.part = Part::Frame(0);
+        };
         Ok(true)
-    }
-
-    /// Adds to the header until it has `len` bytes. Returns whether it has.
-    fn hold(&mut self, input: &mut &[u8], len: usize) -> bool {
-        let added = input.len().min(len.saturating_sub(self.header_len));
-        self.header[self.header_len..self.header_len + added].copy_from_slice(&input[..added]);
-        self.header_len += added;
-        *input = &input[added..];
-        self.header_len >= len
     }
 
     /// Decodes more of a frame, `given` bytes of whose header the library has. Returns whether the frame has ended.
@@ -137,8 +104,9 @@ impl ZstdDecoder {
         }
         let decoder = self.decoder.as_mut().expect("it was just made");
         loop {
-            let is_header = given < self.header_len;
-            let mut source = InBuffer::around(if is_header { &self.header[given..self.header_len] } else { input });
+            let header = &self.header.bytes()[given..];
+            let is_header = !header.is_empty();
+            let mut source = InBuffer::around(if is_header { header } else { input });
             let mut target = OutBuffer::around(&mut output[*written..]);
             let result = decoder.decompress_stream(&mut target, &mut source);
             let (consumed, produced) = (source.pos(), target.pos());
@@ -158,54 +126,5 @@ impl ZstdDecoder {
                 Err(_) => return Err(Fault::Invalid),
             }
         }
-    }
-}
-
-/// The lengths of the fields after a frame header descriptor, in bytes.
-struct Fields {
-    /// The window descriptor; without it, the window is as large as the content.
-    window: usize,
-    dictionary: usize,
-    content_size: usize,
-}
-
-impl Fields {
-    /// Reads them from the `descriptor`.
-    fn of(descriptor: u8) -> Result<Self, Fault> {
-        if descriptor & RESERVED != 0 {
-            return Err(Fault::Unsupported(StreamFeature::Flags, descriptor.into()));
-        }
-        let is_single = descriptor & SINGLE_SEGMENT != 0;
-        let dictionary = [0, 1, 2, 4][usize::from(descriptor & DICTIONARY_ID)];
-        let content_size = [usize::from(is_single), 2, 4, 8][usize::from(descriptor >> 6)];
-        Ok(Self { window: usize::from(!is_single), dictionary, content_size })
-    }
-
-    fn len(&self) -> usize {
-        MAGIC_LEN + 1 + self.window + self.dictionary + self.content_size
-    }
-
-    /// The size of the window in bytes, from a whole `header` (section 3.1.1.1.2). Fails if it is too large, or if a
-    /// dictionary is needed.
-    fn window(&self, header: &[u8]) -> Result<u64, Fault> {
-        let fields = &header[MAGIC_LEN + 1..self.len()];
-        let (window, fields) = fields.split_at(self.window);
-        let (dictionary, content_size) = fields.split_at(self.dictionary);
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
-        let dictionary = number(dictionary);
-        if dictionary != 0 {
-            return Err(Fault::Unsupported(StreamFeature::Dictionary, dictionary));
-        }
-        let size = match *window {
-            [descriptor] => {
-                let base = 1 << (10 + (descriptor >> 3));
-                base + base / 8 * u64::from(descriptor & 7)
-            }
-            _ => number(content_size) + if self.content_size == 2 { 256 } else { 0 },
-        };
-        if size > LARGEST_WINDOW {
-            return Err(Fault::Window(size));
-        }
-        Ok(size)
     }
 }

@@ -3,12 +3,12 @@
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
 use decant_module::{Decoders, Service, export};
-use decant_zstd::{Request, Zstd, ZstdDecoder, ZstdError};
+use decant_zstd::{Request, Zstd, ZstdDecoder, ZstdDivider, ZstdError};
 
 #[derive(Default)]
 struct ZstdService {
     clusters: Zstd,
-    streams: Decoders<ZstdDecoder>,
+    streams: Decoders<ZstdDecoder, ZstdDivider>,
 }
 
 impl Service for ZstdService {

@@ -1,0 +1,171 @@
+//! Decodes a compressed file by parts, several at once. Decodes it in order from where that fails, which also finds what is
+//! wrong with it.
+
+use super::divided_input::{DividedInput, Indivisible};
+use super::part::{ContainerNumber, DecodedPart, PartDecoder, size_of};
+use super::{Container, Decode};
+use crate::error::Result;
+use crate::io::source::{Source, zeroed};
+use crate::io::stream::{ByteStream, Ended, FileStream};
+use decant_module::StreamDecoder;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// Upper bound on the parts in flight, in bytes: their input and their data. One part may exceed it.
+const IN_FLIGHT: u64 = 64 << 20;
+/// Length of a read of what is passed over, in bytes.
+const PASSED: usize = 256 << 10;
+
+/// Creates a decoder that divides; none if memory runs out.
+pub(crate) type Divide = fn() -> Option<Box<dyn StreamDecoder>>;
+
+/// The data of a compressed file.
+pub(crate) struct DividedStream {
+    source: Rc<dyn Source>,
+    container: ContainerNumber,
+    decode: Decode,
+    input: DividedInput,
+    has_ended: bool,
+    decoder: Rc<dyn PartDecoder>,
+    in_flight: Vec<InFlight>,
+    /// The part that is being read, and how much of it was.
+    current: Option<DecodedPart>,
+    taken: u64,
+    /// The number of bytes that were read.
+    given: u64,
+    /// The position in the file after the current part.
+    position: u64,
+    /// The rest of the file, if it is decoded in order.
+    in_order: Option<Box<dyn ByteStream>>,
+}
+
+/// A part that is being decoded.
+struct InFlight {
+    decoded: LocalBoxFuture<'static, Option<DecodedPart>>,
+    /// The memory that it takes, in bytes.
+    weight: u64,
+    /// The position in the file after it.
+    position: u64,
+}
+
+impl DividedStream {
+    /// Decodes `source`, packed by `container`, by `decoder`. Returns `None` if files of its kind cannot be divided, or memory runs
+    /// out.
+    pub(crate) fn begin(
+        source: &Rc<dyn Source>,
+        container: &Container,
+        decoder: Rc<dyn PartDecoder>,
+    ) -> Option<Box<dyn ByteStream>> {
+        let (divider, decode) = (container.divide?()?, container.decode?);
+        let input = DividedInput::new(Box::new(FileStream::new(source.clone())), divider).ok()?;
+        Some(Box::new(Self {
+            source: source.clone(),
+            container: ContainerNumber::of(container),
+            decode,
+            input,
+            has_ended: false,
+            decoder,
+            in_flight: Vec::new(),
+            current: None,
+            taken: 0,
+            given: 0,
+            position: 0,
+            in_order: None,
+        }))
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < buf.len() {
+            if let Some(stream) = &mut self.in_order {
+                done += stream.read(&mut buf[done..]).await?;
+                break;
+            }
+            let taken = self.take(&mut buf[done..]);
+            done += taken;
+            self.given += taken as u64;
+            if taken > 0 {
+                continue;
+            }
+            match self.next_part().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Indivisible) => self.go_on_in_order().await?,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Takes the next bytes of the current part, as many as there are. Returns their number.
+    fn take(&mut self, buf: &mut [u8]) -> usize {
+        let Some(part) = &self.current else { return 0 };
+        let len = (part.size - self.taken).min(buf.len() as u64) as usize;
+        part.bytes.copy_to(self.taken as usize, &mut buf[..len]);
+        self.taken += len as u64;
+        len
+    }
+
+    /// Moves on to the next part. Returns whether there is one.
+    async fn next_part(&mut self) -> std::result::Result<bool, Indivisible> {
+        self.current = None;
+        self.send().await?;
+        if self.in_flight.is_empty() {
+            self.position = self.input.file_position();
+            return Ok(false);
+        }
+        let InFlight { decoded, position, .. } = self.in_flight.remove(0);
+        (self.current, self.taken, self.position) = (Some(decoded.await.ok_or(Indivisible)?), 0, position);
+        self.send().await?;
+        Ok(true)
+    }
+
+    /// Has parts decoded until there are enough.
+    async fn send(&mut self) -> std::result::Result<(), Indivisible> {
+        while !self.has_ended
+            && self.in_flight.len() < self.decoder.depth()
+            && self.in_flight.iter().map(|part| part.weight).sum::<u64>() < IN_FLIGHT
+        {
+            let Some(part) = self.input.next().await? else {
+                self.has_ended = true;
+                break;
+            };
+            let weight = size_of(&part).saturating_add(part.len() as u64);
+            let decoded = self.decoder.decode(self.container, part);
+            self.in_flight.push(InFlight { decoded, weight, position: self.input.file_position() });
+        }
+        Ok(())
+    }
+
+    /// Begins to decode the file in order, and passes over what was given.
+    async fn go_on_in_order(&mut self) -> Result<()> {
+        self.in_flight.clear();
+        let mut stream = (self.decode)(Box::new(FileStream::new(self.source.clone())))?;
+        let mut passed = zeroed(PASSED)?;
+        let mut left = self.given;
+        while left > 0 {
+            let len = left.min(PASSED as u64) as usize;
+            stream.read(&mut passed[..len]).await?;
+            left -= len as u64;
+        }
+        self.in_order = Some(stream);
+        Ok(())
+    }
+}
+
+impl ByteStream for DividedStream {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        match &self.in_order {
+            Some(stream) => stream.file_position().max(self.position),
+            None => self.position,
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        self.in_order.as_ref().map_or(Ended::default(), |stream| stream.ended())
+    }
+}

@@ -1,0 +1,130 @@
+//! Parts of a compressed file that decode independently.
+
+use super::{CONTAINERS, Container};
+use crate::compress::is_zero;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::stream::ByteStream;
+use crate::modules::prepare;
+use decant_module::{LARGEST_PART, PART_SIZE_LEN};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
+
+/// Length of the data that is decoded at once, in bytes. What is zero is left out.
+const STEP: usize = 256 << 10;
+
+/// Decodes parts beside the caller, several at once.
+pub trait PartDecoder {
+    /// The number of parts to have in flight.
+    fn depth(&self) -> usize;
+
+    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled.
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>>;
+}
+
+/// The number of a container in [`CONTAINERS`].
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ContainerNumber(u8);
+
+impl ContainerNumber {
+    pub(super) fn of(container: &Container) -> Self {
+        let number = CONTAINERS.iter().position(|other| other.name == container.name);
+        Self(number.expect("it is registered") as u8)
+    }
+}
+
+/// The size of the data of `part` in bytes, as far as it is stated.
+pub(super) fn size_of(part: &[u8]) -> u64 {
+    part.first_chunk::<PART_SIZE_LEN>().map_or(0, |size| u64::from_le_bytes(*size))
+}
+
+/// The data of a part.
+pub struct DecodedPart {
+    /// Its size in bytes.
+    pub(crate) size: u64,
+    /// The data; nothing if it is all zeros.
+    pub(crate) bytes: Box<dyn PartBytes>,
+}
+
+/// The bytes of a decoded part.
+pub(crate) trait PartBytes {
+    /// Fills `buf` with the bytes from `start`, or with zeros if there are none.
+    fn copy_to(&self, start: usize, buf: &mut [u8]);
+}
+
+impl PartBytes for Vec<u8> {
+    fn copy_to(&self, start: usize, buf: &mut [u8]) {
+        match self.get(start..start + buf.len()) {
+            Some(bytes) => buf.copy_from_slice(bytes),
+            None => buf.fill(0),
+        }
+    }
+}
+
+/// A part that is being decoded.
+pub(crate) struct PartDecoding {
+    stream: Box<dyn ByteStream>,
+    size: usize,
+    /// Empty until there is something else than zeros.
+    bytes: Vec<u8>,
+}
+
+impl PartDecoding {
+    /// Begins to decode `part` of `container`. Fails as loading its module does, or with `internal` if memory runs out.
+    pub(crate) async fn begin(ContainerNumber(number): ContainerNumber, part: Vec<u8>) -> Result<Self> {
+        let container = &CONTAINERS[usize::from(number)];
+        if let Some(module) = container.module {
+            prepare(module).await?;
+        }
+        let mut bytes = Vec::new();
+        let size = size_of(&part).min(LARGEST_PART) as usize + STEP;
+        bytes.try_reserve_exact(size).map_err(|_| Error::out_of_memory(size))?;
+        let decode = container.decode.expect("it is divided");
+        let stream = decode(Box::new(InMemory { bytes: part, taken: PART_SIZE_LEN }))?;
+        Ok(Self { stream, size: 0, bytes })
+    }
+
+    /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
+    pub(crate) async fn step(&mut self) -> Result<bool> {
+        let start = self.bytes.len();
+        self.bytes.try_reserve(self.size + STEP - start).map_err(|_| Error::out_of_memory(STEP))?;
+        self.bytes.resize(start + STEP, 0);
+        let len = self.stream.read(&mut self.bytes[start..]).await?;
+        self.bytes.truncate(start + len);
+        if start == 0 && is_zero(&self.bytes) {
+            self.bytes.clear();
+        } else if start < self.size {
+            // The first data, after zeros.
+            self.bytes.resize(self.size + len, 0);
+            self.bytes.rotate_right(self.size);
+        }
+        self.size += len;
+        if self.size as u64 > LARGEST_PART {
+            return Err(Error::new(ErrorKind::Limit, "A part of the compressed file is too large"));
+        }
+        Ok(len < STEP)
+    }
+
+    /// The data of the part, of which all was decoded: its size, and its bytes unless they are zeros.
+    pub(crate) fn finish(self) -> (usize, Vec<u8>) {
+        (self.size, self.bytes)
+    }
+}
+
+/// Bytes as a stream.
+struct InMemory {
+    bytes: Vec<u8>,
+    taken: usize,
+}
+
+impl ByteStream for InMemory {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        let len = buf.len().min(self.bytes.len() - self.taken);
+        buf[..len].copy_from_slice(&self.bytes[self.taken..self.taken + len]);
+        self.taken += len;
+        ready(Ok(len)).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.taken as u64
+    }
+}

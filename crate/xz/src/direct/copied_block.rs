@@ -1,0 +1,90 @@
+//! A block as a stream of its own (the .xz file format, sections 2.1 and 4).
+
+use super::block_header::BlockHeader;
+use super::check::CheckType;
+use super::{Buffers, CRC, FOOTER_MAGIC, MAGIC, UNIT, integer};
+use decant_codec::crc;
+use decant_module::{Fault, LARGEST_PART};
+
+/// A block that is being copied.
+pub(super) struct CopiedBlock {
+    /// What precedes the block's data: the size of the part, the header of a stream, and that of the block.
+    start: Vec<u8>,
+    /// The rest of the block in the input, in bytes.
+    left: usize,
+    /// What follows: an index and a footer.
+    end: Vec<u8>,
+    /// The bytes of `start` and `end` that were written.
+    written: usize,
+    unpadded: u64,
+    data: u64,
+}
+
+impl CopiedBlock {
+    /// Begins to copy a block with the header `bytes`, which is `header`, from a stream with `flags` and `check_type`. Fails
+    /// with `Indivisible` unless the header states sizes, of a small block.
+    pub(super) fn new(
+        header: &BlockHeader,
+        bytes: &[u8],
+        flags: [u8; 2],
+        check_type: CheckType,
+    ) -> Result<Self, Fault> {
+        let small = |size: Option<u64>| size.filter(|&size| size <= LARGEST_PART).ok_or(Fault::Indivisible);
+        let (compressed, data) = (small(header.compressed_size)?, small(header.data_size)?);
+        let unpadded = bytes.len() as u64 + compressed + check_type.len() as u64;
+        let start = [&data.to_le_bytes()[..], &MAGIC, &with_checksum(&flags, false), bytes].concat();
+        let left = compressed.next_multiple_of(UNIT as u64) as usize + check_type.len();
+        Ok(Self { start, left, end: end_of_stream(flags, unpadded, data), written: 0, unpadded, data })
+    }
+
+    /// Copies until the input is used, the output is full, or the stream ends. Returns whether it has ended.
+    pub(super) fn copy(&mut self, buffers: &mut Buffers<'_>) -> bool {
+        let start = &self.start[self.written.min(self.start.len())..];
+        self.written += put(start, buffers);
+        if self.written < self.start.len() {
+            return false;
+        }
+        let input = buffers.input;
+        let len = put(&input[..input.len().min(self.left)], buffers);
+        buffers.input = &input[len..];
+        self.left -= len;
+        if self.left > 0 {
+            return false;
+        }
+        let end = &self.end[self.written - self.start.len()..];
+        self.written += put(end, buffers);
+        self.written == self.start.len() + self.end.len()
+    }
+
+    /// Its size without padding, and the size of its data, as its header states them.
+    pub(super) fn sizes(&self) -> (u64, u64) {
+        (self.unpadded, self.data)
+    }
+}
+
+/// Writes the first of `bytes`, as many as fit. Returns their number.
+fn put(bytes: &[u8], buffers: &mut Buffers<'_>) -> usize {
+    let room = &mut buffers.output[buffers.written..];
+    let len = bytes.len().min(room.len());
+    room[..len].copy_from_slice(&bytes[..len]);
+    buffers.written += len;
+    len
+}
+
+/// The index and the footer of a stream with one block.
+fn end_of_stream(flags: [u8; 2], unpadded: u64, data: u64) -> Vec<u8> {
+    let mut index = vec![0, 1];
+    integer::put(unpadded, &mut index);
+    integer::put(data, &mut index);
+    index.resize(index.len().next_multiple_of(UNIT), 0);
+    let index = with_checksum(&index, false);
+    let units = (index.len() / UNIT) as u32 - 1;
+    let footer = with_checksum(&[&units.to_le_bytes()[..], &flags].concat(), true);
+    [&index[..], &footer, &FOOTER_MAGIC].concat()
+}
+
+/// Returns `bytes` with their CRC-32, after or before them.
+fn with_checksum(bytes: &[u8], is_before: bool) -> Vec<u8> {
+    let checksum: [u8; CRC] = crc::crc32(bytes).to_le_bytes();
+    if is_before { [&checksum[..], bytes].concat() } else { [bytes, &checksum].concat() }
+}

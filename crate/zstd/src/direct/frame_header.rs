@@ -1,0 +1,139 @@
+//! Reads the headers of frames (RFC 8878, section 3.1).
+
+use super::{MAGIC, SKIPPABLE};
+use decant_module::{Fault, LARGEST_WINDOW, StreamFeature};
+
+/// Length of a magic number, and of the header of a skippable frame, in bytes.
+const MAGIC_LEN: usize = 4;
+const SKIPPABLE_HEADER: usize = 8;
+/// Maximum length of a frame's header with its magic number, in bytes.
+const LONGEST_HEADER: usize = 18;
+
+/// Bits of the frame header descriptor (section 3.1.1.1.1).
+const DICTIONARY_ID: u8 = 0x03;
+const CHECKSUM: u8 = 0x04;
+const RESERVED: u8 = 0x08;
+const SINGLE_SEGMENT: u8 = 0x20;
+
+/// A header.
+pub(super) enum Header {
+    Frame(Frame),
+    /// Of a skippable frame, with the length of the rest in bytes.
+    Skippable(u32),
+}
+
+/// What the header of a frame states. Sizes are in bytes.
+pub(super) struct Frame {
+    pub(super) window: u64,
+    pub(super) content_size: Option<u64>,
+    pub(super) has_checksum: bool,
+}
+
+/// A partly read header.
+#[derive(Default)]
+pub(super) struct HeaderReader {
+    bytes: [u8; LONGEST_HEADER],
+    len: usize,
+}
+
+impl HeaderReader {
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What has been read of the header.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Begins another header.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Reads from the start of `input`, and moves on. Returns the header when it is whole. Fails if it is none, as
+    /// `Trailing` if it is not the first one.
+    pub(super) fn read(&mut self, input: &mut &[u8], is_later: bool) -> Result<Option<Header>, Fault> {
+        if !self.hold(input, MAGIC_LEN) {
+            return Ok(None);
+        }
+        let number = |at: usize, header: &[u8]| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        let magic = number(0, &self.bytes);
+        if SKIPPABLE.contains(&magic) {
+            let is_whole = self.hold(input, SKIPPABLE_HEADER);
+            return Ok(is_whole.then(|| Header::Skippable(number(MAGIC_LEN, &self.bytes))));
+        }
+        if magic != MAGIC {
+            return Err(if is_later { Fault::Trailing } else { Fault::Invalid });
+        }
+        if !self.hold(input, MAGIC_LEN + 1) {
+            return Ok(None);
+        }
+        let fields = Fields::of(self.bytes[MAGIC_LEN])?;
+        if !self.hold(input, fields.len()) {
+            return Ok(None);
+        }
+        fields.frame(&self.bytes).map(Header::Frame).map(Some)
+    }
+
+    /// Adds to the header until it has `len` bytes. Returns whether it has.
+    fn hold(&mut self, input: &mut &[u8], len: usize) -> bool {
+        let added = input.len().min(len.saturating_sub(self.len));
+        self.bytes[self.len..self.len + added].copy_from_slice(&input[..added]);
+        self.len += added;
+        *input = &input[added..];
+        self.len >= len
+    }
+}
+
+/// The lengths of the fields after a frame header descriptor, in bytes.
+struct Fields {
+    /// The window descriptor; without it, the window is as large as the content.
+    window: usize,
+    dictionary: usize,
+    content_size: usize,
+}
+
+impl Fields {
+    /// Reads them from the `descriptor`.
+    fn of(descriptor: u8) -> Result<Self, Fault> {
+        if descriptor & RESERVED != 0 {
+            return Err(Fault::Unsupported(StreamFeature::Flags, descriptor.into()));
+        }
+        let is_single = descriptor & SINGLE_SEGMENT != 0;
+        let dictionary = [0, 1, 2, 4][usize::from(descriptor & DICTIONARY_ID)];
+        let content_size = [usize::from(is_single), 2, 4, 8][usize::from(descriptor >> 6)];
+        Ok(Self { window: usize::from(!is_single), dictionary, content_size })
+    }
+
+    fn len(&self) -> usize {
+        MAGIC_LEN + 1 + self.window + self.dictionary + self.content_size
+    }
+
+    /// Reads the fields of a whole `header` (section 3.1.1.1.2 to 3.1.1.1.4). Fails if the window is too large, or if a
+    /// dictionary is needed.
+    fn frame(&self, header: &[u8]) -> Result<Frame, Fault> {
+        let fields = &header[MAGIC_LEN + 1..self.len()];
+        let (window, fields) = fields.split_at(self.window);
+        let (dictionary, content_size) = fields.split_at(self.dictionary);
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+        let dictionary = number(dictionary);
+        if dictionary != 0 {
+            return Err(Fault::Unsupported(StreamFeature::Dictionary, dictionary));
+        }
+        // A size of two bytes begins at 256.
+        let size = number(content_size) + if self.content_size == 2 { 256 } else { 0 };
+        let window = match *window {
+            [descriptor] => {
+                let base = 1 << (10 + (descriptor >> 3));
+                base + base / 8 * u64::from(descriptor & 7)
+            }
+            _ => size,
+        };
+        if window > LARGEST_WINDOW {
+            return Err(Fault::Window(window));
+        }
+        let has_checksum = header[MAGIC_LEN] & CHECKSUM != 0;
+        Ok(Frame { window, content_size: (self.content_size > 0).then_some(size), has_checksum })
+    }
+}
