@@ -131,8 +131,9 @@ impl PartDecoder for InlineParts {
 
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         async move {
-            let mut decoding = PartDecoding::begin(container, part).await.ok()?;
-            while !decoding.step().await.ok()? {}
+            container.prepare().await.ok()?;
+            let mut decoding = PartDecoding::begin(container, part).ok()?;
+            while !decoding.step().ok()? {}
             let (size, bytes) = decoding.finish();
             Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
         }

@@ -26,6 +26,18 @@ pub trait PartDecoder {
 pub struct ContainerNumber(u8);
 
 impl ContainerNumber {
+    /// Makes the module of the container ready. Fails as loading it does.
+    pub(crate) async fn prepare(self) -> Result<()> {
+        match self.get().module {
+            Some(module) => prepare(module).await,
+            None => Ok(()),
+        }
+    }
+
+    fn get(self) -> &'static Container {
+        &CONTAINERS[usize::from(self.0)]
+    }
+
     pub(super) fn of(container: &Container) -> Self {
         let number = CONTAINERS.iter().position(|other| other.name == container.name);
         Self(number.expect("it is registered") as u8)
@@ -69,26 +81,23 @@ pub(crate) struct PartDecoding {
 }
 
 impl PartDecoding {
-    /// Begins to decode `part` of `container`. Fails as loading its module does, or with `internal` if memory runs out.
-    pub(crate) async fn begin(ContainerNumber(number): ContainerNumber, part: Vec<u8>) -> Result<Self> {
-        let container = &CONTAINERS[usize::from(number)];
-        if let Some(module) = container.module {
-            prepare(module).await?;
-        }
+    /// Begins to decode `part` of `container`, whose module must be ready. Fails with `internal` if memory runs out.
+    pub(crate) fn begin(container: ContainerNumber, part: Vec<u8>) -> Result<Self> {
         let mut bytes = Vec::new();
         let size = size_of(&part).min(LARGEST_PART) as usize + STEP;
         bytes.try_reserve_exact(size).map_err(|_| Error::out_of_memory(size))?;
-        let decode = container.decode.expect("it is divided");
+        let decode = container.get().decode.expect("it is divided");
         let stream = decode(Box::new(InMemory { bytes: part, taken: PART_SIZE_LEN }))?;
         Ok(Self { stream, size: 0, bytes })
     }
 
     /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
-    pub(crate) async fn step(&mut self) -> Result<bool> {
+    pub(crate) fn step(&mut self) -> Result<bool> {
         let start = self.bytes.len();
         self.bytes.try_reserve(self.size + STEP - start).map_err(|_| Error::out_of_memory(STEP))?;
         self.bytes.resize(start + STEP, 0);
-        let len = self.stream.read(&mut self.bytes[start..]).await?;
+        let read = self.stream.read(&mut self.bytes[start..]).now_or_never();
+        let len = read.expect("a decoder in memory waits for nothing")?;
         self.bytes.truncate(start + len);
         if start == 0 && is_zero(&self.bytes) {
             self.bytes.clear();

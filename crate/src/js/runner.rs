@@ -110,10 +110,11 @@ impl Runner {
 
 async fn decode_part(container: ContainerNumber, brought: Array) -> Result<JsReply> {
     let part: Uint8Array = brought.get(0).unchecked_into();
-    let mut decoding = PartDecoding::begin(container, part.to_vec()).await?;
+    container.prepare().await?;
+    let mut decoding = PartDecoding::begin(container, part.to_vec())?;
     release(&part.buffer());
     let mut steps = 0;
-    while !decoding.step().await? {
+    while !decoding.step()? {
         steps += 1;
         if steps % STEPS == 0 {
             turn().await;

@@ -105,20 +105,21 @@ impl PartDecoder for PartThreads {
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         let (answer, answered) = oneshot::channel();
         rayon::spawn(move || {
-            // It waits for nothing: its module was needed to open the file.
-            let _ = answer.send(decode_part(container, part).now_or_never());
+            // After a cancel there is no receiver.
+            let _ = answer.send(decode_part(container, part));
         });
         async move {
-            let (size, bytes) = answered.await.ok()??.ok()?;
+            let (size, bytes) = answered.await.ok()?.ok()?;
             Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }
 }
 
-async fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(usize, Vec<u8>)> {
-    let mut decoding = PartDecoding::begin(container, part).await?;
-    while !decoding.step().await? {}
+/// Decodes `part`, whose module was needed to open the file.
+fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(usize, Vec<u8>)> {
+    let mut decoding = PartDecoding::begin(container, part)?;
+    while !decoding.step()? {}
     Ok(decoding.finish())
 }
 
