@@ -1,7 +1,8 @@
 """Reads disk images with dissect.hypervisor, and inspects them with OpenStack's format_inspector.
 
 Takes a line of JSON for each image: its path as `image`, its format as `format` ("qcow2", "vmdk" or "vpc"), and the path of the
-raw disk that is expected in it as `disk`. Answers with a line of JSON: see Answer in foreign-readers.ts.
+raw disk that is expected in it as `disk`; without a `disk`, the image is only inspected. Answers with a line of JSON: see
+Answer in foreign-readers.ts.
 """
 
 import json
@@ -72,4 +73,5 @@ def inspect(image):
 logging.disable(logging.CRITICAL)
 for line in sys.stdin:
     question = json.loads(line)
-    print(json.dumps({**read(**question), **inspect(question["image"])}), flush=True)
+    found = read(**question) if "disk" in question else {}
+    print(json.dumps({**found, **inspect(question["image"])}), flush=True)

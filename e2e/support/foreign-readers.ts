@@ -19,19 +19,26 @@ export interface Question {
   disk: string;
 }
 
-export interface Answer {
-  /** The size of the disk as dissect.hypervisor reads it, in bytes. */
-  size: number;
-  /** The first part of 4 MiB that differs from the expected disk. */
-  difference: number | null;
-  /** The format according to format_inspector. */
+/** What format_inspector says of an image. */
+export interface Inspection {
   format: string;
   virtualSize: number;
   /** The safety checks that the image does not pass, and why. */
   failures: Record<string, string>;
 }
 
-export type Readers = (question: Question) => Promise<Answer>;
+export interface Answer extends Inspection {
+  /** The size of the disk as dissect.hypervisor reads it, in bytes. */
+  size: number;
+  /** The first part of 4 MiB that differs from the expected disk. */
+  difference: number | null;
+}
+
+export interface Readers {
+  (question: Question): Promise<Answer>;
+  /** Only inspects an image. */
+  (question: Pick<Question, 'image'>): Promise<Inspection>;
+}
 
 export const test = base.extend<object, { readers: Readers }>({
   readers: [
@@ -44,12 +51,13 @@ export const test = base.extend<object, { readers: Readers }>({
       // The end of its answers shows that it has failed.
       child.stdin.on('error', () => {});
       const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-      await use(async (question) => {
+      const ask = async (question: object) => {
         child.stdin.write(`${JSON.stringify(question)}\n`);
         const { value, done } = await lines.next();
         if (done) throw new Error(`${python} has ended; its error is above`);
-        return JSON.parse(value) as Answer;
-      });
+        return JSON.parse(value);
+      };
+      await use(ask);
       child.stdin.end();
       await closed;
     },
