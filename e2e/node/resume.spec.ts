@@ -45,7 +45,7 @@ const test = base.extend<{ cut: Cut }>({
     await remote.close();
   },
 });
-test.describe.configure({ timeout: 600_000 });
+test.describe.configure({ timeout: 3_600_000 });
 test.afterAll(() => decant.dispose());
 
 const KEPT = 'progress was saved; run again with resume to continue';

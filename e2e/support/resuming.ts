@@ -33,8 +33,8 @@ export function leftOf(folder: string): Left | undefined {
  * long as a note took before it makes another one.
  */
 const PAUSES = [100, 100, 200, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600];
-/** In milliseconds. */
-const PATIENCE = 300_000;
+/** In milliseconds: a note can take half a minute beside programs that write much, and the next one waits ten times as long. */
+const PATIENCE = 1_800_000;
 
 /** Lets `remote` send until the journal in `folder` notes more than `before` bytes. The conversion cannot complete. */
 export async function untilNoted(folder: string, remote: HeldFile, before = 0): Promise<Left> {
