@@ -132,10 +132,10 @@ impl PartDecoder for InlineParts {
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         async move {
             container.prepare().await.ok()?;
-            let mut decoding = PartDecoding::begin(container, part).ok()?;
+            let mut decoding = PartDecoding::begin(container, part, Vec::new()).ok()?;
             while !decoding.step().ok()? {}
             let (size, bytes) = decoding.finish();
-            Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
+            Some(DecodedPart { size, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }

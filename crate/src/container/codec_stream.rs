@@ -46,36 +46,37 @@ impl CodecStream {
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
         let mut done = 0;
         while done < buf.len() {
-            if self.window.is_empty() {
-                if self.has_ended {
-                    break;
-                }
-                self.step().await?;
-                continue;
+            let left = &mut buf[done..];
+            if !self.window.is_empty() {
+                done += self.window.take(left);
+            } else if self.has_ended {
+                break;
+            } else if left.len() >= WINDOW {
+                done += self.step(left).await?;
+            } else {
+                let mut bytes = std::mem::take(&mut self.window.bytes);
+                let filled = self.step(&mut bytes).await?;
+                self.window = OutputWindow { bytes, filled, given: 0 };
             }
-            done += self.window.take(&mut buf[done..]);
         }
         Ok(done)
     }
 
-    /// Decodes more data into the window, or reads more input.
-    async fn step(&mut self) -> Result<()> {
+    /// Decodes more data to `output`, or reads more input. Returns the number of bytes that were decoded.
+    async fn step(&mut self, output: &mut [u8]) -> Result<usize> {
         let buffered = self.input.buffered();
         let input = &buffered[..buffered.len().min(INPUT)];
         let is_empty = input.is_empty();
-        let step = self.decoder.decode(input, &mut self.window.bytes);
+        let step = self.decoder.decode(input, output);
         self.input.consume(step.consumed as usize)?;
-        (self.window.filled, self.window.given) = (step.written as usize, 0);
         match step.state {
-            StreamState::Failed(fault) => Err(self.failure(fault)),
-            _ if step.consumed > 0 || step.written > 0 => Ok(()),
-            _ if !is_empty => Err(self.failure(Fault::Invalid)),
-            StreamState::Whole if self.input.has_ended() => {
-                self.has_ended = true;
-                Ok(())
-            }
-            _ => self.input.read_more().await,
+            StreamState::Failed(fault) => return Err(self.failure(fault)),
+            _ if step.consumed > 0 || step.written > 0 => {}
+            _ if !is_empty => return Err(self.failure(Fault::Invalid)),
+            StreamState::Whole if self.input.has_ended() => self.has_ended = true,
+            _ => self.input.read_more().await?,
         }
+        Ok(step.written as usize)
     }
 
     fn failure(&self, fault: Fault) -> Error {

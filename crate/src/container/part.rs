@@ -5,6 +5,7 @@ use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::stream::ByteStream;
 use crate::modules::prepare;
+use decant_codec::resize;
 use decant_module::{LARGEST_PART, PART_SIZE_LEN};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -76,46 +77,51 @@ impl PartBytes for Vec<u8> {
 pub(crate) struct PartDecoding {
     stream: Box<dyn ByteStream>,
     size: usize,
-    /// Empty until there is something else than zeros.
     bytes: Vec<u8>,
+    /// The number of bytes of data in `bytes`: none until there is something else than zeros.
+    filled: usize,
 }
 
 impl PartDecoding {
-    /// Begins to decode `part` of `container`, whose module must be ready. Fails with `internal` if memory runs out.
-    pub(crate) fn begin(container: ContainerNumber, part: Vec<u8>) -> Result<Self> {
-        let mut bytes = Vec::new();
+    /// Begins to decode `part` of `container`, whose module must be ready, to the buffer `bytes`. Fails with `internal` if memory
+    /// runs out.
+    pub(crate) fn begin(container: ContainerNumber, part: Vec<u8>, mut bytes: Vec<u8>) -> Result<Self> {
         let size = size_of(&part).min(LARGEST_PART) as usize + STEP;
-        bytes.try_reserve_exact(size).map_err(|_| Error::out_of_memory(size))?;
+        if bytes.len() < size {
+            resize(&mut bytes, size).map_err(Error::no_room)?;
+        }
         let decode = container.get().decode.expect("it is divided");
         let stream = decode(Box::new(InMemory { bytes: part, taken: PART_SIZE_LEN }))?;
-        Ok(Self { stream, size: 0, bytes })
+        Ok(Self { stream, size: 0, bytes, filled: 0 })
     }
 
     /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
     pub(crate) fn step(&mut self) -> Result<bool> {
-        let start = self.bytes.len();
-        self.bytes.try_reserve(self.size + STEP - start).map_err(|_| Error::out_of_memory(STEP))?;
-        self.bytes.resize(start + STEP, 0);
-        let read = self.stream.read(&mut self.bytes[start..]).now_or_never();
+        let end = self.size + STEP;
+        if self.bytes.len() < end {
+            resize(&mut self.bytes, 2 * end).map_err(Error::no_room)?;
+        }
+        let output = &mut self.bytes[self.filled..self.filled + STEP];
+        let read = self.stream.read(output).now_or_never();
         let len = read.expect("a decoder in memory waits for nothing")?;
-        self.bytes.truncate(start + len);
-        if start == 0 && is_zero(&self.bytes) {
-            self.bytes.clear();
-        } else if start < self.size {
+        let is_data = self.filled > 0 || !is_zero(&output[..len]);
+        if is_data && self.filled < self.size {
             // The first data, after zeros.
-            self.bytes.resize(self.size + len, 0);
-            self.bytes.rotate_right(self.size);
+            self.bytes.copy_within(..len, self.size);
+            self.bytes[..self.size].fill(0);
         }
         self.size += len;
+        self.filled = if is_data { self.size } else { 0 };
         if self.size as u64 > LARGEST_PART {
             return Err(Error::new(ErrorKind::Limit, "A part of the compressed file is too large"));
         }
         Ok(len < STEP)
     }
 
-    /// The data of the part, of which all was decoded: its size, and its bytes unless they are zeros.
-    pub(crate) fn finish(self) -> (usize, Vec<u8>) {
-        (self.size, self.bytes)
+    /// The size of the data, all of which was decoded, and the data; nothing if it is all zeros.
+    pub(crate) fn finish(mut self) -> (u64, Vec<u8>) {
+        self.bytes.truncate(self.filled);
+        (self.size as u64, self.bytes)
     }
 }
 

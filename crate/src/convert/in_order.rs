@@ -70,14 +70,14 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn take(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+    /// Passes the chunk of `len` bytes at `offset` to `receive`. Returns whether there is one.
+    fn take(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
         let mut chunks = self.chunks.borrow_mut();
-        let at = chunks.iter().position(|(start, chunk)| *start == offset && chunk.len() == buf.len());
-        let missing = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
-        let (_, chunk) = at.and_then(|at| chunks.remove(at)).ok_or_else(missing)?;
-        buf.copy_from_slice(&chunk);
+        let at = chunks.iter().position(|(start, chunk)| *start == offset.0 && chunk.len() == len);
+        let Some((_, chunk)) = at.and_then(|at| chunks.remove(at)) else { return false };
+        receive(&chunk);
         self.spare.set(chunk);
-        Ok(())
+        true
     }
 }
 
@@ -90,8 +90,14 @@ impl Source for Shelf {
         Profile { gap: 0, reads_at_once: 1, opened_by_workers: false, made_here: true, ..Profile::default() }
     }
 
+    fn lend(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
+        self.take(offset, len, receive)
+    }
+
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        ready(self.take(offset.0, buf)).boxed_local()
+        let is_there = self.take(offset, buf.len(), &mut |chunk| buf.copy_from_slice(chunk));
+        let twice = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
+        ready(is_there.then_some(()).ok_or_else(twice)).boxed_local()
     }
 }
 

@@ -98,6 +98,12 @@ pub trait Source {
     /// source may prefetch them. Actual reads may differ. An empty slice cancels all earlier hints of `reader`.
     fn expect(&self, _reader: Reader, _ranges: &[ByteRange]) {}
 
+    /// Passes the `len` bytes at `offset` to `receive`, if they are held in memory. Returns whether they are; otherwise they must be
+    /// read. A range is received once.
+    fn lend(&self, _offset: HostOffset, _len: usize, _receive: &mut dyn FnMut(&[u8])) -> bool {
+        false
+    }
+
     /// Fills `buf` with the bytes at `offset`. The caller has checked that the range is within the file. Calls may be
     /// concurrent. Fails with `source`.
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;

@@ -14,6 +14,7 @@ use crate::io::target::TargetHandle;
 use js_sys::{Array, Uint8Array};
 use postcard::experimental::serialized_size;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
@@ -36,6 +37,8 @@ pub struct Runner {
     files: Vec<Option<Rc<dyn Source>>>,
     transcoder: Transcoder,
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
+    /// The buffer of an earlier part of a compressed file.
+    part_buffer: Cell<Vec<u8>>,
 }
 
 #[wasm_bindgen]
@@ -50,6 +53,7 @@ impl Runner {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
             transcoder: Transcoder::new(keys),
             handle,
+            part_buffer: Cell::default(),
         })
     }
 
@@ -58,7 +62,7 @@ impl Runner {
     pub async fn run(&self, task: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         match postcard::from_bytes(&task).map_err(internal)? {
             Task::Run(job) => self.run_job(job, brought).await,
-            Task::DecodePart(container) => Ok(decode_part(container, brought.unwrap_or_default()).await?),
+            Task::DecodePart(container) => Ok(self.decode_part(container, brought.unwrap_or_default()).await?),
         }
     }
 
@@ -92,6 +96,26 @@ impl Runner {
 }
 
 impl Runner {
+    async fn decode_part(&self, container: ContainerNumber, brought: Array) -> Result<JsReply> {
+        let part: Uint8Array = brought.get(0).unchecked_into();
+        container.prepare().await?;
+        let mut decoding = PartDecoding::begin(container, part.to_vec(), self.part_buffer.take())?;
+        release(&part.buffer());
+        let mut steps = 0;
+        while !decoding.step()? {
+            steps += 1;
+            if steps % STEPS == 0 {
+                turn().await;
+            }
+        }
+        let (size, bytes) = decoding.finish();
+        let reply: JsReply = js_sys::Object::new().unchecked_into();
+        reply.set_read(size as f64);
+        reply.set_bytes(Uint8Array::from(&bytes[..]));
+        self.part_buffer.set(bytes);
+        Ok(reply)
+    }
+
     /// Returns the files for `job`, with the bytes that were brought.
     fn files_of(&self, job: &Job, brought: Option<Array>) -> Result<Vec<Rc<dyn Source>>> {
         let mut travelled: Vec<Delivered> = self.files.iter().map(|_| Delivered::default()).collect();
@@ -106,25 +130,6 @@ impl Runner {
         let files = self.files.iter().zip(travelled);
         Ok(files.map(|(file, travelled)| file.clone().unwrap_or_else(|| Rc::new(travelled))).collect())
     }
-}
-
-async fn decode_part(container: ContainerNumber, brought: Array) -> Result<JsReply> {
-    let part: Uint8Array = brought.get(0).unchecked_into();
-    container.prepare().await?;
-    let mut decoding = PartDecoding::begin(container, part.to_vec())?;
-    release(&part.buffer());
-    let mut steps = 0;
-    while !decoding.step()? {
-        steps += 1;
-        if steps % STEPS == 0 {
-            turn().await;
-        }
-    }
-    let (size, bytes) = decoding.finish();
-    let reply: JsReply = js_sys::Object::new().unchecked_into();
-    reply.set_read(size as f64);
-    reply.set_bytes(Uint8Array::from(&bytes[..]));
-    Ok(reply)
 }
 
 /// Serialises `value` for another worker. Fails with `internal` if memory runs out.

@@ -110,15 +110,15 @@ impl PartDecoder for PartThreads {
         });
         async move {
             let (size, bytes) = answered.await.ok()?.ok()?;
-            Some(DecodedPart { size: size as u64, bytes: Box::new(bytes) })
+            Some(DecodedPart { size, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }
 }
 
 /// Decodes `part`, whose module was needed to open the file.
-fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(usize, Vec<u8>)> {
-    let mut decoding = PartDecoding::begin(container, part)?;
+fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
+    let mut decoding = PartDecoding::begin(container, part, Vec::new())?;
     while !decoding.step()? {}
     Ok(decoding.finish())
 }

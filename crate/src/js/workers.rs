@@ -44,9 +44,13 @@ impl Workers {
             let file = &self.workload.files[usize::from(read.file.0)];
             let profile = file.profile();
             if profile.made_here {
-                let mut bytes = zeroed(read.len as usize)?;
-                file.read_at(read.start, &mut bytes).await?;
-                travelling.push(&Uint8Array::from(&bytes[..]));
+                let len = read.len as usize;
+                let is_lent = file.lend(read.start, len, &mut |bytes| _ = travelling.push(&Uint8Array::from(bytes)));
+                if !is_lent {
+                    let mut bytes = zeroed(len)?;
+                    file.read_at(read.start, &mut bytes).await?;
+                    travelling.push(&Uint8Array::from(&bytes[..]));
+                }
             } else if !profile.opened_by_workers {
                 let given = self.given[usize::from(read.file.0)];
                 travelling.push(&js_range(&FileRange { file: given, ..self.in_its_file(read) }));
