@@ -6,7 +6,7 @@ import { givenOf, imageOf } from '../e2e/support/units/element.js';
 import { isSameName, mayBeRaw, sort, sortImages } from './sorting.js';
 
 /** A file as the package recognises it. */
-type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';
+type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown' | 'machine';
 
 let kinds: Record<string, Kind> = {};
 
@@ -15,6 +15,13 @@ vi.mock('decant', async (original) => ({
   open: async (input: Input, { companions = [] }: OpenOptions) => {
     const kind = kinds[(input as File).name]!;
     if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is not in a disk image format');
+    if (kind === 'machine') {
+      const names = companions.map((file) => (file as File).name);
+      const disks = names.filter((name) => name.startsWith('vm-')).map((name) => ({ name, size: 1 }));
+      if (disks.length > 1) throw new DecantError('usage', 'Choose', { code: 'several-images', fields: { disks } });
+      if (disks.length === 0) throw new DecantError('missing-file', 'Its disk is missing');
+      return imageOf({}, { members: disks });
+    }
     if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
     const { refersTo = [], parent, id } = kind;
     // Images in one format are not parts.
@@ -105,6 +112,33 @@ for (const [what, files, bundles, skipped] of [
     [],
   ],
   ['overlays with numbers', { 'vm.001': {}, 'vm.002': { refersTo: ['vm.001'] } }, ['vm.002 < vm.001'], []],
+  [
+    'a machine, and an image beside it',
+    {
+      'vm-a': { refersTo: ['old'] },
+      'vm.vmx': 'machine',
+      nvram: 'unknown',
+      'vm-b': {},
+      old: {},
+      x: { refersTo: ['y'] },
+      y: {},
+    },
+    ['vm.vmx < nvram < old < vm-a < vm-b', 'x < y'],
+    [],
+  ],
+  [
+    'a machine with another state of its disk',
+    { 'vm-now': { refersTo: ['base'] }, past: { refersTo: ['base'] }, base: {}, 'vm.OVF': 'machine' },
+    ['vm.OVF < base < past < vm-now'],
+    [],
+  ],
+  [
+    'a machine without disks',
+    { 'vm.vbox': 'machine', notes: 'unknown', 'x.img': 'unknown' },
+    ['vm.vbox', 'x.img'],
+    ['notes'],
+  ],
+  ['two machines', { 'a.vmx': 'unknown', 'b.vmx': 'unknown', c: {} }, ['c'], ['a.vmx', 'b.vmx']],
   ['an image that refers to its own name', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
   [
     'images in a circle',

@@ -80,6 +80,8 @@ export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted>
   if (first && others.length === 0) {
     return { bundles: [{ top: first, companions: [], called: [first.file.name] }], skipped: [] };
   }
+  const machine = await sortMachine(files, signal);
+  if (machine) return machine;
   const found = await allReferences(files, signal);
   const isAnyImage = files.some((given) => found.references.get(given));
   return sortBy(found, (given) => !isAnyImage || mayBeRaw(given));
@@ -93,7 +95,46 @@ export async function sortImages(files: Given[], signal: AbortSignal): Promise<S
 /** Sorts files that are given while an image is open or converted. Unlike for `sort`, a single file may be skipped, but not a link. */
 export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sorted> {
   if (files.every(({ link }) => link)) return sort(files, signal);
+  const machine = await sortMachine(files, signal);
+  if (machine) return machine;
   return sortBy(await allReferences(files, signal), mayBeRaw);
+}
+
+/** The names of configurations of virtual machines. */
+const MACHINE = /\.(vmx|vbox|ovf)$/i;
+
+/**
+ * Sorts files with the configuration of a virtual machine and a disk of it: images that have nothing to do with its disks are
+ * separate. Resolves to `undefined` if there are none.
+ */
+async function sortMachine(files: Given[], signal: AbortSignal): Promise<Sorted | undefined> {
+  const [top, ...more] = files.filter(({ file }) => MACHINE.test(file.name));
+  if (!top || more.length > 0 || files.length === 1) return undefined;
+  const others = files.filter((given) => given !== top);
+  const disks = await disksOf(top, others, signal);
+  // The disks are images without the machine, too.
+  if (disks.length === 0) return undefined;
+  const found = await allReferences(others, signal);
+  const chain = (given: Given) => [given, ...reachable(given, found.files, found.references)];
+  const own = others.filter(({ file }) => disks.includes(file.name)).flatMap(chain);
+  const isOther = (given: Given) => found.references.get(given) && !chain(given).some((one) => own.includes(one));
+  const { bundles } = sortBy({ ...found, files: found.files.filter(isOther) }, () => false);
+  const taken = bundles.flatMap(({ top, companions }) => [top, ...companions]);
+  const companions = others.filter((given) => !taken.includes(given));
+  return { bundles: [{ top, companions, called: [folded(top.file.name)] }, ...bundles], skipped: [] };
+}
+
+/** Lists the names of the disks of the machine whose configuration is `top`. */
+async function disksOf(top: Given, others: Given[], signal: AbortSignal): Promise<string[]> {
+  try {
+    const companions = await Promise.all(others.map((given) => sourceOf(given, signal)));
+    const image = await open(await sourceOf(top, signal), { companions, signal });
+    await image.close();
+    return image.members.map(({ name }) => name);
+  } catch (thrown) {
+    const disks = thrown instanceof DecantError && thrown.code === 'several-images' ? thrown.fields.disks : undefined;
+    return disks?.map(({ name }) => name) ?? [];
+  }
 }
 
 interface AllReferences {

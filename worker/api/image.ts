@@ -44,6 +44,9 @@ const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
 const LOOKING = 'Looking for saved progress';
 
+/** The formats of configurations of virtual machines. */
+const MACHINES: unknown[] = ['ovf', 'vbox', 'vmx'];
+
 /** All images that are not closed. */
 const openImages = new Set<OpenImage>();
 
@@ -101,6 +104,10 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     await sources?.close();
     const error = toDecantError(thrown);
     if (error.kind === 'cancelled') throw cancelled('Opening the image');
+    if (MACHINES.includes(error.fields.format) && options.companions?.length) {
+      const { openMachine } = await loadPart('virtual machines', () => import('./machine.js'));
+      return openMachine(input, options, error, (input, options) => openImageOn(platform, input, options));
+    }
     throw split ? split.explain(error) : error;
   }
 }
@@ -161,7 +168,7 @@ export class OpenImage {
   /** Whether the image can only be read in order. */
   readonly streamed: boolean;
   readonly formats: OutputFormat[];
-  readonly members: readonly Member[];
+  members: readonly Member[];
 
   constructor(
     private readonly platform: Platform,

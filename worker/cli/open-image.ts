@@ -6,7 +6,7 @@ import type { Waiting } from '../http/http-types.js';
 import { type AnyImage, open, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
-import { filesBeside } from './files-beside.js';
+import { filesBeside, machineIn } from './files-beside.js';
 import { imageHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
@@ -44,11 +44,12 @@ export async function imageOpener(
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
   return async (disk) => {
-    const input = isInput ? await standardInput() : await remote.input(path);
+    const image = isInput ? path : await machineIn(path);
+    const input = isInput ? await standardInput() : await remote.input(image);
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
-    const beside = isInput ? [] : await filesBeside(path, names);
-    const image = await open(input, {
+    const beside = isInput ? [] : await filesBeside(image, names);
+    const opened = await open(input, {
       signal,
       onWaiting,
       limit,
@@ -64,12 +65,12 @@ export async function imageOpener(
       ...(unpacking && { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }),
     }).finally(() => unpacking?.report.end());
     try {
-      passwords.check(image.info);
+      passwords.check(opened.info);
     } catch (thrown) {
-      await image.close();
+      await opened.close();
       throw thrown;
     }
-    return image;
+    return opened;
   };
 }
 
