@@ -22,7 +22,8 @@ export async function nextSteps(error: DecantError, opening: Opening, signal: Ab
   const steps: Next[] = [];
   switch (error.kind) {
     case 'not-recognised':
-      if ((error.code === 'state-format' || mayBeRaw(opening.top)) && !isOfCompanion(error)) steps.push('raw');
+      if ((['state-format', 'later-part'].includes(error.code) || mayBeRaw(opening.top)) && !isOfCompanion(error))
+        steps.push('raw');
       break;
     case 'corrupt':
       // To find out, an image that was unpacked would be unpacked again.

@@ -5,7 +5,7 @@ import type { Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
 /** Extensions of disk images and of containers. */
-const KNOWN = /\.(?:box|bz2|dd|gz|img|iso|ova|qcow2?|qed|raw|tar|tgz|vdi|vhdx?|vmdk|xz|zip|zst)$/i;
+const KNOWN = /\.(?:box|bz2|dd|gz|img|iso|ov[af]|qcow2?|qed|raw|tar|tgz|vbox|vdi|vhdx?|vmdk|vmx|xz|zip|zst)$/i;
 /** The longest name on common file systems, in bytes, minus `.crswap`, which Chromium appends while it writes. */
 const MOST_BYTES = 255 - '.crswap'.length;
 /** Characters that some common file system forbids. */

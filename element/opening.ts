@@ -4,7 +4,7 @@ import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { diskName } from './names.js';
 import { Passwords } from './passwords.js';
-import { type Bundle, isSameName, labelOf } from './sorting.js';
+import { type Bundle, isSameName, labelOf, wholeName } from './sorting.js';
 import type { FileNeed } from './state.js';
 
 /** A file that the person has given for a file that the image names. */
@@ -50,8 +50,11 @@ export const beginOpening = (bundle: Bundle): Opening => ({
 });
 
 /** The name of the file, or of the disk in it, by which the output is called. */
-export const nameForOutput = ({ top, bundle: { disk } }: Opening): string =>
-  disk ? diskName(top.file.name, disk.number) : top.file.name;
+export function nameForOutput({ top, bundle: { disk, parts } }: Opening): string {
+  const { name } = top.file;
+  const whole = parts ? wholeName(name) : name;
+  return disk ? diskName(whole, disk.number) : whole;
+}
 
 /** All files of an image. A result must not replace any of them. */
 export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
@@ -60,7 +63,7 @@ export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
   ...answers.map(({ given }) => given),
 ];
 
-/** The size of the image in bytes, and the number of its files. Extents count, files of other layers do not. */
+/** The size of the image in bytes, and the number of its files. Parts and extents count, files of other layers do not. */
 export function imageFiles(
   { fileSize = 0, references }: AnyInfo,
   opening: Opening | undefined,
@@ -70,7 +73,7 @@ export function imageFiles(
   const named =
     opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
   const files = [...named, ...answers].map(({ file }) => file.size);
-  return [files.reduce((sum, size) => sum + size, fileSize), 1 + files.length];
+  return [files.reduce((sum, size) => sum + size, fileSize), 1 + (opening?.bundle.parts ?? 0) + files.length];
 }
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */

@@ -1,28 +1,42 @@
 // Sorting several files into images, their companions and others.
 
-import { DecantError, type Input, type Reference } from 'decant';
+import { DecantError, type Input, type OpenOptions, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { givenOf, imageOf } from '../e2e/support/units/element.js';
 import { isSameName, mayBeRaw, sort, sortImages } from './sorting.js';
 
 /** A file as the package recognises it. */
-type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown';
+type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown' | 'machine';
 
 let kinds: Record<string, Kind> = {};
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
-  open: async (input: Input) => {
+  open: async (input: Input, { companions = [] }: OpenOptions) => {
     const kind = kinds[(input as File).name]!;
     if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is not in a disk image format');
+    if (kind === 'machine') {
+      const names = companions.map((file) => (file as File).name);
+      const disks = names.filter((name) => name.startsWith('vm-')).map((name) => ({ name, size: 1 }));
+      if (disks.length > 1) throw new DecantError('usage', 'Choose', { code: 'several-images', fields: { disks } });
+      if (disks.length === 0) throw new DecantError('missing-file', 'Its disk is missing');
+      return imageOf({}, { members: disks });
+    }
     if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
     const { refersTo = [], parent, id } = kind;
+    // Images in one format are not parts.
+    const parts = companions.filter((file) => kinds[(file as File).name] === 'unknown');
+    const fileSize = [input, ...parts].reduce((sum, file) => sum + (file as File).size, 0);
     const files = refersTo.map(
       (name): Reference => ({ role: 'backing file', name, fileName: name.split(/[/\\]/).at(-1)! }),
     );
     const parents: Reference[] =
       parent === undefined ? [] : [{ role: 'parent', name: parent, fileName: parent, identity: { id: parent } }];
-    return imageOf({ references: [...files, ...parents], identities: id === undefined ? [] : [{ id }] });
+    return imageOf({
+      references: [...files, ...parents],
+      identities: id === undefined ? [] : [{ id }],
+      fileSize,
+    });
   },
 }));
 
@@ -77,6 +91,54 @@ for (const [what, files, bundles, skipped] of [
     ['top < base', 'a'],
     [],
   ],
+  [
+    'parts are one image',
+    { 'd.vmdk.002': 'unknown', 'd.vmdk.001': {}, 'd.vmdk.003': 'unknown', a: {} },
+    ['a', 'd.vmdk.001 < d.vmdk.002 < d.vmdk.003'],
+    [],
+  ],
+  [
+    'parts of a raw disk beside an image',
+    { ...images('a'), 'd.raw.001': 'unknown', 'd.raw.002': 'unknown', 'v.001': 'unknown', 'v.002': 'unknown' },
+    ['a', 'd.raw.001 < d.raw.002'],
+    ['v.001'],
+  ],
+  ['parts of a raw disk', { xab: 'unknown', xaa: 'unknown' }, ['xaa < xab'], []],
+  ['parts of a cut image', { xab: 'unknown', xaa: 'damaged' }, ['xaa < xab'], []],
+  [
+    'parts that need a base',
+    { 'base.qcow2': {}, 'd.part1': { refersTo: ['base.qcow2'] }, 'd.part2': 'unknown' },
+    ['d.part1 < base.qcow2 < d.part2'],
+    [],
+  ],
+  ['overlays with numbers', { 'vm.001': {}, 'vm.002': { refersTo: ['vm.001'] } }, ['vm.002 < vm.001'], []],
+  [
+    'a machine, and an image beside it',
+    {
+      'vm-a': { refersTo: ['old'] },
+      'vm.vmx': 'machine',
+      nvram: 'unknown',
+      'vm-b': {},
+      old: {},
+      x: { refersTo: ['y'] },
+      y: {},
+    },
+    ['vm.vmx < nvram < old < vm-a < vm-b', 'x < y'],
+    [],
+  ],
+  [
+    'a machine with another state of its disk',
+    { 'vm-now': { refersTo: ['base'] }, past: { refersTo: ['base'] }, base: {}, 'vm.OVF': 'machine' },
+    ['vm.OVF < base < past < vm-now'],
+    [],
+  ],
+  [
+    'a machine without disks',
+    { 'vm.vbox': 'machine', notes: 'unknown', 'x.img': 'unknown' },
+    ['vm.vbox', 'x.img'],
+    ['notes'],
+  ],
+  ['two machines', { 'a.vmx': 'unknown', 'b.vmx': 'unknown', c: {} }, ['c'], ['a.vmx', 'b.vmx']],
   ['an image that refers to its own name', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
   [
     'images in a circle',

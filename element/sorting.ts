@@ -1,12 +1,14 @@
 // Sorts several files into images to convert, files that belong to these images, and others.
 
-import { DecantError, open } from 'decant';
+import { DecantError, open, splitFiles } from 'decant';
 import { type Given, sourceOf } from './given.js';
 
 /** An image with the files that it refers to, directly or through other files. */
 export interface Bundle {
   top: Given;
   companions: Given[];
+  /** How many of its companions are further parts of its file. */
+  parts?: number;
   /** The names by which other images may refer to it: its file name and its IDs. */
   called: string[];
   /** The disk to open, if the person has chosen it among several in an archive. `number` counts from 1. */
@@ -23,12 +25,18 @@ export interface Sorted {
   skipped: Given[];
 }
 
+/** The number of the first part of a split file. */
+const FIRST = /(\.(\d{2,9}|part\d+)|[-._]?(aa|00))$/i;
+
+/** The name of the whole file if `name` is that of its first part. */
+export const wholeName = (name: string): string => name.replace(FIRST, '');
+
 /** Extensions of raw disks, whose format cannot be recognised by content. */
 const MAY_BE_RAW = /\.(raw|img|dd|bin|iso)$/i;
 
 /** Whether an unrecognised file may be a raw disk. */
 export const mayBeRaw = ({ file, link }: Given): boolean =>
-  MAY_BE_RAW.test(file.name) && (file.size > 0 || link !== undefined);
+  [file.name, wholeName(file.name)].some((name) => MAY_BE_RAW.test(name)) && (file.size > 0 || link !== undefined);
 
 /** Normalises `name` for comparison: Unicode form and case are ignored. */
 const folded = (name: string): string => name.normalize('NFC').toLowerCase();
@@ -43,13 +51,15 @@ interface References {
   called: string[];
 }
 
-/** Reads the references of `given`; `undefined` if it is not recognised as an image. */
-async function referencesOf(given: Given, signal: AbortSignal): Promise<References | undefined> {
+/** Reads the references of `given`; `undefined` if it is not recognised as an image. Removes `parts` that are not its parts. */
+async function referencesOf(given: Given, parts: Given[], signal: AbortSignal): Promise<References | undefined> {
   const { name } = given.file;
   try {
-    const image = await open(await sourceOf(given, signal), { signal });
+    const companions = await Promise.all(parts.map((part) => sourceOf(part, signal)));
+    const image = await open(await sourceOf(given, signal), { companions, signal });
     await image.close();
-    const { references, identities } = image.info;
+    const { references, identities, fileSize = 0 } = image.info;
+    if (fileSize === given.file.size) parts.splice(0);
     const wanted = references.flatMap(({ fileName, identity }) => [
       folded(fileName),
       ...(identity ? [identity.id] : []),
@@ -70,32 +80,90 @@ export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted>
   if (first && others.length === 0) {
     return { bundles: [{ top: first, companions: [], called: [first.file.name] }], skipped: [] };
   }
-  const references = await allReferences(files, signal);
-  const isAnyImage = files.some((given) => references.get(given));
-  return sortBy(files, references, (given) => !isAnyImage || mayBeRaw(given));
+  const machine = await sortMachine(files, signal);
+  if (machine) return machine;
+  const found = await allReferences(files, signal);
+  const isAnyImage = files.some((given) => found.references.get(given));
+  return sortBy(found, (given) => !isAnyImage || mayBeRaw(given));
 }
 
 /** Sorts files as `sort` does, but counts only recognised images as images. */
 export async function sortImages(files: Given[], signal: AbortSignal): Promise<Sorted> {
-  return sortBy(files, await allReferences(files, signal), () => false);
+  return sortBy(await allReferences(files, signal), () => false);
 }
 
 /** Sorts files that are given while an image is open or converted. Unlike for `sort`, a single file may be skipped, but not a link. */
 export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sorted> {
   if (files.every(({ link }) => link)) return sort(files, signal);
-  return sortBy(files, await allReferences(files, signal), mayBeRaw);
+  const machine = await sortMachine(files, signal);
+  if (machine) return machine;
+  return sortBy(await allReferences(files, signal), mayBeRaw);
 }
 
-type AllReferences = Map<Given, References | undefined>;
+/** The names of configurations of virtual machines. */
+const MACHINE = /\.(vmx|vbox|ovf)$/i;
 
-async function allReferences(files: Given[], signal: AbortSignal): Promise<AllReferences> {
-  const references: AllReferences = new Map();
-  for (const given of files) references.set(given, await referencesOf(given, signal));
-  return references;
+/**
+ * Sorts files with the configuration of a virtual machine and a disk of it: images that have nothing to do with its disks are
+ * separate. Resolves to `undefined` if there are none.
+ */
+async function sortMachine(files: Given[], signal: AbortSignal): Promise<Sorted | undefined> {
+  const [top, ...more] = files.filter(({ file }) => MACHINE.test(file.name));
+  if (!top || more.length > 0 || files.length === 1) return undefined;
+  const others = files.filter((given) => given !== top);
+  const disks = await disksOf(top, others, signal);
+  // The disks are images without the machine, too.
+  if (disks.length === 0) return undefined;
+  const found = await allReferences(others, signal);
+  const chain = (given: Given) => [given, ...reachable(given, found.files, found.references)];
+  const own = others.filter(({ file }) => disks.includes(file.name)).flatMap(chain);
+  const isOther = (given: Given) => found.references.get(given) && !chain(given).some((one) => own.includes(one));
+  const { bundles } = sortBy({ ...found, files: found.files.filter(isOther) }, () => false);
+  const taken = bundles.flatMap(({ top, companions }) => [top, ...companions]);
+  const companions = others.filter((given) => !taken.includes(given));
+  return { bundles: [{ top, companions, called: [folded(top.file.name)] }, ...bundles], skipped: [] };
+}
+
+/** Lists the names of the disks of the machine whose configuration is `top`. */
+async function disksOf(top: Given, others: Given[], signal: AbortSignal): Promise<string[]> {
+  try {
+    const companions = await Promise.all(others.map((given) => sourceOf(given, signal)));
+    const image = await open(await sourceOf(top, signal), { companions, signal });
+    await image.close();
+    return image.members.map(({ name }) => name);
+  } catch (thrown) {
+    const disks = thrown instanceof DecantError && thrown.code === 'several-images' ? thrown.fields.disks : undefined;
+    return disks?.map(({ name }) => name) ?? [];
+  }
+}
+
+interface AllReferences {
+  /** Without the further parts of split files. */
+  files: Given[];
+  references: Map<Given, References | undefined>;
+  /** The further parts of split files, by their first. */
+  parts: Map<Given, Given[]>;
+}
+
+async function allReferences(given: Given[], signal: AbortSignal): Promise<AllReferences> {
+  const [references, parts]: [AllReferences['references'], AllReferences['parts']] = [new Map(), new Map()];
+  const read = async (file: Given, next: Given[]) => void references.set(file, await referencesOf(file, next, signal));
+  for (const [first, ...next] of await splitFiles(given.map(({ file }) => file.name))) {
+    const file = given[first!]!;
+    parts.set(
+      file,
+      next.map((at) => given[at]!),
+    );
+    await read(file, parts.get(file)!);
+  }
+  const further = [...parts.values()].flat();
+  const files = given.filter((file) => !further.includes(file));
+  for (const file of files) if (!parts.has(file)) await read(file, []);
+  return { files, references, parts };
 }
 
 /** `isMeant` decides whether an unrecognised file counts as an image, if no other file refers to it. */
-function sortBy(files: Given[], references: AllReferences, isMeant: (given: Given) => boolean): Sorted {
+function sortBy({ files, references, parts }: AllReferences, isMeant: (given: Given) => boolean): Sorted {
   const called = (given: Given) => references.get(given)?.called ?? [folded(given.file.name)];
   const referred = new Set<string>();
   for (const given of files) {
@@ -107,7 +175,11 @@ function sortBy(files: Given[], references: AllReferences, isMeant: (given: Give
   const images = free.filter((given) => references.get(given));
   const others = free.filter((given) => !references.get(given));
   const meant = others.filter(isMeant);
-  const bundle = (top: Given): Bundle => ({ top, companions: reachable(top, files, references), called: called(top) });
+  const bundle = (top: Given): Bundle => {
+    const further = parts.get(top) ?? [];
+    const companions = [...further, ...reachable(top, files, references)];
+    return { top, companions, ...(further.length > 0 ? { parts: further.length } : {}), called: called(top) };
+  };
   const isThere = (name: string) => files.some((given) => called(given).includes(name));
   const lacksFiles = ({ top, companions }: Bundle) =>
     [top, ...companions].some((given) => references.get(given)?.wanted.some((name) => !isThere(name)));
@@ -124,7 +196,7 @@ function sortBy(files: Given[], references: AllReferences, isMeant: (given: Give
 }
 
 /** Finds the files that `top` refers to, directly or through other files. */
-function reachable(top: Given, files: Given[], references: AllReferences): Given[] {
+function reachable(top: Given, files: Given[], references: AllReferences['references']): Given[] {
   const found = new Set<Given>([top]);
   for (const given of found) {
     const wanted = references.get(given)?.wanted ?? [];

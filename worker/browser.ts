@@ -12,6 +12,7 @@ import { sweepStorage } from './targets/browser/storage.js';
 export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
 export { targets } from './api/page-targets.js';
+export { splitFiles } from './api/split.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';

@@ -9,6 +9,7 @@ import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.no
 import { openServerFile } from './sources/server-files.js';
 
 export { configure } from './api/node-files.js';
+export { splitFiles } from './api/split.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';

@@ -30,6 +30,7 @@ mod reads;
 mod salvage;
 mod shown;
 mod sparse;
+mod split;
 mod tables_once;
 mod tar;
 mod vdi;

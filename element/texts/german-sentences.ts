@@ -117,6 +117,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'foreign-frame':
       'Diese Seite ist in eine Seite einer anderen Website eingebettet: dort gibt der Browser ihr keinen Speicher.',
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
+    'later-part': ({ first }) =>
+      `Das ist ein späterer Teil einer geteilten Datei. Öffnen Sie den ersten, ${name(first)}, zusammen mit den anderen.`,
     'missing-file': ({ file, neededBy }) => `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
     'name-refused': ({ folder, name: file }) =>
       `Im Ordner ${name(folder)} ist der Dateiname ${name(file)} nicht möglich. Wählen Sie einen anderen Namen.`,
@@ -184,7 +186,10 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
     'part-differs': 'Der Server hat mehrmals etwas anderes gespeichert, als er bekommen hat.',
-    'piece-damaged': ({ piece }) => `Teil ${name(piece)} ist beschädigt, abgeschnitten oder doppelt.`,
+    'piece-damaged': ({ piece }) =>
+      piece === undefined
+        ? 'Dieser Teil des Abbilds hat eine andere Größe als die vor ihm.'
+        : `Teil ${name(piece)} ist beschädigt, abgeschnitten oder doppelt.`,
     'piece-missing': 'Ein Teil davon fehlt in dem Archiv.',
     'several-images': ({ count }) =>
       `In dem Archiv liegen ${name(count)} Festplattenabbilder. Entpacken Sie das, um das es geht.`,
@@ -228,6 +233,8 @@ export function germanNotices({ size }: Units): Sentences {
       return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
     },
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
+    'parts-unchecked':
+      'Die Platte ist auf mehrere Dateien verteilt; ob die letzte dabei ist, lässt sich an ihnen nicht erkennen.',
     shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',
     'size-mismatch': ({ descriptor, header }) =>
       `Zwei Stellen des Abbilds nennen verschiedene Größen: ${bytes(descriptor, size)} und ${bytes(header, size)}. Die zweite gilt.`,

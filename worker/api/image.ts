@@ -35,12 +35,17 @@ import { withListener } from './guarded-listener.js';
 import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
+import { mayBeSplit } from './split.js';
+import type { SplitImage } from './split-image.js';
 import type { Unpacked } from './unpacking.js';
 
 /** The operations, for messages: "... was cancelled". */
 const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
 const LOOKING = 'Looking for saved progress';
+
+/** The formats of configurations of virtual machines. */
+const MACHINES: unknown[] = ['ovf', 'vbox', 'vmx'];
 
 /** All images that are not closed. */
 const openImages = new Set<OpenImage>();
@@ -70,6 +75,7 @@ async function endAll(): Promise<void> {
 export async function openImageOn(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
   let sources: Sources | undefined;
   let passwords: LayerPasswords | undefined;
+  let split: SplitImage | undefined;
   try {
     checkOpening(options);
     const settings = settle(options, platform);
@@ -84,8 +90,9 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     const spool = platform.spool(options, sources.all, '') !== undefined;
     const image = { format, name, disk, snapshot, salvage, checkManifest, spool };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
+    split = await splitOf(setup, name, signal);
     const sessions = await ImageSessions.open(setup, passwords, options.assumePassword ?? false, signal);
-    if (!sessions.isPacked) return new OpenImage(platform, setup, sessions, name);
+    if (!sessions.isPacked) return new OpenImage(platform, setup, sessions, name, undefined, split);
     const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
       await sessions.end();
       throw thrown;
@@ -96,8 +103,26 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     passwords?.wipe();
     await sources?.close();
     const error = toDecantError(thrown);
-    throw error.kind === 'cancelled' ? cancelled('Opening the image') : error;
+    if (error.kind === 'cancelled') throw cancelled('Opening the image');
+    if (MACHINES.includes(error.fields.format) && options.companions?.length) {
+      const { openMachine } = await loadPart('virtual machines', () => import('./machine.js'));
+      return openMachine(input, options, error, (input, options) => openImageOn(platform, input, options));
+    }
+    throw split ? split.explain(error) : error;
   }
+}
+
+/** Joins the image of `setup`, which is called `name`, with its next parts if it is a split file. */
+async function splitOf(
+  setup: ImageSetup,
+  name: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<SplitImage | undefined> {
+  const { image, companions } = setup.sources;
+  const names = [image.name ?? name ?? '', ...companions.map(({ name, standsFor }) => standsFor ?? name)];
+  if (!mayBeSplit(names)) return undefined;
+  const { splitImage } = await loadPart('split files', () => import('./split-image.js'));
+  return splitImage(setup, names, signal);
 }
 
 /** The options for requests to the image and its companions. Throws `usage` for `headers` without a URL. */
@@ -143,7 +168,7 @@ export class OpenImage {
   /** Whether the image can only be read in order. */
   readonly streamed: boolean;
   readonly formats: OutputFormat[];
-  readonly members: readonly Member[];
+  members: readonly Member[];
 
   constructor(
     private readonly platform: Platform,
@@ -152,6 +177,7 @@ export class OpenImage {
     name: string | undefined,
     /** What the image was unpacked from. */
     packed?: Pick<Unpacked, 'containers' | 'members'>,
+    split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
       code: 'source-not-verified',
@@ -161,6 +187,7 @@ export class OpenImage {
     const safety = [...sessions.info.safety, ...unnoticed];
     const { info, members } = sessions;
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
+    if (split && info.format === 'raw' && info.containers.length === 0) safety.push(split.notice);
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     this.formats = sessions.formats;
     this.members = packed && packed.members.length > 0 ? packed.members : members;

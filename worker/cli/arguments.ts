@@ -24,8 +24,9 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --with FILE            pass a backing file, parent, extent or data file of the image;
                          repeatable. No file is ever opened because an image names it
   --with NAME=FILE       pass FILE for the name NAME in the image
-  --disk N|NAME          use this disk of an archive that has several, such as an OVA; info lists
-                         them. In convert, all makes a file of each in the folder OUTPUT
+  --disk N|NAME          use this disk of an archive that has several, such as an OVA, or of a
+                         virtual machine (.vmx, .vbox, .ovf or its folder); info lists them. In
+                         convert, all makes a file of each in the folder OUTPUT
   --snapshot ID|NAME     use an internal snapshot instead of the active disk
   --password-file FILE   read the password of all encrypted layers from FILE, without its last
                          newline; - is standard input

@@ -94,21 +94,26 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') requireFolderForAll(command, intoFolder);
   let image: AnyImage;
   try {
-    // The first disk lists the others.
-    image = await open(disk === ALL_DISKS ? 1 : disk);
+    const isAll = disk === ALL_DISKS;
+    image = await open(isAll ? undefined : disk);
+    if (isAll && image.members.length === 0) {
+      // There is nothing to choose from, which the choice of a disk reports.
+      await image.close();
+      image = await open(1);
+    }
   } catch (thrown) {
     if (command.name === 'info' && isPacked(thrown)) {
       await printInfo(command.json ? packedJson : packedText, thrown.fields, command.image);
       return 0;
     }
-    const disks = severalDisks(thrown);
-    if (!disks) throw thrown;
+    const several = severalDisks(thrown);
+    if (!several) throw thrown;
     if (command.name === 'info') {
-      await printInfo(command.json ? disksJson : disksText, disks, command.image);
+      await printInfo(command.json ? disksJson : disksText, several, command.image);
       return 0;
     }
-    if (command.name !== 'convert' || !intoFolder) throw thrown;
-    return (await convertAll(disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+    if (command.name !== 'convert' || !intoFolder || several.missing !== undefined) throw thrown;
+    return (await convertAll(several.disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
   }
   try {
     switch (command.name) {

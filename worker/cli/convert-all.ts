@@ -73,7 +73,7 @@ export async function convertAll(
 }
 
 /** The extensions of archives, and of what may be around them. */
-const EXTENSIONS = /(?:\.(?:box|ova|tar|tgz|zip))?(?:\.(?:bz2|gz|xz|zst))?$/i;
+const EXTENSIONS = /(?:\.(?:box|ova|ovf|tar|tgz|vbox|vmx|zip))?(?:\.(?:bz2|gz|xz|zst))?$/i;
 
 /** The name of the archive, without its extensions. */
 function stemOf(image: string): string {

@@ -7,10 +7,19 @@ import { humanSize } from './human-size.js';
 /** The value of `--disk` for all disks. */
 export const ALL_DISKS = 'all';
 
+/** The disks of an archive or a machine. */
+export interface Disks {
+  disks: readonly Member[];
+  /** The name of the machine, if known. */
+  machine?: string;
+  /** The name of a disk whose file is missing. */
+  missing?: string;
+}
+
 /** Returns the disks to choose from, if `thrown` says that one must be chosen. */
-export function severalDisks(thrown: unknown): readonly Member[] | undefined {
+export function severalDisks(thrown: unknown): Disks | undefined {
   const isChoice = DecantError.is(thrown) && thrown.kind === 'usage' && thrown.code === 'several-images';
-  return isChoice ? thrown.fields.disks : undefined;
+  return isChoice && thrown.fields.disks ? (thrown.fields as unknown as Disks) : undefined;
 }
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */

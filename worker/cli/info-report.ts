@@ -5,8 +5,8 @@ import type { Fields } from '../errors/errors.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
-import type { AnyInfo, ContainerInfo, HeaderInfo, Member, Need, Reference, Snapshot } from '../public/types.js';
-import { diskRows } from './disk-list.js';
+import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
+import { type Disks, diskRows } from './disk-list.js';
 import { PASSWORD_FILE, WITH } from './failure-text.js';
 import { humanSize } from './human-size.js';
 import { STANDARD_INPUT } from './standard-input.js';
@@ -82,6 +82,7 @@ export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
     'dirty-flag': has(info, 'dirty'),
     decant: {
       'file-size': info.fileSize,
+      machine: info.machine,
       containers: info.containers,
       features: info.features,
       layers: info.layers.map(({ virtualSize, ...layer }) => ({ ...layer, 'virtual-size': virtualSize })),
@@ -172,11 +173,15 @@ function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): stri
 const containerName = ({ name, member }: ContainerInfo): string =>
   member === undefined ? name : `${name} ('${shownText(member)}')`;
 
+const machineLine = (machine: string | undefined): string[] =>
+  machine === undefined ? [] : [`machine: ${shownText(machine)}`];
+
 export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
   const { specific, virtualSize } = info;
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
+    ...machineLine(info.machine),
     `file format: ${info.format}`,
     ...(info.containers.length > 0 ? [`packed in: ${info.containers.map(containerName).join(', ')}`] : []),
     `virtual size: ${virtualSize === undefined ? 'unknown until its end is read' : `${humanSize(virtualSize)} (${virtualSize} bytes)`}`,
@@ -192,18 +197,20 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
 }
 
 /** Reports the `disks` of an archive if none was chosen. */
-export async function disksJson(disks: readonly Member[], path: string): Promise<string[]> {
-  const report = { filename: path, 'actual-size': await diskSize(path), decant: { disks } };
+export async function disksJson({ disks, machine, missing }: Disks, path: string): Promise<string[]> {
+  const report = { filename: path, 'actual-size': await diskSize(path), decant: { machine, disks, missing } };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
-export async function disksText(disks: readonly Member[], path: string): Promise<string[]> {
+export async function disksText({ disks, machine, missing }: Disks, path: string): Promise<string[]> {
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
+    ...machineLine(machine),
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     'Several disks; one is described with its option:',
     ...diskRows(disks).map((row) => `    ${row}`),
+    ...(missing === undefined ? [] : [`    ${shownText(missing)} (missing; ${WITH})`]),
   ];
 }
 

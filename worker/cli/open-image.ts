@@ -1,10 +1,12 @@
 // Opens an image by the arguments.
 
+import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import type { Waiting } from '../http/http-types.js';
 import { type AnyImage, open, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
+import { filesBeside, machineIn } from './files-beside.js';
 import { imageHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
@@ -42,12 +44,16 @@ export async function imageOpener(
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
   return async (disk) => {
-    const input = isInput ? await standardInput() : await remote.input(path);
-    const image = await open(input, {
+    const image = isInput ? path : await machineIn(path);
+    const input = isInput ? await standardInput() : await remote.input(image);
+    const given = await companionsOf(companions, remote);
+    const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
+    const beside = isInput ? [] : await filesBeside(image, names);
+    const opened = await open(input, {
       signal,
       onWaiting,
       limit,
-      companions: await companionsOf(companions, remote),
+      companions: [...given, ...beside],
       assumePassword,
       salvage,
       ...(checkManifest ? { checkManifest } : {}),
@@ -59,12 +65,12 @@ export async function imageOpener(
       ...(unpacking && { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }),
     }).finally(() => unpacking?.report.end());
     try {
-      passwords.check(image.info);
+      passwords.check(opened.info);
     } catch (thrown) {
-      await image.close();
+      await opened.close();
       throw thrown;
     }
-    return image;
+    return opened;
   };
 }
 

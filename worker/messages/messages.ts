@@ -25,6 +25,8 @@ export interface ImageSpec {
   name?: string | undefined;
   disk?: string | number | undefined;
   companions: CompanionSpec[];
+  /** If the image is a split file: how many of the companions, the first ones, are its next parts. */
+  parts: number;
   snapshot?: string | undefined;
   salvage: boolean;
   checkManifest?: boolean | undefined;

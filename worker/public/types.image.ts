@@ -13,10 +13,11 @@ export interface CommonOpenOptions extends PrepareOptions {
   /** The name of the image for messages. By default that of the `File`, path or source. */
   name?: string;
   /**
-   * The disk to open, of the several in an archive such as an OVA: its number in `image.members`, from 1, or its name there; the
-   * last part of the name is enough if only one disk has it. If there are several and none is chosen, the call fails with
-   * `usage`, code `several-images`, and lists them in `fields.disks`. Fails with `usage`, code `no-such-disk`, if the archive
-   * has no such disk, or if the image is not in a zip or tar archive that is read at any position, such as one that was unpacked.
+   * The disk to open, of the several in an archive such as an OVA or of a virtual machine: its number in `image.members`, from
+   * 1, or its name there; the last part of the name is enough if only one disk has it. If there are several and none is
+   * chosen, the call fails with `usage`, code `several-images`, and lists them in `fields.disks`. Fails with `usage`, code
+   * `no-such-disk`, if the archive has no such disk, or if the image is not in a zip or tar archive that is read at any
+   * position, such as one that was unpacked.
    */
   disk?: string | number;
   /** The ID or name of the internal snapshot to read instead of the active disk. IDs are searched first. */

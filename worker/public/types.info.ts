@@ -6,7 +6,7 @@ export type { Member } from '../errors/errors.js';
 
 /** A container of an image. */
 export interface ContainerInfo {
-  /** `gzip`, `xz`, `zstd`, `bzip2` or `tar`. */
+  /** `gzip`, `xz`, `zstd`, `bzip2`, `tar` or `zip`. */
   name: string;
   /** The name of the member that is the image, if members have names. */
   member?: string;
@@ -18,6 +18,8 @@ export interface HeaderInfo {
   format: string;
   /** The name of the image, if it has one. */
   name?: string;
+  /** The name of the virtual machine, if the image was opened by its configuration. */
+  machine?: string;
   /** The containers of the image, the outermost first. */
   containers: ContainerInfo[];
   /** The size of the image's file, or of the container's member that is the image; missing for a stream. */

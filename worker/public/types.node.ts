@@ -73,8 +73,8 @@ export type Companion = Input | { name: string; source: Input };
 /** How to open an image. */
 export interface OpenOptions extends CommonOpenOptions {
   /**
-   * The files that the image may refer to. No file is ever opened by a name in an image. A file that is passed twice counts
-   * once.
+   * The files that the image may refer to, and the other parts of a split file. No file is ever opened by a name in an image.
+   * A file that is passed twice counts once.
    */
   companions?: Companion[];
   /**

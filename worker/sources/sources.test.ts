@@ -221,3 +221,20 @@ test('a loan has ports for custom sources and streams', async () => {
   expect(stream.image.source).toEqual({ stream: stream.ports[0] });
   stream.end();
 });
+
+test('parts that are joined come first among the companions', async () => {
+  const settings = { salvage: false, spool: false };
+  const specOf = (sources: Sources) => {
+    const { companions, parts } = sources.lend(settings).image;
+    return { names: companions.map(({ name }) => name), parts, image: companions.map(({ isImage }) => isImage) };
+  };
+  const sources = await open(own('d.001'), own('base'), own('d.003'), own('d.002'));
+  expect(specOf(sources)).toEqual({ names: ['base', 'd.003', 'd.002'], parts: 0, image: [false, false, false] });
+  sources.join([3, 2]);
+  expect(specOf(sources)).toEqual({ names: ['d.002', 'd.003', 'base'], parts: 2, image: [true, true, false] });
+  expect(sources.all.map(({ name }) => name)).toEqual(['d.001', 'd.002', 'd.003', 'base']);
+  expect(specOf(sources.alone(1))).toEqual({ names: [], parts: 0, image: [] });
+  // What was unpacked has all parts.
+  await sources.replaceImage(await openSource(own('content')));
+  expect(specOf(sources)).toEqual({ names: ['d.002', 'd.003', 'base'], parts: 0, image: [true, true, false] });
+});

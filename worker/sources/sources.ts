@@ -14,7 +14,7 @@ import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
 /** The options for opening an image, without its sources. */
-export type ImageSettings = Omit<ImageSpec, 'source' | 'companions'>;
+export type ImageSettings = Omit<ImageSpec, 'source' | 'companions' | 'parts'>;
 
 /** Opens a source. Fails with `usage` if it cannot be one, and with `cancelled` when the options' signal is aborted. */
 type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
@@ -29,6 +29,8 @@ const isLent = ({ spec }: OpenedSource): boolean => 'custom' in spec || 'stream'
 export class Sources {
   /** The content of the image, if it had to be unpacked. */
   #unpacked: OpenedSource | undefined;
+  /** How many companions, the first ones, are the next parts of the image. */
+  #parts = 0;
   /** The code for the sources that are custom ones or streams; `undefined` if all are files. */
   #custom: CustomSources | undefined;
 
@@ -103,8 +105,29 @@ export class Sources {
     const source = toSpec(this.#unpacked ?? image!);
     const others = files.map(toSpec);
     const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
-    loan.image = { ...settings, source, companions };
+    // What was unpacked has all parts.
+    loan.image = { ...settings, source, companions, parts: this.#unpacked ? 0 : this.#parts };
     return loan;
+  }
+
+  /** The source with this index in `all` as an image without companions. Only this object may be closed. */
+  alone(at: number): Sources {
+    const one = new Sources([this.all[at]!], []);
+    one.#custom = this.#custom;
+    return one;
+  }
+
+  /** From now on, lends the image joined with its next parts, which have these indexes in `all`. */
+  join(parts: number[]): void {
+    const others = [...this.companions.keys()].map((at) => at + 1).filter((at) => !parts.includes(at));
+    const order = [...parts, ...others];
+    const companions = order.map((at) => {
+      const companion = this.companions[at - 1]!;
+      return { ...companion, isImage: companion.isImage || parts.includes(at) };
+    });
+    this.companions.splice(0, order.length, ...companions);
+    this.all.splice(1, order.length, ...order.map((at) => this.all[at]!));
+    this.#parts = parts.length;
   }
 
   /** Fails with `source` if a file has changed since it was opened. */

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, snapshot?, salvage, checkManifest?, spool }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, checkManifest?, spool }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -21,6 +21,8 @@ extern "C" {
     fn disk(this: &OpenSpec) -> JsValue;
     #[wasm_bindgen(method, getter)]
     fn companions(this: &OpenSpec) -> Array;
+    #[wasm_bindgen(method, getter)]
+    fn parts(this: &OpenSpec) -> u32;
     #[wasm_bindgen(method, getter)]
     fn snapshot(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
@@ -61,6 +63,7 @@ impl OpenSpec {
             name: self.name(),
             disk: number.or_else(|| disk.as_string().map(DiskChoice::Name)),
             companions: self.companions().iter().map(companion).collect(),
+            parts: self.parts() as usize,
             snapshot: self.snapshot(),
             salvage: self.salvage(),
             check_manifest: self.check_manifest(),

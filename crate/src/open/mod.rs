@@ -23,6 +23,7 @@ use crate::container::SEVERAL_FILES;
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
+use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
@@ -33,6 +34,7 @@ use guess::{REACH, require_disk};
 use identify::FileType;
 use image::Image;
 use manifest::Manifest;
+use std::iter;
 use std::rc::Rc;
 use streamed_image::{InContainers, Origin, StreamedImage};
 use unpack::{InnerFile, Unpacked, place_in, unpack};
@@ -63,6 +65,8 @@ pub enum Opened {
 /// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
 /// another format.
 ///
+/// The parts of a split file are joined first, see `OpenOptions::parts`.
+///
 /// Fails as [`Image::open`] does; with `usage` if a container has several images and `options` do not state one of them,
 /// or state one without a container that is read at any position; with `unsupported` if a container has no image or one
 /// that cannot be read inside it, or to salvage a disk that a container decodes in order.
@@ -70,11 +74,24 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     if options.disk.is_some() && (options.format.is_some() || matches!(input, Input::Stream(_))) {
         return Err(not_in_archive());
     }
-    match input {
-        Input::File(source) if options.format.is_some() => Ok(Opened::Image(Image::open(source, options).await?)),
-        Input::File(source) => open_file(source, options).await,
-        Input::Stream(stream) => Ok(Opened::Streamed(open_stream(stream, options).await?)),
+    let first = match input {
+        Input::File(source) => source,
+        Input::Stream(stream) => return Ok(Opened::Streamed(open_stream(stream, options).await?)),
+    };
+    let source = joined(first, options);
+    match options.format {
+        Some(_) => Ok(Opened::Image(Image::open(source, options).await?)),
+        None => open_file(source, options).await,
     }
+}
+
+/// Returns the file `first`, joined with the next parts that `options` state.
+fn joined(first: Rc<dyn Source>, options: &OpenOptions) -> Rc<dyn Source> {
+    if options.parts == 0 {
+        return first;
+    }
+    let next = options.companions.iter().take(options.parts).map(|part| part.source.clone());
+    Rc::new(Pieces::joined(iter::once(first).chain(next).collect()))
 }
 
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {

@@ -201,7 +201,8 @@ impl StreamedImage {
             );
             return Err(not_read_in_order(message, Some(container.name)));
         }
-        let unused_companions = options.companions.iter().map(|companion| companion.name.clone()).collect();
+        let unused = options.companions.iter().filter(|companion| !companion.is_image);
+        let unused_companions = unused.map(|companion| companion.name.clone()).collect();
         Ok(Self { origin, containers, disks, guess, packed: None, file_size, manifest, unused_companions })
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct Unpacked {
 
 /// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
 /// last member. Fails with `source`, with `limit` if containers are nested too deeply, with `usage` if `choosing` states
-/// no disk of them, unless the disks are inside a container that is decoded in order, and as
+/// no disk of them, unless the disks are inside a container that is decoded in order, or the file cannot be read, and as
 /// [`crate::container::List`] and [`members::image_in`] do.
 pub(crate) async fn unpack(
     mut source: Rc<dyn Source>,
@@ -73,7 +73,7 @@ pub(crate) async fn unpack(
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
     if let Choosing::Stated(choice) = choosing
-        && !(disks.is_empty() && matches!(file_type, FileType::Container(_)))
+        && !(disks.is_empty() && matches!(file_type, FileType::Container(_) | FileType::Unsupported(_)))
     {
         disk_choice::find(choice, &disks)?;
     }

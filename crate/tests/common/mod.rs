@@ -284,6 +284,8 @@ pub struct Case {
     pub name: Option<String>,
     /// (name, content)
     pub companions: Vec<(String, Vec<u8>)>,
+    /// See `OpenOptions::parts`.
+    pub parts: usize,
     pub snapshot: Option<String>,
     pub disk: Option<DiskChoice>,
     pub password: Option<Vec<u8>>,
@@ -330,12 +332,13 @@ impl Case {
             source: source.clone(),
             name: name.clone(),
             stands_for: None,
-            is_image: false,
+            is_image: self.parts > 0,
         };
         let options = OpenOptions {
             format: self.format.clone(),
             name: Some(self.name.clone().unwrap_or("image.qcow2".to_owned())),
             companions: self.companions.iter().zip(&held).map(companion).collect(),
+            parts: self.parts,
             snapshot: self.snapshot.clone(),
             disk: self.disk.clone(),
             salvage: self.salvage,

@@ -139,10 +139,9 @@ impl<'a> Companions<'a> {
         self.used[usize::from(id.0) - 1] = true;
     }
 
-    /// The names of the files without a reference.
+    /// The names of the files without a reference, except the image itself.
     pub(super) fn unused(&self) -> Vec<String> {
-        let unused = self.given.iter().zip(&self.used).filter(|(_, used)| !**used);
-        unused.map(|(companion, _)| companion.name.clone()).collect()
+        self.free().into_iter().map(|id| self.given[usize::from(id.0) - 1].name.clone()).collect()
     }
 }
 

@@ -17,6 +17,8 @@ pub struct OpenOptions {
     pub companions: Vec<Companion>,
     /// The ID or name of the internal snapshot to read instead of the active disk. An ID takes precedence.
     pub snapshot: Option<String>,
+    /// If the image is a split file: the number of its next parts, which are the first of the `companions`, and `is_image`.
+    pub parts: usize,
     /// Whether damaged ranges are read as zeros and listed. Otherwise damage is an error.
     pub salvage: bool,
     /// Whether a conversion compares the files of an archive with its manifest. `None`: if the archive is a local file
@@ -38,6 +40,6 @@ pub struct Companion {
     pub name: String,
     /// The name by which images refer to the file, if the caller states it.
     pub stands_for: Option<String>,
-    /// Whether it is the same file as the image.
+    /// Whether it is the same file as the image, or a part of it.
     pub is_image: bool,
 }

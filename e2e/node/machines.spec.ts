@@ -1,0 +1,147 @@
+// The folder of a virtual machine: the command, and the API. worker/api/machine-config.test.ts has the configurations.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type * as Decant from '../../dist/node.js';
+import { decant as command } from '../support/command.js';
+import { qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
+test.afterAll(() => decant.dispose());
+
+const MIB = 1 << 20;
+
+/** The folder of a machine with two disks, the second with an overlay as its current state, and their contents. */
+function machine(folder: string) {
+  const vm = join(folder, 'vm');
+  mkdirSync(vm);
+  const make = (name: string, byte: number) => {
+    const raw = join(folder, `${name}.raw`);
+    writeFileSync(raw, Buffer.alloc(MIB).fill(byte, 0, 100_000));
+    qemuImg('convert', '-f', 'raw', '-O', 'vmdk', raw, join(vm, name));
+    return readFileSync(raw);
+  };
+  const system = make('system.vmdk', 7);
+  const data = make('data.vmdk', 9);
+  qemuImg('create', '-q', '-f', 'vmdk', '-b', 'data.vmdk', '-F', 'vmdk', join(vm, 'data-000001.vmdk'));
+  execFileSync('qemu-io', ['-f', 'vmdk', '-c', 'write -q -P 1 0 64k', join(vm, 'data-000001.vmdk')]);
+  data.fill(1, 0, 65_536);
+  const lines = [
+    '.encoding = "UTF-8"',
+    'config.version = "8"',
+    'displayName = "A machine"',
+    'scsi0:0.fileName = "system.vmdk"',
+    'scsi0:1.fileName = "/vmfs/volumes/1/vm/data-000001.vmdk"',
+    'ide1:0.deviceType = "cdrom-image"',
+    'ide1:0.fileName = "cd.iso"',
+  ];
+  writeFileSync(join(vm, 'vm.vmx'), lines.join('\n'));
+  writeFileSync(join(vm, 'vm.nvram'), 'nvram');
+  return { vm, config: join(vm, 'vm.vmx'), disks: [system, data] as const };
+}
+
+test('the command lists and converts the disks of a machine', ({ folder }) => {
+  const { vm, config, disks } = machine(folder);
+  for (const image of [config, vm]) {
+    const listed = command('info', image);
+    expect(listed).toMatchObject({ status: 0, stderr: '' });
+    expect(listed.stdout).toMatch(
+      /machine: A machine\n[\s\S]+--disk 1: system\.vmdk \(.+, vmdk\)\n +--disk 2: data-000001\.vmdk \(.+, vmdk\)\n/,
+    );
+  }
+  expect(JSON.parse(command('info', '--output=json', config).stdout)).toMatchObject({
+    decant: { machine: 'A machine', disks: [{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }] },
+  });
+  expect(command('info', '--disk', '1', config).stdout).toContain('machine: A machine\nfile format: vmdk\n');
+  const output = join(folder, 'out.raw');
+  for (const [disk, expected] of [
+    ['1', disks[0]],
+    ['data-000001.vmdk', disks[1]],
+  ] as const) {
+    expect(command('convert', '--disk', disk, config, output), disk).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(readFileSync(output).equals(expected), disk).toBe(true);
+    rmSync(output);
+  }
+  const made = join(folder, 'made');
+  expect(command('convert', '-q', vm, `${made}/`)).toEqual({ status: 0, stdout: '', stderr: '' });
+  for (const [at, disk] of disks.entries())
+    expect(readFileSync(join(made, `vm-disk${at + 1}.raw`)).equals(disk)).toBe(true);
+});
+
+test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
+  const raw = join(folder, 'disk.raw');
+  writeFileSync(raw, Buffer.alloc(MIB).fill(5, 0, 100_000));
+  const [vm, output] = [join(folder, 'vm'), join(folder, 'out.raw')];
+  mkdirSync(join(vm, 'Snapshots'), { recursive: true });
+  const vbox = `<?xml version="1.0"?>
+<VirtualBox version="1.19-linux"><Machine uuid="{9}" name="A &amp; B"><MediaRegistry><HardDisks>
+<HardDisk uuid="{1}" location="base.vdi"><HardDisk uuid="{2}" location="Snapshots/{2}.vdi"/></HardDisk>
+</HardDisks></MediaRegistry><Snapshot name="one"><Hardware><AttachedDevice type="HardDisk"><Image uuid="{1}"/></AttachedDevice>
+</Hardware></Snapshot><Hardware><AttachedDevice type="HardDisk"><Image uuid="{2}"/></AttachedDevice></Hardware></Machine></VirtualBox>`;
+  const ovf = `<?xml version="1.0"?>
+<Envelope><References><File ovf:id="f" ovf:href="a%20disk.vmdk"/></References><Disk ovf:fileRef="f"/>
+<VirtualSystem ovf:id="A &amp; B"/></Envelope>`;
+  for (const [config, text, disk, format] of [
+    ['vm.vbox', vbox, 'Snapshots/{2}.vdi', 'vdi'],
+    ['vm.ovf', ovf, 'a disk.vmdk', 'vmdk'],
+  ] as const) {
+    writeFileSync(join(vm, config), text);
+    qemuImg('convert', '-f', 'raw', '-O', format, raw, join(vm, disk));
+    expect(command('info', vm).stdout, config).toContain(`machine: A & B\nfile format: ${format}\n`);
+    expect(command('convert', vm, output), config).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(readFileSync(output).equals(readFileSync(raw)), config).toBe(true);
+    rmSync(output);
+    rmSync(join(vm, config));
+  }
+  // Alone, a configuration is no disk.
+  mkdirSync(join(folder, 'alone'));
+  writeFileSync(join(folder, 'alone', 'vm.ovf'), ovf);
+  const alone = command('convert', join(folder, 'alone', 'vm.ovf'), output);
+  expect(alone).toMatchObject({ status: 1, stderr: expect.stringContaining('an OVF descriptor') });
+});
+
+test('a disk whose file is missing is named', ({ folder }) => {
+  const { vm, config, disks } = machine(folder);
+  renameSync(join(vm, 'data-000001.vmdk'), join(folder, 'elsewhere.vmdk'));
+  expect(command('info', config).stdout).toContain('data-000001.vmdk (missing; --with FILE)');
+  const output = join(folder, 'out.raw');
+  const refused = command('convert', config, output);
+  expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining("data-000001.vmdk' is missing") });
+  for (const all of [[], ['--disk', 'all']])
+    expect(command('convert', ...all, config, `${folder}/made/`)).toMatchObject({ status: 2 });
+  const elsewhere = `data-000001.vmdk=${join(folder, 'elsewhere.vmdk')}`;
+  expect(command('convert', '--with', elsewhere, '--disk', '2', config, output)).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+  expect(readFileSync(output).equals(disks[1])).toBe(true);
+});
+
+test('the API opens a disk of a machine', async ({ folder }) => {
+  const { vm, config, disks } = machine(folder);
+  const names = ['vm.nvram', 'data.vmdk', 'data-000001.vmdk', 'system.vmdk'];
+  for (const companions of [
+    names.map((name) => join(vm, name)),
+    names.map((name) => ({ name, source: new Blob([readFileSync(join(vm, name))]) })),
+  ]) {
+    await expect(decant.open(config, { companions })).rejects.toMatchObject({
+      kind: 'usage',
+      code: 'several-images',
+      fields: { count: 2, machine: 'A machine', disks: [{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }] },
+    });
+    const image = (await decant.open(config, { companions, disk: 2 })) as Decant.Image;
+    expect(image.members).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk', format: 'vmdk' }]);
+    expect(image.info).toMatchObject({ machine: 'A machine', format: 'vmdk', unusedCompanions: [] });
+    const output = join(folder, 'api.raw');
+    await image.convert(output);
+    expect(readFileSync(output).equals(disks[1])).toBe(true);
+    const files = new Set<string>();
+    for await (const { file } of image.map()) if (file !== undefined) files.add(file);
+    expect([...files].map((file) => file.replace(`${vm}/`, '')).toSorted()).toEqual(['data-000001.vmdk', 'data.vmdk']);
+    await image.close();
+    rmSync(output);
+  }
+});

@@ -1,0 +1,97 @@
+// The disks that configurations of virtual machines name.
+
+import { expect, test } from 'vitest';
+import { machineOf } from './machine-config.js';
+
+const VMX = `.encoding = "UTF-8"
+displayName = "My VM = 1"
+scsi0.present = "TRUE"
+scsi0:0.present = "TRUE"
+scsi0:0.fileName = "vm-000002.vmdk"
+SATA0:1.FILENAME="/vmfs/volumes/1/data.vmdk"
+sata0:1.present = "FALSE"
+nvme0:0.fileName = "fast disk.vmdk"\r
+ide1:0.fileName = "boot.iso"
+ide1:0.deviceType = "cdrom-image"
+ide1:1.deviceType = "atapi-cdrom"
+ide1:1.fileName = "auto detect"
+floppy0.fileName = "a.flp"
+serial0.fileName = "out.txt"
+`;
+
+const attached = (kind: string, uuid: string) =>
+  `<AttachedDevice type="${kind}" port="0"><Image uuid="{${uuid}}"/></AttachedDevice>`;
+const VBOX = `<?xml version="1.0"?><VirtualBox version="1.19"><Machine uuid="{9}" name="a &amp; b" OSType="x"><MediaRegistry>
+<HardDisks><HardDisk uuid="{1}" location="base.vdi" type="Normal"><HardDisk uuid="{2}" location="Snapshots/{2}.vdi"/></HardDisk>
+<HardDisk uuid="{4}" location="x.vdi"/></HardDisks><DVDImages><Image uuid="{3}" location="cd.iso"/></DVDImages></MediaRegistry>
+<Snapshot name="one"><Hardware>${attached('HardDisk', '1')}</Hardware><Snapshots><Snapshot name="two">${attached('HardDisk', '4')}
+</Snapshot><Snapshot/></Snapshots></Snapshot><Hardware>${attached('HardDisk', '2')}${attached('DVD', '3')}</Hardware></Machine></VirtualBox>`;
+
+const FILES = '<File ovf:id="f1" ovf:href="a.vmdk"/><File ovf:id="f2" ovf:href="b.vmdk"/>';
+const DISKS = '<Disk ovf:fileRef="f2"/><Disk ovf:fileRef="f1"/>';
+
+test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, disks: string[], name?: string]>([
+  ['VMware', 'vmx', VMX, ['vm-000002.vmdk', 'fast disk.vmdk'], 'My VM = 1'],
+  ['VMware, no text', 'vmx', '=\n==\n\ufffd="\n.fileName\nscsi0:0.fileNam', []],
+  ['VirtualBox', 'vbox', VBOX, ['Snapshots/{2}.vdi'], 'a & b'],
+  [
+    'OVF',
+    'ovf',
+    `<Envelope><References>${FILES}</References>${DISKS}<VirtualSystem ovf:id="vm"/></Envelope>`,
+    ['b.vmdk', 'a.vmdk'],
+    'vm',
+  ],
+  ['OVF, disks first', 'ovf', DISKS + FILES, ['b.vmdk', 'a.vmdk']],
+  ['OVF, a missing file', 'ovf', `${FILES}<Disk fileRef="f3"/><Disk fileRef="f1"/>`, ['a.vmdk']],
+  ['OVF, a file twice', 'ovf', `${FILES}<Disk fileRef="f1"/><Disk fileRef="f1"/>`, ['a.vmdk']],
+  [
+    'OVF, other prefixes and quotes',
+    'ovf',
+    `<o:File\n\tx:size='1'  x:href = 'a>"b' x:id='1'\n></o:File><o:Disk x:fileRef = "1" />`,
+    ['a>"b'],
+  ],
+  [
+    'OVF, characters',
+    'ovf',
+    `<File id='&#49;' href='&lt;&amp;&#x61;&apos;&quot;&gt;&amp;lt;&no;&#x110000;'/><Disk fileRef='1'/>`,
+    [`<&a'">&lt;&no;&#x110000;`],
+  ],
+  [
+    'OVF, comments',
+    'ovf',
+    `<!-- <Disk fileRef='f1'/> -->${FILES}<![CDATA[<Disk fileRef='f1'/>]]><Disk fileRef="f2"/><!-- <Disk fileRef='f1'/>`,
+    ['b.vmdk'],
+  ],
+  ['OVF, similar names', 'ovf', `${FILES}<DiskSection fileRef='f1'/><Disk xfileRef='f1'/></Disk fileRef='f1'>`, []],
+  ['no document', 'ovf', `<<<>>>&&&="'é`, []],
+])('%s', ([, format, text, disks, name]) => {
+  expect(machineOf(text, format)).toEqual({ disks, ...(name === undefined ? {} : { name }) });
+});
+
+/** Texts of 1 MiB that a careless expression would match in very many ways: the test would not end. */
+test.for([
+  '<',
+  '<a',
+  '<a ',
+  '<a "',
+  `<a '"`,
+  '<a b=',
+  'a',
+  ' ',
+  '&',
+  '&a',
+  '<!--',
+  '<![CDATA[',
+  '=',
+  '<a/',
+  'a=',
+  '"',
+  `<a b='c`,
+])('a hostile text of %o', (part) => {
+  const text = part.repeat(Math.ceil((1 << 20) / part.length));
+  for (const format of ['vmx', 'vbox', 'ovf'] as const) {
+    expect(machineOf(text, format).disks).toEqual([]);
+    expect(machineOf(`<Disk ${text}`, format).disks).toEqual([]);
+    expect(machineOf(`<Disk a="${text.replaceAll('"', '')}"/>`, format).disks).toEqual([]);
+  }
+});

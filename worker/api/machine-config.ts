@@ -1,0 +1,113 @@
+// The configurations of virtual machines: what they say of the disks. What is not understood is ignored.
+
+/** A machine, as its configuration describes it. */
+export interface Machine {
+  name?: string;
+  /** The paths of the files of its disks, in their current state. */
+  disks: string[];
+}
+
+/** The most disks of a machine that are read. */
+const MOST = 256;
+
+/** Reads the configuration `text` in `format`. */
+export function machineOf(text: string, format: 'vmx' | 'vbox' | 'ovf'): Machine {
+  const { name, disks } = READERS[format](text);
+  // A file counts once.
+  return { ...(name ? { name } : {}), disks: [...new Set(disks)].slice(0, MOST) };
+}
+
+interface Found {
+  name: string | undefined;
+  disks: string[];
+}
+
+const READERS = { vmx: ofVmx, vbox: ofVbox, ovf: ofOvf };
+
+/** The devices of a VMX that may be disks. */
+const BUS = /^(?:scsi|sata|ide|nvme)\d+:\d+$/;
+
+/** VMware: lines of the form `scsi0:0.fileName = "disk.vmdk"`. */
+function ofVmx(text: string): Found {
+  const values = new Map<string, string>();
+  for (const line of text.split(/[\r\n]+/)) {
+    const equals = line.indexOf('=');
+    if (equals < 0) continue;
+    const value = line.slice(equals + 1).trim();
+    values.set(line.slice(0, equals).trim().toLowerCase(), value.replace(/^"|"$/g, ''));
+  }
+  const disks = [...values].flatMap(([key, path]) => {
+    const device = key.replace(/\.filename$/, '');
+    const isThere = values.get(`${device}.present`)?.toLowerCase() !== 'false';
+    const isCd = values.get(`${device}.devicetype`)?.includes('cdrom');
+    return device !== key && BUS.test(device) && isThere && !isCd ? [path] : [];
+  });
+  return { name: values.get('displayname'), disks };
+}
+
+/** VirtualBox: each `Image` of an attached hard disk states the `uuid` of a `HardDisk`, whose `location` is the path. */
+function ofVbox(text: string): Found {
+  const [paths, disks] = [new Map<string, string>(), [] as string[]];
+  let name: string | undefined;
+  let isDisk = false;
+  /** The snapshots around the tag: they have disks of their own. */
+  let snapshots = 0;
+  for (const { tag, attributes } of tagsOf(text)) {
+    if (tag === 'Machine') name = attributes.get('name');
+    if (tag === 'HardDisk') addPath(paths, attributes.get('uuid'), attributes.get('location'));
+    if (tag === 'Snapshot') snapshots += 1;
+    if (tag === '/Snapshot') snapshots -= 1;
+    if (tag === 'AttachedDevice') isDisk = attributes.get('type') === 'HardDisk';
+    if (tag === 'Image' && isDisk && snapshots === 0) disks.push(attributes.get('uuid') ?? '');
+  }
+  return { name, disks: pathsOf(disks, paths) };
+}
+
+/** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path. */
+function ofOvf(text: string): Found {
+  const [paths, disks] = [new Map<string, string>(), [] as string[]];
+  let name: string | undefined;
+  for (const { tag, attributes } of tagsOf(text)) {
+    if (tag === 'VirtualSystem') name ??= attributes.get('id');
+    if (tag === 'File') addPath(paths, attributes.get('id'), attributes.get('href'));
+    if (tag === 'Disk') disks.push(attributes.get('fileRef') ?? '');
+  }
+  return { name, disks: pathsOf(disks, paths) };
+}
+
+function addPath(paths: Map<string, string>, id: string | undefined, path: string | undefined): void {
+  if (id !== undefined && path !== undefined) paths.set(id, path);
+}
+
+const pathsOf = (ids: string[], paths: Map<string, string>): string[] => ids.flatMap((id) => paths.get(id) ?? []);
+
+interface Tag {
+  /** Its name without a prefix; of an end tag, after a slash. */
+  tag: string;
+  attributes: Map<string, string>;
+}
+
+// No part of a hostile text may be matched in many ways: that would take forever.
+/** Comments and the like, up to the end of the text if they are cut off, and tags. */
+const MARKUP =
+  /<!--.*?(?:-->|$)|<!\[CDATA\[.*?(?:\]\]>|$)|<(\/?[^\s<>"'!?/]+)(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*)>/gs;
+const ATTRIBUTE = /([^\s=:"']{1,64})\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+
+function* tagsOf(text: string): Generator<Tag> {
+  for (const [, name, rest = ''] of text.matchAll(MARKUP)) {
+    if (name === undefined) continue;
+    const attributes = new Map<string, string>();
+    for (const [, key, double, single] of rest.matchAll(ATTRIBUTE)) attributes.set(key!, unescaped(double ?? single!));
+    yield { tag: name.replace(/^(\/?).*:/, '$1'), attributes };
+    // An element without content has no end tag.
+    if (rest.endsWith('/')) yield { tag: `/${name}`, attributes };
+  }
+}
+
+const CHARACTERS: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+const unescaped = (text: string): string =>
+  text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{1,9}));/gi, (all, decimal?: string, hex?: string, name = '') => {
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    return CHARACTERS[name] ?? (code <= 0x10ffff ? String.fromCodePoint(code) : all);
+  });

@@ -1,0 +1,200 @@
+// Opens a disk of a virtual machine, whose configuration was passed together with the files of its disks.
+
+import { isObject } from '../calls/values.js';
+import { DecantError, type Member, toDecantError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import { haveSameOrigin } from '../http/http-url.js';
+import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
+import type { OpenImage } from './image.js';
+import { type Machine, machineOf } from './machine-config.js';
+
+/** The most bytes of a configuration. */
+const LONGEST = 1 << 20;
+/** The most names in an error message. */
+const LISTED = 3;
+
+type Open = (input: Input, options: OpenOptions) => Promise<OpenImage>;
+
+/** A disk of a machine. */
+interface Disk extends Member {
+  companion: Companion;
+}
+
+/**
+ * Opens the disk that `options` state, or the only one, of the machine whose configuration in `format` is `config`, by `open`.
+ * `config` was refused with `refusal`, which is thrown if it names no disks.
+ *
+ * Fails with `missing-file` if the files of all disks are missing, with `usage` if there are several disks, or other ones are
+ * missing, and none is stated, if the stated one is not there, or if a file is ambiguous; and as `open` does.
+ */
+export async function openMachine(
+  config: Input,
+  options: OpenOptions,
+  refusal: DecantError,
+  open: Open,
+): Promise<OpenImage> {
+  const { companions = [], disk: choice, name, headers, ...rest } = options;
+  const text = await textOf(config, options, open);
+  const machine = text === undefined ? { disks: [] } : machineOf(text, refusal.fields.format as 'vmx');
+  if (machine.disks.length === 0) throw refusal;
+  const { disks, missing } = await findDisks(machine, nameOf(config) || (name ?? ''), companions, (file) =>
+    described(file, config, options, open),
+  );
+  const { companion } = choose(disks, machine, missing, choice);
+  const input = inputOf(companion);
+  const image = await open(input, {
+    ...rest,
+    ...(headers && haveSameOrigin(input, config) && { headers }),
+    name: name ?? nameOf(companion),
+    companions: companions.filter((other) => other !== companion),
+  });
+  image.info.unusedCompanions = [];
+  if (machine.name !== undefined) image.info.machine = machine.name;
+  image.members = disks.map(memberOf);
+  return image;
+}
+
+/** The text of a configuration; `undefined` if it is too long, or cannot be read again, such as a stream. */
+async function textOf(config: Input, options: OpenOptions, open: Open): Promise<string | undefined> {
+  const file = await open(config, { ...plainOptions(config, config, options), format: 'raw' }).catch((thrown) => {
+    if (toDecantError(thrown).kind === 'cancelled') throw thrown;
+  });
+  if (!file) return undefined;
+  try {
+    const { fileSize = 0 } = file.info;
+    if (fileSize > LONGEST) return undefined;
+    return decoded((await file.read(0, fileSize)).subarray(0, fileSize));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Decodes a text in UTF-8, in UTF-16 with a byte order mark, or in the code page of Windows that VMware uses most. */
+function decoded(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+const inputOf = (companion: Companion): Input => (isNamed(companion) ? companion.source : companion);
+
+const isNamed = (companion: Companion): companion is { name: string; source: Input } =>
+  isObject(companion) && 'source' in companion;
+
+/** The name or path of a file; empty if it has none. */
+function nameOf(file: Companion): string {
+  if (typeof file === 'string') return file;
+  if (file instanceof URL) return file.pathname;
+  return 'name' in file && typeof file.name === 'string' ? file.name : '';
+}
+
+const baseName = (path: string): string => path.replace(/^.*[\\/]/, '');
+
+/** The components of `path`, relative to the folder of the file `from`, joined by `/`. */
+function resolved(path: string, from: string): string {
+  const isAbsolute = /^(?:[\\/]|[a-z]:)/i.test(path);
+  const parts = [...(isAbsolute ? [] : from.split(/[\\/]/).slice(0, -1)), ...path.split(/[\\/]/)];
+  const plain: string[] = [];
+  for (const part of parts) {
+    if (part === '..' && plain.length > 0 && plain.at(-1) !== '..') plain.pop();
+    else if (part !== '.') plain.push(part);
+  }
+  return plain.join('/');
+}
+
+/** A path in a descriptor may be a URL. */
+function unencoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Finds the files of the disks by their paths, otherwise by the last parts of their paths, and the first missing one. */
+async function findDisks(
+  machine: Machine,
+  config: string,
+  companions: Companion[],
+  describe: (companion: Companion) => Promise<Disk>,
+): Promise<{ disks: Disk[]; missing: string | undefined }> {
+  const disks: Disk[] = [];
+  let missing: string | undefined;
+  for (const path of machine.disks) {
+    const having = (key: (name: string, from: string) => string) => {
+      const wanted = [path, unencoded(path)].map((path) => key(path, config));
+      return companions.filter((companion) => nameOf(companion) !== '' && wanted.includes(key(nameOf(companion), '')));
+    };
+    const byPath = having(resolved);
+    const [companion, ...others] = byPath.length > 0 ? byPath : having(baseName);
+    if (others.length > 0) {
+      const message = `'${shownText(path)}', a disk of the virtual machine, matches more than one of the files`;
+      throw new DecantError('usage', message);
+    }
+    if (!companion) missing ??= baseName(path);
+    else if (!disks.some((disk) => disk.companion === companion)) disks.push(await describe(companion));
+  }
+  if (missing === undefined || disks.length > 0) return { disks, missing };
+  const message = `'${shownText(missing)}', a disk of the virtual machine, is missing; pass it together with its configuration`;
+  throw new DecantError('missing-file', message, { fields: { file: missing, role: 'disk', neededBy: config } });
+}
+
+/** Describes the disk in the file `companion`. */
+async function described(companion: Companion, config: Input, options: OpenOptions, open: Open): Promise<Disk> {
+  const name = baseName(nameOf(companion));
+  const input = inputOf(companion);
+  const plain = plainOptions(input, config, options);
+  // Opening a damaged disk reports the damage.
+  const image = await open(input, plain).catch(() => undefined);
+  const file = image ?? (await open(input, { ...plain, format: 'raw' }));
+  await file.close();
+  const format = image?.info.format;
+  return { name, size: file.info.fileSize ?? 0, ...(format === undefined ? {} : { format }), companion };
+}
+
+/** The options that concern reading `file`, not the image in it. Headers are sent only to the origin of `config`. */
+function plainOptions(file: Input, config: Input, options: OpenOptions): OpenOptions {
+  const { signal, fetch, allowUrl, onWaiting, limit, headers } = options;
+  return {
+    ...(headers && haveSameOrigin(file, config) && { headers }),
+    ...(signal && { signal }),
+    ...(fetch && { fetch }),
+    ...(allowUrl && { allowUrl }),
+    ...(onWaiting && { onWaiting }),
+    ...(limit && { limit }),
+  };
+}
+
+const memberOf = ({ companion: _, ...member }: Disk): Member => member;
+
+/** Returns the disk that `choice` states, or the only one. */
+function choose(
+  disks: Disk[],
+  machine: Machine,
+  missing: string | undefined,
+  choice: string | number | undefined,
+): Disk {
+  const fields = {
+    disks: disks.map(memberOf),
+    ...(machine.name === undefined ? {} : { machine: machine.name }),
+    ...(missing === undefined ? {} : { missing }),
+  };
+  const names = disks
+    .slice(0, LISTED)
+    .map(({ name }) => `'${shownText(name)}'`)
+    .join(', ');
+  const listed = `${names}${disks.length > LISTED ? ' and others' : ''}`;
+  if (choice === undefined) {
+    if (disks.length === 1 && missing === undefined) return disks[0]!;
+    const lacks = missing === undefined ? '' : `, and '${shownText(missing)}' is missing`;
+    const message = `The virtual machine has ${disks.length} disk images, ${listed}${lacks}; state which one`;
+    throw new DecantError('usage', message, { code: 'several-images', fields: { count: disks.length, ...fields } });
+  }
+  const found = disks.filter(({ name }, at) => choice === at + 1 || choice === name);
+  if (found.length === 1) return found[0]!;
+  const message = `The virtual machine has no disk ${shownText(String(choice))}, or several; it has ${listed}`;
+  throw new DecantError('usage', message, { code: 'no-such-disk', fields });
+}
