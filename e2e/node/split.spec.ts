@@ -110,6 +110,20 @@ test('numbers of other images are no parts', ({ folder }) => {
   expect(command('convert', join(folder, 'alone.001'), output)).toEqual({ status: 0, stdout: '', stderr: '' });
 });
 
+test('copies of a raw disk with numbers are no parts', ({ folder }) => {
+  const output = join(folder, 'out.raw');
+  for (const [offset, sign] of [
+    [510, '\x55\xaa'],
+    [1080, '\x53\xef'],
+  ] as const) {
+    const disk = Buffer.alloc(MIB).fill('some data', 4096);
+    disk.write(sign, offset, 'latin1');
+    for (const number of ['01', '02', '03']) writeFileSync(join(folder, `disk.raw.${number}`), disk);
+    expect(command('convert', '-f', 'raw', join(folder, 'disk.raw.01'), output)).toMatchObject({ status: 0 });
+    expect(readFileSync(output).equals(disk), sign).toBe(true);
+  }
+});
+
 test('the API takes parts as companions', async ({ folder }) => {
   const { disk, vmdk } = made(folder);
   const part = split(folder, vmdk, 'd.vmdk.', '-a', '3', '--numeric-suffixes=1');

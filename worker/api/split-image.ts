@@ -7,6 +7,17 @@ import type { Notice } from '../public/types.js';
 import type { Sources } from '../sources/sources.js';
 import { type PartOfFile, partAmong } from './split-files.js';
 
+/** Signatures at the start of raw disks, with their offsets: of boot sectors, GPT, ext2 to ext4, XFS and LVM. */
+const SIGNS: [number, string][] = [
+  [510, '\x55\xaa'],
+  [512, 'EFI PART'],
+  [1080, '\x53\xef'],
+  [0, 'XFSB'],
+  [512, 'LABELONE'],
+];
+/** All of them are in the first bytes, so many. */
+const REACH = 2048;
+
 /** How an image in parts is described. */
 export interface SplitImage {
   /** The notice about it, if it is a raw disk: nothing shows where that ends. */
@@ -55,10 +66,30 @@ function laterPart(kind: ErrorKind, message: string, first: string): DecantError
   return new DecantError(kind, `${message}; ${advice}`, { code: 'later-part', fields: { first } });
 }
 
-/** Whether the image and the part after it are images in one format: each is an image by itself then, such as two overlays. */
+/**
+ * Whether the image and the part after it are images in one format: each is an image by itself then, such as two overlays, or two
+ * copies of a raw disk.
+ */
 async function areImages(setup: ImageSetup, second: number, signal: AbortSignal | undefined): Promise<boolean> {
   const format = await formatOf(setup, second, signal);
-  return format !== undefined && format === (await formatOf(setup, 0, signal));
+  if (format !== undefined) return format === (await formatOf(setup, 0, signal));
+  if (setup.settings.format !== 'raw') return false;
+  const [start, other] = [await startOf(setup, 0, signal), await startOf(setup, second, signal)];
+  return SIGNS.some(([at, sign]) => [start, other].every((text) => text.startsWith(sign, at)));
+}
+
+/** The first bytes of the file with this index in the sources of `setup`, a character for each. */
+async function startOf(setup: ImageSetup, at: number, signal = new AbortController().signal): Promise<string> {
+  const session = await ImageSession.open({ ...setup, sources: setup.sources.alone(at) }, signal);
+  try {
+    const { client, image, opened } = session;
+    const length = Math.min(REACH, opened.info.virtualSize ?? 0);
+    if (length === 0) return '';
+    const request = (operation: number) => client.call('read', { operation, image, offset: 0, length });
+    return String.fromCharCode(...(await session.run(signal, request)));
+  } finally {
+    await session.end();
+  }
 }
 
 /** The format of the file with this index in the sources of `setup`, if it is an image. */
