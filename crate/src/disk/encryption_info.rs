@@ -60,10 +60,13 @@ impl EncryptionInfo {
         }
     }
 
-    /// Returns the description, with the keys of `qemu-img info`.
+    /// Returns the description, with the keys of `qemu-img info`, which knows version 1 only.
     pub(crate) fn details(&self) -> Details {
         let mut details = Vec::new();
         let Some(luks) = &self.luks else { return Details(vec![("format", self.format.into())]) };
+        if luks.version > 1 {
+            details.push(("version", luks.version.into()));
+        }
         details.push(("ivgen-alg", luks.iv[..].into()));
         details.extend(luks.iv_hash.as_ref().map(|hash| ("ivgen-hash-alg", hash[..].into())));
         details.extend([

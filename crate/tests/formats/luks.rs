@@ -128,6 +128,8 @@ fn copies_of_version_2() {
             Case::new(changed(image, &changes)).with(Answers::InOrder, |image| async move { Ok(image.info()) })
         {
             let codes: Vec<_> = info.safety.iter().map(|notice| notice.code).collect();
+            let specific = serde_json::to_value(&info.specific).unwrap();
+            assert_eq!((&specific["version"], info.version), (&2.into(), Some(2)), "{what}");
             assert_eq!(codes, if is_damaged { &["luks-header-damaged"][..] } else { &[] }, "{what}");
         }
     }
