@@ -27,6 +27,7 @@ const PIGZ = { there: has('pigz'), packages: ['pigz'], why: 'what it compresses 
 const TESTS = [
   { there: has('chromium'), packages: ['chromium'], why: 'the browser tests drive it' },
   { there: has('qemu-img'), packages: ['qemu-utils'], why: 'tests compare with what it converts' },
+  { there: has('cryptsetup'), packages: ['cryptsetup-bin'], why: 'tests read LUKS volumes that it makes' },
   { there: has('mkfs.ext4'), packages: ['e2fsprogs'], why: 'tests convert real file systems' },
   { there: has('Xvfb'), packages: ['xvfb'], why: 'a real save dialog needs a display' },
   { there: has('xdotool'), packages: ['xdotool'], why: 'it operates the save dialog' },

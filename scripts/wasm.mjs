@@ -158,6 +158,8 @@ export const INPUTS = [
   'crate/codec',
   'crate/crypt',
   'crate/deflate',
+  'crate/json',
+  'crate/luks',
   'crate/module',
   'crate/text',
   'crate/wasm',

@@ -19,6 +19,7 @@ mod guessed;
 mod gzip;
 mod hostile;
 mod inflate;
+mod luks;
 mod matrix;
 mod outputs;
 mod ova;

@@ -147,7 +147,7 @@ fn formats_of_backing_files() {
         (Some("raw"), &vmdk, Ok(&vmdk)),
         (Some("qcow2"), &numbers, Err(NotRecognised)),
         (Some("vmdk"), &vmdk, Err(Unsupported)),
-        (Some("luks"), &numbers, Err(Unsupported)),
+        (Some("luks"), &numbers, Err(NotRecognised)),
         // QEMU reads a stated format up to a zero byte.
         (Some("raw\0"), &numbers, Ok(&numbers)),
         // QEMU reads a protocol as raw.
@@ -158,7 +158,7 @@ fn formats_of_backing_files() {
         (None, &numbers, Ok(&numbers)),
         (None, &iso, Ok(&iso)),
         (None, &vmdk, Err(Unsupported)),
-        (None, &[&b"LUKS\xba\xbe\0\x01"[..], &[0; 4088]].concat(), Err(Unsupported)),
+        (None, &[&b"LUKS\xba\xbe\0\x01"[..], &[0; 4088]].concat(), Err(Corrupt)),
         (None, &changed(small(), &[(20, &[0; 4])]), Err(Corrupt)),
     ];
     for (stated, content, reads) in cases {

@@ -126,6 +126,6 @@ fn a_missing_layer_or_password_hides_no_damage() {
     assert_eq!(code(&examined(&top, 1.0, false, false).0), None);
     assert_eq!(code(&examined(&top, 0.7, false, false).0), Some("truncated"));
     let locked = folder.path().join("luks.qcow2");
-    luks(&locked, "8M", "encrypt.iter-time=10", "secret");
+    qcow2_with_luks(&locked, "8M", "encrypt.iter-time=10", "secret");
     assert_eq!(code(&examined(&locked, 1.0, false, false).0), None);
 }

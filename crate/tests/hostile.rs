@@ -79,7 +79,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "it reads qcow2, VDI, VMDK, QED, VHD, VHDX, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these",
+            "it reads qcow2, VDI, VMDK, QED, VHD, VHDX, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these",
         ),
         ("a", vec![0; 512], NotRecognised, "and raw disks in these; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),

@@ -11,6 +11,8 @@ use decant::native::{FileSource, FileTarget, Inline};
 use decant::output::{BLOCK, OUTPUT_FORMATS, OutputFormat};
 use decant::{Image, OpenOptions, Result, Source};
 use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::ready;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -45,6 +47,7 @@ fn options(format: &str) -> &'static [&'static str] {
     match format {
         "qcow2" => &["-c"],
         "vmdk" => &["-o", "subformat=streamOptimized"],
+        "luks" => &["--object", "secret,id=s,data=secret", "-o", "key-secret=s,iter-time=10"],
         _ => &[],
     }
 }
@@ -54,7 +57,7 @@ fn images(folder: &Path, raw: &Path) -> Vec<(&'static str, PathBuf)> {
     let make = |format: &format::Format| {
         let path = folder.join(format!("image.{}", format.name));
         let args = [&["convert", "-f", "raw", "-O", format.name], options(format.name), &[text(raw), text(&path)]];
-        qemu("qemu-img", &args.concat());
+        qemu_img_for_luks(&args.concat());
         (format.name, path)
     };
     format::readable().map(make).collect()
@@ -77,6 +80,9 @@ async fn run(
     // Only the format raw must be stated.
     let format = (format == "raw").then(|| format.to_owned());
     let image = Image::open(source, &OpenOptions { format, ..OpenOptions::default() }).await?;
+    while image.is_locked() {
+        image.unlock_next(b"secret", false, &|_| ready(Ok(())).boxed_local()).await?;
+    }
     let executor = Inline::new(image.files().clone(), image.keys(), 4, 256 << 10);
     let layout = layout(writer, image.virtual_size())?;
     let output = Output::new(&*layout, STAMP, &*target);

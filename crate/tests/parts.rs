@@ -63,7 +63,7 @@ fn any_range_has_the_bytes_of_the_whole_disk() {
 fn a_part_of_an_encrypted_sector_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let (path, raw) = (folder.path().join("image.qcow2"), folder.path().join("expected.raw"));
-    luks(&path, "1M", "encrypt.iter-time=10", "secret");
+    qcow2_with_luks(&path, "1M", "encrypt.iter-time=10", "secret");
     let options = format!("driver=qcow2,file.filename={},encrypt.key-secret=s", text(&path));
     let secret = ["--object", "secret,id=s,data=secret", "--image-opts"];
     qemu("qemu-io", &[&secret[..], &["-c", "write -q -P 9 1k 600k", &options]].concat());

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { expect, giveFile, test } from '../support/browser.js';
 import { makeCompressed } from '../support/compressed.js';
-import { hashFile, images, PASSWORD } from '../support/images.js';
+import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { choose, look } from '../support/page.js';
 
 /** Converts the shown image to a download. Resolves to the disk's hash. */
@@ -70,6 +70,16 @@ test('a snapshot is picked, and the current state again', async ({ page }, testI
   expect([then, now]).toEqual([hashFile(images.filled(1)), hashFile(images.filled(2))]);
 });
 
+test('a LUKS volume by itself', async ({ page }, testInfo) => {
+  await choose(page, images.volume());
+  await page.getByLabel('Password for volume.luks').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('LUKS1, aes-256')).toBeVisible({ timeout: 30_000 });
+  const expected = testInfo.outputPath('expected.raw');
+  qemuImg('convert', '-O', 'raw', images.partly('vdi'), expected);
+  expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(expected));
+});
+
 test('a LUKS image with a wrong and then the right password', async ({ page }, testInfo) => {
   await choose(page, images.luks());
   const password = page.getByLabel('Password for luks.qcow2');
@@ -79,7 +89,7 @@ test('a LUKS image with a wrong and then the right password', async ({ page }, t
   await look(page, testInfo, 'password');
   await password.fill(PASSWORD);
   await page.keyboard.press('Enter');
-  await expect(page.getByText('LUKS, aes-256')).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText('LUKS1, aes-256')).toBeVisible({ timeout: 30_000 });
   expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(images.raw()));
 });
 

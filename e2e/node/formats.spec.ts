@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decant } from '../support/command.js';
-import { flush, hashFile, images, qemuImg } from '../support/images.js';
+import { flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 for (const format of ['vdi', 'qed', 'vpc'] as const) {
@@ -54,6 +54,25 @@ for (const options of ['subformat=dynamic', 'subformat=dynamic,block_size=1M', '
     expect(hashFile(output)).toBe(hashFile(expected));
   });
 }
+
+test('luks: info and convert as qemu-img has them; -f raw keeps the ciphertext', ({ folder }) => {
+  const [image, output, secret] = [images.volume(), join(folder, 'out.raw'), join(folder, 'secret')];
+  writeFileSync(secret, PASSWORD);
+  flush(image);
+  const { stdout, status } = decant('info', image);
+  expect(status).toBe(0);
+  const [, details] = qemuImg('info', image).split('encrypted: ');
+  expect(stdout).toContain(details);
+  const { decant: ours, ...info } = JSON.parse(decant('info', '--output=json', image).stdout);
+  expect(info).toEqual(JSON.parse(qemuImg('info', '--output=json', image)));
+  expect(ours).toMatchObject({ needs: [{ kind: 'password' }], layers: [{ format: 'luks', encryption: 'luks' }] });
+  expect(decant('convert', '--password-file', secret, image, output)).toMatchObject({ status: 0, stderr: '' });
+  const expected = join(folder, 'expected.raw');
+  qemuImg('convert', '-O', 'raw', images.partly('vdi'), expected);
+  expect(hashFile(output)).toBe(hashFile(expected));
+  expect(decant('convert', '-f', 'raw', image, join(folder, 'as-it-is'))).toMatchObject({ status: 0, stderr: '' });
+  expect(hashFile(join(folder, 'as-it-is'))).toBe(hashFile(image));
+});
 
 test('a chain of differencing VDIs, found by their UUIDs', ({ folder }) => {
   const { top, below, raw } = images.vdiChain();

@@ -65,6 +65,11 @@ async function command({ format, writer }: pairs.Row, folder: string): Promise<s
   const path = join(folder, 'stdout');
   const file = openSync(path, 'w');
   const said = format === 'raw' ? ['-f', format] : [];
+  if (pairs.LOCKED.includes(format)) {
+    const secret = join(folder, 'secret');
+    writeFileSync(secret, pairs.PASSWORD);
+    said.push('--password-file', secret);
+  }
   const name = pairs.FORMS[writer]?.format ?? writer;
   const args = [cli, 'convert', '-q', ...said, '-O', name, ...(OPTIONS[writer] ?? []), pair(format), '-'];
   const { status, stderr } = run(process.execPath, args, { stdio: ['ignore', file, 'pipe'] });

@@ -22,11 +22,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { disk } from './pairs.mjs';
+import { disk, PASSWORD } from './pairs.mjs';
 import { qemuImg, qemuImgLuks } from './qemu.js';
 import { byScope } from './scope.js';
 
-export { qemuImg, qemuImgLuks };
+export { PASSWORD, qemuImg, qemuImgLuks };
 
 /** The size of the disk whose images most tests convert, in bytes. `DECANT_DISK_MIB` sets another one, from 1 up. */
 export const DISK_SIZE = Number(process.env.DECANT_DISK_MIB ?? byScope({ short: 32, full: 96, long: 300 })) << 20;
@@ -113,10 +113,9 @@ const convert =
 /** The passwords of the two layers of `lockedChain`. */
 export const CHAIN_PASSWORDS = { top: 'of the top', base: 'of the base' };
 
-/** The password of the encrypted images. */
-export const PASSWORD = 'correct horse';
 const SECRET = ['--object', `secret,id=s,data=${PASSWORD}`];
 const LUKS = ['-o', 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=50'];
+const VOLUME = ['-o', 'key-secret=s,iter-time=50'];
 
 const write = (path: string, ...commands: string[]) =>
   execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', `write -q ${command}`]), path]);
@@ -340,6 +339,11 @@ export const images = {
       writeSync(file, Buffer.alloc(cluster, Buffer.concat([entry, Buffer.alloc(8)])), 0, cluster, l2);
       closeSync(file);
     }),
+  /** The disk of `partly` as a LUKS volume by itself. */
+  volume: () =>
+    cached('volume.luks', (path) =>
+      qemuImgLuks('convert', ...SECRET, '-O', 'luks', ...VOLUME, images.partly('vdi'), path),
+    ),
   /** 8 TiB of nothing. */
   huge: () => cached('huge.qcow2', (path) => qemuImg('create', '-q', '-f', 'qcow2', path, '8T')),
 };
@@ -378,6 +382,7 @@ const convertRaw =
 const PAIRS: Record<string, (raw: string, path: string) => void> = {
   qcow2: convertRaw('qcow2', '-c'),
   vmdk: convertRaw('vmdk', '-o', 'subformat=streamOptimized'),
+  luks: (raw, path) => qemuImgLuks('convert', ...SECRET, '-f', 'raw', '-O', 'luks', ...VOLUME, raw, path),
 };
 
 /** What images of the generated matrix there are, where `formats` are registered. */

@@ -16,6 +16,10 @@ export function disk() {
 /** What a raw disk is beside other formats: a person has to say that it is one. */
 const SAID = ['raw'];
 
+/** The formats of encrypted disks, and the password of all encrypted images. */
+export const LOCKED = ['luks'];
+export const PASSWORD = 'correct horse';
+
 /** @typedef {import('../../dist/browser.js').Input | import('../../dist/node.js').Input} Input */
 /** @typedef {import('../../dist/browser.js').Output | import('../../dist/node.js').Output} Output */
 /** @typedef {{ source: string; format: string; writer: string; target: string }} Row */
@@ -220,7 +224,9 @@ function formOf({ formats }, writer) {
  */
 export async function convert(decant, { format, writer }, input, place, options) {
   try {
-    const image = await decant.open(input, SAID.includes(format) ? { ...options, format } : options);
+    const said = SAID.includes(format) ? { format } : {};
+    const locked = LOCKED.includes(format) ? { password: PASSWORD } : {};
+    const image = await decant.open(input, { ...options, ...said, ...locked });
     try {
       const { outputSize } = await image.convert(place.output, { ...formOf(image, writer), twoPass: true });
       const made = await place.made(outputSize);

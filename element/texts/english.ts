@@ -45,7 +45,7 @@ export const english: AllTexts = {
   trySample: 'Try a sample image',
   help: [
     'Makes a raw disk, qcow2, VMDK, a VHD for Azure or an archive for Google Cloud from the disk of a virtual machine.',
-    'Reads qcow2 (all features), VMDK, VDI, VHD, VHDX, QED and raw disks, also inside tar, OVA, zip, gzip, xz, zstd and bzip2 files.',
+    'Reads qcow2 (all features), VMDK, VDI, VHD, VHDX, QED, LUKS and raw disks, also inside tar, OVA, zip, gzip, xz, zstd and bzip2 files.',
     'Images can be of any size: only a small part is in memory at a time. In a folder that you pick, empty parts of the disk take no space.',
   ],
   checkUploads: 'Nothing is uploaded. You can check this: turn off your network, and it still works.',
@@ -92,7 +92,8 @@ export const english: AllTexts = {
   data: 'Data',
   layers: 'Layers',
   encryption: 'Encryption',
-  encryptionValue: ({ format, luks }) => (luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES (legacy)'),
+  encryptionValue: ({ format, luks }) =>
+    luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
   snapshot: 'State of the disk',
   activeDisk: 'Current state',
   snapshotValue: ({ id, name, dateSeconds }) =>

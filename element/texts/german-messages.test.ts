@@ -135,8 +135,8 @@ test('a file in a format that is not read is called by its name, with advice', (
   expect(failure({ kind: 'not-recognised', code: 'not-an-image', fields, message: ENGLISH })).toBe(
     'Das ist kein Festplattenabbild, sondern ein OVF-Deskriptor (.ovf). Öffnen Sie die Platte, die er nennt.',
   );
-  expect(failure({ kind: 'unsupported', code: 'format-not-read', fields: { format: 'luks' }, message: ENGLISH })).toBe(
-    'Das ist ein LUKS-Volume. Decant liest dieses Format nicht.',
+  expect(failure({ kind: 'unsupported', code: 'format-not-read', fields: { format: 'bochs' }, message: ENGLISH })).toBe(
+    'Das ist eine Platte von Bochs. Decant liest dieses Format nicht.',
   );
 });
 

@@ -55,7 +55,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
     'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD und VHDX, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien, und darin auch rohe Platten.',
+      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD, VHDX und LUKS, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien, und darin auch rohe Platten.',
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,
@@ -74,6 +74,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'zip-headers-differ': 'Das Zip-Archiv widerspricht sich. Laden oder kopieren Sie es noch einmal.',
     'zip-method': 'Das Zip-Archiv ist auf eine Weise komprimiert, die Decant nicht liest. Entpacken Sie es zuerst.',
     'zip-overlap': 'In dem Zip-Archiv überlappen sich Dateien. Laden oder kopieren Sie es noch einmal.',
+    'luks-memory': ({ size: needed }) =>
+      `Um ein Passwort zu prüfen, braucht das Abbild ${bytes(needed, size)} Speicher, mehr als Decant dafür nimmt (1 GiB).`,
     'window-too-large':
       'Die Datei braucht zum Entpacken mehr Speicher, als Decant dafür nimmt (128 MiB). Entpacken Sie sie zuerst.',
     'not-in-order': ({ container }) =>
@@ -256,6 +258,8 @@ export function germanNotices({ size }: Units): Sentences {
     'vhd-footer': 'Der Inhalt ist eine VHD fester Größe. Ihr Ende gehört nicht zur Platte.',
     'vhd-size': ({ size: read, otherSize }) =>
       `Über die Größe dieser Platte sind sich Programme uneinig: Gelesen werden ${bytes(read, size)}, manche lesen ${bytes(otherSize, size)}.`,
+    'luks-header-damaged': ({ file }) =>
+      `Eine der beiden Kopien des LUKS-Kopfes ${file === undefined ? '' : `von ${name(file)} `}ist beschädigt. Gelesen wird die andere.`,
     'vhdx-log-damaged': ({ file }) =>
       `Das Protokoll ${file === undefined ? 'des Abbilds' : `von ${name(file)}`} ist beschädigt. Die letzten Änderungen fehlen.`,
     'vhdx-log-replayed': ({ file, size: changed }) =>
@@ -272,6 +276,7 @@ export const germanDamage: Sentences = {
   'grain-invalid': 'ein komprimiertes Grain ergibt kein ganzes Grain mit der richtigen Prüfsumme',
   'grain-misplaced': 'ein komprimiertes Grain trägt die Markierung eines anderen',
   'grain-oversized': 'die Markierung eines komprimierten Grains nennt mehr als die doppelte Größe eines Grains',
+  'luks-payload-truncated': 'die Datei endet vor dem Ende der verschlüsselten Platte',
   'qcow2-cluster-outside': 'ein Cluster läge weit hinter dem Ende der Datei',
   'qcow2-cluster-truncated': 'die Datei endet vor dem Ende eines Datenclusters',
   'qcow2-cluster-unaligned': 'ein Datencluster beginnt zwischen zwei Clustern',

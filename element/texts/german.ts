@@ -74,7 +74,7 @@ export function german(units: Units): AllTexts {
     trySample: 'Mit einem Beispiel ausprobieren',
     help: [
       'Macht aus der Festplatte einer virtuellen Maschine eine rohe Platte, qcow2, VMDK, eine VHD für Azure oder ein Archiv für die Google Cloud.',
-      'Liest qcow2 (alle Funktionen), VMDK, VDI, VHD, VHDX, QED und rohe Platten, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien.',
+      'Liest qcow2 (alle Funktionen), VMDK, VDI, VHD, VHDX, QED, LUKS und rohe Platten, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien.',
       'Abbilder dürfen beliebig groß sein: nur ein kleiner Teil ist jeweils im Speicher. In einem Ordner, den Sie auswählen, belegen leere Teile der Platte keinen Platz.',
     ],
     checkUploads:
@@ -123,7 +123,7 @@ export function german(units: Units): AllTexts {
     layers: 'Schichten',
     encryption: 'Verschlüsselung',
     encryptionValue: ({ format, luks }) =>
-      luks ? `${format.toUpperCase()}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
+      luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
     snapshot: 'Stand der Platte',
     activeDisk: 'Aktueller Stand',
     snapshotValue: ({ id, name, dateSeconds }) =>

@@ -69,7 +69,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     'queued.claimed': each(names(name)),
     'queued.removed': named,
     'queued.saved': each(placesOf(name)),
-    encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { cipher: name } }]),
+    encryptionValue: each([{ format: 'aes' }, { format: 'luks', luks: { version: 2, cipher: name } }]),
     snapshotValue: each([snapshot(name), { ...snapshot(name), name: '' }]),
     unused: each(names(name)),
     formatValue: each(infos),

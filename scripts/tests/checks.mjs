@@ -11,6 +11,8 @@ const CRATES = [
   'decant-codec',
   'decant-crypt',
   'decant-deflate',
+  'decant-json',
+  'decant-luks',
   'decant-module',
   'decant-text',
   'decant-xz',

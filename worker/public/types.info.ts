@@ -126,6 +126,8 @@ export interface Notice {
 
 /** The content of a LUKS header. Offsets are relative to its start. */
 export interface Luks {
+  /** The version: 1 or 2. */
+  version: number;
   /** The cipher, as in the header. */
   cipher: string;
   /** The mode of the cipher. */
@@ -134,7 +136,7 @@ export interface Luks {
   iv: string;
   /** The hash for initialisation vectors, if the method needs one. */
   ivHash?: string;
-  /** The hash that derives keys from passwords. */
+  /** The hash of the key slots, or in version 2 of the digest of the master key. */
   hash: string;
   /** The UUID of the header. */
   uuid: string;
@@ -142,7 +144,7 @@ export interface Luks {
   payloadOffset: number;
   /** The iterations of the digest of the master key. */
   masterKeyIterations: number;
-  /** The key slots. */
+  /** The key slots; in version 2 those with the master key. `iterations` are passes for Argon2. */
   slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
 }
 

@@ -1,8 +1,9 @@
 //! By the module `crate/crypt/wasm`.
 
-use crate::{CipherSpec, Creation, CryptError, Hash, Operation, Request, SALT, SECTOR};
-use decant_module::Module;
+use crate::{Creation, CryptError, Hash, Operation, Request, SECTOR};
+use decant_module::{Apart, Module};
 use std::marker::PhantomData;
+use zeroize::Zeroizing;
 
 /// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("crypt");
@@ -40,8 +41,8 @@ pub struct SectorCipher(Object);
 
 impl SectorCipher {
     /// See `direct/sector_cipher.rs`.
-    pub fn new(spec: CipherSpec, key: &[u8]) -> Result<Self, CryptError> {
-        Object::new(Creation::SectorCipher(spec), key).map(Self)
+    pub fn new(key: &[u8]) -> Result<Self, CryptError> {
+        Object::new(Creation::SectorCipher, key).map(Self)
     }
 
     /// See `direct/sector_cipher.rs`.
@@ -74,27 +75,27 @@ impl Hasher {
     }
 }
 
-/// See `direct/derivation.rs`.
-pub struct Derivation(Object);
-
-impl Derivation {
-    /// See `direct/derivation.rs`.
-    pub fn new(hash: Hash, password: &[u8], salt: &[u8; SALT], block: u32) -> Result<Self, CryptError> {
-        Object::new(Creation::Derivation { hash, salt: *salt, block }, password).map(Self)
-    }
-
-    /// See `direct/derivation.rs`.
-    pub fn iterate(&mut self, count: u32) -> Result<(), CryptError> {
-        self.0.run(Operation::Iterate { count }, &[], &mut [])
-    }
-
-    /// See `direct/derivation.rs`.
-    pub fn block(&self, output: &mut [u8]) -> Result<(), CryptError> {
-        self.0.run(Operation::Block, &[], output)
-    }
+/// See `decant_luks`.
+pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
+    MODULE.serve(Request::Describe { len: len as u32 }, start, output)
 }
 
-/// See `direct/merge.rs`.
-pub fn merge(hash: Hash, split: &[u8], key: &mut [u8]) -> Result<(), CryptError> {
-    MODULE.serve(Request::Merge(hash), split, key).map(drop)
+/// See `decant_luks`. It is in a separate instance, which is dropped with it: the memory of an instance never
+/// shrinks, and Argon2 takes much.
+pub struct Unlocking(Apart);
+
+impl Unlocking {
+    /// See `decant_luks`.
+    pub fn new(start: &[u8], len: usize, password: &[u8]) -> Result<Self, CryptError> {
+        let instance = MODULE.apart().ok_or(CryptError::OutOfMemory)?;
+        let creation = Creation::Unlocking { start: start.len() as u32, len: len as u32 };
+        instance.serve(Request::Create(creation), &Zeroizing::new([start, password].concat()), &mut [0; 4])?;
+        Ok(Self(instance))
+    }
+
+    /// See `decant_luks`.
+    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
+        // It is the first object.
+        self.0.serve(Request::Use(0, Operation::Step), input, output)
+    }
 }

@@ -11,18 +11,18 @@ mod request;
 mod spec;
 
 #[cfg(feature = "direct")]
-pub use direct::{Derivation, Hasher, MODULE, SectorCipher, merge};
+pub use direct::{Argon2, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, SectorCipher, argon2, merge};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Derivation, Hasher, MODULE, SectorCipher, merge};
+pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe};
 pub use request::{Creation, Operation, Request};
-pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode};
+pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, legacy_key};
 
 use decant_module::failures;
 
-/// The unit of encryption, in bytes.
+/// The unit in which sectors are numbered, in bytes.
 pub const SECTOR: usize = 512;
 
-/// The length of a salt of PBKDF2 in LUKS1, in bytes.
+/// The length of a salt in LUKS, in bytes.
 pub const SALT: usize = 32;
 
 failures! {

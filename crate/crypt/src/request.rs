@@ -1,37 +1,38 @@
 //! Requests to the module.
 
-use crate::{CipherSpec, CryptError, Hash, SALT};
+use crate::{CryptError, Hash};
 use serde::{Deserialize, Serialize};
 
 /// A request. The module keeps objects, which it numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Creates an object with the key, or the password, that is the input. The output is its number, four bytes
-    /// in little-endian order.
+    /// Creates an object with the secret that is the input. The output is its number, four bytes in little-endian
+    /// order.
     Create(Creation),
     /// Uses the object with this number.
     Use(u32, Operation),
     /// Wipes and frees the object with this number.
     Free(u32),
-    /// See [`merge`](crate::merge).
-    Merge(Hash),
+    /// See `decant_luks::describe`.
+    Describe {
+        /// The length of a copy of the header.
+        len: u32,
+    },
 }
 
 /// An object to create.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Creation {
     /// A [`SectorCipher`](crate::SectorCipher).
-    SectorCipher(CipherSpec),
+    SectorCipher,
     /// A [`Hasher`](crate::Hasher).
     Hasher(Hash),
-    /// A [`Derivation`](crate::Derivation).
-    Derivation {
-        /// The hash.
-        hash: Hash,
-        /// The salt.
-        salt: [u8; SALT],
-        /// The number of the block to derive.
-        block: u32,
+    /// A `decant_luks::Unlocking`. The input is the start of the file and the password.
+    Unlocking {
+        /// The length of the start.
+        start: u32,
+        /// The length of a copy of the header.
+        len: u32,
     },
 }
 
@@ -47,13 +48,8 @@ pub enum Operation {
     Add,
     /// See [`Hasher::hash`](crate::Hasher::hash).
     Hash,
-    /// See [`Derivation::iterate`](crate::Derivation::iterate).
-    Iterate {
-        /// The number of iterations.
-        count: u32,
-    },
-    /// See [`Derivation::block`](crate::Derivation::block).
-    Block,
+    /// See `decant_luks::Unlocking::step`.
+    Step,
 }
 
 impl decant_module::Request for Request {
@@ -61,9 +57,6 @@ impl decant_module::Request for Request {
 
     fn wipes(&self) -> bool {
         // Data that other requests leave in the buffer is wiped when their object is freed, or before.
-        !matches!(
-            self,
-            Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash | Operation::Iterate { .. })
-        )
+        !matches!(self, Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash))
     }
 }

@@ -1,9 +1,10 @@
-//! The names of ciphers, their modes, and hashes.
+//! Ciphers, their modes, and hashes.
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 /// A block cipher; the length of the key selects the variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockCipher {
     /// AES.
     Aes,
@@ -14,7 +15,7 @@ pub enum BlockCipher {
 }
 
 /// A block cipher mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// XTS (IEEE 1619): XEX with ciphertext stealing. The first half of the key is for the data, the second makes tweaks
     /// from initialisation vectors.
@@ -27,8 +28,9 @@ pub enum Mode {
     Ctr,
 }
 
-/// A method to derive the initialisation vector from a sector number. All numbers are little-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A method to derive the initialisation vector from a sector number, which counts in 512 bytes. All numbers are
+/// little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IvGenerator {
     /// The low 32 bits of the sector number.
     Plain,
@@ -39,7 +41,7 @@ pub enum IvGenerator {
 }
 
 /// The encryption of sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CipherSpec {
     /// The cipher.
     pub cipher: BlockCipher,
@@ -47,6 +49,63 @@ pub struct CipherSpec {
     pub mode: Mode,
     /// The initialisation vectors.
     pub iv: IvGenerator,
+    /// The length of a sector in bytes: 512 to 4096, a power of two.
+    pub sector: u32,
+    /// Added to the sector number for the initialisation vector.
+    pub iv_offset: u64,
+}
+
+/// Length of an encoded specification, in bytes.
+const ENCODED: usize = 16;
+
+impl CipherSpec {
+    /// Encodes the specification with a key, as [`SectorCipher::new`](crate::SectorCipher::new) takes it.
+    pub fn with_key(&self, key: &[u8]) -> Vec<u8> {
+        let (iv, hash) = match self.iv {
+            IvGenerator::Plain => (0, 0),
+            IvGenerator::Plain64 => (1, 0),
+            IvGenerator::Essiv(hash) => (2, hash as u8),
+        };
+        let mut encoded = Vec::with_capacity(ENCODED + key.len());
+        encoded.extend([self.cipher as u8, self.mode as u8, iv, hash]);
+        encoded.extend(self.sector.to_le_bytes());
+        encoded.extend(self.iv_offset.to_le_bytes());
+        encoded.extend(key);
+        encoded
+    }
+
+    /// Decodes the result of `with_key`.
+    #[cfg(feature = "direct")]
+    pub(crate) fn and_key(encoded: &[u8]) -> (Self, &[u8]) {
+        let (spec, key) = encoded.split_at(ENCODED);
+        let iv = match spec[2] {
+            0 => IvGenerator::Plain,
+            1 => IvGenerator::Plain64,
+            _ => IvGenerator::Essiv(Hash::ALL[usize::from(spec[3])]),
+        };
+        let spec = Self {
+            cipher: [BlockCipher::Aes, BlockCipher::Serpent, BlockCipher::Twofish][usize::from(spec[0])],
+            mode: [Mode::Xts, Mode::Cbc, Mode::Ecb, Mode::Ctr][usize::from(spec[1])],
+            iv,
+            sector: u32::from_le_bytes(spec[4..8].try_into().expect("four bytes")),
+            iv_offset: u64::from_le_bytes(spec[8..ENCODED].try_into().expect("eight bytes")),
+        };
+        (spec, key)
+    }
+}
+
+/// Length of a legacy AES key of qcow2, in bytes. The specification says 256 bits; QEMU uses 128.
+const LEGACY_KEY: usize = 16;
+
+/// Encodes the key of the legacy method of qcow2: the password, truncated or padded with zeros.
+pub fn legacy_key(password: &[u8]) -> Vec<u8> {
+    let mut key = [0; LEGACY_KEY];
+    let len = password.len().min(LEGACY_KEY);
+    key[..len].copy_from_slice(&password[..len]);
+    let (cipher, mode, iv) = (BlockCipher::Aes, Mode::Cbc, IvGenerator::Plain64);
+    let encoded = CipherSpec { cipher, mode, iv, sector: 512, iv_offset: 0 }.with_key(&key);
+    key.zeroize();
+    encoded
 }
 
 /// A hash function.
@@ -69,6 +128,25 @@ pub enum Hash {
 }
 
 impl Hash {
+    #[cfg(feature = "direct")]
+    const ALL: [Self; 7] =
+        [Self::Md5, Self::Sha1, Self::Ripemd160, Self::Sha224, Self::Sha256, Self::Sha384, Self::Sha512];
+
+    /// The hash called `name` in LUKS headers.
+    #[cfg(feature = "direct")]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "md5" => Self::Md5,
+            "sha1" => Self::Sha1,
+            "ripemd160" => Self::Ripemd160,
+            "sha224" => Self::Sha224,
+            "sha256" => Self::Sha256,
+            "sha384" => Self::Sha384,
+            "sha512" => Self::Sha512,
+            _ => return None,
+        })
+    }
+
     /// The length of a hash, in bytes.
     pub fn output_len(self) -> usize {
         match self {

@@ -115,8 +115,9 @@ fn luks() -> Vec<u8> {
     };
     let mut derived = vec![0; KEY];
     derive(PASSWORD, [1; 32], 2, &mut derived);
-    let spec = CipherSpec { cipher: BlockCipher::Aes, mode: Mode::Cbc, iv: IvGenerator::Plain64 };
-    let keys = Keys(vec![CipherKey { spec, key: derived }]);
+    let (cipher, mode, iv) = (BlockCipher::Aes, Mode::Cbc, IvGenerator::Plain64);
+    let spec = CipherSpec { cipher, mode, iv, sector: 512, iv_offset: 0 };
+    let keys = Keys(vec![CipherKey(spec.with_key(&derived))]);
     // The content of the key slot is arbitrary: it decrypts to the master key.
     let mut master = [0; 512];
     Ciphers::new(&keys).decrypt(0, 0, &[3; 512], &mut master).expect("the key fits the cipher");

@@ -25,10 +25,17 @@ thread_local! {
 impl Module {
     /// Lets the module serve `request`. Returns the length of the output. The module must be ready.
     pub fn serve<R: Request>(&self, request: R, input: &[u8], output: &mut [u8]) -> Result<usize, R::Failure> {
-        let mut encoded = [0; MAX_REQUEST];
-        let encoded = postcard::to_slice(&request, &mut encoded).expect("requests are short");
-        let returned = self.call(encoded, input, output, request.wipes()).ok_or(R::Failure::OUT_OF_MEMORY)?;
-        usize::try_from(returned).map_err(|_| R::Failure::with_number(returned).expect("both sides are of one version"))
+        served(request, |encoded, wipes| self.call(encoded, input, output, wipes))
+    }
+
+    /// Creates a separate instance. Returns `None` if memory runs out. The module must be ready.
+    pub fn apart(&self) -> Option<Apart> {
+        self.instance().map(Apart)
+    }
+
+    /// Creates an instance. Returns `None` if memory runs out.
+    fn instance(&self) -> Option<Instance> {
+        Instance::create(self.name(), self.bytes.get().expect("its user has waited until it was ready"))
     }
 
     /// Serves an encoded request by the instance of this thread. Returns `None` if memory runs out.
@@ -38,12 +45,29 @@ impl Module {
             let number = match found {
                 Some(number) => number,
                 None => {
-                    let bytes = self.bytes.get().expect("its user has waited until it was ready");
-                    instances.push((self.name(), Instance::create(self.name(), bytes)?));
+                    instances.push((self.name(), self.instance()?));
                     instances.len() - 1
                 }
             };
             instances[number].1.serve(request, input, output, wipes)
         })
     }
+}
+
+/// A separate instance of a module. Its memory is given back when it is dropped.
+pub struct Apart(Instance);
+
+impl Apart {
+    /// As [`Module::serve`].
+    pub fn serve<R: Request>(&self, request: R, input: &[u8], output: &mut [u8]) -> Result<usize, R::Failure> {
+        served(request, |encoded, wipes| self.0.serve(encoded, input, output, wipes))
+    }
+}
+
+/// Serves `request` by `call`, which takes it encoded, and whether it wipes the buffer.
+fn served<R: Request>(request: R, call: impl FnOnce(&[u8], bool) -> Option<i32>) -> Result<usize, R::Failure> {
+    let mut encoded = [0; MAX_REQUEST];
+    let encoded = postcard::to_slice(&request, &mut encoded).expect("requests are short");
+    let returned = call(encoded, request.wipes()).ok_or(R::Failure::OUT_OF_MEMORY)?;
+    usize::try_from(returned).map_err(|_| R::Failure::with_number(returned).expect("both sides are of one version"))
 }

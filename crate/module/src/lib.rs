@@ -21,6 +21,8 @@ pub use decoding::{
 };
 pub use failure::Failure;
 pub use guest::{Guest, Service};
+#[cfg(feature = "imported")]
+pub use host::Apart;
 pub use module::Module;
 pub use objects::Objects;
 

@@ -20,8 +20,7 @@ impl<'a> Ciphers<'a> {
     }
 
     /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
-    /// `sector` is the number of the first. Fails with `unsupported` if the cipher does not take a key of that length,
-    /// and with `internal` if the image has no key for it or memory runs out.
+    /// `sector` is the number of the first. Fails with `internal` if the image has no key for it or memory runs out.
     pub fn decrypt(&mut self, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
         let found = self.ready.iter().position(|(number, _)| *number == cipher);
         let at = match found {
@@ -29,7 +28,8 @@ impl<'a> Ciphers<'a> {
             None => {
                 let key = self.keys.0.get(usize::from(cipher));
                 let missing = || Error::new(ErrorKind::Internal, "A job needs a key that was not passed");
-                self.ready.push((cipher, sector_cipher(key.ok_or_else(missing)?)?));
+                let CipherKey(key) = key.ok_or_else(missing)?;
+                self.ready.push((cipher, SectorCipher::new(key).map_err(out_of_memory)?));
                 self.ready.len() - 1
             }
         };
@@ -37,18 +37,7 @@ impl<'a> Ciphers<'a> {
     }
 }
 
-/// Prepares one layer's cipher.
-fn sector_cipher(CipherKey { spec, key }: &CipherKey) -> Result<SectorCipher> {
-    SectorCipher::new(*spec, key).map_err(|error| match error {
-        CryptError::UnsupportedKey => Error::unsupported(format!(
-            "encryption by {:?} in mode {:?} with a key of this length",
-            spec.cipher, spec.mode
-        )),
-        CryptError::OutOfMemory => out_of_memory(error),
-    })
-}
-
-/// The error for a failure of a cipher with a key that it takes, of a hash, or of a key derivation.
+/// The error for a failure of a hash, of an unlocking, or of a cipher with a key that it takes, as unlocking has checked.
 pub(crate) fn out_of_memory(_: CryptError) -> Error {
     Error::out_of_memory(CIPHER)
 }

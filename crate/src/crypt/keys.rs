@@ -1,19 +1,12 @@
 //! Keys of encrypted layers. They are wiped on drop, and have no `Debug`, so that none appears in a message.
 
 use crate::error::{Error, ErrorKind, Result};
-use decant_crypt::CipherSpec;
 use serde::{Deserialize, Serialize};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-/// The key of one layer, with its cipher.
+/// The key of one layer, with its cipher: see [`decant_crypt::CipherSpec::with_key`].
 #[derive(Clone, Serialize, Deserialize, ZeroizeOnDrop)]
-pub struct CipherKey {
-    /// Cipher, mode, and initialisation vectors.
-    #[zeroize(skip)]
-    pub spec: CipherSpec,
-    /// The key.
-    pub key: Vec<u8>,
-}
+pub struct CipherKey(pub Vec<u8>);
 
 /// The keys of an image's encrypted layers, top layer first.
 #[derive(Clone, Default, Serialize, Deserialize)]

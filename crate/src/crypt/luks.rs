@@ -1,237 +1,176 @@
-//! Reads LUKS1 headers ("LUKS On-Disk Format", version 1.2), as embedded in qcow2.
+//! Reads LUKS headers, of both versions. `crate/luks` understands them.
 
+use super::ciphers::out_of_memory;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR, text_before_nul};
+use crate::modules::prepare;
+use crate::offsets::{ByteRange, HostOffset};
 use crate::structure::structure;
-use decant_crypt::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, SALT};
+use decant_crypt::MODULE;
+use decant_luks::{Answer, MAX_ANSWER, describe};
 
-const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
-const SLOTS: usize = 8;
-const ACTIVE: u32 = 0x00ac_71f3;
-/// The number of stripes that every writer uses; fewer are supported too.
-const MAX_STRIPES: u32 = 4000;
-/// Length of the longest key, in bytes: XTS with two keys of 256 bits.
-const MAX_KEY: usize = 64;
+pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
+/// The length of a header of version 1, in bytes.
+const LEN: u64 = 592;
+/// The powers of two that the length of a copy of a header of version 2 can be.
+const LENGTHS: std::ops::RangeInclusive<u32> = 14..=22;
+/// The payload reaches to the end of the file.
+const TO_THE_END: u64 = u64::MAX;
 
 structure! {
-    /// The header ("phdr").
-    struct LuksHeader: Big {
+    /// The start of the header in both versions.
+    struct Start: Big {
         magic: [u8; 6] = 0,
         version: u16 = 6,
-        cipher_name: [u8; 32] = 8,
-        cipher_mode: [u8; 32] = 40,
-        hash_spec: [u8; 32] = 72,
-        /// In sectors.
-        payload_offset: u32 = 104,
-        key_bytes: u32 = 108,
-        mk_digest: [u8; 20] = 112,
-        mk_digest_salt: [u8; SALT] = 132,
-        mk_digest_iter: u32 = 164,
-        uuid: [u8; 40] = 168,
-        key_slots: [u8; SLOTS * KeySlot::LEN] = 208,
+        /// In version 2, the length of a copy of the header.
+        hdr_size: u64 = 8,
     }
 }
 
 structure! {
-    struct KeySlot: Big {
-        active: u32 = 0,
-        iterations: u32 = 4,
-        salt: [u8; SALT] = 8,
-        /// In sectors, from the start of the header.
-        key_material_offset: u32 = 40,
-        stripes: u32 = 44,
+    /// The numbers of a description, after the names.
+    struct Described: Little {
+        version: u64 = 0,
+        is_copy_damaged: u64 = 8,
+        sector: u64 = 16,
+        payload_offset: u64 = 24,
+        payload_len: u64 = 32,
+        iterations: u64 = 40,
     }
 }
 
-fn hash_by_name(name: &str) -> Result<Hash> {
-    match name {
-        "md5" => Ok(Hash::Md5),
-        "sha1" => Ok(Hash::Sha1),
-        "ripemd160" => Ok(Hash::Ripemd160),
-        "sha224" => Ok(Hash::Sha224),
-        "sha256" => Ok(Hash::Sha256),
-        "sha384" => Ok(Hash::Sha384),
-        "sha512" => Ok(Hash::Sha512),
-        other => Err(Error::unsupported(format!("LUKS with the hash '{}'", shown(other)))),
+structure! {
+    struct DescribedSlot: Little {
+        active: u64 = 0,
+        iterations: u64 = 8,
+        offset: u64 = 16,
+        stripes: u64 = 24,
     }
 }
 
 /// A validated header.
 #[derive(Clone, Debug)]
 pub(crate) struct Luks {
-    /// The cipher's name: "aes".
-    pub(crate) cipher_name: String,
-    /// The cipher mode with its initialisation vectors: "xts-plain64".
-    pub(crate) cipher_mode: String,
-    /// The hash's name: "sha256".
-    pub(crate) hash_name: String,
+    /// The cipher and its key length in bits, its mode, the method for initialisation vectors, the hash of that method if
+    /// it has one, the hash of the key's digest, and the UUID.
+    pub(crate) names: [String; 6],
+    pub(crate) version: u32,
+    /// Whether one of the two copies of the header is damaged.
+    pub(crate) is_copy_damaged: bool,
+    /// The length of an encrypted sector, in bytes.
+    pub(crate) sector: u64,
     /// Offset of the payload in a LUKS file, in bytes.
     pub(crate) payload_offset: u64,
-    /// Length of the master key, in bytes.
-    pub(crate) key_bytes: usize,
-    pub(crate) digest: [u8; 20],
-    pub(crate) digest_salt: [u8; SALT],
-    pub(crate) digest_iterations: u32,
-    /// The UUID as text.
-    pub(crate) uuid: String,
-    /// All eight key slots.
-    pub(crate) slots: Vec<Slot>,
-}
-
-/// The parts of a mode like "cbc-essiv:sha256".
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ModeNames<'a> {
-    /// The block cipher mode: "cbc".
-    pub(crate) mode: &'a str,
-    /// The method for initialisation vectors: "essiv".
-    pub(crate) iv: Option<&'a str>,
-    /// The hash of that method: "sha256".
-    pub(crate) hash: Option<&'a str>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub(crate) active: bool,
+    /// The length of the payload, in bytes; `None` if it reaches to the end of the file.
+    pub(crate) payload_len: Option<u64>,
+    /// Iterations of the key's digest.
     pub(crate) iterations: u32,
-    pub(crate) salt: [u8; SALT],
+    pub(crate) slots: Vec<Slot>,
+    /// The bytes of the header, or of its two copies.
+    pub(super) start: Vec<u8>,
+    /// The length of a copy.
+    pub(super) len: usize,
+}
+
+/// A key slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// Whether it holds a key.
+    pub(crate) active: bool,
+    /// Of PBKDF2, or passes of Argon2.
+    pub(crate) iterations: u32,
     /// Offset of its key material from the start of the header, in bytes.
-    pub(crate) key_offset: u64,
-    /// Number of stripes into which its master key is split.
+    pub(crate) offset: u64,
+    /// Stripes that the key is split into.
     pub(crate) stripes: u32,
 }
 
-impl Luks {
-    /// Reads and validates the header at the start of `place`, which must include the key material. Fails with
-    /// `corrupt`, `unsupported`, `limit` or `source`.
-    pub(crate) async fn read(source: &dyn Source, place: ByteRange) -> Result<Self> {
-        if place.len < LuksHeader::LEN as u64 {
-            return Err(Error::corrupt("the LUKS header is too short", place.start));
+/// Reads and validates the header at the start of `place`, in a version up to `newest`. Fails with `corrupt`,
+/// `unsupported`, `limit` or `source`, and if the module cannot be loaded.
+pub(crate) async fn read(source: &dyn Source, place: ByteRange, newest: u16) -> Result<Box<Luks>> {
+    if place.len < LEN && place.end() < source.size() {
+        return Err(Error::corrupt("the LUKS header is too short", place.start));
+    }
+    let first = |len: u64| ByteRange { start: place.start, len };
+    let start = read_exact(source, first(LEN), "LUKS header").await?;
+    let Start { magic, version, hdr_size } = Start::parse(&start);
+    if magic != MAGIC {
+        return Err(Error::corrupt("there is no LUKS header at the position that the image states", place.start));
+    }
+    if !(1..=newest).contains(&version) {
+        return Err(Error::unknown_version(version, "LUKS"));
+    }
+    prepare(&MODULE).await?;
+    if version == 1 {
+        let luks = described(start, 0, place.start)?;
+        return luks.ok_or_else(|| no_header(place.start));
+    }
+    // The stated length first: the others matter only if the first copy is damaged.
+    let (stated, others) =
+        (LENGTHS.filter(|power| 1 << power == hdr_size), LENGTHS.filter(|power| 1 << power != hdr_size));
+    for len in stated.chain(others).map(|power| 1 << power) {
+        let copies = read_exact(source, first(source.size().min(2 * len)), "LUKS header").await?;
+        if let Some(luks) = described(copies, len as usize, place.start)? {
+            return Ok(luks);
         }
-        let bytes =
-            read_exact(source, ByteRange { start: place.start, len: LuksHeader::LEN as u64 }, "LUKS header").await?;
-        if !bytes.starts_with(&MAGIC) {
-            return Err(Error::corrupt("there is no LUKS header at the position that the image states", place.start));
-        }
-        let header = LuksHeader::parse(&bytes);
-        if header.version != 1 {
-            return Err(Error::unknown_version(header.version, "LUKS"));
-        }
-        let luks = Self {
-            cipher_name: text_before_nul(&header.cipher_name),
-            cipher_mode: text_before_nul(&header.cipher_mode),
-            hash_name: text_before_nul(&header.hash_spec),
-            payload_offset: u64::from(header.payload_offset) * SECTOR,
-            key_bytes: header.key_bytes as usize,
-            digest: header.mk_digest,
-            digest_salt: header.mk_digest_salt,
-            digest_iterations: header.mk_digest_iter,
-            uuid: text_before_nul(&header.uuid),
-            slots: header.key_slots.chunks_exact(KeySlot::LEN).map(|slot| KeySlot::parse(slot).into()).collect(),
-        };
-        luks.check(place)?;
-        Ok(luks)
     }
-
-    fn check(&self, place: ByteRange) -> Result<()> {
-        let at = |offset: u64| HostOffset(place.start.0 + offset);
-        if !(1..=MAX_KEY).contains(&self.key_bytes) {
-            return Err(Error::corrupt(
-                format!("the LUKS key has {} bytes", self.key_bytes),
-                at(LuksHeader::key_bytes),
-            ));
-        }
-        if self.digest_iterations == 0 {
-            return Err(Error::corrupt("the LUKS header has no iterations", at(LuksHeader::mk_digest_iter)));
-        }
-        for (number, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.active) {
-            let here = at(LuksHeader::key_slots + (number * KeySlot::LEN) as u64);
-            if slot.iterations == 0 {
-                return Err(Error::corrupt(format!("LUKS key slot {number} has no iterations"), here));
-            }
-            if slot.stripes == 0 {
-                return Err(Error::corrupt(format!("LUKS key slot {number} has no stripes"), here));
-            }
-            if slot.stripes > MAX_STRIPES {
-                let message = format!("LUKS key slot {number} has {} stripes, more than {MAX_STRIPES}", slot.stripes);
-                return Err(Error::new(ErrorKind::Limit, message));
-            }
-        }
-        Ok(())
+    if hdr_size.is_power_of_two() && hdr_size.ilog2() <= *LENGTHS.end() && source.size() < 2 * hdr_size {
+        return Err(Error::truncated("the LUKS header", place.start, source.size()));
     }
-
-    /// Splits `cipher_mode` into its parts.
-    pub(crate) fn mode_names(&self) -> ModeNames<'_> {
-        let (mode, iv) = split_name(&self.cipher_mode, '-');
-        let (iv, hash) = iv.map_or((None, None), |iv| {
-            let (iv, hash) = split_name(iv, ':');
-            (Some(iv), hash)
-        });
-        ModeNames { mode, iv, hash }
-    }
-
-    /// The slots with a key.
-    pub(crate) fn active_slots(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| slot.active)
-    }
-
-    /// The range of the key material of `slot`, in whole sectors, for a header at `place`.
-    pub(super) fn key_material(&self, slot: &Slot, place: ByteRange) -> Result<ByteRange> {
-        let len = (self.key_bytes as u64 * u64::from(slot.stripes)).next_multiple_of(SECTOR);
-        let start = HostOffset(place.start.0.saturating_add(slot.key_offset));
-        ByteRange::new(start, len).ok_or_else(|| Error::impossible_position("LUKS key slot", start))
-    }
-
-    /// The hash of the key derivation. Fails with `unsupported` if it is unknown.
-    pub(super) fn hash(&self) -> Result<Hash> {
-        hash_by_name(&self.hash_name)
-    }
-
-    /// The cipher, its mode and its initialisation vectors. Fails with `unsupported` if any of them is unknown.
-    pub(super) fn cipher_spec(&self) -> Result<CipherSpec> {
-        let unknown = || {
-            let (name, mode) = (shown(&self.cipher_name), shown(&self.cipher_mode));
-            Error::unsupported(format!("LUKS with the cipher '{name}-{mode}'"))
-        };
-        let cipher = match self.cipher_name.as_str() {
-            "aes" => BlockCipher::Aes,
-            "serpent" => BlockCipher::Serpent,
-            "twofish" => BlockCipher::Twofish,
-            _ => return Err(unknown()),
-        };
-        let names = self.mode_names();
-        let mode = match names.mode {
-            "xts" => Mode::Xts,
-            "cbc" => Mode::Cbc,
-            "ecb" => Mode::Ecb,
-            "ctr" => Mode::Ctr,
-            _ => return Err(unknown()),
-        };
-        let iv = match names.iv.unwrap_or("plain") {
-            // QEMU may also write a hash with these, which is not used.
-            "plain" => IvGenerator::Plain,
-            "plain64" => IvGenerator::Plain64,
-            "essiv" => IvGenerator::Essiv(hash_by_name(names.hash.unwrap_or_default())?),
-            _ => return Err(unknown()),
-        };
-        Ok(CipherSpec { cipher, mode, iv })
-    }
+    Err(no_header(place.start))
 }
 
-/// Splits `name` at the first `separator`.
-fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
-    name.split_once(separator).map_or((name, None), |(before, rest)| (before, Some(rest)))
+fn no_header(at: HostOffset) -> Error {
+    Error::corrupt("neither copy of the LUKS header is valid", at)
 }
 
-impl From<KeySlot> for Slot {
-    fn from(slot: KeySlot) -> Self {
-        Self {
-            active: slot.active == ACTIVE,
-            iterations: slot.iterations,
-            salt: slot.salt,
-            key_offset: u64::from(slot.key_material_offset) * SECTOR,
-            stripes: slot.stripes,
+/// Lets the module describe the header in `start`, at `at` of the file. Returns `None` if no copy is valid.
+fn described(start: Vec<u8>, len: usize, at: HostOffset) -> Result<Option<Box<Luks>>> {
+    let mut answer = [0; MAX_ANSWER];
+    let answer_len = describe(&start, len, &mut answer).map_err(out_of_memory)?;
+    let mut rest = match Answer::decode(&answer[..answer_len]) {
+        Answer::NoHeader => return Ok(None),
+        answer => result_of(answer, at)?,
+    };
+    let names = std::array::from_fn(|_| {
+        let end = rest.iter().position(|&byte| byte == 0).unwrap_or_default();
+        let name = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = &rest[end + 1..];
+        name
+    });
+    let Described { version, is_copy_damaged, sector, payload_offset, payload_len, iterations } =
+        Described::parse(rest);
+    let slot = |slot: &[u8]| {
+        let DescribedSlot { active, iterations, offset, stripes } = DescribedSlot::parse(slot);
+        Slot { active: active != 0, iterations: iterations as u32, offset, stripes: stripes as u32 }
+    };
+    Ok(Some(Box::new(Luks {
+        names,
+        version: version as u32,
+        is_copy_damaged: is_copy_damaged != 0,
+        sector,
+        payload_offset,
+        payload_len: Some(payload_len).filter(|&len| len != TO_THE_END),
+        iterations: iterations as u32,
+        slots: rest[Described::LEN..].chunks_exact(DescribedSlot::LEN).map(slot).collect(),
+        start,
+        len,
+    })))
+}
+
+/// The result in `answer` about the header at `at`. Fails with `corrupt`, `unsupported`, `limit`, `password`, or
+/// `internal` for lack of memory.
+pub(super) fn result_of(answer: Answer<'_>, at: HostOffset) -> Result<&[u8]> {
+    Err(match answer {
+        Answer::Done(result) => return Ok(result),
+        Answer::Corrupt(offset, what) => Error::corrupt(shown(what), HostOffset(at.0 + offset)),
+        Answer::Unsupported(what, name) => Error::unsupported(format!("{what} '{}'", shown(name))),
+        Answer::Limit(size, what) => {
+            let error = Error::new(ErrorKind::Limit, format!("The image requires {what}"));
+            if size > 0 { error.coded("luks-memory").field("size", size) } else { error }
         }
-    }
+        Answer::OutOfMemory(size) => Error::out_of_memory(size as usize),
+        _ => Error::new(ErrorKind::Password, "The password is wrong").coded("password-wrong"),
+    })
 }

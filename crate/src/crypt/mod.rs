@@ -1,7 +1,6 @@
 //! Disk encryption, for all formats: reads headers, derives keys from passwords, and decrypts sectors.
 
 mod ciphers;
-mod derive;
 mod keys;
 mod layer_key;
 pub mod luks;
@@ -9,9 +8,8 @@ pub mod luks;
 pub use ciphers::Ciphers;
 pub(crate) use ciphers::out_of_memory;
 pub use decant_crypt::{BlockCipher, CipherSpec, IvGenerator, Mode};
-pub(crate) use derive::YieldPoint;
 pub use keys::{CipherKey, Keys};
-pub(crate) use layer_key::unlock;
+pub(crate) use layer_key::{YieldPoint, unlock};
 
 use crate::offsets::ByteRange;
 use luks::Luks;
@@ -21,7 +19,7 @@ use luks::Luks;
 pub(crate) enum Encryption {
     /// The legacy method of qcow2: AES-128-CBC. The password is the key, and sectors are numbered by guest offset.
     Aes,
-    /// LUKS1. Sectors are numbered by host offset.
+    /// LUKS. In qcow2, sectors are numbered by host offset.
     Luks {
         header: Box<Luks>,
         /// The range of the header and its key material in the image's file.

@@ -2,7 +2,7 @@
 
 use super::details::{Details, Value};
 use crate::crypt::Encryption;
-use crate::crypt::luks::{Luks, ModeNames};
+use crate::crypt::luks::{Luks, Slot};
 use serde::Serialize;
 
 /// The encryption of an image, for the API.
@@ -18,6 +18,8 @@ pub struct EncryptionInfo {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LuksInfo {
+    /// 1 or 2.
+    pub version: u32,
     /// The cipher and its key length in bits, such as "aes-256".
     pub cipher: String,
     /// The cipher mode, such as "xts".
@@ -33,7 +35,7 @@ pub struct LuksInfo {
     pub(crate) payload_offset: u64,
     /// Iterations of the master key digest.
     pub(crate) master_key_iterations: u32,
-    /// The eight key slots.
+    /// The key slots.
     pub(crate) slots: Vec<SlotInfo>,
 }
 
@@ -43,6 +45,7 @@ pub struct LuksInfo {
 pub(crate) struct SlotInfo {
     /// Whether the slot holds a key.
     active: bool,
+    /// Of PBKDF2, or passes of Argon2.
     iterations: u32,
     key_offset: u64,
     /// Stripes that the master key is split into.
@@ -57,10 +60,13 @@ impl EncryptionInfo {
         }
     }
 
-    /// Returns the description, with the keys of `qemu-img info`.
+    /// Returns the description, with the keys of `qemu-img info`, which knows version 1 only.
     pub(crate) fn details(&self) -> Details {
         let mut details = Vec::new();
         let Some(luks) = &self.luks else { return Details(vec![("format", self.format.into())]) };
+        if luks.version > 1 {
+            details.push(("version", luks.version.into()));
+        }
         details.push(("ivgen-alg", luks.iv[..].into()));
         details.extend(luks.iv_hash.as_ref().map(|hash| ("ivgen-hash-alg", hash[..].into())));
         details.extend([
@@ -91,30 +97,24 @@ impl SlotInfo {
     }
 }
 
+impl From<&Slot> for SlotInfo {
+    fn from(&Slot { active, iterations, offset, stripes }: &Slot) -> Self {
+        Self { active, iterations, key_offset: offset, stripes }
+    }
+}
+
 fn luks_info(luks: &Luks) -> LuksInfo {
-    let ModeNames { mode, iv, hash } = luks.mode_names();
-    let iv = iv.unwrap_or_default();
-    // Other generators may name a hash too, but do not use it; QEMU does not show it either.
-    let iv_hash = hash.filter(|_| iv == "essiv");
-    let keys = if mode == "xts" { 2 } else { 1 };
+    let [cipher, mode, iv, iv_hash, hash, uuid] = luks.names.clone();
     LuksInfo {
-        cipher: format!("{}-{}", luks.cipher_name, luks.key_bytes * 8 / keys),
-        mode: mode.to_owned(),
-        iv: iv.to_owned(),
-        iv_hash: iv_hash.map(str::to_owned),
-        hash: luks.hash_name.clone(),
-        uuid: luks.uuid.clone(),
+        version: luks.version,
+        cipher,
+        mode,
+        iv,
+        iv_hash: Some(iv_hash).filter(|hash| !hash.is_empty()),
+        hash,
+        uuid,
         payload_offset: luks.payload_offset,
-        master_key_iterations: luks.digest_iterations,
-        slots: luks
-            .slots
-            .iter()
-            .map(|slot| SlotInfo {
-                active: slot.active,
-                iterations: slot.iterations,
-                key_offset: slot.key_offset,
-                stripes: slot.stripes,
-            })
-            .collect(),
+        master_key_iterations: luks.iterations,
+        slots: luks.slots.iter().map(SlotInfo::from).collect(),
     }
 }

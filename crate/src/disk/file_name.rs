@@ -1,7 +1,6 @@
 //! Parses QEMU file names: paths, URLs and JSON descriptions. Nothing is opened by these names; the files handed over
 //! are matched against them.
 
-use crate::disk::json;
 use crate::error::shown::shown;
 use crate::error::{Error, Result};
 
@@ -67,7 +66,7 @@ fn of_path(name: &str) -> Vec<String> {
 
 /// Parses a JSON description: the options of nested nodes, each node having the one below it as `file`.
 fn described(text: &str) -> Option<Meaning> {
-    let options = json::paths(text)?;
+    let options = decant_json::paths(text)?;
     let get = |path: String| options.iter().find(|(name, _)| *name == path).map(|(_, value)| &value[..]);
     let mut node = String::new();
     let mut format: Option<String> = None;

@@ -5,7 +5,6 @@ mod encryption_info;
 pub mod extent;
 pub(crate) mod file_name;
 pub mod info;
-mod json;
 pub mod losses;
 pub(crate) mod name_index;
 pub(crate) mod reference;

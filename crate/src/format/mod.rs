@@ -3,6 +3,7 @@
 mod entry_table;
 mod foreign;
 mod listing;
+pub mod luks;
 pub mod qcow2;
 pub mod qed;
 pub mod raw_disk;
@@ -228,6 +229,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
     &[qed::FORMAT],
     &[vhd::FORMAT],
     &[vhdx::FORMAT],
+    &[luks::FORMAT],
     &[raw_disk::FORMAT],
     foreign::FORMATS,
     strangers::FORMATS,

@@ -2,7 +2,7 @@
 
 use crate::container::{CONTAINERS, Container};
 use crate::error::Result;
-use crate::format::{Format, HEAD, Sample, TAIL, formats, raw_disk};
+use crate::format::{Format, HEAD, Sample, TAIL, formats, luks, raw_disk};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use crate::open::ambiguity::Ambiguity;
@@ -42,6 +42,8 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
     let end = ByteRange { start: HostOffset(size - size.min(TAIL)), len: size.min(TAIL) };
     let tail = read_exact(source, end, "end of the file").await?;
     let start = match by_head {
+        // As with a raw disk: a fixed VHD may have a LUKS volume as its disk.
+        FileType::Image(format) if format.name == luks::NAME => None,
         FileType::Image(format) => Some(Ambiguity::Image(format)),
         FileType::Container(container) => Some(Ambiguity::Container(container)),
         _ => None,

@@ -6,6 +6,7 @@
 pub mod each_run;
 pub mod every_way;
 mod held;
+pub mod luks;
 pub mod qed;
 pub mod random;
 pub mod salvage;
@@ -84,8 +85,8 @@ pub fn qemu_img_for_luks(args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Makes a LUKS image, whose options are those of `qemu-img create -o`.
-pub fn luks(path: &Path, size: &str, options: &str, password: &str) {
+/// Makes a qcow2 with LUKS, whose options are those of `qemu-img create -o`.
+pub fn qcow2_with_luks(path: &Path, size: &str, options: &str, password: &str) {
     let secret = format!("secret,id=s,data={password}");
     let options = format!("encrypt.format=luks,encrypt.key-secret=s,{options}");
     qemu_img_for_luks(&["create", "-q", "-f", "qcow2", "--object", &secret, "-o", &options, text(path), size]);

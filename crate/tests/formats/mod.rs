@@ -5,6 +5,7 @@ mod bzip2;
 mod checks;
 mod codecs;
 mod gzip;
+mod luks;
 mod qcow2;
 mod qed;
 mod tar;
@@ -179,7 +180,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx; containers: gzip, xz, zstd, bzip2, tar, zip);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx, luks; containers: gzip, xz, zstd, bzip2, tar, zip);
 
 #[test]
 fn every_format_and_container_is_tested() {

@@ -2,7 +2,7 @@
 
 use super::LONGEST_HASH;
 use super::hash::Authenticator;
-use crate::{CryptError, Hash, SALT};
+use crate::{Hash, SALT};
 use zeroize::Zeroizing;
 
 /// Derives one block of a key, which has the length of the hash. Blocks are numbered from 1.
@@ -14,29 +14,27 @@ pub struct Derivation {
 }
 
 impl Derivation {
-    /// Does the first iteration. Fails if memory runs out.
-    pub fn new(hash: Hash, password: &[u8], salt: &[u8; SALT], block: u32) -> Result<Self, CryptError> {
+    /// Does the first iteration.
+    pub fn new(hash: Hash, password: &[u8], salt: &[u8; SALT], block: u32) -> Self {
         let (authenticator, len) = (Authenticator::new(hash, password), hash.output_len());
         let mut last = Zeroizing::new([0; LONGEST_HASH]);
         authenticator.write(&[salt, &block.to_be_bytes()], &mut last[..len]);
-        Ok(Self { authenticator, len, sum: last.clone(), last })
+        Self { authenticator, len, sum: last.clone(), last }
     }
 
-    /// Does `count` more iterations. Fails if memory runs out.
-    pub fn iterate(&mut self, count: u32) -> Result<(), CryptError> {
+    /// Does `count` more iterations.
+    pub fn iterate(&mut self, count: u32) {
         let mut next = Zeroizing::new([0; LONGEST_HASH]);
         for _ in 0..count {
             self.authenticator.write(&[&self.last[..self.len]], &mut next[..self.len]);
             std::mem::swap(&mut self.last, &mut next);
             self.sum.iter_mut().zip(&self.last[..self.len]).for_each(|(byte, other)| *byte ^= other);
         }
-        Ok(())
     }
 
-    /// Writes the start of the block to `output`. Fails if memory runs out.
-    pub fn block(&self, output: &mut [u8]) -> Result<(), CryptError> {
+    /// Writes the start of the block to `output`.
+    pub fn block(&self, output: &mut [u8]) {
         output.copy_from_slice(&self.sum[..output.len()]);
-        Ok(())
     }
 }
 
@@ -51,12 +49,12 @@ mod tests {
             let mut expected = [0; 80];
             pbkdf2::pbkdf2_hmac::<sha2::Sha256>(b"secret", &salt, iterations, &mut expected);
             for (number, expected) in (1..).zip(expected.chunks(32)) {
-                let mut derivation = Derivation::new(Hash::Sha256, b"secret", &salt, number).unwrap();
+                let mut derivation = Derivation::new(Hash::Sha256, b"secret", &salt, number);
                 // In unequal steps.
-                derivation.iterate((iterations - 1) / 3).unwrap();
-                derivation.iterate(iterations - 1 - (iterations - 1) / 3).unwrap();
+                derivation.iterate((iterations - 1) / 3);
+                derivation.iterate(iterations - 1 - (iterations - 1) / 3);
                 let mut block = vec![0; expected.len()];
-                derivation.block(&mut block).unwrap();
+                derivation.block(&mut block);
                 assert_eq!(block, expected, "{iterations} iterations, block {number}");
             }
         }

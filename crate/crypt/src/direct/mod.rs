@@ -1,6 +1,7 @@
 //! Linked.
 
 mod aes;
+mod argon2;
 mod block_cipher;
 mod derivation;
 mod hash;
@@ -9,6 +10,7 @@ mod merge;
 mod modes;
 mod sector_cipher;
 
+pub use argon2::{Argon2, Argon2Kind, argon2};
 pub use derivation::Derivation;
 pub use hash::Hasher;
 pub use merge::merge;
@@ -19,7 +21,7 @@ use block_cipher::CipherBlock;
 use decant_module::Module;
 
 /// The length of the longest hash, in bytes.
-const LONGEST_HASH: usize = 64;
+pub const LONGEST_HASH: usize = 64;
 
 /// The functions are linked.
 pub static MODULE: Module = Module::linked("crypt");

@@ -1,4 +1,4 @@
-//! Decrypts sectors of 512 bytes.
+//! Decrypts sectors.
 
 use super::hash::Hasher;
 use super::keyed::Keyed;
@@ -9,8 +9,7 @@ use zeroize::Zeroizing;
 
 /// Decrypts the sectors of a disk.
 pub struct SectorCipher {
-    mode: Mode,
-    iv: IvGenerator,
+    spec: CipherSpec,
     data: Keyed,
     /// Encrypts initialisation vectors to tweaks of XTS.
     tweak: Option<Keyed>,
@@ -19,9 +18,11 @@ pub struct SectorCipher {
 }
 
 impl SectorCipher {
-    /// Prepares the cipher. Fails with `UnsupportedKey` if it takes no key of that length, or if memory runs out.
-    pub fn new(spec: CipherSpec, key: &[u8]) -> Result<Self, CryptError> {
-        let CipherSpec { cipher, mode, iv } = spec;
+    /// Prepares a cipher with the result of [`CipherSpec::with_key`]. Fails with `UnsupportedKey` if it takes no key of
+    /// that length, or if memory runs out.
+    pub fn new(encoded: &[u8]) -> Result<Self, CryptError> {
+        let (spec, key) = CipherSpec::and_key(encoded);
+        let CipherSpec { cipher, mode, iv, .. } = spec;
         let (data, tweak) = match mode {
             Mode::Xts if key.len().is_multiple_of(2) => {
                 let (data, tweak) = key.split_at(key.len() / 2);
@@ -42,23 +43,25 @@ impl SectorCipher {
                 Some(Keyed::new(cipher, hashed)?)
             }
         };
-        Ok(Self { mode, iv, data: Keyed::new(cipher, data)?, tweak, essiv })
+        Ok(Self { spec, data: Keyed::new(cipher, data)?, tweak, essiv })
     }
 
-    /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first. Fails if
-    /// memory runs out.
+    /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first 512 bytes.
+    /// Fails if memory runs out.
     pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
-        const SOME: usize = SECTOR * AT_ONCE;
-        for ((input, output), first) in input.chunks(SOME).zip(output.chunks_mut(SOME)).zip((first..).step_by(AT_ONCE))
+        let len = self.spec.sector as usize;
+        let some = len * AT_ONCE;
+        for ((input, output), first) in
+            input.chunks(some).zip(output.chunks_mut(some)).zip((first..).step_by(some / SECTOR))
         {
             let mut ivs = self.vectors_from(first);
             if let Some(tweak) = &self.tweak {
                 tweak.encrypt(&mut ivs);
             }
-            let inputs = input.chunks_exact(SECTOR).map(|sector| CipherBlock::slice_as_chunks(sector).0);
-            let outputs = output.chunks_exact_mut(SECTOR).map(|sector| CipherBlock::slice_as_chunks_mut(sector).0);
+            let inputs = input.chunks_exact(len).map(|sector| CipherBlock::slice_as_chunks(sector).0);
+            let outputs = output.chunks_exact_mut(len).map(|sector| CipherBlock::slice_as_chunks_mut(sector).0);
             for ((input, output), iv) in inputs.zip(outputs).zip(ivs) {
-                match self.mode {
+                match self.spec.mode {
                     Mode::Xts => xts(&*self.data, iv, input, output),
                     Mode::Cbc => cbc(&*self.data, iv, input, output),
                     Mode::Ecb => {
@@ -72,12 +75,13 @@ impl SectorCipher {
         Ok(())
     }
 
-    /// The initialisation vectors of sector `first` and the sectors after it.
+    /// The initialisation vectors of the sector that begins with number `first`, and of the sectors after it.
     fn vectors_from(&self, first: u64) -> [CipherBlock; AT_ONCE] {
         let mut ivs = std::array::from_fn(|i| {
-            let number = first.wrapping_add(i as u64);
+            let number =
+                first.wrapping_add(self.spec.iv_offset).wrapping_add((i * self.spec.sector as usize / SECTOR) as u64);
             let mut iv = CipherBlock::default();
-            match self.iv {
+            match self.spec.iv {
                 IvGenerator::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
                 IvGenerator::Plain64 | IvGenerator::Essiv(_) => iv[..8].copy_from_slice(&number.to_le_bytes()),
             }
@@ -105,7 +109,8 @@ mod tests {
                 (Mode::Cbc, IvGenerator::Essiv(Hash::Sha1), &[]),
             ] {
                 for len in 0..80 {
-                    let refused = SectorCipher::new(CipherSpec { cipher, mode, iv }, &vec![1; len]).err();
+                    let spec = CipherSpec { cipher, mode, iv, sector: 512, iv_offset: 0 };
+                    let refused = SectorCipher::new(&spec.with_key(&vec![1; len])).err();
                     let expected = (!allowed.contains(&len)).then_some(CryptError::UnsupportedKey);
                     assert_eq!(refused, expected, "{cipher:?}, {mode:?}, {iv:?}: {len} bytes");
                 }

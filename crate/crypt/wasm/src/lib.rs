@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
-use decant_crypt::{Creation, CryptError, Derivation, Hasher, Operation, Request, SectorCipher, merge};
+use decant_crypt::{Creation, CryptError, Hasher, Operation, Request, SectorCipher};
+use decant_luks::{Unlocking, describe};
 use decant_module::{Objects, Service, export};
 
 /// An object of the host.
@@ -10,29 +11,31 @@ use decant_module::{Objects, Service, export};
 enum Object {
     SectorCipher(SectorCipher),
     Hasher(Hasher),
-    Derivation(Derivation),
+    Unlocking(Unlocking),
 }
 
 impl Object {
     fn new(creation: Creation, secret: &[u8]) -> Result<Self, CryptError> {
         Ok(match creation {
-            Creation::SectorCipher(spec) => Self::SectorCipher(SectorCipher::new(spec, secret)?),
+            Creation::SectorCipher => Self::SectorCipher(SectorCipher::new(secret)?),
             Creation::Hasher(hash) => Self::Hasher(Hasher::new(hash)?),
-            Creation::Derivation { hash, salt, block } => {
-                Self::Derivation(Derivation::new(hash, secret, &salt, block)?)
+            Creation::Unlocking { start, len } => {
+                let (start, password) = secret.split_at(start as usize);
+                Self::Unlocking(Unlocking::new(start, len as usize, password)?)
             }
         })
     }
 
-    fn run(&mut self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
+    /// Returns the length of the output.
+    fn run(&mut self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match (self, operation) {
-            (Self::SectorCipher(cipher), Operation::Decrypt { first }) => cipher.decrypt(first, input, output),
-            (Self::Hasher(hasher), Operation::Add) => hasher.add(input),
-            (Self::Hasher(hasher), Operation::Hash) => hasher.hash(output),
-            (Self::Derivation(derivation), Operation::Iterate { count }) => derivation.iterate(count),
-            (Self::Derivation(derivation), Operation::Block) => derivation.block(output),
+            (Self::SectorCipher(cipher), Operation::Decrypt { first }) => cipher.decrypt(first, input, output)?,
+            (Self::Hasher(hasher), Operation::Add) => hasher.add(input)?,
+            (Self::Hasher(hasher), Operation::Hash) => hasher.hash(output)?,
+            (Self::Unlocking(unlocking), Operation::Step) => return unlocking.step(input, output),
             _ => unreachable!("an object is used as the kind that was created"),
         }
+        Ok(output.len())
     }
 }
 
@@ -50,9 +53,9 @@ impl Service for CryptService {
                 let number = self.0.keep(object).ok_or(CryptError::OutOfMemory)?;
                 output.copy_from_slice(&number.to_le_bytes());
             }
-            Request::Use(number, operation) => self.0.get(number).run(operation, input, output)?,
+            Request::Use(number, operation) => return self.0.get(number).run(operation, input, output),
             Request::Free(number) => self.0.free(number),
-            Request::Merge(hash) => merge(hash, input, output)?,
+            Request::Describe { len } => return describe(input, len as usize, output),
         }
         Ok(output.len())
     }

@@ -1,12 +1,15 @@
-//! Parses the JSON objects of QEMU file names, which allow single-quoted strings.
+//! Parses JSON objects in images. Single-quoted strings are allowed, as in QEMU's file names.
 
 /// Maximum nesting depth of objects and arrays.
 const MAX_DEPTH: usize = 32;
+/// Maximum length of a path, in bytes, and maximum number of values. Together they bound the memory.
+const MAX_PATH: usize = 1 << 10;
+const MAX_VALUES: usize = 1 << 12;
 
 /// Flattens the JSON object `text` to paths and values: both `{"file": {"filename": "a"}}` and `{"file.filename": "a"}`
-/// have the path `file.filename`. Strings are unescaped; other values are returned as written. Returns `None` if `text`
-/// is not a valid object, or has a path twice.
-pub(super) fn paths(text: &str) -> Option<Vec<(String, String)>> {
+/// have the path `file.filename`, and array elements are numbered. Strings are unescaped; other values are returned as
+/// written. Returns `None` if `text` is not a valid object, has a path twice, or has longer or more paths than real images.
+pub fn paths(text: &str) -> Option<Vec<(String, String)>> {
     let mut reader = JsonReader { rest: text, found: Vec::new() };
     reader.object("", 0)?;
     let mut names: Vec<&String> = reader.found.iter().map(|(path, _)| path).collect();
@@ -57,7 +60,7 @@ impl JsonReader<'_> {
     }
 
     fn value(&mut self, path: &str, depth: usize) -> Option<()> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_DEPTH || path.len() > MAX_PATH {
             return None;
         }
         match self.rest.trim_start().chars().next()? {
@@ -65,18 +68,21 @@ impl JsonReader<'_> {
             '[' => self.array(path, depth),
             '"' | '\'' => {
                 let value = self.string()?;
-                self.found.push((path.to_owned(), value));
-                Some(())
+                self.add(path, value)
             }
             _ => {
                 let rest = self.rest.trim_start();
                 let end = rest.find(|sign: char| !matches!(sign, 'a'..='z' | '0'..='9' | '+' | '-' | '.' | 'E'))?;
                 let (word, rest) = rest.split_at(end);
                 self.rest = rest;
-                self.found.push((path.to_owned(), word.to_owned()));
-                (!word.is_empty()).then_some(())
+                self.add(path, word.to_owned()).filter(|()| !word.is_empty())
             }
         }
+    }
+
+    fn add(&mut self, path: &str, value: String) -> Option<()> {
+        self.found.push((path.to_owned(), value));
+        (self.found.len() <= MAX_VALUES).then_some(())
     }
 
     fn string(&mut self) -> Option<String> {
@@ -118,6 +124,8 @@ mod tests {
     fn objects_and_other_values() {
         type Paths<'a> = Option<&'a [(&'a str, &'a str)]>;
         let deep = format!("{}1{}", "{\"a\":".repeat(40), "}".repeat(40));
+        let long = format!("{{\"{}\":1}}", "a".repeat(MAX_PATH + 1));
+        let many = format!("{{\"a\":[1{}]}}", ",1".repeat(MAX_VALUES));
         let cases: &[(&str, Paths)] = &[
             ("{}", Some(&[])),
             (
@@ -137,6 +145,8 @@ mod tests {
             ("[1]", None),
             ("", None),
             (&deep, None),
+            (&long, None),
+            (&many, None),
         ];
         for (text, expected) in cases {
             let found = paths(text);

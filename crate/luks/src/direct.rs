@@ -1,0 +1,161 @@
+//! Linked.
+
+mod base64;
+mod luks1;
+mod luks2;
+mod names;
+mod unlocking;
+
+pub use unlocking::Unlocking;
+
+use crate::Answer;
+use decant_crypt::{Argon2, CryptError, Hash, SALT};
+use names::{CipherNames, cipher_names};
+
+/// A validated header. Names of ciphers and hashes are as in the header.
+struct Luks {
+    version: u64,
+    /// The cipher with its mode and initialisation vectors: "aes-xts-plain64".
+    cipher: String,
+    /// The length of the key, in bytes.
+    key_len: usize,
+    /// The length of an encrypted sector, in bytes.
+    sector: u32,
+    /// Added to sector numbers for initialisation vectors.
+    iv_offset: u64,
+    /// Offset of the payload in a LUKS file, in bytes.
+    payload_offset: u64,
+    /// The length of the payload, in bytes; `None` if it reaches to the end of the file.
+    payload_len: Option<u64>,
+    uuid: String,
+    digest: KeyDigest,
+    /// All eight of LUKS1, the ones with the key of LUKS2 in the order in which to try them.
+    slots: Vec<KeySlot>,
+    /// Whether the other copy of the header is damaged.
+    is_other_damaged: bool,
+}
+
+/// A digest of the key by PBKDF2, which recognises the right key.
+struct KeyDigest {
+    hash: String,
+    iterations: u32,
+    salt: [u8; SALT],
+    value: Vec<u8>,
+}
+
+/// A key slot: the key, split in stripes and encrypted by a key that is derived from a password.
+struct KeySlot {
+    /// Whether it holds a key.
+    active: bool,
+    kdf: Kdf,
+    salt: [u8; SALT],
+    /// The cipher of the key material, as [`Luks::cipher`].
+    cipher: String,
+    /// The length of the derived key, in bytes.
+    derived_len: usize,
+    /// Offset of the key material from the start of the header, in bytes.
+    offset: u64,
+    stripes: u32,
+    /// The name of the hash by which the key was split.
+    hash: String,
+}
+
+/// A derivation of a key from a password.
+enum Kdf {
+    /// PBKDF2, by the hash of this name.
+    Pbkdf2 {
+        hash: String,
+        iterations: u32,
+    },
+    Argon2(Argon2),
+}
+
+/// Why a header is refused.
+enum Fault {
+    /// It violates the format, at this offset from its start.
+    Corrupt(u64, String),
+    /// It uses a feature that is not supported, with this name in it.
+    Unsupported(&'static str, String),
+    /// It requires too much of something. With the memory in bytes, or 0.
+    Limit(u64, String),
+    /// Neither copy is valid.
+    NoHeader,
+    /// Memory of this size ran out.
+    OutOfMemory(u64),
+}
+
+type Read<T> = Result<T, Fault>;
+
+/// The memory of a cipher or a hash, about, in bytes.
+const CIPHER: u64 = 16 << 10;
+
+impl From<CryptError> for Fault {
+    fn from(_: CryptError) -> Self {
+        Self::OutOfMemory(CIPHER)
+    }
+}
+
+impl Fault {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Corrupt(at, what) => Answer::Corrupt(*at, what),
+            Self::Unsupported(what, name) => Answer::Unsupported(what, name),
+            Self::Limit(size, what) => Answer::Limit(*size, what),
+            Self::NoHeader => Answer::NoHeader,
+            Self::OutOfMemory(size) => Answer::OutOfMemory(*size),
+        }
+    }
+}
+
+fn unsupported<T>(what: &'static str, name: &str) -> Read<T> {
+    Err(Fault::Unsupported(what, name.to_owned()))
+}
+
+fn hash_by_name(name: &str) -> Read<Hash> {
+    Hash::by_name(name).map_or_else(|| unsupported("LUKS with the hash", name), Ok)
+}
+
+/// Reads the start of a file: a header of version 1, or the two copies of one of version 2 as far as they are there, in
+/// `len` bytes each.
+fn read(start: &[u8], len: usize) -> Read<Luks> {
+    if start[7] == 1 { luks1::read(start) } else { luks2::read(start, len) }
+}
+
+/// Describes the header at `start`: see [`read`]. Encodes an answer in `output`: the names of the cipher, its mode, its
+/// initialisation vectors, their hash, the hash of the key's digest, and the UUID, each with a NUL after it; then numbers
+/// of 64 bits, little-endian: the fields of `Described` and `DescribedSlot` in the core.
+/// Never fails.
+// Inlined in the module, it would be compiled for speed.
+#[inline(never)]
+pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
+    let luks = match read(start, len) {
+        Ok(luks) => luks,
+        Err(fault) => return Ok(fault.answer().encode(output)),
+    };
+    let CipherNames { cipher, mode, iv, hash } = cipher_names(&luks.cipher);
+    let keys = if mode == "xts" { 2 } else { 1 };
+    let cipher = format!("{cipher}-{}", luks.key_len * 8 / keys);
+    let iv = iv.unwrap_or_default();
+    // Other generators may name a hash too, but do not use it; QEMU does not show it either.
+    let iv_hash = hash.filter(|_| iv == "essiv").unwrap_or_default();
+    let mut described = Vec::new();
+    for name in [&cipher, mode, iv, iv_hash, &luks.digest.hash, &luks.uuid] {
+        described.extend(name.bytes().filter(|&byte| byte != 0));
+        described.push(0);
+    }
+    let mut number = |number: u64| described.extend(number.to_le_bytes());
+    number(luks.version);
+    number(luks.is_other_damaged.into());
+    number(luks.sector.into());
+    number(luks.payload_offset);
+    number(luks.payload_len.unwrap_or(u64::MAX));
+    number(luks.digest.iterations.into());
+    for slot in &luks.slots {
+        let (Kdf::Pbkdf2 { iterations, .. } | Kdf::Argon2(Argon2 { passes: iterations, .. })) = slot.kdf;
+        number(slot.active.into());
+        number(iterations.into());
+        number(slot.offset);
+        number(slot.stripes.into());
+    }
+    Ok(Answer::Done(&described).encode(output))
+}

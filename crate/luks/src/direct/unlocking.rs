@@ -1,0 +1,257 @@
+//! Finds the key of a LUKS volume by a password, in steps of some milliseconds. Only Argon2 takes as long as it takes.
+
+use super::names::cipher_spec;
+use super::{Fault, Kdf, KeySlot, Luks, Read, hash_by_name, read};
+use crate::Answer;
+use decant_crypt::{Argon2, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, argon2, merge};
+use std::collections::VecDeque;
+use zeroize::Zeroizing;
+
+/// Maximum number of iterations for all key slots together: about two minutes. QEMU and cryptsetup choose a few million,
+/// for one or two seconds.
+const MAX_ITERATIONS: u64 = 200_000_000;
+/// Iterations of PBKDF2 that take as long as a block of 1 KiB of Argon2.
+const ITERATIONS_OF_BLOCK: u64 = 2;
+/// Maximum memory for Argon2, in KiB: the most that cryptsetup uses unless it is told to.
+const MAX_MEMORY: u32 = 1 << 20;
+/// Iterations in a step: about 10 ms.
+const STEP: u64 = 8192;
+
+/// The search for the key.
+pub struct Unlocking {
+    start: Vec<u8>,
+    len: usize,
+    password: Zeroizing<Vec<u8>>,
+    /// After the first step.
+    work: Option<Work>,
+}
+
+impl Unlocking {
+    /// Begins with the header at `start`, see [`read`], and a password. Fails if memory runs out.
+    #[inline(never)]
+    pub fn new(start: &[u8], len: usize, password: &[u8]) -> Result<Self, CryptError> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(start.len()).map_err(|_| CryptError::OutOfMemory)?;
+        copy.extend_from_slice(start);
+        Ok(Self { start: copy, len, password: Zeroizing::new(password.to_vec()), work: None })
+    }
+
+    /// Does the next step, with the bytes that the last answer needed as `input`. Encodes an answer in `output`, and
+    /// returns its length: a failure, how much is done, which bytes are needed, or the encoded key. Never fails.
+    // Inlined in the module, it would be compiled for speed.
+    #[inline(never)]
+    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
+        let work = match &mut self.work {
+            Some(work) => work,
+            None => match read(&self.start, self.len).and_then(Work::new) {
+                Ok(work) => self.work.insert(work),
+                Err(fault) => return Ok(fault.answer().encode(output)),
+            },
+        };
+        Ok(match &work.step(&self.password, input) {
+            Ok(Step::Busy) => Answer::Busy(work.done, work.total),
+            Ok(Step::Needs(offset, len)) => Answer::Needs(*offset, *len as u64),
+            Ok(Step::Found(key)) => Answer::Done(key),
+            Ok(Step::Wrong) => Answer::WrongPassword,
+            Err(fault) => fault.answer(),
+        }
+        .encode(output))
+    }
+}
+
+/// The result of a step.
+enum Step {
+    Busy,
+    Needs(u64, usize),
+    /// The encoded key.
+    Found(Zeroizing<Vec<u8>>),
+    Wrong,
+}
+
+/// What comes next for the first of the remaining key slots.
+enum Next {
+    Derive(Deriving),
+    Material(Zeroizing<Vec<u8>>),
+    /// The key, and its digest.
+    Check(Zeroizing<Vec<u8>>, Deriving),
+}
+
+/// A derivation by PBKDF2.
+struct Deriving {
+    hash: Hash,
+    salt: [u8; SALT],
+    iterations: u32,
+    /// The derived key, of which the first `filled` bytes are there.
+    key: Zeroizing<Vec<u8>>,
+    filled: usize,
+    /// The block in work, and its remaining iterations.
+    block: Option<(Derivation, u32)>,
+}
+
+struct Work {
+    luks: Luks,
+    spec: CipherSpec,
+    slots: VecDeque<KeySlot>,
+    next: Option<Next>,
+    done: u64,
+    total: u64,
+}
+
+impl Work {
+    fn new(mut luks: Luks) -> Read<Self> {
+        let spec = CipherSpec { sector: luks.sector, iv_offset: luks.iv_offset, ..cipher_spec(&luks.cipher)? };
+        let slots: VecDeque<_> = std::mem::take(&mut luks.slots).into_iter().filter(|slot| slot.active).collect();
+        let of_digest = pbkdf2_work(&luks.digest.hash, luks.digest.iterations, luks.digest.value.len())?;
+        let mut total = 0;
+        for slot in &slots {
+            total += kdf_work(&slot.kdf, slot.derived_len)? + of_digest;
+        }
+        if total > MAX_ITERATIONS {
+            let what = format!("{total} iterations to check a password, more than {MAX_ITERATIONS}");
+            return Err(Fault::Limit(0, what));
+        }
+        Ok(Self { luks, spec, slots, next: None, done: 0, total })
+    }
+
+    fn step(&mut self, password: &[u8], input: &[u8]) -> Read<Step> {
+        let Some(slot) = self.slots.front() else { return Ok(Step::Wrong) };
+        match self.next.take() {
+            None => {
+                let key = Zeroizing::new(vec![0; slot.derived_len]);
+                match &slot.kdf {
+                    Kdf::Pbkdf2 { hash, iterations } => {
+                        let deriving = Deriving::new(hash_by_name(hash)?, slot.salt, *iterations, key);
+                        self.next = Some(Next::Derive(deriving));
+                        Ok(Step::Busy)
+                    }
+                    Kdf::Argon2(how) => {
+                        let mut key = key;
+                        let size = u64::from(how.memory) << 10;
+                        argon2(*how, password, &slot.salt, &mut key).map_err(|_| Fault::OutOfMemory(size))?;
+                        self.done += argon2_work(*how);
+                        self.need_material(key)
+                    }
+                }
+            }
+            Some(Next::Derive(mut deriving)) => {
+                self.done += deriving.step(password)?;
+                match deriving.finished() {
+                    Some(key) => self.need_material(key),
+                    None => self.continue_with(Next::Derive(deriving)),
+                }
+            }
+            Some(Next::Material(derived)) => {
+                let key = open(&self.luks, slot, &derived, input)?;
+                let digest = &self.luks.digest;
+                let sum = Zeroizing::new(vec![0; digest.value.len()]);
+                let deriving = Deriving::new(hash_by_name(&digest.hash)?, digest.salt, digest.iterations, sum);
+                self.continue_with(Next::Check(key, deriving))
+            }
+            Some(Next::Check(key, mut deriving)) => {
+                self.done += deriving.step(&key)?;
+                match deriving.finished() {
+                    Some(sum) if *sum == self.luks.digest.value => {
+                        new_cipher(self.spec, &key)?;
+                        Ok(Step::Found(Zeroizing::new(self.spec.with_key(&key))))
+                    }
+                    Some(_) => {
+                        self.slots.pop_front();
+                        Ok(Step::Busy)
+                    }
+                    None => self.continue_with(Next::Check(key, deriving)),
+                }
+            }
+        }
+    }
+
+    fn continue_with(&mut self, next: Next) -> Read<Step> {
+        self.next = Some(next);
+        Ok(Step::Busy)
+    }
+
+    fn need_material(&mut self, derived: Zeroizing<Vec<u8>>) -> Read<Step> {
+        self.next = Some(Next::Material(derived));
+        let slot = &self.slots[0];
+        Ok(Step::Needs(slot.offset, split_len(&self.luks, slot).next_multiple_of(SECTOR)))
+    }
+}
+
+/// The length of the split key.
+fn split_len(luks: &Luks, slot: &KeySlot) -> usize {
+    luks.key_len * slot.stripes as usize
+}
+
+/// Decrypts and merges the key in `material` of `slot`.
+fn open(luks: &Luks, slot: &KeySlot, derived: &[u8], material: &[u8]) -> Read<Zeroizing<Vec<u8>>> {
+    let cipher = new_cipher(cipher_spec(&slot.cipher)?, derived)?;
+    let mut split = Zeroizing::new(vec![0; material.len()]);
+    cipher.decrypt(0, material, &mut split)?;
+    let mut key = Zeroizing::new(vec![0; luks.key_len]);
+    merge(hash_by_name(&slot.hash)?, &split[..split_len(luks, slot)], &mut key)?;
+    Ok(key)
+}
+
+fn new_cipher(spec: CipherSpec, key: &[u8]) -> Read<SectorCipher> {
+    SectorCipher::new(&spec.with_key(key)).map_err(|error| match error {
+        CryptError::OutOfMemory => error.into(),
+        CryptError::UnsupportedKey => {
+            let bits = key.len() * 8;
+            Fault::Unsupported("LUKS with a key of another length than its cipher takes:", format!("{bits} bits"))
+        }
+    })
+}
+
+impl Deriving {
+    fn new(hash: Hash, salt: [u8; SALT], iterations: u32, key: Zeroizing<Vec<u8>>) -> Self {
+        Self { hash, salt, iterations, key, filled: 0, block: None }
+    }
+
+    /// Does up to [`STEP`] iterations for `password`. Returns their number.
+    fn step(&mut self, password: &[u8]) -> Result<u64, CryptError> {
+        let len = self.hash.output_len();
+        let (mut block, left) = match self.block.take() {
+            Some(block) => block,
+            None => {
+                let number = self.filled / len + 1;
+                (Derivation::new(self.hash, password, &self.salt, number as u32), self.iterations)
+            }
+        };
+        // The first iteration is that of `new`.
+        let some = u64::from(left).min(STEP) as u32;
+        let is_first = left == self.iterations;
+        block.iterate(some - u32::from(is_first));
+        if some < left {
+            self.block = Some((block, left - some));
+        } else {
+            let end = self.key.len().min(self.filled + len);
+            block.block(&mut self.key[self.filled..end]);
+            self.filled = end;
+        }
+        Ok(some.into())
+    }
+
+    /// The key, if all of it is there.
+    fn finished(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+        (self.filled == self.key.len()).then(|| std::mem::take(&mut self.key))
+    }
+}
+
+fn pbkdf2_work(hash: &str, iterations: u32, len: usize) -> Read<u64> {
+    Ok(u64::from(iterations) * len.div_ceil(hash_by_name(hash)?.output_len()) as u64)
+}
+
+fn argon2_work(Argon2 { passes, memory, .. }: Argon2) -> u64 {
+    u64::from(passes) * u64::from(memory) * ITERATIONS_OF_BLOCK
+}
+
+/// The number of iterations for a key of `len` bytes, by PBKDF2 or as long as Argon2 takes.
+fn kdf_work(kdf: &Kdf, len: usize) -> Read<u64> {
+    match kdf {
+        Kdf::Pbkdf2 { hash, iterations } => pbkdf2_work(hash, *iterations, len),
+        Kdf::Argon2(how) if how.memory <= MAX_MEMORY => Ok(argon2_work(*how)),
+        Kdf::Argon2(how) => {
+            let size = u64::from(how.memory) << 10;
+            Err(Fault::Limit(size, format!("{size} bytes of memory to check a password, more than 1 GiB")))
+        }
+    }
+}
