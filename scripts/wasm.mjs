@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings } from './bundle.mjs';
 import { bin, fail, isDone, root, run, say, unlessDone } from './lib.mjs';
+import { nameInOrder } from './order-functions.mjs';
 import { compiler, rust, toolchain } from './setup.mjs';
 
 /** Leaves out the second decoder for literals and the one for far larger windows: clusters decode as fast without them. */
@@ -18,15 +19,16 @@ const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPR
 const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
 /** For the core, brotli loses more by these passes than they save. Conversions are as fast without them. */
 const SKIPPED = ['local-cse', 'memory-packing', 'simplify-locals', 'ssa-nomerge'].map((pass) => `--skip-pass=${pass}`);
+const OF_CORE = [...SKIPPED, '--reorder-functions-by-name'];
 
 /** Each wasm: its crate, its flags (`config` is a file), and whether JavaScript uses it by generated bindings. */
 const VARIANTS = {
-  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', optimise: SKIPPED, hasBindings: true },
+  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', optimise: OF_CORE, hasBindings: true },
   threads: {
     crate: 'decant-wasm',
     config: 'wasm-threads.toml',
     features: ['--features', 'threads'],
-    optimise: [...SKIPPED, '--enable-threads'],
+    optimise: [...OF_CORE, '--enable-threads'],
     hasBindings: true,
   },
   bzip2: { crate: 'decant-bzip2-wasm', config: 'wasm-codec.toml' },
@@ -144,6 +146,7 @@ function make(name) {
   if (hasBindings) {
     bindgen(built, output);
     adapt(join(output, 'index.js'), WITHOUT_START);
+    nameInOrder(file);
   } else copyFileSync(built, file);
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
@@ -169,7 +172,7 @@ export const INPUTS = [
   'Cargo.lock',
   'rust-toolchain.toml',
   'tools/bindgen',
-  ...['wasm.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-codec.toml'].map(
+  ...['wasm.mjs', 'order-functions.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-codec.toml'].map(
     (name) => `scripts/${name}`,
   ),
   'package-lock.json',
