@@ -55,5 +55,5 @@ impl DividedInput {
     }
 }
 
-/// The file must be decoded in order, which also finds what is wrong with it.
+/// The file must be decoded in order. That also reports any damage.
 pub(super) struct Indivisible;

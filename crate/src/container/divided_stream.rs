@@ -1,5 +1,5 @@
-//! Decodes a compressed file by parts, several at once. Decodes it in order from where that fails, which also finds what is
-//! wrong with it.
+//! Decodes a compressed file by parts, several at once. If that fails, decodes the rest in order, which also reports any
+//! damage.
 
 use super::divided_input::{DividedInput, Indivisible};
 use super::part::{ContainerNumber, DecodedPart, PartDecoder, size_of};
@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 /// Upper bound on the parts in flight, in bytes: their input and their data. One part may exceed it.
 const IN_FLIGHT: u64 = 64 << 20;
-/// Length of a read of what is passed over, in bytes.
-const PASSED: usize = 256 << 10;
+/// Length of one read of the data that is skipped, in bytes.
+const SKIPPED: usize = 256 << 10;
 
 /// Creates a decoder that divides; none if memory runs out.
 pub(crate) type Divide = fn() -> Option<Box<dyn StreamDecoder>>;
@@ -137,15 +137,15 @@ impl DividedStream {
         Ok(())
     }
 
-    /// Begins to decode the file in order, and passes over what was given.
+    /// Starts to decode the file in order, and skips the bytes that were read before.
     async fn go_on_in_order(&mut self) -> Result<()> {
         self.in_flight.clear();
         let mut stream = (self.decode)(Box::new(FileStream::new(self.source.clone())))?;
-        let mut passed = zeroed(PASSED)?;
+        let mut skipped = zeroed(SKIPPED)?;
         let mut left = self.given;
         while left > 0 {
-            let len = left.min(PASSED as u64) as usize;
-            stream.read(&mut passed[..len]).await?;
+            let len = left.min(SKIPPED as u64) as usize;
+            stream.read(&mut skipped[..len]).await?;
             left -= len as u64;
         }
         self.in_order = Some(stream);

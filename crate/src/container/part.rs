@@ -10,7 +10,7 @@ use decant_module::{LARGEST_PART, PART_SIZE_LEN};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 
-/// Length of the data that is decoded at once, in bytes. What is zero is left out.
+/// Maximum length of the data that one step decodes, in bytes.
 const STEP: usize = 256 << 10;
 
 /// Decodes parts beside the caller, several at once.
@@ -118,7 +118,7 @@ impl PartDecoding {
         Ok(len < STEP)
     }
 
-    /// The size of the data, all of which was decoded, and the data; nothing if it is all zeros.
+    /// Returns the size of the data, and the data, or nothing if it is all zeros. Must be called after the last step.
     pub(crate) fn finish(mut self) -> (u64, Vec<u8>) {
         self.bytes.truncate(self.filled);
         (self.size as u64, self.bytes)

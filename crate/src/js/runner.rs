@@ -19,7 +19,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
 
-/// What a worker is sent.
+/// A message to a worker.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Task {
     Run(Job),
@@ -27,7 +27,7 @@ pub(super) enum Task {
     DecodePart(ContainerNumber),
 }
 
-/// Number of steps that decode a part before other tasks have their turn: what is decoded meanwhile must be written.
+/// After so many steps of a part, other tasks of the worker run: they write what is already decoded.
 const STEPS: usize = 4;
 
 /// A pool worker's state for one conversion.

@@ -105,7 +105,7 @@ impl PartDecoder for PartThreads {
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         let (answer, answered) = oneshot::channel();
         rayon::spawn(move || {
-            // After a cancel there is no receiver.
+            // Nobody receives it after a cancel.
             let _ = answer.send(decode_part(container, part));
         });
         async move {

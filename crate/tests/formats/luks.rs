@@ -35,7 +35,7 @@ fn samples() -> Vec<Sample> {
         Sample {
             also_whole: sectors(PAYLOAD_1, &luks1()),
             salvaged: PAYLOAD_1 + 4096..usize::MAX,
-            // Without the numbers of iterations, of which many take long.
+            // The numbers of iterations stay: large ones take long.
             tables: vec![0..164, 168..212, 216..592, 1024..1536],
             ..sample("version 1", luks1())
         },
@@ -105,7 +105,7 @@ fn copies_of_version_2() {
     let damaged = |number: usize| -> (usize, &[u8]) { (number * COPY + BINARY, b"!") };
     let is_other = || Fails(Unsupported, "'des-xts-plain64'");
     let is_corrupt = || Fails(Corrupt, "neither copy of the LUKS header is valid");
-    // Their contents and sequence numbers, what is changed, and the copy that counts.
+    // (contents and sequence numbers of the copies, the change, the copy that is read)
     type Copies<'a> = (&'a str, Vec<u8>, Vec<(usize, &'a [u8])>, Reads<'a>);
     let rows: Vec<Copies> = vec![
         ("equal ones", with(&json(), &other, [5, 5]), vec![], Same),
@@ -167,7 +167,7 @@ fn json_of_version_2() {
         ("a small size", one("dynamic", "512"), Bytes(disk()[..512].to_vec())),
         ("a large size", one("dynamic", "8192"), Fails(Corrupt, "truncated")),
         ("an odd size", one("dynamic", "513"), Fails(Corrupt, "whole sectors")),
-        ("a size that is no number", one("dynamic", "static"), Fails(Corrupt, "invalid segments.0.size")),
+        ("a size that is not a number", one("dynamic", "static"), Fails(Corrupt, "invalid segments.0.size")),
         ("sectors of 256 bytes", large("256"), Fails(Corrupt, "sector of the LUKS2 volume has 256 bytes")),
         ("sectors of 8192 bytes", large("8192"), Fails(Corrupt, "sector of the LUKS2 volume has 8192 bytes")),
         ("no digest", one(r#""segments":["0"]"#, r#""segments":["1"]"#), Fails(Corrupt, "no digest")),

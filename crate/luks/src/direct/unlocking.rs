@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 const MAX_ITERATIONS: u64 = 200_000_000;
 /// Iterations of PBKDF2 that take as long as a block of 1 KiB of Argon2.
 const ITERATIONS_OF_BLOCK: u64 = 2;
-/// Maximum memory for Argon2, in KiB: the most that cryptsetup uses unless it is told to.
+/// Maximum memory for Argon2, in KiB: cryptsetup's default maximum.
 const MAX_MEMORY: u32 = 1 << 20;
 /// Iterations in a step: about 10 ms.
 const STEP: u64 = 8192;
@@ -81,7 +81,7 @@ struct Deriving {
     hash: Hash,
     salt: [u8; SALT],
     iterations: u32,
-    /// The derived key, of which the first `filled` bytes are there.
+    /// The derived key. Only its first `filled` bytes are known.
     key: Zeroizing<Vec<u8>>,
     filled: usize,
     /// The block in work, and its remaining iterations.
