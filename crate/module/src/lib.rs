@@ -5,6 +5,7 @@
 //! input, and room for its output to a buffer in the memory of the module. The module ([`Guest`]) serves the request.
 //! The host copies the output back. Where the code of a module is linked, it is called directly.
 
+mod buffers;
 mod decoding;
 mod failure;
 mod guest;
@@ -13,6 +14,7 @@ mod host;
 mod module;
 mod objects;
 
+pub use buffers::Buffers;
 #[cfg(feature = "imported")]
 pub use decoding::ModuleDecoder;
 pub use decoding::{

@@ -1,7 +1,7 @@
 //! Divides bzip2 streams into streams of one block each. Blocks begin at any bit, with a signature.
 
 use super::MAGIC;
-use decant_module::{Fault, Step, StreamDecoder, StreamFailure, StreamState};
+use decant_module::{Buffers, Fault, Step, StreamDecoder, StreamFailure, StreamState};
 
 /// The signatures of a block and of the end of a stream, and their length.
 const BLOCK: u64 = 0x3141_5926_5359;
@@ -12,19 +12,18 @@ const SIGNATURE: u64 = (1 << SIGNATURE_BITS) - 1;
 const CHECKSUM_BITS: usize = 32;
 /// The size of blocks that 1 in the header of a stream means, in bytes.
 const BLOCK_UNIT: u64 = 100_000;
-/// The most bytes of a block: a fifth more than it takes to store the largest without compression.
+/// Maximum length of a block, in bytes: a fifth more than the most data it has.
 const LONGEST_BLOCK: usize = 1_100_000;
 
-/// The third byte of a signature in each position that the signature can have: bit `shift` of an entry is set if the byte occurs
-/// there.
-static CANDIDATES: [u8; 256] = candidates();
+/// Whether a byte can be the fourth one from the end of a signature that ends at any bit of the last byte.
+static CANDIDATES: [bool; 256] = candidates();
 
-const fn candidates() -> [u8; 256] {
-    let mut table = [0; 256];
+const fn candidates() -> [bool; 256] {
+    let mut table = [false; 256];
     let mut shift = 0;
     while shift < 8 {
-        table[(BLOCK >> (24 - shift)) as usize & 0xff] |= 1 << shift;
-        table[(END >> (24 - shift)) as usize & 0xff] |= 1 << shift;
+        table[(BLOCK >> (24 - shift)) as usize & 0xff] = true;
+        table[(END >> (24 - shift)) as usize & 0xff] = true;
         shift += 1;
     }
     table
@@ -36,7 +35,7 @@ pub struct Bzip2Divider {
     next: Next,
     /// The digit in the header of the stream.
     level: u8,
-    /// What was read since the last signature, or since the header of a stream.
+    /// The bytes since the last signature, or since the header of the stream.
     held: Vec<u8>,
     /// The bit of the first byte in `held` at which the signature begins.
     start: usize,
@@ -44,7 +43,7 @@ pub struct Bzip2Divider {
     last: u64,
     /// The checksum of the stream so far.
     checksum: u32,
-    /// A part that is being written, and the number of its bytes that were.
+    /// The part being written, and how many of its bytes were written.
     part: Vec<u8>,
     written: usize,
     /// Whether a stream has ended.
@@ -66,13 +65,9 @@ enum Next {
 
 impl StreamDecoder for Bzip2Divider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        let (mut rest, mut written) = (input, 0);
-        let state = match self.run(&mut rest, output, &mut written) {
-            Ok(true) => StreamState::Whole,
-            Ok(false) => StreamState::Inside,
-            Err(fault) => StreamState::Failed(fault),
-        };
-        Step { consumed: (input.len() - rest.len()) as u32, written: written as u32, state }
+        Buffers::step(input, output, |buffers| {
+            Ok(if self.run(buffers)? { StreamState::Whole } else { StreamState::Inside })
+        })
     }
 }
 
@@ -83,29 +78,26 @@ impl Bzip2Divider {
     }
 
     /// Divides until the input is used, the output is full, or a part ends. Returns whether all that began has ended.
-    fn run(&mut self, input: &mut &[u8], output: &mut [u8], written: &mut usize) -> Result<bool, Fault> {
+    fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         loop {
             if !self.part.is_empty() {
-                let part = &self.part[self.written..];
-                let len = part.len().min(output.len());
-                output[..len].copy_from_slice(&part[..len]);
-                (self.written, *written) = (self.written + len, len);
+                self.written += buffers.put(&self.part[self.written..]);
                 if self.written < self.part.len() {
                     return Ok(false);
                 }
                 self.part.clear();
                 return Ok(true);
             }
-            let Some((&byte, rest)) = input.split_first() else {
+            let Some((&byte, rest)) = buffers.input.split_first() else {
                 return Ok(matches!(self.next, Next::Header) && self.held.is_empty() && self.has_ended);
             };
-            *input = rest;
+            buffers.input = rest;
             self.held.push(byte);
             self.last = self.last << 8 | u64::from(byte);
             match self.next {
                 Next::Header => self.header()?,
                 Next::First => self.first()?,
-                Next::Block if CANDIDATES[(self.last >> 24) as usize & 0xff] != 0 => self.signature()?,
+                Next::Block if CANDIDATES[(self.last >> 24) as usize & 0xff] => self.signature()?,
                 Next::Block if self.held.len() > LONGEST_BLOCK => return Err(Fault::Indivisible),
                 Next::Block => {}
                 Next::Checksum => self.end()?,

@@ -1,9 +1,9 @@
 //! A block's data (the .xz file format, section 3).
 
+use super::UNIT;
 use super::block_header::BlockHeader;
 use super::check::{Check, CheckType};
-use super::{Buffers, UNIT};
-use decant_module::Fault;
+use decant_module::{Buffers, Fault};
 use lzma_rust2::{Action, Error, Lzma2Stream, Status};
 
 /// A block that is being decoded.

@@ -2,9 +2,9 @@
 
 use super::block_header::BlockHeader;
 use super::check::CheckType;
-use super::{Buffers, CRC, FOOTER_MAGIC, MAGIC, UNIT, integer};
+use super::{CRC, FOOTER_MAGIC, MAGIC, UNIT, integer};
 use decant_codec::crc;
-use decant_module::{Fault, LARGEST_PART};
+use decant_module::{Buffers, Fault, LARGEST_PART};
 
 /// A block that is being copied.
 pub(super) struct CopiedBlock {
@@ -40,19 +40,16 @@ impl CopiedBlock {
     /// Copies until the input is used, the output is full, or the stream ends. Returns whether it has ended.
     pub(super) fn copy(&mut self, buffers: &mut Buffers<'_>) -> bool {
         let start = &self.start[self.written.min(self.start.len())..];
-        self.written += put(start, buffers);
+        self.written += buffers.put(start);
         if self.written < self.start.len() {
             return false;
         }
-        let input = buffers.input;
-        let len = put(&input[..input.len().min(self.left)], buffers);
-        buffers.input = &input[len..];
-        self.left -= len;
+        self.left -= buffers.copy(self.left);
         if self.left > 0 {
             return false;
         }
         let end = &self.end[self.written - self.start.len()..];
-        self.written += put(end, buffers);
+        self.written += buffers.put(end);
         self.written == self.start.len() + self.end.len()
     }
 
@@ -60,15 +57,6 @@ impl CopiedBlock {
     pub(super) fn sizes(&self) -> (u64, u64) {
         (self.unpadded, self.data)
     }
-}
-
-/// Writes the first of `bytes`, as many as fit. Returns their number.
-fn put(bytes: &[u8], buffers: &mut Buffers<'_>) -> usize {
-    let room = &mut buffers.output[buffers.written..];
-    let len = bytes.len().min(room.len());
-    room[..len].copy_from_slice(&bytes[..len]);
-    buffers.written += len;
-    len
 }
 
 /// The index and the footer of a stream with one block.

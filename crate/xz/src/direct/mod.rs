@@ -14,7 +14,7 @@ use block_header::BlockHeader;
 use check::CheckType;
 use copied_block::CopiedBlock;
 use decant_codec::crc;
-use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
+use decant_module::{Buffers, Fault, Module, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
 use held::Held;
 use index::{Index, Records};
 
@@ -87,23 +87,17 @@ enum Part {
     Padding,
 }
 
-/// The buffers of a step: the input that is left, and the output with the number of bytes written.
-struct Buffers<'a> {
-    input: &'a [u8],
-    output: &'a mut [u8],
-    written: usize,
-}
-
 impl StreamDecoder for XzDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        let mut buffers = Buffers { input, output, written: 0 };
-        let state = match self.run(&mut buffers) {
-            Ok(()) if matches!(self.part, Part::Divided) => StreamState::Whole,
-            Ok(()) if matches!(self.part, Part::Padding) && self.held.is_empty() => StreamState::Whole,
-            Ok(()) => StreamState::Inside,
-            Err(fault) => StreamState::Failed(fault),
-        };
-        Step { consumed: (input.len() - buffers.input.len()) as u32, written: buffers.written as u32, state }
+        Buffers::step(input, output, |buffers| {
+            self.run(buffers)?;
+            let is_whole = match self.part {
+                Part::Divided => true,
+                Part::Padding => self.held.is_empty(),
+                _ => false,
+            };
+            Ok(if is_whole { StreamState::Whole } else { StreamState::Inside })
+        })
     }
 }
 

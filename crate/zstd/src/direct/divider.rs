@@ -2,7 +2,7 @@
 
 use super::frame_header::{Header, HeaderReader};
 use crate::ZstdError;
-use decant_module::{Fault, LARGEST_PART, Step, StreamDecoder, StreamState};
+use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, StreamState};
 
 /// Types of blocks (section 3.1.1.2.2).
 const RLE: u32 = 1;
@@ -44,42 +44,11 @@ enum Next {
     Skippable(usize),
 }
 
-/// The rest of the buffers of a step.
-struct Buffers<'a> {
-    input: &'a [u8],
-    output: &'a mut [u8],
-}
-
-impl Buffers<'_> {
-    /// Writes the first of `bytes`, as many as fit. Returns their number.
-    fn put(&mut self, bytes: &[u8]) -> usize {
-        let len = bytes.len().min(self.output.len());
-        let (room, rest) = std::mem::take(&mut self.output).split_at_mut(len);
-        room.copy_from_slice(&bytes[..len]);
-        self.output = rest;
-        len
-    }
-
-    /// Copies up to `len` bytes. Returns their number.
-    fn copy(&mut self, len: usize) -> usize {
-        let input = self.input;
-        let copied = self.put(&input[..input.len().min(len)]);
-        self.input = &input[copied..];
-        copied
-    }
-}
-
 impl StreamDecoder for ZstdDivider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        let room = output.len();
-        let mut buffers = Buffers { input, output };
-        let state = match self.run(&mut buffers) {
-            Ok(true) => StreamState::Whole,
-            Ok(false) => StreamState::Inside,
-            Err(fault) => StreamState::Failed(fault),
-        };
-        let consumed = input.len() - buffers.input.len();
-        Step { consumed: consumed as u32, written: (room - buffers.output.len()) as u32, state }
+        Buffers::step(input, output, |buffers| {
+            Ok(if self.run(buffers)? { StreamState::Whole } else { StreamState::Inside })
+        })
     }
 }
 
