@@ -16,7 +16,7 @@ import {
 } from './setup.mjs';
 import { fuzzChecks, rustChecks, scriptChecks, wasmChecks } from './tests/checks.mjs';
 import { playwright } from './tests/playwright.mjs';
-import { narrowRustTests, rustTests } from './tests/rust.mjs';
+import { narrowRustTests, randomRustTests, rustTests } from './tests/rust.mjs';
 import { count, counted, printTimes } from './tests/tally.mjs';
 import { vitest } from './tests/vitest.mjs';
 
@@ -57,12 +57,14 @@ async function full() {
 const PARTS = {
   /** As `npm run test:full`. */
   full,
-  /** The whole matrices and random runs of the core, their images through the command, and all pairs in Node and Chromium. */
+  /** The whole matrices of the core, their images through the command, and all pairs in Node and Chromium. */
   async matrix() {
     await rustTests(LONG);
     await playwright(['node', 'matrix'], LONG);
     await playwright(['chromium'], LONG, 'pairs.spec');
   },
+  /** Images and compressed files with random changes, and random disks, through the core. */
+  random: () => randomRustTests(LONG),
   /** The tests of the core with pointers of 32 bits, as in WebAssembly. */
   narrow: () => narrowRustTests(LONG),
   /** Large disks in Chromium, in a profile and in private windows. */

@@ -18,11 +18,18 @@ const LEFT_OUT = { short: ['full::', 'long::'], full: ['long::'], long: [] };
 
 export const cargo = (...args) => [`+${toolchain()}`, ...args];
 
-/** Runs all tests of the scope that `env` states. */
+/** Tests that run up to two million random inputs each in the long scope. */
+const RANDOM = ['corpus::', 'random_changes_do_no_harm'];
+
+/** Runs all tests of the scope that `env` states; in the long scope without those of `randomRustTests`. */
 export function rustTests(env) {
-  const skipped = LEFT_OUT[env.DECANT_TESTS].flatMap((module) => ['--skip', module]);
+  const elsewhere = env.DECANT_TESTS === 'long' ? RANDOM : [];
+  const skipped = [...LEFT_OUT[env.DECANT_TESTS], ...elsewhere].flatMap((name) => ['--skip', name]);
   return run('Rust tests', ['--', ...skipped], env);
 }
+
+/** Runs the tests with many random inputs. */
+export const randomRustTests = (env) => run('Rust tests with random inputs', ['-p', 'decant', '--', ...RANDOM], env);
 
 /** Runs all tests except the matrices with words of 32 bits. */
 export async function narrowRustTests(env) {
