@@ -1,7 +1,7 @@
 // Images that must be unpacked to a temporary file first: the right disk, and nothing left at any end.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -127,6 +127,33 @@ test('the package refuses without a folder, and reads at any position with one',
   expect(progress.map(({ phase }) => phase)).toContain('converting');
   expect(progress.at(-1)!.bytesRead).toBeGreaterThan(MIB);
   expect(readdirSync(spool)).toEqual([]);
+});
+
+test('a chosen disk that is an archive of several is refused, packed or not', async ({ folder }) => {
+  for (const name of ['a', 'b', 'c']) copyFileSync(images.zlib(), join(folder, `${name}.qcow2`));
+  const inner = 'tar -cf inner.tar b.qcow2 c.qcow2; tar -cf one.tar b.qcow2';
+  for (const [outer, pack] of [
+    ['outer.tar', 'tar -cf - inner.tar a.qcow2'],
+    ['outer.zip', 'zip -q - inner.tar a.qcow2'],
+    ['packed.tar', 'xz -0 inner.tar; tar -cf - inner.tar.xz a.qcow2'],
+    ['one.tar', 'xz -0 one.tar; tar -cf - one.tar.xz a.qcow2'],
+  ] as const) {
+    execFileSync('bash', ['-c', inner], { cwd: folder });
+    const file = packed(folder, outer, pack);
+    const open = (disk: number) => api.open(file, { disk, spool: folder });
+    if (outer === 'one.tar') {
+      const image = await open(1);
+      expect(image.info.containers.at(-1)).toMatchObject({ name: 'tar', member: 'b.qcow2' });
+      await image.close();
+    } else {
+      const refused = { kind: 'unsupported', code: 'several-images', fields: { count: 2 } };
+      await expect(open(1), outer).rejects.toMatchObject(refused);
+    }
+    const image = await open(2);
+    expect(image.info.containers.at(-1), outer).toMatchObject({ member: 'a.qcow2' });
+    await image.close();
+    rmSync(file);
+  }
 });
 
 test('damage, a cancel and a thrown error leave nothing', async ({ folder }) => {

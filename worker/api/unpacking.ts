@@ -4,7 +4,7 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import type { LayerPasswords } from '../client-side/layer-passwords.js';
-import type { DecantError } from '../errors/errors.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, Member } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -26,7 +26,8 @@ export interface Unpacked {
 
 /**
  * Unpacks the image of `packed`, which ends, and opens the content. Repeats that for a packed file inside it. Fails with
- * `spool-full` if the content has no room, and as a conversion and the opening of an image do.
+ * `spool-full` if the content has no room, with `unsupported` if the packed file was chosen and holds several disks, and as a
+ * conversion and the opening of an image do.
  */
 export async function openUnpacked(
   platform: Platform,
@@ -48,9 +49,19 @@ export async function openUnpacked(
     }
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
-    sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
+    const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
+    sessions = await (members.length > 0 ? opening.catch(refuseSecondChoice) : opening);
   }
   return { sessions, containers, members };
+}
+
+/** Throws `thrown`. A choice among the disks of a file that was itself chosen is refused, as in an archive that is not packed. */
+function refuseSecondChoice(thrown: unknown): never {
+  const error = toDecantError(thrown);
+  if (error.code !== 'several-images') throw error;
+  const { code, fields } = error;
+  const message = `The chosen disk is an archive with ${fields.count} disk images; extract the one you need`;
+  throw new DecantError('unsupported', message, { code, fields });
 }
 
 /** Writes the bytes of the packed file to a new temporary file. The sessions end. */
