@@ -54,7 +54,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     let size = header.payload_len.unwrap_or(present.saturating_add(options.missing));
     let size = checked_size_of("disk", size.checked_next_multiple_of(sector))?;
     ensure_possible("LUKS payload", payload, size, place.len)?;
-    if place.len < payload.0 && !options.salvage {
+    // The size of a disk is often what follows the header: a backup of the header has none.
+    if size == 0 || (place.len < payload.0 && !options.salvage) {
         return Err(PAYLOAD_TRUNCATED.error(payload, place.len));
     }
     let present = present / sector * sector;

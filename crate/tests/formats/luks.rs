@@ -14,9 +14,9 @@ use decant::offsets::GuestOffset;
 
 pub const FORMAT: Format = Format { name: "luks", samples, fields, damage, listings, extremes };
 
-/// Every whole sector from `payload` to the end is the end of a complete volume, whose size is not recorded.
+/// Every whole sector after `payload` is the end of a complete volume, whose size is not recorded. A header alone is a backup.
 fn sectors(payload: usize, file: &[u8]) -> Vec<usize> {
-    (payload..file.len()).step_by(512).collect()
+    (payload + 512..file.len()).step_by(512).collect()
 }
 
 fn fixed() -> String {
@@ -77,7 +77,7 @@ fn fields_of_version_1() {
         ("no payload", &[(104, &be32(0))], Fails(Unsupported, "detached header")),
         ("a payload past the end", &[(104, &be32(12))], Fails(Corrupt, "truncated")),
         ("a payload far past the end", &[(104, &be32(u32::MAX))], Fails(Corrupt, "impossible position")),
-        ("a payload at the end", &[(104, &be32(11))], Bytes(vec![])),
+        ("a payload at the end", &[(104, &be32(11))], Fails(Corrupt, "truncated")),
         ("no key", &[(108, &be32(0))], Fails(Corrupt, "key has 0 bytes")),
         ("a long key", &[(108, &be32(65))], Fails(Corrupt, "key has 65 bytes")),
         ("another digest", &[(112, &[0; 20])], Fails(Password, "wrong")),
