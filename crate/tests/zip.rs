@@ -141,6 +141,7 @@ fn which_member_is_the_image() {
     let (qcow2, raw) = (small(), content());
     let link = Entry { made_by: 3 << 8, attributes: 0o120_777 << 16, ..Entry::stored("link", &qcow2) };
     let file = Entry { made_by: 3 << 8, attributes: 0o100_644 << 16, ..Entry::stored("a", &qcow2) };
+    let pipe = Entry { made_by: 3 << 8, attributes: 0o010_660 << 16, ..Entry::stored("-", &qcow2) };
     let text = Entry::deflated("README", b"text");
     let stored = |name: &str| Entry::stored(name, &qcow2);
     let deflated = |name: &str| Entry::deflated(name, &qcow2);
@@ -153,6 +154,7 @@ fn which_member_is_the_image() {
     let rows: &[(&str, Vec<Entry>, Expected)] = &[
         ("an image with a text", vec![text.clone(), stored("a")], Ok(&[("zip", Some("a"))])),
         ("a regular file of Unix, and a link", vec![link, file], Ok(&[("zip", Some("a"))])),
+        ("from a pipe, by zip", vec![pipe], Ok(&[("zip", Some("-"))])),
         ("folders", vec![stored("x/"), stored("y\\"), stored("x/a")], Ok(&[("zip", Some("x/a"))])),
         ("a file of macOS", vec![stored("a"), stored("__MACOSX/._a")], Ok(&[("zip", Some("a"))])),
         ("a deflated image", vec![deflated("a")], Err(("needs-spool", in_order))),

@@ -53,9 +53,10 @@ const MASKED: u16 = 1 << 13;
 
 /// Hosts whose external attributes begin with the mode of Unix (section 4.4.2): Unix and macOS.
 const UNIX: [u16; 2] = [3, 19];
-/// The type of a file in its mode, and the type of regular files.
+/// The type of a file in its mode, the type of regular files, and that of what Info-ZIP has read from a pipe.
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
+const PIPE: u32 = 0o010_000;
 /// The folder of AppleDouble files, which macOS adds.
 const APPLE_DOUBLE: &[u8] = b"__MACOSX/";
 
@@ -91,7 +92,7 @@ impl<'a> Entry<'a> {
         let is_unix = UNIX.contains(&(self.header.version_made_by >> 8));
         let kind = if is_unix { self.header.external_attributes >> 16 & TYPE } else { 0 };
         let is_folder = matches!(self.name, [.., b'/' | b'\\']);
-        matches!(kind, 0 | REGULAR) && !is_folder && !self.name.starts_with(APPLE_DOUBLE)
+        matches!(kind, 0 | REGULAR | PIPE) && !is_folder && !self.name.starts_with(APPLE_DOUBLE)
     }
 
     pub(super) fn is_encrypted(&self) -> bool {
