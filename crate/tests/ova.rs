@@ -397,3 +397,46 @@ fn folders_of_a_machine() {
     let lonely = Case::new(archive(&[file("README", b"text"), file("top", &top)])).bytes().unwrap_err();
     assert_eq!(lonely.kind, ErrorKind::MissingFile, "{lonely}");
 }
+
+#[test]
+fn manifests_beside_loose_files() {
+    let (base, top) = (small(), overlay("base", Some("qcow2")));
+    let line = |name: &str, digest: &str| format!("SHA256({name})= {digest}\n");
+    let [of_base, of_top] = [&base, &top].map(|image| sum("sha256sum", image));
+    let wrong = "0".repeat(64);
+    let both = line("top", &of_top) + &line("base", &of_base);
+    type Row<'a> = (&'a str, String, Option<bool>, Result<Option<&'a str>, &'a str>);
+    // What, the manifest, whether to check it, and the file of the notice, which may have none, or of the error.
+    let cases: &[Row<'_>] = &[
+        ("both", both.clone(), None, Ok(None)),
+        ("another file", both.clone() + &line("unused", &wrong), None, Ok(None)),
+        ("a file that is not there", both.clone() + &line("other.vmdk", &wrong), None, Ok(None)),
+        ("not checked", line("top", &wrong), Some(false), Ok(Some(""))),
+        ("the image", line("top", &wrong) + &line("base", &of_base), None, Err("top")),
+        ("its backing file", line("top", &of_top) + &line("base", &wrong), None, Err("base")),
+        ("the image alone", line("top", &of_top), None, Ok(Some("base"))),
+    ];
+    for (what, manifest, check_manifest, expected) in cases {
+        let files = [("vm/base", &base[..]), ("vm/a.MF", manifest.as_bytes()), ("unused", b"unused")];
+        let companions = files.map(|(name, bytes)| (name.to_owned(), bytes.to_vec())).to_vec();
+        let name = Some("vm/top".to_owned());
+        let case = Case { name, companions, check_manifest: *check_manifest, ..Case::new(top.clone()) };
+        let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+        assert_eq!(info.unused_companions, ["unused"], "{what}");
+        let found = converted(&case);
+        match expected {
+            Err(file) => {
+                let error = found.result.unwrap_err();
+                assert_eq!((error.kind, &*error.code), (ErrorKind::Corrupt, "manifest-mismatch"), "{what}: {error}");
+                assert!(error.message().contains(&format!("'{file}'")), "{what}: {error}");
+            }
+            Ok(file) => {
+                found.result.unwrap_or_else(|error| panic!("{what}: {error}"));
+                let codes: Vec<_> = found.notices.iter().map(|notice| notice.code).collect();
+                assert_eq!(codes, vec!["manifest-unchecked"; file.iter().count()], "{what}");
+                let named = found.notices.iter().all(|notice| notice.message.contains(file.unwrap_or("")));
+                assert!(named, "{what}: {:?}", found.notices);
+            }
+        }
+    }
+}

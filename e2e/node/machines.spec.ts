@@ -1,7 +1,7 @@
 // The folder of a virtual machine: the command, and the API. worker/api/machine-config.test.ts has the configurations.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -94,6 +94,12 @@ test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
     expect(command('convert', vm, output), config).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(readFileSync(output).equals(readFileSync(raw)), config).toBe(true);
     rmSync(output);
+    if (config === 'vm.ovf') {
+      writeFileSync(join(vm, 'vm.mf'), `SHA256(a disk.vmdk)= ${'0'.repeat(64)}\n`);
+      const differs = command('convert', vm, output);
+      expect(differs).toMatchObject({ status: 1, stderr: expect.stringContaining('that the manifest lists') });
+      expect(existsSync(output)).toBe(false);
+    }
     rmSync(join(vm, config));
   }
   // Alone, a configuration is no disk.

@@ -184,7 +184,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'object-overwritten': ({ leftAt }) =>
       `Das Objekt auf dem Server wurde zum Teil überschrieben oder wurde es vielleicht: ${name(leftAt)}.`,
     'manifest-mismatch':
-      'Der Inhalt ist ein anderer, als das Manifest des Archivs sagt. Laden oder kopieren Sie das Archiv noch einmal.',
+      'Der Inhalt ist ein anderer, als das Manifest sagt. Laden oder kopieren Sie die Dateien noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
     'part-differs': 'Der Server hat mehrmals etwas anderes gespeichert, als er bekommen hat.',
@@ -247,7 +247,7 @@ export function germanNotices({ size }: Units): Sentences {
     'unknown-io-filter': ({ filters }) =>
       `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
     'manifest-unchecked': ({ file }) =>
-      `${file === undefined ? 'Das Archiv' : name(file)} wurde nicht mit dem Manifest verglichen.`,
+      `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht mit dem Manifest verglichen.`,
     'marked-corrupt': ({ file }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} ist als beschädigt gekennzeichnet.`,
     'sector-size': ({ size: sector }) =>

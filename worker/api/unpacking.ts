@@ -47,6 +47,8 @@ export async function openUnpacked(
       // It was chosen.
       setup.settings.disk = undefined;
     }
+    // It has the digest of the packed file.
+    if (setup.sources.companions.some(({ name }) => /\.mf$/i.test(name))) setup.settings.checkManifest = false;
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);

@@ -9,8 +9,8 @@ import { isAddress } from '../errors/secrets.js';
 
 /** Names of configurations of virtual machines. */
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
-/** Names of files that may be disks of a machine. */
-const DISK = /\.(a?vhdx?|dd|gz|hdd|img|qcow2?|qed|raw|vdi|vmdk)$/i;
+/** Names of files that may be disks of a machine, or their manifest. */
+const DISK_OR_MANIFEST = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk)$/i;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
 
@@ -41,7 +41,7 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
     const found = await Promise.all(
       folders.map(async (folder) => (await filesIn(folder)).map((name) => join(folder, name))),
     );
-    return found.flat().filter((file) => DISK.test(file) && !isGiven(basename(file)));
+    return found.flat().filter((file) => DISK_OR_MANIFEST.test(file) && !isGiven(basename(file)));
   }
   // A name that ends in two letters is common.
   if (!mayBeSplit([name]) && !existsSync(`${path.slice(0, -2)}aa`)) return [];

@@ -47,9 +47,9 @@ export interface CommonOpenOptions extends PrepareOptions {
    */
   salvage?: boolean;
   /**
-   * Whether a conversion compares the files of an OVA with its manifest (`.mf`) before the output is complete. A file that
-   * differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they are
-   * salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing
+   * Whether a conversion compares files with the manifest (`.mf`) of their OVA, or with one among the `companions`, before the output is
+   * complete. A file that differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they
+   * are salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing
    * means reading all of it.
    */
   checkManifest?: boolean;

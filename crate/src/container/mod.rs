@@ -14,6 +14,7 @@ mod xz_stream;
 mod zip;
 mod zstd_stream;
 
+use crate::disk::reference::base_name;
 use crate::error::Result;
 use crate::format::Sample;
 use crate::io::source::Source;
@@ -78,6 +79,11 @@ pub(crate) struct Member {
 }
 
 impl Member {
+    /// The file `source` in no container, with the last component of its `path` as its name.
+    pub(crate) fn loose(path: &str, source: Rc<dyn Source>) -> Self {
+        Self { name: base_name(path).to_owned(), source, missing: 0, deflated: None }
+    }
+
     /// Its bytes in order. Fails with `internal` if memory runs out.
     pub(crate) fn stream(&self) -> Result<Box<dyn ByteStream>> {
         match &self.deflated {

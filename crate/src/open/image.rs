@@ -11,7 +11,7 @@ use crate::io::read_budget::ReadBudget;
 use crate::io::source::{FileId, Files, Source};
 use crate::offsets::GuestRange;
 use crate::open::chain::{Chain, Layer, OpenOptions, Top, place_of};
-use crate::open::manifest::Manifest;
+use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl Image {
         Self::open_top(source, top, None, options).await
     }
 
-    /// Opens `source`, described by `top`, from an archive with `manifest`. Fails as [`Image::open`] does.
+    /// Opens `source`, described by `top`, from an archive with `manifest`, or else beside one. Fails as [`Image::open`] does.
     pub(crate) async fn open_top(
         source: Rc<dyn Source>,
         top: Top,
@@ -66,9 +66,17 @@ impl Image {
         let given = files.len();
         files.extend(top.beside.iter().map(|member| member.source.clone()));
         let chain = Chain::open(&mut files, top, options).await?;
-        let beside = chain.layers.iter().flat_map(Layer::files);
-        let beside = beside.filter_map(|(id, _)| usize::from(id.0).checked_sub(given));
-        let manifest = manifest.map(|manifest| manifest.with(beside.map(|at| opened.top.beside[at].name.clone())));
+        let files_used = || chain.layers.iter().flat_map(Layer::files).map(|(id, _)| usize::from(id.0));
+        let manifest = match manifest {
+            Some(manifest) => {
+                let beside = files_used().filter_map(|id| id.checked_sub(given));
+                Some(manifest.with(beside.map(|at| opened.top.beside[at].name.clone())))
+            }
+            None if opened.top.containers.is_empty() => {
+                Manifest::beside(&opened.source, options, &|at| files_used().any(|id| id == at + 1))
+            }
+            None => None,
+        };
         Ok(Self {
             files: files.into(),
             given,
@@ -92,7 +100,7 @@ impl Image {
         }
         top.tables = Rc::default();
         let mut image = Self::open_top(budget.source(source), top, None, &options).await?;
-        image.chain.table_memory = tables;
+        (image.chain.table_memory, image.manifest) = (tables, None);
         Ok(image)
     }
 
@@ -115,6 +123,9 @@ impl Image {
         info.layers = self.chain.info();
         info.needs = self.needs();
         info.unused_companions = self.chain.unused.clone();
+        if self.manifest.is_some() {
+            info.unused_companions.retain(|name| !is_manifest(name));
+        }
         for layer in &self.chain.layers[1..] {
             let notices = safety::layer_notices(layer.disk.info());
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
@@ -156,7 +167,7 @@ impl Image {
         container.into_iter().chain(companions).collect()
     }
 
-    /// The manifest of the archive around the image, if there is one.
+    /// The manifest of the archive around the image, or beside its files, if there is one.
     pub(crate) fn manifest(&self) -> Option<Rc<Manifest>> {
         self.manifest.clone()
     }

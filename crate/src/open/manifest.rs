@@ -1,4 +1,4 @@
-//! The manifest of an OVA: a list of file digests (DSP0243, section 5.1), one per line: `SHA256(disk.vmdk)= 01ab...`.
+//! The manifest of an OVA, or beside a loose OVF: a list of file digests (DSP0243, section 5.1), one per line: `SHA256(disk.vmdk)= 01ab...`.
 
 use crate::container::Member;
 use crate::crypt::out_of_memory;
@@ -7,8 +7,9 @@ use crate::disk::name_index::NameIndex;
 use crate::disk::reference::hexadecimal;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::io::source::zeroed;
+use crate::io::source::{Source, zeroed};
 use crate::modules::prepare;
+use crate::open::chain::OpenOptions;
 use crate::open::member_text::text_of;
 use crate::open::split_files;
 use decant_crypt::{Hash, Hasher, MODULE};
@@ -18,8 +19,9 @@ use std::rc::Rc;
 /// Size of the read buffer for hashing, in bytes.
 const READ: usize = 512 << 10;
 
-/// An archive with a manifest.
+/// Files with a manifest.
 pub(crate) struct Manifest {
+    /// The files of the archive. Without one, those of the image.
     members: Rc<[Member]>,
     is_checked: bool,
     /// The names of the members that the image uses; a split file has the name of the whole.
@@ -30,11 +32,32 @@ impl Manifest {
     /// Finds the manifest of the archive with `members`, one of which is the `image`. `check` states whether files are
     /// compared with it; by default they are if the archive is a local file that workers can open, and not salvaged.
     pub(crate) fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
-        let manifest = members.iter().find(|member| is_manifest(member))?;
+        let manifest = members.iter().find(|member| is_manifest(&member.name))?;
         let stored = manifest.deflated.as_ref().map_or(&manifest.source, |deflated| &deflated.source);
         let is_local = stored.profile().opened_by_workers;
         let is_checked = check.unwrap_or(is_local && !salvage);
         Some(Self { members, is_checked, used: image.map(str::to_owned).into_iter().collect() })
+    }
+
+    /// Finds the manifest among the companions of an image in no archive: of the file `source`, which `options` describe, and of the
+    /// companions that `is_used` accepts by their index. It is not checked if the image is a split file.
+    pub(crate) fn beside(
+        source: &Rc<dyn Source>,
+        options: &OpenOptions,
+        is_used: &dyn Fn(usize) -> bool,
+    ) -> Option<Self> {
+        let mut members = vec![Member::loose(options.name.as_deref()?, source.clone())];
+        for (at, companion) in options.companions.iter().enumerate() {
+            if is_manifest(&companion.name) || is_used(at) {
+                members.push(Member::loose(&companion.name, companion.source.clone()));
+            }
+        }
+        let check = if options.parts > 0 { Some(false) } else { options.check_manifest };
+        let mut manifest = Self::of(members.into(), None, check, options.salvage)?;
+        for member in manifest.members.iter().filter(|member| !is_manifest(&member.name)) {
+            manifest.used.push(member.name.clone());
+        }
+        Some(manifest)
     }
 
     /// Adds the `companions` that the image uses.
@@ -48,12 +71,12 @@ impl Manifest {
     /// with `source` or `internal`.
     pub(crate) async fn check(&self) -> Result<Vec<Notice>> {
         if !self.is_checked {
-            return Ok(vec![unchecked("The archive has a manifest, which was not checked")]);
+            return Ok(vec![unchecked("There is a manifest, which was not checked")]);
         }
         let names = MemberNames::of(&self.members);
         let (mut skipped, mut settled) = (Skipped::default(), vec![false; self.members.len()]);
         let mut unlisted = "no line of it is clearly that of this file";
-        for manifest in self.members.iter().filter(|member| is_manifest(member)) {
+        for manifest in self.members.iter().filter(|member| is_manifest(&member.name)) {
             let Some(text) = text_of(manifest).await? else {
                 unlisted = "it is too long";
                 continue;
@@ -63,7 +86,7 @@ impl Manifest {
                 let member = &self.members[at];
                 settled[at] = true;
                 if member.source.stored_from(0).len < member.source.size() {
-                    skipped.add("the archive holds the file with holes", &member.name);
+                    skipped.add("it is stored with holes", &member.name);
                 } else if digests.iter().any(|(hash, _)| hash.is_none()) {
                     skipped.add("it has a digest of an unknown kind", &member.name);
                 } else {
@@ -102,8 +125,7 @@ impl<'a> Skipped<'a> {
                 others => format!(" (and {others} more)"),
             };
             let first = names[0];
-            let message =
-                format!("'{}'{others} was not compared with the manifest of the archive: {why}", shown(first));
+            let message = format!("'{}'{others} was not compared with the manifest: {why}", shown(first));
             unchecked(&message).field("file", first)
         };
         self.0.into_iter().map(notice).collect()
@@ -114,8 +136,8 @@ fn unchecked(message: &str) -> Notice {
     Notice::new("manifest-unchecked", message)
 }
 
-fn is_manifest(member: &Member) -> bool {
-    member.name.to_ascii_lowercase().ends_with(".mf")
+pub(crate) fn is_manifest(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".mf")
 }
 
 /// Returns the name of a member in the form that manifests use: without a leading `./`.
@@ -206,10 +228,8 @@ async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
     if hexadecimal(&found) == digest {
         return Ok(());
     }
-    let message = format!(
-        "The image is corrupt: '{}' does not have the digest that the manifest of the archive lists",
-        shown(&member.name)
-    );
+    let message =
+        format!("The image is corrupt: '{}' does not have the digest that the manifest lists", shown(&member.name));
     let error = Error::new(ErrorKind::Corrupt, message).coded("manifest-mismatch").advised(COPY_AGAIN);
     Err(error.field("file", &*member.name))
 }
