@@ -286,7 +286,7 @@ test('a file that is not a disk is refused, and the old file stays', ({ folder }
   writeFileSync(join(folder, 'page'), '<!DOCTYPE html>\n<html><body>Log in</body></html>\n');
   writeFileSync(join(folder, 'text'), 'Nothing shows that this is a disk.\n');
   for (const [script, sentence] of [
-    ['decant convert page new', 'The file is a web page, which Decant does not read'],
+    ['decant convert page new', 'The file is a web page, not a disk image; '],
     ['gzip -1c page > page.gz && decant convert page.gz new', 'The gzip file holds a web page'],
     ['tar -cf page.tar page && decant convert page.tar new', "In 'page': The file is a web page"],
     ['gzip -1c text | decant convert - new', 'does not look like a raw disk'],

@@ -167,14 +167,18 @@ impl Format {
     /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
     pub(crate) fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
-        let (kind, code, advice) = match self.reader {
-            FormatReader::Nothing { is_image: false, advice } => (ErrorKind::NotRecognised, "not-an-image", advice),
-            FormatReader::Nothing { advice, .. } => (ErrorKind::Unsupported, "format-not-read", advice),
-            _ => (ErrorKind::Unsupported, "format-not-read", None),
+        let (kind, code, state, advice) = match self.reader {
+            FormatReader::Nothing { is_image: false, advice } => {
+                (ErrorKind::NotRecognised, "not-an-image", "not a disk image", advice)
+            }
+            FormatReader::Nothing { advice, .. } => {
+                (ErrorKind::Unsupported, "format-not-read", "which Decant does not read", advice)
+            }
+            _ => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read", None),
         };
         let message = match advice {
-            Some(advice) => format!("{subject} {label}, which Decant does not read; {advice}"),
-            None => format!("{subject} {label}, which Decant does not read yet"),
+            Some(advice) => format!("{subject} {label}, {state}; {advice}"),
+            None => format!("{subject} {label}, {state}"),
         };
         Error::new(kind, message).coded(code).field("format", self.name)
     }

@@ -4,7 +4,7 @@ use super::foreign::at;
 use super::{Format, FormatReader, Sample};
 
 macro_rules! stranger {
-    ($name:literal, $label:literal, $probe:expr, $advice:literal) => {
+    ($name:literal, $label:literal, $probe:expr, $advice:expr) => {
         Format {
             name: $name,
             label: $label,
@@ -46,8 +46,11 @@ fn begins_text(sample: &Sample<'_>, starts: &[&[u8]]) -> bool {
     text(sample).is_some_and(|text| starts.iter().any(|start| begins(text, start)))
 }
 
+/// The advice for a configuration of a machine alone.
+const WITH_DISKS: &str = "open it together with its disks";
+
 fn is_vmx(sample: &Sample<'_>) -> bool {
-    let keys: [&[u8]; 2] = [b"virtualHW.version = ", b"config.version = "];
+    let keys: [&[u8]; 2] = [b"virtualHW.version", b"config.version"];
     text(sample).is_some_and(|text| keys.iter().any(|key| contains(text, key)))
 }
 
@@ -92,15 +95,15 @@ pub(super) const FORMATS: &[Format] = &[
         "ovf",
         "an OVF descriptor (.ovf)",
         |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"]) || has_tag(s, b"<Envelope") || has_tag(s, b":Envelope"),
-        "open the disk that it names"
+        WITH_DISKS
     ),
     stranger!(
         "vbox",
         "a VirtualBox configuration (.vbox)",
         |s| begins_text(s, &[b"<VirtualBox "]) || has_tag(s, b"<VirtualBox "),
-        "open its disk, a .vdi or .vmdk file"
+        WITH_DISKS
     ),
-    stranger!("vmx", "a VMware configuration (.vmx)", is_vmx, "open its disk, the .vmdk file"),
+    stranger!("vmx", "a VMware configuration (.vmx)", is_vmx, WITH_DISKS),
     stranger!(
         "xml",
         "an XML document",
