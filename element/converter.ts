@@ -286,6 +286,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dropText(state: State): string {
     const { texts } = this.#session;
     if (this.#session.isBusy) return texts.dropToQueue;
+    if (state.step === 'disks' && state.disks.some(({ missing }) => missing)) return texts.dropToAnswer(state.name);
     if (state.step === 'disks' || state.step === 'packed') return texts.dropToQueue;
     if (state.step !== 'needs') return texts.dropToOpen;
     return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;

@@ -69,6 +69,7 @@ for (const [what, kind, opening, steps] of [
   ['an unsupported feature', 'unsupported', opened('disk.qcow2'), []],
   ['an unsupported feature, with a companion', 'unsupported', opened('disk.qcow2', 'x', withCompanion), ['filesAgain']],
   ['a limit, with a companion', 'limit', opened('disk.qcow2', 'x', withCompanion), []],
+  ['two files that match', 'usage', opened('disk.qcow2', 'x', withCompanion), ['filesAgain']],
   ['a password', 'password', opened('disk.qcow2', 'x', withCompanion), []],
 ] as [string, ErrorKind, Opening, string[]][]) {
   test(`after ${kind}, ${what}: ${steps.join(', ') || 'nothing'}`, async () => {

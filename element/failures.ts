@@ -53,8 +53,8 @@ async function isEmptyNow(handle: FileSystemFileHandle): Promise<boolean> {
   return file?.size === 0;
 }
 
-/** Kinds of failures that a wrong companion may cause. */
-const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised'];
+/** Kinds of failures that a wrong companion, or one too many, may cause. */
+const aboutContent: ErrorKind[] = ['corrupt', 'unsupported', 'not-recognised', 'usage'];
 
 /** Whether a salvage would read any data. */
 async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolean> {

@@ -67,26 +67,27 @@ interface Dropped {
   kind?: string;
   file?: File;
   handle?: FileSystemHandle | Error;
-  folder?: File[];
+  folder?: unknown;
 }
 
 /** A folder as older browsers present it, listed in batches of two. */
-function oldFolder(files: File[]): unknown {
-  const entries = files.map((file) => ({
+function oldFolder(files: File[], name = '', folders: { name: string }[] = []): { name: string } {
+  const entries: unknown[] = files.map((file) => ({
     isFile: true,
     name: file.name,
     file: (done: (file: File) => void) => done(file),
   }));
+  entries.push(...folders);
   const createReader = () => {
     let at = 0;
     return {
       readEntries: (done: (entries: unknown[]) => void) => {
-        done([...(at === 0 ? [{ isFile: false, name: 'folder' }] : []), ...entries.slice(at, at + 2)]);
+        done(entries.slice(at, at + 2));
         at += 2;
       },
     };
   };
-  return { isDirectory: true, createReader };
+  return { name, isDirectory: true, createReader } as { name: string };
 }
 
 const transfer = (...items: Dropped[]): DataTransfer =>
@@ -97,7 +98,7 @@ const transfer = (...items: Dropped[]): DataTransfer =>
       ...(handle
         ? { getAsFileSystemHandle: () => (handle instanceof Error ? Promise.reject(handle) : Promise.resolve(handle)) }
         : {}),
-      webkitGetAsEntry: () => (folder ? oldFolder(folder) : null),
+      webkitGetAsEntry: () => folder ?? null,
     })),
   }) as unknown as DataTransfer;
 
@@ -113,23 +114,35 @@ test('a drop gives handles if the browser has them, otherwise files', async () =
   expect(found).toEqual([{ file, handle }, { file: twin }, { file: refused }]);
 });
 
-test('a folder gives the files directly in it, without hidden ones', async () => {
-  const [one, two, three] = many(3);
+test('a folder gives the files in it and in Snapshots, without hidden ones', async () => {
+  const [one, two, three, four, five] = many(5);
   const hidden = fileOf('.DS_Store');
-  const folder = folderHandle('disks', { ...entriesOf([one!, hidden, two!]), inner: folderHandle('inner', {}) });
-  expect((await filesOf(transfer({ handle: folder }))).map(({ file }) => file)).toEqual([one, two]);
-  expect(await filesOf(transfer({ folder: [one!, hidden, two!, three!] }))).toEqual([
-    { file: one },
-    { file: two },
-    { file: three },
-  ]);
+  const inner = folderHandle('inner', entriesOf([five!]));
+  const snapshots = folderHandle('Snapshots', { ...entriesOf([three!, hidden]), Snapshots: inner });
+  const folder = folderHandle('disks', { ...entriesOf([one!, hidden, two!]), inner, Snapshots: snapshots });
+  const found = await filesOf(transfer({ handle: folder }, { file: four! }));
+  expect(found.map(({ file }) => file)).toEqual([one, two, three, four]);
+  for (const { file, folder: of } of found) expect(of).toBe(file === four ? undefined : folder);
+  const oldInner = oldFolder([five!], 'inner');
+  const oldSnapshots = oldFolder([three!, hidden], 'Snapshots', [oldFolder([five!], 'Snapshots')]);
+  const old = oldFolder([one!, hidden, two!], 'disks', [oldInner, oldSnapshots]);
+  const foundOld = await filesOf(transfer({ folder: old }, { file: four! }));
+  expect(foundOld.map(({ file }) => file)).toEqual([one, two, three, four]);
+  for (const { file, folder: of } of foundOld) expect(of).toBe(file === four ? undefined : old);
 });
 
 test('listing a large folder stops after one file too many', async () => {
   const files = many(MOST + 50);
-  for (const dropped of [{ handle: folderHandle('disks', entriesOf(files)) }, { folder: files }])
+  const [first, ...others] = files;
+  const snapshots = folderHandle('Snapshots', entriesOf(others));
+  for (const dropped of [
+    { handle: folderHandle('disks', entriesOf(files)) },
+    { handle: folderHandle('disks', { ...entriesOf([first!]), Snapshots: snapshots }) },
+    { folder: oldFolder(files) },
+    { folder: oldFolder([first!], '', [oldFolder(others, 'Snapshots')]) },
+  ])
     expect(await filesOf(transfer(dropped))).toHaveLength(MOST + 1);
-  expect(await filesOf(transfer({ folder: many(MOST) }))).toHaveLength(MOST);
+  expect(await filesOf(transfer({ folder: oldFolder(many(MOST)) }))).toHaveLength(MOST);
 });
 
 test('the dialog for files opens once, and again after it was closed', async () => {

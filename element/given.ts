@@ -11,6 +11,8 @@ export interface Given {
   handle?: FileSystemFileHandle;
   /** The link, if it is one. Then `file` is empty and has only the name. */
   link?: Link;
+  /** Its dropped folder, the same object for all files of one. */
+  folder?: object;
 }
 
 /** The most files in one drop. More come from a whole folder that was dropped by mistake. */
@@ -48,7 +50,10 @@ export async function givenBy(handle: FileSystemFileHandle): Promise<Given> {
 
 export const plain = (files: Iterable<File>): Given[] => [...files].map((file) => ({ file }));
 
-/** Lists the files of a drop, and the files directly in dropped folders. Stops after more than `MOST`. */
+/** Where VirtualBox puts the disks of snapshots, in the folder of a machine. */
+const SNAPSHOTS = 'Snapshots';
+
+/** Lists the files of a drop, and those directly in dropped folders and in `Snapshots` there. Stops after more than `MOST`. */
 export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
   // All must be asked for now, because the list is empty after the event.
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
@@ -70,23 +75,28 @@ interface Dropped {
 async function filesOfItem({ handle, entry, file }: Dropped): Promise<Given[]> {
   const known = await handle;
   if (known?.kind === 'file') return [await givenBy(known as FileSystemFileHandle)];
-  if (known?.kind === 'directory') return filesInHandle(known as FileSystemDirectoryHandle);
-  if (entry?.isDirectory) return plain(await filesInEntry(entry as FileSystemDirectoryEntry));
-  return file ? [{ file }] : [];
+  const folder = known ?? entry;
+  const files: Given[] = [];
+  if (known?.kind === 'directory') await addFromHandle(files, known as FileSystemDirectoryHandle);
+  else if (entry?.isDirectory) await addFromEntry(files, entry as FileSystemDirectoryEntry);
+  else return file ? [{ file }] : [];
+  return files.map((given) => ({ ...given, folder: folder! }));
 }
 
 const isHidden = (name: string): boolean => name.startsWith('.');
 
-async function filesInHandle(folder: FileSystemDirectoryHandle): Promise<Given[]> {
-  const files: Given[] = [];
+/** Adds files in `folder` to `files`; with `isInner`, `folder` is in a dropped one. */
+async function addFromHandle(files: Given[], folder: FileSystemDirectoryHandle, isInner = false): Promise<void> {
   for await (const [name, handle] of folder.entries()) {
     if (files.length > MOST) break;
     if (handle.kind === 'file' && !isHidden(name)) files.push(await givenBy(handle as FileSystemFileHandle));
+    const isSnapshots = handle.kind === 'directory' && name === SNAPSHOTS && !isInner;
+    if (isSnapshots) await addFromHandle(files, handle as FileSystemDirectoryHandle, true);
   }
-  return files;
 }
 
-async function filesInEntry(folder: FileSystemDirectoryEntry): Promise<File[]> {
+/** Like `addFromHandle`, in browsers without handles for drops. */
+async function addFromEntry(files: Given[], folder: FileSystemDirectoryEntry, isInner = false): Promise<void> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
   for (;;) {
@@ -94,9 +104,12 @@ async function filesInEntry(folder: FileSystemDirectoryEntry): Promise<File[]> {
     if (some.length === 0) break;
     found.push(...some);
   }
-  const files = found.filter((entry) => entry.isFile && !isHidden(entry.name)) as FileSystemFileEntry[];
-  const some = files.slice(0, MOST + 1);
-  return Promise.all(some.map((entry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject))));
+  const entries = found.filter((entry) => entry.isFile && !isHidden(entry.name)) as FileSystemFileEntry[];
+  const some = entries.slice(0, MOST + 1 - files.length);
+  const read = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+  files.push(...plain(await Promise.all(some.map(read))));
+  const inner = found.find((entry) => entry.isDirectory && entry.name === SNAPSHOTS && !isInner);
+  if (inner) await addFromEntry(files, inner as FileSystemDirectoryEntry, true);
 }
 
 /** Whether the dialog for files is open, so that a double click opens it once. */

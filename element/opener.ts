@@ -83,7 +83,8 @@ export class Opener {
     } catch (thrown) {
       if (turn.aborted) return;
       const { kind, code, fields } = asError(thrown);
-      if (kind === 'usage' && code === 'several-images' && fields.disks) {
+      const isChoice = code === 'missing-file' || (kind === 'usage' && code === 'several-images');
+      if (isChoice && fields.disks) {
         this.stage.show(turn, { step: 'disks', name, disks: fields.disks, notice: undefined });
         return;
       }

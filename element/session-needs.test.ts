@@ -161,3 +161,44 @@ test('a packed image is unpacked after a question, the next one without', async 
   await step('ready');
   expect(asked.filter(Boolean)).toHaveLength(2);
 });
+
+/** A machine with these disks, whose files are found by their names. */
+function machine(name: string, ...wanted: string[]): void {
+  images.set(name, ({ companions = [], disk }) => {
+    const names = companions.map((one) => (one as File).name);
+    const disks = wanted.map((name) => ({ name, size: 1, ...(names.includes(name) ? {} : { missing: true }) }));
+    const isNone = disks.every(({ missing }) => missing);
+    const there = disks.filter(({ name }, at) => disk === name || disk === at + 1);
+    if (there.length === 1 && !there[0]!.missing) return imageOf({ name: there[0]!.name }, { members: disks });
+    const fields = { disks };
+    if (disk !== undefined) return new DecantError('usage', 'No', { code: 'no-such-disk', fields });
+    if (isNone) return new DecantError('missing-file', 'No', { fields });
+    return new DecantError('usage', 'Choose', { code: 'several-images', fields });
+  });
+}
+
+test('a machine asks for its missing disk, and its base is not opened instead', async () => {
+  machine('vm.vbox', 'now.vdi', 'second.vdi');
+  for (const name of ['base.vdi', 'now.vdi', 'second.vdi', 'other.vdi']) images.set(name, imageCalled(name));
+  session.take(given('vm.vbox', 'base.vdi', 'second.vdi'));
+  const { disks } = await step('disks');
+  expect(disks).toMatchObject([{ name: 'now.vdi', missing: true }, { name: 'second.vdi' }]);
+  expect(rows()).toEqual(['vm.vbox current']);
+  expect(session.news).toBe(english.held(['base.vdi']));
+  // Other files wait.
+  session.take(given('other.vdi'));
+  await soon(() => expect(rows()).toEqual(['vm.vbox current', 'other.vdi waiting']));
+  session.take(given('NOW.vdi', 'now.vdi'));
+  await soon(() => expect((session.state as { disks?: object[] }).disks?.[0]).toEqual({ name: 'now.vdi', size: 1 }));
+  session.chooseDisks([0]);
+  expect((await step('ready')).image.info.name).toBe('now.vdi');
+  expect(session.opening?.companions.map(({ file }) => file.name)).toEqual([
+    ...['base.vdi', 'second.vdi', 'NOW.vdi', 'now.vdi'],
+  ]);
+});
+
+test('a configuration alone asks for its disk', async () => {
+  machine('vm.vmx', 'a.vmdk');
+  session.take(given('vm.vmx'));
+  expect(await step('disks')).toMatchObject({ disks: [{ name: 'a.vmdk', missing: true }] });
+});

@@ -10,7 +10,7 @@ import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
-import { labelOf, type Sorted, sort, sortImages, sortMore } from './sorting.js';
+import { isSameName, labelOf, type Sorted, sort, sortImages, sortMore } from './sorting.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -139,9 +139,17 @@ export class Session {
     if (first?.isOvertaken) await this.#sortToQueue(files);
     else if (first) await this.#openSorted(files, first);
     else if (asking && this.asksForFile && this.opening?.bundle === asking) await this.#opener.take(files);
+    else if (this.#hasMissingDisk(files)) await this.#opener.take(files);
     else if (this.isBusy || this.#asks || this.asksForFile) await this.#sortToQueue(files);
     else if (this.#isOpen) await this.#takeMore(files, this.#stage.turn);
     else await this.#openSorted(files, this.#beginTaking(name));
+  }
+
+  /** Whether one of `files` is a missing disk of the machine that is shown. */
+  #hasMissingDisk(files: Given[]): boolean {
+    const { state } = this;
+    const missing = state.step === 'disks' ? state.disks.filter((disk) => disk.missing) : [];
+    return missing.some(({ name }) => files.some(({ file }) => isSameName(file.name, name)));
   }
 
   /** Begins a turn for files that are not sorted yet. Those of an unfinished turn will be queued. */
@@ -179,17 +187,18 @@ export class Session {
   }
 
   /** Adds images before those in the queue, and opens the first one. */
-  async #openFirst({ bundles, skipped }: Sorted): Promise<void> {
-    this.news = newsOf(skipped, this.texts);
-    this.queue.addFirst(bundles);
+  async #openFirst(sorted: Sorted): Promise<void> {
+    this.news = newsOf(sorted, this.texts);
+    this.queue.addFirst(sorted.bundles);
     await this.#openNext();
   }
 
   /** Adds images to the end of the queue, and reports it. */
-  #enqueue({ bundles, skipped }: Sorted): void {
+  #enqueue(sorted: Sorted): void {
+    const { bundles } = sorted;
     this.queue.add(bundles);
     const added = bundles.length > 0 ? this.texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
-    this.news = [added, newsOf(skipped, this.texts)].filter(Boolean).join(' ');
+    this.news = [added, newsOf(sorted, this.texts)].filter(Boolean).join(' ');
     this.#stage.refresh();
   }
 
@@ -336,8 +345,12 @@ export class Session {
       this.#stage.show(this.#stage.turn, { ...state, notice: this.texts.noDiskChosen });
       return;
     }
-    const { bundle } = opening;
-    const disks = places.map((at) => ({ ...bundle, disk: { number: at + 1, name: state.disks[at]!.name } }));
+    const { bundle, companions } = opening;
+    const disks = places.map((at) => ({
+      ...bundle,
+      companions,
+      disk: { number: at + 1, name: state.disks[at]!.name },
+    }));
     this.openNext(this.queue.split(disks));
   }
 
@@ -481,9 +494,12 @@ export class Session {
   }
 }
 
-/** The news about skipped files; empty if there are none. */
-const newsOf = (skipped: Given[], texts: AllTexts): string =>
-  skipped.length > 0 ? texts.aside(skipped.map(({ file }) => file.name)) : '';
+/** The news about skipped files, and images that are not opened; empty if there are none. */
+function newsOf({ skipped, held }: Sorted, texts: AllTexts): string {
+  const told = (files: Given[], text: (names: string[]) => string) =>
+    files.length > 0 ? text(files.map(({ file }) => file.name)) : '';
+  return [told(skipped, texts.aside), told(held, texts.held)].filter(Boolean).join(' ');
+}
 
 /** Changes `opening` for the step `next`. */
 function changed(opening: Opening, next: Next): Opening {

@@ -1,26 +1,35 @@
 // Sorting several files into images, their companions and others.
 
-import { DecantError, type Input, type OpenOptions, type Reference } from 'decant';
+import { DecantError, type ErrorKind, type Input, type OpenOptions, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { givenOf, imageOf } from '../e2e/support/units/element.js';
-import { isSameName, mayBeRaw, sort, sortImages } from './sorting.js';
+import { isSameName, mayBeRaw, sort, sortImages, sortMore } from './sorting.js';
 
 /** A file as the package recognises it. */
-type Kind = { refersTo?: string[]; parent?: string; id?: string } | 'damaged' | 'unknown' | 'machine';
+type Kind =
+  | { refersTo?: string[]; parent?: string; id?: string }
+  /** The configuration of a machine with these disks; of one with the same name, it is unclear which is meant. */
+  | { disks: string[] }
+  | 'damaged'
+  | 'unknown';
 
 let kinds: Record<string, Kind> = {};
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
-  open: async (input: Input, { companions = [] }: OpenOptions) => {
-    const kind = kinds[(input as File).name]!;
+  open: async (input: Input, { companions = [], disk }: OpenOptions) => {
+    const kind = kinds[(input as File & { path: string }).path]!;
     if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is not in a disk image format');
-    if (kind === 'machine') {
+    if (typeof kind === 'object' && 'disks' in kind) {
       const names = companions.map((file) => (file as File).name);
-      const disks = names.filter((name) => name.startsWith('vm-')).map((name) => ({ name, size: 1 }));
-      if (disks.length > 1) throw new DecantError('usage', 'Choose', { code: 'several-images', fields: { disks } });
-      if (disks.length === 0) throw new DecantError('missing-file', 'Its disk is missing');
-      return imageOf({}, { members: disks });
+      const failure = (kind: ErrorKind, code: string, fields: object) =>
+        new DecantError(kind, 'No', { code, fields: { ...fields } });
+      const unclear = kind.disks.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+      if (unclear) throw failure('usage', 'ambiguous-file', { file: unclear });
+      const disks = kind.disks.map((name) => ({ name, size: 1, ...(names.includes(name) ? {} : { missing: true }) }));
+      if (disk !== undefined) throw failure('usage', 'no-such-disk', { disks });
+      if (disks.every(({ missing }) => missing)) throw failure('missing-file', 'missing-file', { disks });
+      throw failure('usage', 'several-images', { disks });
     }
     if (kind === 'damaged') throw new DecantError('corrupt', 'The image is truncated');
     const { refersTo = [], parent, id } = kind;
@@ -40,24 +49,31 @@ vi.mock('decant', async (original) => ({
   },
 }));
 
-/** `top < a, b` for each image with its companions, and the skipped files. */
-async function sorted(files: Record<string, Kind>, by = sort): Promise<{ bundles: string[]; skipped: string[] }> {
+/** `top < a, b` for each image with its companions, and the other files. A path is a folder and a name. */
+async function sorted(files: Record<string, Kind>, by = sort) {
   kinds = files;
-  const { bundles, skipped } = await by(
-    Object.keys(files).map((name) => givenOf(name)),
-    new AbortController().signal,
-  );
+  const folders: Record<string, object> = {};
+  const given = Object.keys(files).map((path) => {
+    const [name, folder] = path.split('/').reverse();
+    const one = givenOf(name!);
+    Object.assign(one.file, { path });
+    if (folder === undefined) return one;
+    folders[folder] ??= {};
+    return { ...one, folder: folders[folder] };
+  });
+  const { bundles, skipped, held } = await by(given, new AbortController().signal);
   const namesOf = (given: { file: File }[]) => given.map(({ file }) => file.name);
   return {
     bundles: bundles.map(({ top, companions }) => [top.file.name, ...namesOf(companions).toSorted()].join(' < ')),
     skipped: namesOf(skipped),
+    held: namesOf(held),
   };
 }
 
 const images = (...names: string[]): Record<string, Kind> => Object.fromEntries(names.map((name) => [name, {}]));
 
-// (case, files, images with their companions, skipped files)
-for (const [what, files, bundles, skipped] of [
+// (case, files, images with their companions, skipped files, images held by a machine)
+for (const [what, files, bundles, skipped, held = []] of [
   ['a single file counts as an image, whatever it is', { 'paper.pdf': 'unknown' }, ['paper.pdf'], []],
   ['images in the order of their names, numbers by their values', images('b2', 'b10', 'a'), ['a', 'b2', 'b10'], []],
   ['a file that is not an image is skipped', { ...images('a'), notes: 'unknown' }, ['a'], ['notes']],
@@ -116,7 +132,7 @@ for (const [what, files, bundles, skipped] of [
     'a machine, and an image beside it',
     {
       'vm-a': { refersTo: ['old'] },
-      'vm.vmx': 'machine',
+      'vm.vmx': { disks: ['vm-a', 'vm-b'] },
       nvram: 'unknown',
       'vm-b': {},
       old: {},
@@ -128,17 +144,57 @@ for (const [what, files, bundles, skipped] of [
   ],
   [
     'a machine with another state of its disk',
-    { 'vm-now': { refersTo: ['base'] }, past: { refersTo: ['base'] }, base: {}, 'vm.OVF': 'machine' },
+    { 'vm-now': { refersTo: ['base'] }, past: { refersTo: ['base'] }, base: {}, 'vm.OVF': { disks: ['vm-now'] } },
     ['vm.OVF < base < past < vm-now'],
     [],
   ],
+  ['a configuration without disks', { 'vm.vbox': 'unknown', notes: 'unknown', c: {} }, ['c'], ['vm.vbox', 'notes']],
+  ['a machine with a damaged disk', { 'vm.vmx': { disks: ['a'] }, a: 'damaged', c: {} }, ['vm.vmx < a', 'c'], []],
   [
-    'a machine without disks',
-    { 'vm.vbox': 'machine', notes: 'unknown', 'x.img': 'unknown' },
-    ['vm.vbox', 'x.img'],
-    ['notes'],
+    'a machine without its disk: its base is not opened instead',
+    {
+      'vm.vbox': { disks: ['now'] },
+      'vm.vbox-prev': { disks: ['base'] },
+      base: {},
+      'part.001': {},
+      'part.002': 'unknown',
+      notes: 'unknown',
+    },
+    ['vm.vbox < base < notes < part.001 < part.002 < vm.vbox-prev'],
+    [],
+    ['base', 'part.001'],
   ],
-  ['two machines', { 'a.vmx': 'unknown', 'b.vmx': 'unknown', c: {} }, ['c'], ['a.vmx', 'b.vmx']],
+  [
+    'a machine that lacks one of two disks',
+    { 'vm.vbox': { disks: ['now', 'second'] }, base: {}, second: { refersTo: ['first'] }, first: {} },
+    ['vm.vbox < base < first < second'],
+    [],
+    ['base'],
+  ],
+  ['a disk that is unclear', { 'vm.vmx': { disks: ['a'] }, 'one/a': {}, 'two/a': {} }, ['vm.vmx < a < a'], []],
+  [
+    'two machines in their folders, and what lies beside them',
+    {
+      'one/vm.vmx': { disks: ['vm.vmdk'] },
+      'one/vm.vmdk': {},
+      'two/vm.vmx': { disks: ['vm.vmdk', 'now.vmdk'] },
+      'two/vm.vmdk': { refersTo: ['base'] },
+      'two/base': {},
+      'two/old.vmdk': {},
+      'three/x.vmx': 'unknown',
+      'three/notes': 'unknown',
+      'three/y': {},
+    },
+    ['vm.vmx < vm.vmdk', 'vm.vmx < base < old.vmdk < vm.vmdk', 'y'],
+    ['x.vmx', 'notes'],
+    ['old.vmdk'],
+  ],
+  [
+    'two machines, not in folders',
+    { 'a.vmx': { disks: ['a'] }, 'b.vmx': { disks: ['b'] }, a: {}, b: {}, c: {} },
+    ['a.vmx < a < b', 'b.vmx < a < b', 'c'],
+    [],
+  ],
   ['an image that refers to its own name', { a: { refersTo: ['elsewhere/a'] }, b: {} }, ['a', 'b'], []],
   [
     'images in a circle',
@@ -146,16 +202,25 @@ for (const [what, files, bundles, skipped] of [
     ['c', 'one < two', 'two < one'],
     [],
   ],
-] as [string, Record<string, Kind>, string[], string[]][]) {
+] as [string, Record<string, Kind>, string[], string[], string[]?][]) {
   test(`sorts: ${what}`, async () => {
-    expect(await sorted(files)).toEqual({ bundles, skipped });
+    expect(await sorted(files)).toEqual({ bundles, skipped, held });
   });
 }
 
+test('while an image is open, a configuration alone counts as an image', async () => {
+  const files: Record<string, Kind> = { 'vm.vmx': { disks: ['a'] } };
+  expect(await sorted(files, sortMore)).toEqual({ bundles: ['vm.vmx'], skipped: [], held: [] });
+});
+
 test('while an image needs files, only recognised images count as images', async () => {
   const files: Record<string, Kind> = { 'disk.img': 'unknown', notes: 'unknown', a: 'damaged' };
-  expect(await sorted(files, sortImages)).toEqual({ bundles: ['a'], skipped: ['disk.img', 'notes'] });
-  expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], skipped: ['notes'] });
+  expect(await sorted(files, sortImages)).toEqual({
+    bundles: ['a'],
+    skipped: ['disk.img', 'notes'],
+    held: [],
+  });
+  expect(await sorted({ notes: 'unknown' }, sortImages)).toEqual({ bundles: [], skipped: ['notes'], held: [] });
 });
 
 for (const [name, content, isIt] of [

@@ -1,6 +1,6 @@
 // Sorts several files into images to convert, files that belong to these images, and others.
 
-import { DecantError, open, splitFiles } from 'decant';
+import { type DecantError, type Member, open, splitFiles } from 'decant';
 import { type Given, sourceOf } from './given.js';
 
 /** An image with the files that it refers to, directly or through other files. */
@@ -23,6 +23,8 @@ export interface Sorted {
   bundles: Bundle[];
   /** Files that are not images and that no image refers to. */
   skipped: Given[];
+  /** Images that stay with a virtual machine, because they may be older states, or parts, of a disk that it lacks. */
+  held: Given[];
 }
 
 /** The number of the first part of a split file. */
@@ -66,8 +68,9 @@ async function referencesOf(given: Given, parts: Given[], signal: AbortSignal): 
     ]);
     return { wanted, called: [folded(name), ...identities.map(({ id }) => id)] };
   } catch (thrown) {
-    // A damaged image counts as an image: opening it reports the damage.
-    const isOther = thrown instanceof DecantError && thrown.kind === 'not-recognised';
+    // A damaged image counts as an image: opening it reports the damage. A machine that lacks its disks is a configuration.
+    const { kind, fields = {} } = thrown as Partial<DecantError>;
+    const isOther = kind === 'not-recognised' || (kind === 'missing-file' && fields.disks);
     return isOther ? undefined : { wanted: [], called: [folded(name)] };
   }
 }
@@ -78,10 +81,10 @@ async function referencesOf(given: Given, parts: Given[], signal: AbortSignal): 
 export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted> {
   const [first, ...others] = files;
   if (first && others.length === 0) {
-    return { bundles: [{ top: first, companions: [], called: [first.file.name] }], skipped: [] };
+    return { bundles: [{ top: first, companions: [], called: [first.file.name] }], skipped: [], held: [] };
   }
-  const machine = await sortMachine(files, signal);
-  if (machine) return machine;
+  const machines = await sortMachines(files, signal);
+  if (machines) return machines;
   const found = await allReferences(files, signal);
   const isAnyImage = files.some((given) => found.references.get(given));
   return sortBy(found, (given) => !isAnyImage || mayBeRaw(given));
@@ -95,8 +98,8 @@ export async function sortImages(files: Given[], signal: AbortSignal): Promise<S
 /** Sorts files that are given while an image is open or converted. Unlike for `sort`, a single file may be skipped, but not a link. */
 export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sorted> {
   if (files.every(({ link }) => link)) return sort(files, signal);
-  const machine = await sortMachine(files, signal);
-  if (machine) return machine;
+  const machines = await sortMachines(files, signal);
+  if (machines) return machines;
   return sortBy(await allReferences(files, signal), mayBeRaw);
 }
 
@@ -104,37 +107,67 @@ export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sor
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
 
 /**
- * Sorts files with the configuration of a virtual machine and a disk of it: images that have nothing to do with its disks are
- * separate. Resolves to `undefined` if there are none.
+ * Sorts files with configurations of virtual machines: images that have nothing to do with their disks are separate. Resolves to
+ * `undefined` if no configuration names disks.
  */
-async function sortMachine(files: Given[], signal: AbortSignal): Promise<Sorted | undefined> {
-  const [top, ...more] = files.filter(({ file }) => MACHINE.test(file.name));
-  if (!top || more.length > 0 || files.length === 1) return undefined;
-  const others = files.filter((given) => given !== top);
-  const disks = await disksOf(top, others, signal);
-  // The disks are images without the machine, too.
-  if (disks.length === 0) return undefined;
+async function sortMachines(files: Given[], signal: AbortSignal): Promise<Sorted | undefined> {
+  const configs = files.filter(({ file }) => MACHINE.test(file.name));
+  const others = files.filter((given) => !configs.includes(given));
+  const machines: Machine[] = [];
+  for (const top of configs) {
+    // A folder with a configuration belongs to its machine alone.
+    const isApart = ({ folder }: Given) => folder !== top.folder && configs.some((config) => config.folder === folder);
+    const beside = others.filter((given) => !isApart(given));
+    const disks = await disksOf(top, beside, signal);
+    if (disks.length > 0) machines.push({ top, beside, disks });
+  }
+  if (machines.length === 0) return undefined;
   const found = await allReferences(others, signal);
   const chain = (given: Given) => [given, ...reachable(given, found.files, found.references)];
-  const own = others.filter(({ file }) => disks.includes(file.name)).flatMap(chain);
-  const isOther = (given: Given) => found.references.get(given) && !chain(given).some((one) => own.includes(one));
-  const { bundles } = sortBy({ ...found, files: found.files.filter(isOther) }, () => false);
-  const taken = bundles.flatMap(({ top, companions }) => [top, ...companions]);
-  const companions = others.filter((given) => !taken.includes(given));
-  return { bundles: [{ top, companions, called: [folded(top.file.name)] }, ...bundles], skipped: [] };
+  const isDisk = (given: Given) =>
+    machines.some(({ beside, disks }) => beside.includes(given) && disks.some(({ name }) => name === given.file.name));
+  const own = others.filter(isDisk).flatMap(chain);
+  const isBeside = (given: Given) => machines.some(({ beside }) => beside.includes(given));
+  const isOther = (given: Given) =>
+    found.references.get(given) ? !chain(given).some((one) => own.includes(one)) : !isBeside(given);
+  const isHeld = (given: Given) =>
+    machines.some(({ beside, disks }) => beside.includes(given) && disks.some(({ missing }) => missing));
+  const free = found.files.filter(isOther);
+  const rest = sortBy({ ...found, files: free.filter((given) => !isHeld(given)) }, mayBeRaw);
+  const taken = rest.bundles.flatMap(({ top, companions }) => [top, ...companions]);
+  const bundles = machines.map(({ top, beside }): Bundle => {
+    const companions = beside.filter((given) => !taken.includes(given));
+    return { top, companions, called: [folded(top.file.name)] };
+  });
+  const useless = configs.filter((config) => !machines.some(({ top }) => top === config));
+  return {
+    bundles: [...bundles, ...rest.bundles],
+    skipped: [...useless, ...rest.skipped],
+    held: free.filter(isHeld),
+  };
 }
 
-/** Lists the names of the disks of the machine whose configuration is `top`. */
-async function disksOf(top: Given, others: Given[], signal: AbortSignal): Promise<string[]> {
+interface Machine {
+  /** Its configuration. */
+  top: Given;
+  /** The files that may be its disks. */
+  beside: Given[];
+  disks: readonly Member[];
+}
+
+/** Lists the disks of the machine whose configuration is `top`. One that is unclear counts as missing. */
+async function disksOf(top: Given, beside: Given[], signal: AbortSignal): Promise<readonly Member[]> {
   try {
-    const companions = await Promise.all(others.map((given) => sourceOf(given, signal)));
-    const image = await open(await sourceOf(top, signal), { companions, signal });
+    const companions = await Promise.all(beside.map((given) => sourceOf(given, signal)));
+    // No disk is called like the configuration: the error lists all disks, and none of them is opened.
+    const image = await open(await sourceOf(top, signal), { companions, signal, disk: top.file.name });
     await image.close();
-    return image.members.map(({ name }) => name);
   } catch (thrown) {
-    const disks = thrown instanceof DecantError && thrown.code === 'several-images' ? thrown.fields.disks : undefined;
-    return disks?.map(({ name }) => name) ?? [];
+    const { code, fields = {} } = thrown as Partial<DecantError>;
+    if (code === 'ambiguous-file') return [{ name: fields.file ?? '', size: 0, missing: true }];
+    return fields.disks ?? [];
   }
+  return [];
 }
 
 interface AllReferences {
@@ -192,7 +225,7 @@ function sortBy({ files, references, parts }: AllReferences, isMeant: (given: Gi
       Number(lacksFiles(b)) - Number(lacksFiles(a)) ||
       a.top.file.name.localeCompare(b.top.file.name, undefined, { numeric: true }),
   );
-  return { bundles, skipped: others.filter((given) => !meant.includes(given)) };
+  return { bundles, skipped: others.filter((given) => !meant.includes(given)), held: [] };
 }
 
 /** Finds the files that `top` refers to, directly or through other files. */

@@ -78,7 +78,7 @@ export type State =
       doubt: Doubt | undefined;
       canAssume: boolean;
     }
-  /** Asks which of the disks in the archive `name` to convert. */
+  /** Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. */
   | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
   | { step: 'packed'; name: string; format: string }

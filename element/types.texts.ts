@@ -81,6 +81,8 @@ export interface AllTexts {
   notFetched: (name: string) => string;
   /** Files that are not disk images. */
   aside: (names: string[]) => string;
+  /** Images that stay with a virtual machine, because they may belong to a disk that it lacks. */
+  held: (names: string[]) => string;
 
   // The queue.
   queue: string;
@@ -145,9 +147,12 @@ export interface AllTexts {
     damaged: string;
   };
 
-  // The disks in an archive that has several.
+  // The disks in an archive that has several, or of a virtual machine.
   disksTitle: (name: string, count: number) => string;
   disksQuestion: string;
+  /** In place of the size of a disk whose file was not given; the number of these disks is `count`. */
+  diskMissing: string;
+  disksMissing: (count: number) => string;
   noDiskChosen: string;
   openDisks: string;
 

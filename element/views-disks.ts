@@ -1,4 +1,4 @@
-// The step that asks which disks of an archive to convert.
+// The step that asks which disks of an archive or a machine to convert.
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -14,6 +14,7 @@ export function disksView({ name, disks, notice }: Step<'disks'>, session: Sessi
     const boxes = [...(event.target as HTMLFormElement).querySelectorAll<HTMLInputElement>('[name=disk]')];
     session.chooseDisks(boxes.flatMap((box, at) => (box.checked ? [at] : [])));
   };
+  const missing = disks.filter((disk) => disk.missing);
   return html`
     ${heading(texts.disksTitle(name, disks.length), notice ? 'notice' : undefined)}
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
@@ -23,19 +24,40 @@ export function disksView({ name, disks, notice }: Step<'disks'>, session: Sessi
         ${disks.map(
           (disk) => html`
             <label class="choice" part="choice">
-              <input type="checkbox" name="disk" checked />
+              <input type="checkbox" name="disk" ?checked=${!disk.missing} ?disabled=${disk.missing} />
               <span>
                 <strong class="name">${shownText(disk.name)}</strong>
-                <span class="quiet">${[texts.size(disk.size), disk.format].filter(Boolean).join(', ')}</span>
+                <span class="quiet">${disk.missing ? texts.diskMissing : [texts.size(disk.size), disk.format].filter(Boolean).join(', ')}</span>
               </span>
             </label>
           `,
         )}
       </fieldset>
+      ${missing.length > 0 ? missingFiles(missing.length, session) : nothing}
       <div class="actions">
-        <button class="primary" part="button primary">${texts.openDisks}</button>
+        ${missing.length < disks.length ? html`<button class="primary" part="button primary">${texts.openDisks}</button>` : nothing}
         <button class="link" part="button link" type="button" @click=${() => session.reset()}>${texts.next.another}</button>
       </div>
     </form>
+  `;
+}
+
+function missingFiles(count: number, session: Session): TemplateResult {
+  const { texts } = session;
+  const choose = (event: Event) => {
+    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
+    session.choose(() => input.click());
+  };
+  const chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    session.takePlain(input.files ?? []);
+    input.value = '';
+  };
+  return html`
+    <p>${texts.disksMissing(count)}</p>
+    <div class="actions">
+      <button part="button" type="button" @click=${choose}>${texts.choose}</button>
+      <input hidden type="file" multiple aria-label=${texts.choose} @change=${chosen} />
+    </div>
   `;
 }

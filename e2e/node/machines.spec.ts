@@ -1,11 +1,11 @@
 // The folder of a virtual machine: the command, and the API. worker/api/machine-config.test.ts has the configurations.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
-import { decant as command } from '../support/command.js';
+import { cli, decant as command, run } from '../support/command.js';
 import { qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
@@ -102,11 +102,15 @@ test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
     }
     rmSync(join(vm, config));
   }
-  // Alone, a configuration is no disk.
-  mkdirSync(join(folder, 'alone'));
-  writeFileSync(join(folder, 'alone', 'vm.ovf'), ovf);
-  const alone = command('convert', join(folder, 'alone', 'vm.ovf'), output);
-  expect(alone).toMatchObject({ status: 1, stderr: expect.stringContaining('an OVF descriptor') });
+  // Alone, a configuration names its disk; without disks, it is refused as what it is.
+  const alone = join(folder, 'vm.ovf');
+  for (const [text, message] of [
+    [ovf, "'a disk.vmdk', a disk of the virtual machine, is missing"],
+    ['<?xml version="1.0"?><Envelope/>', 'an OVF descriptor'],
+  ] as const) {
+    writeFileSync(alone, text);
+    expect(command('convert', alone, output)).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
+  }
 });
 
 test('a disk whose file is missing is named', ({ folder }) => {
@@ -126,6 +130,86 @@ test('a disk whose file is missing is named', ({ folder }) => {
   expect(readFileSync(output).equals(disks[1])).toBe(true);
 });
 
+test('a missing disk keeps its number', async ({ folder }) => {
+  const { vm, config, disks } = machine(folder);
+  rmSync(join(vm, 'system.vmdk'));
+  const rows = /--disk 1: system\.vmdk \(missing; --with FILE\)\n.*--disk 2: data-000001\.vmdk \(.+, vmdk\)\n/;
+  expect(command('info', config).stdout).toMatch(rows);
+  const output = join(folder, 'out.raw');
+  const refused = command('convert', config, output);
+  expect(refused).toMatchObject({ status: 2, stderr: expect.stringMatching(rows) });
+  expect(refused.stderr).not.toContain('--disk all');
+  for (const disk of ['1', 'system.vmdk']) {
+    const missing = command('convert', '--disk', disk, config, output);
+    expect(missing, disk).toMatchObject({ status: 1, stderr: expect.stringContaining("'system.vmdk', a disk") });
+  }
+  expect(command('convert', '--disk', '3', config, output)).toMatchObject({ status: 2 });
+  expect(command('convert', '--disk', '2', config, output)).toMatchObject({ status: 0, stderr: '' });
+  expect(readFileSync(output).equals(disks[1])).toBe(true);
+  const companions = [join(vm, 'data-000001.vmdk'), join(vm, 'data.vmdk')];
+  const image = await decant.open(config, { companions, disk: 2 });
+  expect(image.members).toMatchObject([{ name: 'system.vmdk', size: 0, missing: true }, { format: 'vmdk' }]);
+  await image.close();
+});
+
+test('a disk whose file is unclear is refused', async ({ folder }) => {
+  const { vm, config } = machine(folder);
+  const named = (name: string) => ({ name, source: join(vm, 'data-000001.vmdk') });
+  const open = (names: string[], disk = 2) => decant.open(config, { disk, companions: names.map(named) });
+  const unclear = { kind: 'usage', code: 'ambiguous-file', fields: { file: 'data-000001.vmdk' } };
+  await expect(open(['a/data-000001.vmdk', 'b/data-000001.vmdk'])).rejects.toMatchObject(unclear);
+  // The path in the configuration decides.
+  const image = await open(['a/data-000001.vmdk', '/vmfs/volumes/1/vm/data-000001.vmdk']);
+  await image.close();
+  // In any case, if no name is the same.
+  await (await open(['DATA-000001.vmdk'])).close();
+  const lines = ['scsi0:0.fileName = "/one/data-000001.vmdk"', 'scsi0:1.fileName = "/two/data-000001.vmdk"'];
+  writeFileSync(config, ['config.version = "8"', ...lines].join('\n'));
+  await expect(open(['data-000001.vmdk'])).rejects.toMatchObject(unclear);
+});
+
+test('a folder is named, and is no raw disk', ({ folder }) => {
+  const { vm, disks } = machine(folder);
+  writeFileSync(join(vm, '._vm.vmx'), 'of macOS');
+  const output = join(folder, 'out.raw');
+  for (const format of ['raw', 'vmdk'])
+    expect(command('convert', '-f', format, vm, output)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is a folder'),
+    });
+  expect(existsSync(output)).toBe(false);
+  expect(run(process.execPath, [cli, 'convert', '-q', '.', '../out/'], { cwd: vm })).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: '',
+  });
+  for (const [at, disk] of disks.entries())
+    expect(readFileSync(join(folder, 'out', `vm-disk${at + 1}.raw`)).equals(disk)).toBe(true);
+  for (const args of [[vm], ['--disk', '1', vm], [join(vm, 'vm.vmx')]])
+    expect(command('info', ...args).stdout).not.toContain('disk size');
+});
+
+test('the disk that fails is named, and no empty folder stays', ({ folder }) => {
+  const { vm, disks } = machine(folder);
+  const [made, outer] = [join(folder, 'made'), join(folder, 'a')];
+  for (const name of ['data.vmdk', 'system.vmdk']) {
+    truncateSync(join(vm, name), 70_000);
+    const failed = command('convert', '-q', '--disk', 'all', vm, `${made}/`);
+    const at = name === 'data.vmdk' ? 2 : 1;
+    const disk = at === 2 ? 'data-000001.vmdk' : name;
+    expect(failed).toMatchObject({ status: 1, stderr: expect.stringContaining(`'${disk}', disk ${at} of 2: `) });
+    if (at === 2) expect(readFileSync(join(made, 'vm-disk1.raw')).equals(disks[0])).toBe(true);
+    else expect(existsSync(made)).toBe(false);
+    rmSync(made, { recursive: true, force: true });
+  }
+  expect(command('convert', '-q', vm, join(outer, 'b', 'c/'))).toMatchObject({ status: 1 });
+  expect(existsSync(outer)).toBe(false);
+  // A folder that was there stays.
+  mkdirSync(made);
+  expect(command('convert', '-q', vm, made)).toMatchObject({ status: 1 });
+  expect(existsSync(made)).toBe(true);
+});
+
 test('the API opens a disk of a machine', async ({ folder }) => {
   const { vm, config, disks } = machine(folder);
   const names = ['vm.nvram', 'data.vmdk', 'data-000001.vmdk', 'system.vmdk'];
@@ -133,6 +217,10 @@ test('the API opens a disk of a machine', async ({ folder }) => {
     names.map((name) => join(vm, name)),
     names.map((name) => ({ name, source: new Blob([readFileSync(join(vm, name))]) })),
   ]) {
+    await expect(decant.open(config)).rejects.toMatchObject({
+      code: 'missing-file',
+      fields: { file: 'system.vmdk', role: 'disk', neededBy: config, disks: [{ missing: true }, { missing: true }] },
+    });
     await expect(decant.open(config, { companions })).rejects.toMatchObject({
       kind: 'usage',
       code: 'several-images',

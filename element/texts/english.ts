@@ -64,6 +64,9 @@ export const english: AllTexts = {
       ? `${shownText(names[0]!)} is not a disk image and was skipped.`
       : `These are not disk images and were skipped: ${list(names)}.`,
 
+  held: (names) =>
+    `Kept for the virtual machine, which lacks the file of a disk: ${list(names)}. These may be older states of it. To convert them as they are, add them alone.`,
+
   queue: 'Queue',
   queued: {
     added: (names) => `${list(names)} ${names.length === 1 ? 'was' : 'were'} added to the queue.`,
@@ -139,8 +142,11 @@ export const english: AllTexts = {
     damaged: 'The partition table is damaged. The disk is converted unchanged.',
   },
 
-  disksTitle: (name, count) => `${shownText(name)} contains ${count} disks`,
+  disksTitle: (name, count) => `${shownText(name)} contains ${count === 1 ? 'one disk' : `${count} disks`}`,
   disksQuestion: 'Which disks do you want to convert?',
+  diskMissing: 'its file is missing',
+  disksMissing: (count) =>
+    `Drop the missing ${count === 1 ? 'file' : 'files'} here, or choose ${count === 1 ? 'it' : 'them'}.`,
   noDiskChosen: 'Choose at least one disk.',
   openDisks: 'Continue',
 

@@ -193,6 +193,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
         ? 'Dieser Teil des Abbilds hat eine andere Größe als die vor ihm.'
         : `Teil ${name(piece)} ist beschädigt, abgeschnitten oder doppelt.`,
     'piece-missing': 'Ein Teil davon fehlt in dem Archiv.',
+    'ambiguous-file': 'Mehrere Dateien oder Platten haben diesen Namen. Geben Sie nur die richtige Datei dazu.',
     'several-images': ({ count }) =>
       `In dem Archiv liegen ${name(count)} Festplattenabbilder. Entpacken Sie das, um das es geht.`,
     'no-such-disk': 'Diese Platte gibt es in dem Archiv nicht.',

@@ -93,6 +93,8 @@ export function german(units: Units): AllTexts {
       names.length === 1
         ? `${shownText(names[0]!)} ist kein Festplattenabbild und wurde übersprungen.`
         : `Keine Festplattenabbilder, daher übersprungen: ${list(names)}.`,
+    held: (names) =>
+      `Für die virtuelle Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um sie trotzdem zu konvertieren, fügen Sie sie allein hinzu.`,
 
     queue: 'Warteschlange',
     queued: {
@@ -171,8 +173,13 @@ export function german(units: Units): AllTexts {
       damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird unverändert konvertiert.',
     },
 
-    disksTitle: (name, count) => `${shownText(name)} enthält ${count} Platten`,
+    disksTitle: (name, count) => `${shownText(name)} enthält ${count === 1 ? 'eine Platte' : `${count} Platten`}`,
     disksQuestion: 'Welche Platten möchten Sie konvertieren?',
+    diskMissing: 'ihre Datei fehlt',
+    disksMissing: (count) =>
+      count === 1
+        ? 'Legen Sie die fehlende Datei hier ab, oder wählen Sie sie aus.'
+        : 'Legen Sie die fehlenden Dateien hier ab, oder wählen Sie sie aus.',
     noDiskChosen: 'Wählen Sie mindestens eine Platte.',
     openDisks: 'Weiter',
 

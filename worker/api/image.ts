@@ -104,7 +104,7 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     await sources?.close();
     const error = toDecantError(thrown);
     if (error.kind === 'cancelled') throw cancelled('Opening the image');
-    if (MACHINES.includes(error.fields.format) && options.companions?.length) {
+    if (MACHINES.includes(error.fields.format) && error.fields.file === undefined) {
       const { openMachine } = await loadPart('virtual machines', () => import('./machine.js'));
       return openMachine(input, options, error, (input, options) => openImageOn(platform, input, options));
     }

@@ -15,17 +15,17 @@ const LISTED = 3;
 
 type Open = (input: Input, options: OpenOptions) => Promise<OpenImage>;
 
-/** A disk of a machine. */
+/** A disk of a machine; without a companion if its file is missing. */
 interface Disk extends Member {
-  companion: Companion;
+  companion?: Companion;
 }
 
 /**
  * Opens the disk that `options` state, or the only one, of the machine whose configuration in `format` is `config`, by `open`.
  * `config` was refused with `refusal`, which is thrown if it names no disks.
  *
- * Fails with `missing-file` if the files of all disks are missing, with `usage` if there are several disks, or other ones are
- * missing, and none is stated, if the stated one is not there, or if a file is ambiguous; and as `open` does.
+ * Fails with `missing-file` if the file of the disk, or all files, are missing, with `usage` if there are several disks and none
+ * is stated, if the stated one does not exist, or if a file is ambiguous; and as `open` does.
  */
 export async function openMachine(
   config: Input,
@@ -35,12 +35,16 @@ export async function openMachine(
 ): Promise<OpenImage> {
   const { companions = [], disk: choice, name, headers, ...rest } = options;
   const text = await textOf(config, options, open);
-  const machine = text === undefined ? { disks: [] } : machineOf(text, refusal.fields.format as 'vmx');
+  const format = refusal.fields.format as 'vmx' | 'vbox' | 'ovf';
+  const machine = text === undefined ? { disks: [] } : machineOf(text, format);
   if (machine.disks.length === 0) throw refusal;
-  const { disks, missing } = await findDisks(machine, nameOf(config) || (name ?? ''), companions, (file) =>
-    described(file, config, options, open),
-  );
-  const { companion } = choose(disks, machine, missing, choice);
+  const configName = nameOf(config) || (name ?? '');
+  const disks: Disk[] = [];
+  // The paths of an OVF descriptor are URLs.
+  const plain = format === 'ovf' ? unencoded : (path: string) => path;
+  for (const { path, companion } of findDisks(machine, configName, companions, plain))
+    disks.push(companion ? await described(companion, config, options, open) : missingDisk(plain(path)));
+  const companion = choose(disks, machine, configName, choice);
   const input = inputOf(companion);
   const image = await open(input, {
     ...rest,
@@ -105,7 +109,7 @@ function resolved(path: string, from: string): string {
   return plain.join('/');
 }
 
-/** A path in a descriptor may be a URL. */
+/** Decodes `path` if it is a valid URL. */
 function unencoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -114,33 +118,42 @@ function unencoded(path: string): string {
   }
 }
 
-/** Finds the files of the disks by their paths, otherwise by the last parts of their paths, and the first missing one. */
-async function findDisks(
+/**
+ * Finds the files of the disks by their paths, as they are or as `plain` returns them, otherwise by the last parts of their paths,
+ * in any case if need be.
+ */
+function findDisks(
   machine: Machine,
   config: string,
   companions: Companion[],
-  describe: (companion: Companion) => Promise<Disk>,
-): Promise<{ disks: Disk[]; missing: string | undefined }> {
-  const disks: Disk[] = [];
-  let missing: string | undefined;
-  for (const path of machine.disks) {
+  plain: (path: string) => string,
+): { path: string; companion: Companion | undefined }[] {
+  const byPath = new Map(machine.disks.map((path) => [resolved(path, config), path]));
+  const paths = [...byPath.values()];
+  return paths.map((path) => {
     const having = (key: (name: string, from: string) => string) => {
-      const wanted = [path, unencoded(path)].map((path) => key(path, config));
+      const wanted = [path, plain(path)].map((path) => key(path, config));
       return companions.filter((companion) => nameOf(companion) !== '' && wanted.includes(key(nameOf(companion), '')));
     };
-    const byPath = having(resolved);
-    const [companion, ...others] = byPath.length > 0 ? byPath : having(baseName);
-    if (others.length > 0) {
-      const message = `'${shownText(path)}', a disk of the virtual machine, matches more than one of the files`;
-      throw new DecantError('usage', message);
-    }
-    if (!companion) missing ??= baseName(path);
-    else if (!disks.some((disk) => disk.companion === companion)) disks.push(await describe(companion));
-  }
-  if (missing === undefined || disks.length > 0) return { disks, missing };
-  const message = `'${shownText(missing)}', a disk of the virtual machine, is missing; pass it together with its configuration`;
-  throw new DecantError('missing-file', message, { fields: { file: missing, role: 'disk', neededBy: config } });
+    const exact = having(resolved);
+    if (exact.length === 1) return { path, companion: exact[0] };
+    const found = [exact, having(baseName), having(foldedName)].find((found) => found.length > 0) ?? [];
+    const namesakes = paths.filter((other) => foldedName(other) === foldedName(path));
+    if (found.length > 1 || (found.length === 1 && namesakes.length > 1)) throw ambiguous(path, found.length);
+    return { path, companion: found[0] };
+  });
 }
+
+const foldedName = (path: string): string => baseName(path).normalize('NFC').toLowerCase();
+
+/** The error for a disk whose file is unclear: `files` have its name, or one has the name of several disks. */
+function ambiguous(path: string, files: number): DecantError {
+  const what = files > 1 ? 'more than one of the files' : 'a file that matches another disk too';
+  const message = `'${shownText(path)}', a disk of the virtual machine, matches ${what}`;
+  return new DecantError('usage', message, { code: 'ambiguous-file', fields: { file: baseName(path) } });
+}
+
+const missingDisk = (path: string): Disk => ({ name: baseName(path), size: 0, missing: true });
 
 /** Describes the disk in the file `companion`. */
 async function described(companion: Companion, config: Input, options: OpenOptions, open: Open): Promise<Disk> {
@@ -170,31 +183,37 @@ function plainOptions(file: Input, config: Input, options: OpenOptions): OpenOpt
 
 const memberOf = ({ companion: _, ...member }: Disk): Member => member;
 
-/** Returns the disk that `choice` states, or the only one. */
-function choose(
-  disks: Disk[],
-  machine: Machine,
-  missing: string | undefined,
-  choice: string | number | undefined,
-): Disk {
+/** Returns the file of the disk that `choice` states, or of the only one. */
+function choose(disks: Disk[], machine: Machine, config: string, choice: string | number | undefined): Companion {
   const fields = {
     disks: disks.map(memberOf),
     ...(machine.name === undefined ? {} : { machine: machine.name }),
-    ...(missing === undefined ? {} : { missing }),
   };
-  const names = disks
-    .slice(0, LISTED)
-    .map(({ name }) => `'${shownText(name)}'`)
-    .join(', ');
-  const listed = `${names}${disks.length > LISTED ? ' and others' : ''}`;
-  if (choice === undefined) {
-    if (disks.length === 1 && missing === undefined) return disks[0]!;
-    const lacks = missing === undefined ? '' : `, and '${shownText(missing)}' is missing`;
-    const message = `The virtual machine has ${disks.length} disk images, ${listed}${lacks}; state which one`;
+  if (choice === undefined && disks.length > 1 && disks.some(({ companion }) => companion)) {
+    const message = `The virtual machine has ${disks.length} disk images, ${listed(disks)}; state which one`;
     throw new DecantError('usage', message, { code: 'several-images', fields: { count: disks.length, ...fields } });
   }
-  const found = disks.filter(({ name }, at) => choice === at + 1 || choice === name);
-  if (found.length === 1) return found[0]!;
-  const message = `The virtual machine has no disk ${shownText(String(choice))}, or several; it has ${listed}`;
-  throw new DecantError('usage', message, { code: 'no-such-disk', fields });
+  const [disk, ...others] = disks.filter(
+    ({ name }, at) => choice === undefined || choice === at + 1 || choice === name,
+  );
+  if (choice !== undefined && (!disk || others.length > 0)) {
+    const message = `The virtual machine has no disk ${shownText(String(choice))}, or several; it has ${listed(disks)}`;
+    throw new DecantError('usage', message, { code: 'no-such-disk', fields });
+  }
+  const { companion, name } = disk!;
+  if (companion) return companion;
+  const message = `'${shownText(name)}', a disk of the virtual machine, is missing; pass it together with its configuration`;
+  throw new DecantError('missing-file', message, { fields: { file: name, role: 'disk', neededBy: config, ...fields } });
+}
+
+/** The names of `disks` and of the missing ones, for messages. */
+function listed(disks: Disk[]): string {
+  const named = (some: Disk[]) =>
+    some
+      .slice(0, LISTED)
+      .map(({ name }) => `'${shownText(name)}'`)
+      .join(', ') + (some.length > LISTED ? ' and others' : '');
+  const missing = disks.filter(({ companion }) => !companion);
+  const lacks = missing.length === 0 ? '' : ` (${named(missing)} ${missing.length === 1 ? 'is' : 'are'} missing)`;
+  return `${named(disks)}${lacks}`;
 }

@@ -112,7 +112,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       await printInfo(command.json ? disksJson : disksText, several, command.image);
       return 0;
     }
-    if (command.name !== 'convert' || !intoFolder || several.missing !== undefined) throw thrown;
+    if (command.name !== 'convert' || !intoFolder || several.disks.some(({ missing }) => missing)) throw thrown;
     return (await convertAll(several.disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
   }
   try {

@@ -1,8 +1,9 @@
 // Converts all disks of an archive into a folder.
 
-import { mkdir, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { DecantError, type Member } from '../errors/errors.js';
+import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { localPath } from '../api/node-path.js';
+import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
@@ -36,8 +37,8 @@ export function requireFolderForAll({ opening, output }: Conversion, isFolder: b
 
 /**
  * Converts `disks`, which are all disks of the image, into the folder that is the output: each to a file with its number. Stops
- * at the first failure; the complete files stay. Reports each complete file; with `-q` only after a failure. Returns whether
- * all of each disk could be read.
+ * at the first failure, which names the disk; the complete files stay. Reports each complete file; with `-q` only after a failure.
+ * Returns whether all of each disk could be read.
  */
 export async function convertAll(
   disks: readonly Member[],
@@ -48,36 +49,50 @@ export async function convertAll(
 ): Promise<boolean> {
   const made: string[] = [];
   let isWhole = true;
-  await mkdir(command.output, { recursive: true }).catch((thrown) => {
+  const newFolder = await mkdir(command.output, { recursive: true }).catch((thrown) => {
     throw fileError(thrown, 'target', `make the folder '${command.output}'`);
   });
-  try {
-    for (const [at, { name }] of disks.entries()) {
+  for (const [at, { name }] of disks.entries()) {
+    const which = `disk ${at + 1} of ${disks.length}`;
+    try {
       const image = await open(at + 1);
       try {
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
         isWhole = (await convert(image, { ...command, output }, waiting, signal)) && isWhole;
-        made.push(`made '${shownText(output)}' from '${shownText(name)}', disk ${at + 1} of ${disks.length}`);
+        made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
       } finally {
         await image.close();
       }
-      if (!command.quiet) report(made.at(-1)!);
+    } catch (thrown) {
+      if (command.quiet) made.forEach(report);
+      if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
+      const { kind, code, fields, message } = toDecantError(thrown);
+      const cause = thrown;
+      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields, cause });
     }
-  } catch (thrown) {
-    if (command.quiet) made.forEach(report);
-    throw thrown;
+    if (!command.quiet) report(made.at(-1)!);
   }
   return isWhole;
+}
+
+/** Removes `folder` if it is empty, and those around it up to `outermost`. */
+async function removeEmpty(folder: string, outermost: string): Promise<void> {
+  // A folder with files stays.
+  const isRemoved = await rmdir(folder).then(
+    () => true,
+    () => false,
+  );
+  if (isRemoved && folder !== outermost) await removeEmpty(dirname(folder), outermost);
 }
 
 /** The extensions of archives, and of what may be around them. */
 const EXTENSIONS = /(?:\.(?:box|ova|ovf|tar|tgz|vbox|vmx|zip))?(?:\.(?:bz2|gz|xz|zst))?$/i;
 
-/** The name of the archive, without its extensions. */
+/** The name of the archive or folder, without its extensions. */
 function stemOf(image: string): string {
   if (image === STANDARD_INPUT) return 'image';
-  const name = basename(isHttp(image) ? addressOf(image).name : image);
+  const name = isHttp(image) ? basename(addressOf(image).name) : basename(resolve(localPath(image)));
   return name.replace(EXTENSIONS, '') || 'image';
 }

@@ -6,14 +6,14 @@ import { humanSize } from './human-size.js';
 
 /** The value of `--disk` for all disks. */
 export const ALL_DISKS = 'all';
+/** The option for a file that is missing. */
+export const WITH = '--with FILE';
 
 /** The disks of an archive or a machine. */
 export interface Disks {
   disks: readonly Member[];
   /** The name of the machine, if known. */
   machine?: string;
-  /** The name of a disk whose file is missing. */
-  missing?: string;
 }
 
 /** Returns the disks to choose from, if `thrown` says that one must be chosen. */
@@ -24,7 +24,9 @@ export function severalDisks(thrown: unknown): Disks | undefined {
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
 export const diskRows = (disks: readonly Member[]): string[] =>
-  disks.map(({ name, size, format }, at) => {
-    const details = [humanSize(size), ...(format === undefined ? [] : [format])].join(', ');
+  disks.map(({ name, size, format, missing }, at) => {
+    const details = missing
+      ? `missing; ${WITH}`
+      : [humanSize(size), ...(format === undefined ? [] : [format])].join(', ');
     return `--disk ${at + 1}: ${shownText(name)} (${details})`;
   });

@@ -16,6 +16,7 @@ for (const [kind, code, fields, text] of [
   ['usage', 'ambiguous-format', { format: 'vpc', container: 'tar' }, 'a (-f vpc)'],
   ['usage', 'ambiguous-format', { format: 'qcow2', otherFormat: 'vpc', file: 'b' }, 'a'],
   ['usage', 'several-images', {}, 'a (--disk N)'],
+  ['usage', 'ambiguous-file', { file: 'b' }, 'a (--with NAME=FILE)'],
   ['unsupported', 'several-images', {}, 'a'],
   ['target', 'target', kept, 'a (--resume)'],
   ['source', 'source', kept, 'a (--resume)'],
@@ -39,6 +40,11 @@ test('disks to choose from are listed', () => {
     '--disk 1: a.vmdk (2 KiB, vmdk)',
     '--disk 2: b\\u001b\\u000a (1 B)',
     '--disk all: all, for convert with a folder as the output',
+  ]);
+  // Not all can be converted.
+  expect(rows('usage', { disks: [{ name: 'b', size: 0, missing: true }, disks[0]!] })).toEqual([
+    '--disk 1: b (missing; --with FILE)',
+    '--disk 2: a.vmdk (2 KiB, vmdk)',
   ]);
   expect(rows('usage', { disks: disks.slice(1) })).toEqual([]);
   expect(rows('usage', {})).toEqual([]);

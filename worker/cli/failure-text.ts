@@ -1,13 +1,13 @@
 // Error messages of the command: the package's sentence, and an option that helps.
 
 import type { Fields, PlainError } from '../errors/errors.js';
-import { ALL_DISKS, diskRows } from './disk-list.js';
+import { ALL_DISKS, diskRows, WITH } from './disk-list.js';
 
-export const WITH = '--with FILE';
 export const PASSWORD_FILE = '--password-file FILE';
 
 /** By code, the option that helps. */
 const OPTIONS: Record<string, string> = {
+  'ambiguous-file': '--with NAME=FILE',
   'missing-file': WITH,
   'password-needed': PASSWORD_FILE,
   'password-unconfirmed': '--assume-password',
@@ -33,7 +33,11 @@ function ambiguityHelp({ file, format, otherFormat }: Fields): string | undefine
 export function failureRows({ kind, fields }: PlainError): string[] {
   const { disks = [] } = fields;
   if (kind !== 'usage' || disks.length < 2) return [];
-  return [...diskRows(disks), `--disk ${ALL_DISKS}: all, for convert with a folder as the output`];
+  const isWhole = !disks.some(({ missing }) => missing);
+  return [
+    ...diskRows(disks),
+    ...(isWhole ? [`--disk ${ALL_DISKS}: all, for convert with a folder as the output`] : []),
+  ];
 }
 
 export function failureText(error: PlainError): string {

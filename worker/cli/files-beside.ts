@@ -5,7 +5,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { mayBeSplit, splitFiles } from '../api/split.js';
+import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
+import { shownText } from '../errors/shown.js';
 
 /** Names of configurations of virtual machines. */
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
@@ -13,6 +15,17 @@ const MACHINE = /\.(vmx|vbox|ovf)$/i;
 const DISK_OR_MANIFEST = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk)$/i;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
+/** What macOS adds to each file on foreign file systems. */
+const OF_MACOS = /^\._/;
+/** The most configurations in an error message. */
+const LISTED = 5;
+
+/** Whether `image`, an argument of the command, is the configuration of a machine by its name, or a folder. */
+export const isMachine = async (image: string): Promise<boolean> =>
+  MACHINE.test(image) || (await isFolder(localPath(image)));
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 
 /** The names of the files in `folder`. Opening a file reports why the folder cannot be read. */
 async function filesIn(folder: string): Promise<string[]> {
@@ -20,14 +33,28 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
 }
 
-/** If `image` is a folder with one configuration of a machine, its path; otherwise `image`. */
+/** The paths of the regular files in `folder`, and of links to such, whose names match `pattern`. */
+async function regularFiles(folder: string, pattern: RegExp): Promise<string[]> {
+  const names = (await filesIn(folder)).filter((name) => pattern.test(name) && !OF_MACOS.test(name));
+  const paths = names.map((name) => join(folder, name));
+  const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  return paths.filter((_, at) => stats[at]?.isFile());
+}
+
+/**
+ * If `image` is a folder with the configuration of a machine, its path; otherwise `image`. Fails with `usage` if there are
+ * several.
+ */
 export async function machineIn(image: string): Promise<string> {
   if (isAddress(image)) return image;
   const path = localPath(image);
-  const stats = await stat(path).catch(() => undefined);
-  if (!stats?.isDirectory()) return image;
-  const [found, ...others] = (await filesIn(path)).filter((name) => MACHINE.test(name));
-  return found === undefined || others.length > 0 ? image : join(path, found);
+  if (!(await isFolder(path))) return image;
+  const found = (await regularFiles(path, MACHINE)).sort();
+  if (found.length < 2) return found[0] ?? image;
+  const names = found.slice(0, LISTED).map((file) => `'${shownText(basename(file))}'`);
+  const more = found.length > LISTED ? ' and others' : '';
+  const message = `'${shownText(image)}' contains the configurations of several virtual machines: ${names.join(', ')}${more}; state one`;
+  throw new DecantError('usage', message);
 }
 
 /** Returns the paths of the files that belong to `image`, an argument of the command; not those with one of the names `given`. */
@@ -38,10 +65,8 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
   const isGiven = (other: string) => other === name || given.includes(other);
   if (MACHINE.test(name)) {
     const folders = [folder, join(folder, SNAPSHOTS)];
-    const found = await Promise.all(
-      folders.map(async (folder) => (await filesIn(folder)).map((name) => join(folder, name))),
-    );
-    return found.flat().filter((file) => DISK_OR_MANIFEST.test(file) && !isGiven(basename(file)));
+    const found = await Promise.all(folders.map((folder) => regularFiles(folder, DISK_OR_MANIFEST)));
+    return found.flat().filter((file) => !isGiven(basename(file)));
   }
   // A name that ends in two letters is common.
   if (!mayBeSplit([name]) && !existsSync(`${path.slice(0, -2)}aa`)) return [];

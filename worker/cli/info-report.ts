@@ -6,17 +6,18 @@ import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
-import { type Disks, diskRows } from './disk-list.js';
-import { PASSWORD_FILE, WITH } from './failure-text.js';
+import { type Disks, diskRows, WITH } from './disk-list.js';
+import { PASSWORD_FILE } from './failure-text.js';
+import { isMachine } from './files-beside.js';
 import { humanSize } from './human-size.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** Returns the bytes allocated for the file; undefined for standard input, pipes and URLs. */
+/** Returns the bytes allocated for the file; undefined for standard input, pipes, URLs and virtual machines. */
 async function diskSize(path: string): Promise<number | undefined> {
-  if (path === STANDARD_INPUT || isHttp(path)) return undefined;
+  if (path === STANDARD_INPUT || isHttp(path) || (await isMachine(path))) return undefined;
   const stats = await stat(path);
   return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
 }
@@ -197,12 +198,12 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
 }
 
 /** Reports the `disks` of an archive if none was chosen. */
-export async function disksJson({ disks, machine, missing }: Disks, path: string): Promise<string[]> {
-  const report = { filename: path, 'actual-size': await diskSize(path), decant: { machine, disks, missing } };
+export async function disksJson({ disks, machine }: Disks, path: string): Promise<string[]> {
+  const report = { filename: path, 'actual-size': await diskSize(path), decant: { machine, disks } };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
-export async function disksText({ disks, machine, missing }: Disks, path: string): Promise<string[]> {
+export async function disksText({ disks, machine }: Disks, path: string): Promise<string[]> {
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
@@ -210,7 +211,6 @@ export async function disksText({ disks, machine, missing }: Disks, path: string
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     'Several disks; one is described with its option:',
     ...diskRows(disks).map((row) => `    ${row}`),
-    ...(missing === undefined ? [] : [`    ${shownText(missing)} (missing; ${WITH})`]),
   ];
 }
 

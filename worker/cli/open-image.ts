@@ -44,7 +44,8 @@ export async function imageOpener(
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
   return async (disk) => {
-    const image = isInput ? path : await machineIn(path);
+    // A folder has no format.
+    const image = isInput || format !== undefined ? path : await machineIn(path);
     const input = isInput ? await standardInput() : await remote.input(image);
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));

@@ -36,6 +36,8 @@ export interface Member {
   readonly size: number;
   /** The name of its format, if recognised. */
   readonly format?: string;
+  /** Whether its file was not passed; only of a disk of a virtual machine. Then `size` is 0. */
+  readonly missing?: boolean;
 }
 
 /**

@@ -1,0 +1,46 @@
+// The configuration and the disks in the folder of a virtual machine. e2e/node/split.spec.ts has the parts of split files.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { test } from '../../e2e/support/units/folder.js';
+import { filesBeside, isMachine, machineIn } from './files-beside.js';
+
+/** Makes empty files. */
+function make(folder: string, ...names: string[]): void {
+  for (const name of names) writeFileSync(join(folder, name), '');
+}
+
+test('only regular files, and links to such, are those of a machine', async ({ folder }) => {
+  mkdirSync(join(folder, 'Snapshots'));
+  mkdirSync(join(folder, 'folder.vmdk'));
+  make(folder, 'vm.vmx', '._vm.vmx', 'a.vmdk', '._a.vmdk', 'given.vmdk', 'vm.nvram', 'Snapshots/b.vdi');
+  symlinkSync('nowhere.vbox', join(folder, 'gone.vbox'));
+  symlinkSync('nowhere.vmdk', join(folder, 'gone.vmdk'));
+  symlinkSync('/dev/zero', join(folder, 'device.raw'));
+  symlinkSync('a.vmdk', join(folder, 'link.vmdk'));
+  execFileSync('mkfifo', [join(folder, 'pipe.img'), join(folder, 'pipe.ovf')]);
+  const config = join(folder, 'vm.vmx');
+  expect(await machineIn(folder)).toBe(config);
+  const found = await filesBeside(config, ['given.vmdk']);
+  expect(found.toSorted()).toEqual(['Snapshots/b.vdi', 'a.vmdk', 'link.vmdk'].map((name) => join(folder, name)));
+});
+
+test('a folder with several configurations is refused, and they are named', async ({ folder }) => {
+  make(folder, 'b.vmx', 'a.vbox', 'a.vmdk');
+  await expect(machineIn(folder)).rejects.toMatchObject({
+    kind: 'usage',
+    message: `'${folder}' contains the configurations of several virtual machines: 'a.vbox', 'b.vmx'; state one`,
+  });
+  expect(await machineIn(join(folder, 'b.vmx'))).toBe(join(folder, 'b.vmx'));
+});
+
+test('a folder or file without a configuration stays as it is', async ({ folder }) => {
+  make(folder, 'a.vmdk');
+  for (const path of [folder, join(folder, 'a.vmdk'), join(folder, 'nothing')])
+    expect(await machineIn(path)).toBe(path);
+  expect(await isMachine(folder)).toBe(true);
+  expect(await isMachine('VM.OVF')).toBe(true);
+  expect(await isMachine(join(folder, 'a.vmdk'))).toBe(false);
+});
