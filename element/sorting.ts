@@ -28,7 +28,7 @@ export interface Sorted {
 }
 
 /** The number of the first part of a split file. */
-const FIRST = /(\.(\d{2,9}|part\d+)|[-._]?(aa|00))$/i;
+const FIRST = /(\.(\d{2,9}|part\d+)|[-._](a{2,9}|0{2,9})|aa|00)$/i;
 
 /** The name of the whole file if `name` is that of its first part. */
 export const wholeName = (name: string): string => name.replace(FIRST, '');

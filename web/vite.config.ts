@@ -54,7 +54,7 @@ export default defineConfig({
       decant: path('../dist/browser.js'),
     },
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [minified] },
   plugins: [withoutPreloads, serviceWorker(), version, minified],
   // These files get a digest in their names, like all files except the page itself.
   html: {

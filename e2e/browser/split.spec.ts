@@ -29,5 +29,13 @@ test('parts that are dropped together are one image', async ({ page }, testInfo)
   // Without the one in the middle.
   await page.goto('/');
   await choose(page, parts[0]!, parts[2]!);
-  await expect(page.locator('.card')).toContainText("'disk.vmdk.002', a part of the image, is missing");
+  await expect(page.locator('.card')).toContainText(
+    "'disk.vmdk.002', a part of the image, is missing; open all parts again",
+  );
+  // The first one alone.
+  await page.goto('/');
+  await choose(page, parts[0]!);
+  await expect(page.locator('.card')).toContainText(
+    "'disk.vmdk.001' is the first part of a split file: open all parts together",
+  );
 });

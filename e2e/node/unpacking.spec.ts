@@ -64,6 +64,7 @@ for (const [script, details] of [
   ['gzip -1c image > a && decant convert -c -O qcow2 --spool=spool a - | cat > out && qemu-img compare out disk', FULL],
   ['gzip -1c image > a && decant convert --spool=spool a out && cmp out disk', {}],
   ['gzip -1c image > a && decant map --output=json a | grep -c \'"data": true\'', {}],
+  ['gzip -1c image > a && TMPDIR=none decant map --spool=spool --output=json a | grep -c \'"data": true\'', FULL],
   ['tar -cf two.tar image second && gzip -1 two.tar && decant convert --disk 2 two.tar.gz out && cmp out other', {}],
   [
     'tar -cf two.tar image second && gzip -1 two.tar && decant convert two.tar.gz all/ && cmp all/two-disk2.raw other',

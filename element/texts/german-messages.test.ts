@@ -112,6 +112,14 @@ test('a sentence with a missing field is replaced by the English one, which is m
   expect(inGerman(failure({ ...missing, fields: { file: 'base', neededBy: 'top' } }))).toBe(true);
 });
 
+test.each([
+  ['missing-file', 'missing-file', { file: 'd.002', neededBy: 'd.001', role: 'part' }, /^d\.002 fehlt, .* alle Teile/],
+  ['corrupt', 'parts-needed', { first: 'd.001', last: 'd.001', count: 1 }, / ist d\.001 der erste Teil /],
+  ['corrupt', 'parts-needed', { first: 'd.001', last: 'd.003', count: 3 }, / sind d\.001 bis d\.003 die ersten Teile /],
+] as const)('parts of a split file: %s %s %o', (kind, code, fields, text) => {
+  expect(failure({ kind, code, fields, message: ENGLISH }).replace(/[\u2066-\u2069]/g, '')).toMatch(text);
+});
+
 test('damage is described like a lost range', () => {
   const fields = { damage: 'compressed-invalid', offset: 512 };
   expect(failure({ kind: 'corrupt', code: 'corrupt', fields, message: ENGLISH })).toBe(

@@ -121,7 +121,10 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'insecure-page': 'Das geht nur auf einer Seite, die über https kommt, oder auf localhost.',
     'later-part': ({ first }) =>
       `Das ist ein späterer Teil einer geteilten Datei. Öffnen Sie den ersten, ${name(first)}, zusammen mit den anderen.`,
-    'missing-file': ({ file, neededBy }) => `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
+    'missing-file': ({ file, neededBy, role }) =>
+      role === 'part'
+        ? `${name(file)} fehlt, ein Teil der Datei. Öffnen Sie alle Teile noch einmal zusammen, auch diesen.`
+        : `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
     'name-refused': ({ folder, name: file }) =>
       `Im Ordner ${name(folder)} ist der Dateiname ${name(file)} nicht möglich. Wählen Sie einen anderen Namen.`,
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
@@ -138,6 +141,13 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'password-wrong': 'Das Passwort ist falsch.',
     'place-gone':
       'Das Ergebnis lässt sich nicht schreiben: die Datei oder ihr Ordner ist nicht mehr da, oder eine Verknüpfung heißt so. Wählen Sie einen anderen Namen oder Ort.',
+    'parts-ambiguous': ({ first, second }) =>
+      `${name(first)} und ${name(second)} heißen wie Teile einer Datei, aber beide fangen wie eine ganze an. Öffnen Sie eine ohne die andere. Sind es Teile, fügen Sie sie zuerst zusammen.`,
+    'parts-needed': ({ first, last, count }) => {
+      const which =
+        count === 1 ? `ist ${name(first)} der erste Teil` : `sind ${name(first)} bis ${name(last)} die ersten Teile`;
+      return `Das Abbild ist abgeschnitten. Dem Namen nach ${which} einer geteilten Datei: öffnen Sie alle Teile zusammen.`;
+    },
     policy: ({ directive, source }) =>
       `Die Regeln dieser Seite (Content-Security-Policy) verbieten, was Decant braucht: ${name(directive)} muss ${name(source)} enthalten.`,
     'refused-storage': 'Der Browser gibt dieser Seite keinen Speicher, vielleicht weil das Fenster ein privates ist.',
@@ -236,8 +246,10 @@ export function germanNotices({ size }: Units): Sentences {
       return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
     },
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
-    'parts-unchecked':
-      'Die Platte ist auf mehrere Dateien verteilt; ob die letzte dabei ist, lässt sich an ihnen nicht erkennen.',
+    'part-alone': ({ first }) =>
+      `Dem Namen nach ist ${name(first)} ein Teil einer geteilten Datei. Er wird als die ganze Platte gelesen.`,
+    'parts-unchecked': ({ first, last, count }) =>
+      `Die Platte wird aus ${name(count)} Dateien gelesen, ${name(first)} bis ${name(last)}. Ob sie zusammengehören und ob die letzte dabei ist, lässt sich an ihnen nicht erkennen.`,
     shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',
     'size-mismatch': ({ descriptor, header }) =>
       `Zwei Stellen des Abbilds nennen verschiedene Größen: ${bytes(descriptor, size)} und ${bytes(header, size)}. Die zweite gilt.`,

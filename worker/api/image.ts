@@ -119,7 +119,9 @@ async function splitOf(
   signal: AbortSignal | undefined,
 ): Promise<SplitImage | undefined> {
   const { image, companions } = setup.sources;
-  const names = [image.name ?? name ?? '', ...companions.map(({ name, standsFor }) => standsFor ?? name)];
+  // The image among its companions is one part.
+  const ofCompanions = companions.map(({ name, standsFor, isImage }) => standsFor ?? (isImage ? '' : name));
+  const names = [image.name ?? name ?? '', ...ofCompanions];
   if (!mayBeSplit(names)) return undefined;
   const { splitImage } = await loadPart('split files', () => import('./split-image.js'));
   return splitImage(setup, names, signal);
@@ -177,7 +179,7 @@ export class OpenImage {
     name: string | undefined,
     /** What the image was unpacked from. */
     packed?: Pick<Unpacked, 'containers' | 'members'>,
-    split?: SplitImage,
+    private readonly split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
       code: 'source-not-verified',
@@ -187,7 +189,7 @@ export class OpenImage {
     const safety = [...sessions.info.safety, ...unnoticed];
     const { info, members } = sessions;
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
-    if (split && info.format === 'raw' && info.containers.length === 0) safety.push(split.notice);
+    if (split && info.containers.length === 0) safety.push(...split.noticesOf(info.format));
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     this.formats = sessions.formats;
     this.members = packed && packed.members.length > 0 ? packed.members : members;
@@ -385,7 +387,8 @@ export class OpenImage {
     try {
       return await work;
     } catch (thrown) {
-      if (toDecantError(thrown).kind !== 'cancelled') throw thrown;
+      const error = toDecantError(thrown);
+      if (error.kind !== 'cancelled') throw this.split ? this.split.explain(error) : thrown;
       if (this.#closing.signal.aborted) throw new DecantError('cancelled', 'The image was closed');
       throw doing === undefined ? thrown : cancelled(doing);
     } finally {

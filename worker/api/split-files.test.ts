@@ -21,7 +21,38 @@ test.for<[what: string, names: string[], parts: string[][]]>([
   ],
   ['many', ['xzaab', 'xzaaa', 'xyz', 'xaa'], [['xaa', 'xyz', 'xzaaa', 'xzaab']]],
   ['a prefix with z', ['d.xzaa', 'd.xzab'], [['d.xzaa', 'd.xzab']]],
-  ['paths', ['a/d.002', 'b\\d.001'], [['b\\d.001', 'a/d.002']]],
+  ['paths', ['a/d.002', 'a/d.001'], [['a/d.001', 'a/d.002']]],
+  [
+    'folders',
+    ['x/a.001', 'x/a.002', 'y\\a.001', 'y\\a.002'],
+    [
+      ['x/a.001', 'x/a.002'],
+      ['y\\a.001', 'y\\a.002'],
+    ],
+  ],
+  ['one part in each folder', ['a/d.002', 'b/d.001'], []],
+  ['split -a 3', ['xaab', 'xaaa', 'xaba', 'xbaa'], [['xaaa', 'xaab', 'xaba']]],
+  [
+    'prefixes that end in a and b',
+    ['sdaaa', 'sdbaa', 'sdaab', 'sdbab'],
+    [
+      ['sdaaa', 'sdaab'],
+      ['sdbaa', 'sdbab'],
+    ],
+  ],
+  ['a prefix that ends in a', ['dataaa', 'dataab', 'databa'], [['dataaa', 'dataab', 'databa']]],
+  ['split -x', ['x00', 'x0a', 'x09', 'x10'], [['x00', 'x09', 'x0a', 'x10']]],
+  ['names that are hexadecimal', ['d.00', 'd.01', 'd.db', 'd.ba'], [['d.00', 'd.01']]],
+  ['--additional-suffix', ['xab.img', 'xaa.img', 'xaa.raw', 'xab'], [['xaa.img', 'xab.img']]],
+  ['-d --additional-suffix', ['x01.img', 'x00.img', 'd.00.img', 'd.01.img'], [['x00.img', 'x01.img']]],
+  [
+    'more digits and fewer',
+    ['d.001', 'd.01', 'd.002', 'd.02'],
+    [
+      ['d.001', 'd.002'],
+      ['d.01', 'd.02'],
+    ],
+  ],
   [
     'two files',
     ['a.001', 'b.001', 'a.002', 'b.002'],
@@ -72,6 +103,37 @@ test.for<[names: string[], part: ReturnType<typeof partAmong>]>([
   [['disk.qcow2'], undefined],
 ])('the image among its parts: %o', ([names, part]) => {
   expect(partAmong(names)).toEqual(part);
+});
+
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
+const texts = (alphabet: string[], width: number): string[] =>
+  width === 0 ? [''] : alphabet.flatMap((letter) => texts(alphabet, width - 1).map((text) => letter + text));
+const DIGITS = [...'0123456789'];
+const HEX = [...DIGITS, ...'abcdef'];
+
+// `missing` of all names are not there.
+test.for<[what: string, names: string[], missing: string[], expected: string | undefined]>([
+  ['letters', texts(LETTERS, 2), [], undefined],
+  ['letters with a gap', texts(LETTERS, 2), ['zb'], 'zb'],
+  ['letters with a gap where they may widen', texts(LETTERS, 2), ['za'], 'za'],
+  ['three letters', texts(LETTERS, 3).slice(0, 1000), [], undefined],
+  ['three letters with a gap', texts(LETTERS, 3).slice(0, 1000), ['bac'], 'bac'],
+  ['three letters with a gap at b', texts(LETTERS, 3).slice(0, 1000), ['baa'], 'baa'],
+  ['three letters with a gap of 26', texts(LETTERS, 3).slice(0, 1000), texts(LETTERS, 1).map((z) => `az${z}`), 'aza'],
+  ['three letters with an early gap', texts(LETTERS, 3).slice(0, 1000), ['aac'], 'aac'],
+  ['digits', texts(DIGITS, 2), [], undefined],
+  ['digits with a gap where they may widen', texts(DIGITS, 2), ['90'], '90'],
+  ['wider digits with a gap', [...texts(DIGITS, 2).slice(0, 90), '9000', '9001', '9002'], ['9001'], '9001'],
+  ['wider digits with a gap before', [...texts(DIGITS, 2).slice(0, 90), '9000', '9001'], ['9000'], '9000'],
+  ['hexadecimal', texts(HEX, 2), [], undefined],
+  ['hexadecimal with a gap', texts(HEX, 2).slice(0, 40), ['0a'], '0a'],
+  ['hexadecimal with a gap of letters', texts(HEX, 2).slice(0, 30), ['0a', '0b', '0c', '0d', '0e', '0f'], '0a'],
+  ['wider hexadecimal with a gap', [...texts(HEX, 2).slice(0, 240), 'f000', 'f001', 'f002'], ['f001'], 'f001'],
+])('gaps: %s', ([, all, missing, expected]) => {
+  const names = all.filter((text) => !missing.includes(text)).map((text) => `x${text}`);
+  const part = partAmong(names);
+  expect(part?.missing).toBe(expected === undefined ? undefined : `x${expected}`);
+  if (expected === undefined) expect(part?.next).toEqual(names.slice(1).map((_, at) => at + 1));
 });
 
 test('the same part twice is refused', () => {

@@ -2,67 +2,119 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
+import { type Reading, readingsOf } from './split-names.js';
 
-/** The name of a file as that of a part. */
-interface Part {
-  /** The name without the number. */
-  stem: string;
-  /** The number as it is written. */
-  text: string;
-  number: number;
-  isNumbered: boolean;
+/** A name, apart from its folder, and its index. */
+interface Named {
+  name: string;
+  at: number;
 }
 
-/** `disk.raw.001` (HJSplit, 7-Zip), `disk.raw.part1`, `x00` (`split -d`). */
-const NUMBERED = /^(.*\.(?=\d\d)|.*\.part|x(?=\d\d))(\d{1,9})$/i;
-/** `xaa`, `disk.raw-ab` (`split`). After `yz` comes `zaaa`. */
-const LETTERED = /^(.+?)(z[a-y][a-z]{2}|[a-y][a-z])$/;
-/** The digits of the parts of OVF, which count from 0. */
-const OVF_DIGITS = 9;
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
-/** The number of `zaaa`. */
-const WIDE = 25 * LETTERS.length;
-
-function partOf(name: string): Part | undefined {
-  const base = name.replace(/^.*[\\/]/, '');
-  const numbered = NUMBERED.exec(base);
-  const [, stem, text] = numbered ?? LETTERED.exec(base) ?? [];
-  if (stem === undefined || text === undefined) return undefined;
-  return { stem, text, number: numbered ? Number(text) : numberOf(text), isNumbered: numbered !== null };
+/** A split file. */
+interface SplitFile {
+  /** Indexes of its parts in order; the first part is there. */
+  parts: number[];
+  /** The name of the first missing part, if later ones are there. */
+  missing?: string;
+  /** The index of a file that has the name of another one of its parts. */
+  duplicate?: number;
 }
 
-function numberOf(text: string): number {
-  const isWide = text.length > 2;
-  const digits = [...(isWide ? text.slice(1) : text)];
-  return digits.reduce((sum, letter) => sum * LETTERS.length + LETTERS.indexOf(letter), 0) + (isWide ? WIDE : 0);
+/** A reading of the name of a first part, and the files that are parts then. */
+interface Found {
+  reading: Reading;
+  /** Ascending by number. */
+  parts: (Named & { number: number })[];
+  /** How many different parts there are, and how many of them follow each other from the first. */
+  total: number;
+  run: number;
 }
 
-/** The name of the part with `number` of the file of `part`. */
-function nameOf({ stem, text, isNumbered }: Part, number: number): string {
-  if (isNumbered) return stem + String(number).padStart(text.length, '0');
-  const isWide = number >= WIDE;
-  let [rest, letters] = [isWide ? number - WIDE : number, ''];
-  for (let place = isWide ? 3 : 2; place > 0; place -= 1) {
-    letters = LETTERS[rest % LETTERS.length] + letters;
-    rest = Math.floor(rest / LETTERS.length);
-  }
-  return stem + (isWide ? 'z' : '') + letters;
-}
+const baseOf = (name: string): string => name.replace(/^.*[\\/]/, '');
 
 /** Finds split files: see `splitFiles`. */
-export function findSplitFiles(names: readonly string[]): number[][] {
-  const files = new Map<string, (Part & { at: number })[]>();
-  for (const [at, name] of names.entries()) {
-    const part = partOf(name);
-    if (!part) continue;
-    const file = `${part.stem}/${part.isNumbered}`;
-    files.set(file, [...(files.get(file) ?? []), { ...part, at }]);
+export const findSplitFiles = (names: readonly string[]): number[][] => filesAmong(names).map(({ parts }) => parts);
+
+function filesAmong(names: readonly string[]): SplitFile[] {
+  const folders = new Map<string, Named[]>();
+  for (const [at, path] of names.entries()) {
+    const name = baseOf(path);
+    const folder = path.slice(0, path.length - name.length);
+    const files = folders.get(folder);
+    if (files) files.push({ name, at });
+    else folders.set(folder, [{ name, at }]);
   }
-  return [...files.values()].flatMap((parts) => {
-    parts.sort((a, b) => a.number - b.number);
-    const [first] = parts;
-    return parts.length > 1 && first!.number <= Number(first!.isNumbered) ? [parts.map(({ at }) => at)] : [];
-  });
+  return [...folders.values()].flatMap(filesIn);
+}
+
+function filesIn(folder: Named[]): SplitFile[] {
+  const sorted = [...folder].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+  const files: SplitFile[] = [];
+  /** Names of parts: such a one may look like a first part, too. */
+  const taken = new Set<string>();
+  for (const { name } of sorted) {
+    if (taken.has(name)) continue;
+    const found = readingsOf(name).map((reading) => partsBy(reading, sorted));
+    if (found.length === 0) continue;
+    const evident = found.filter(({ reading, run }) => reading.evidence && run > 0);
+    const likely = evident.length > 0 ? evident : found;
+    const { reading, parts, total, run } = likely.reduce((best, next) => (isBetter(next, best) ? next : best));
+    if (parts.length < 2) continue;
+    for (const part of parts) taken.add(part.name);
+    const missing = run < total ? reading.before + reading.textOf(reading.first + run) + reading.after : undefined;
+    const duplicate = parts.find(({ number }, at) => number === parts[at - 1]?.number)?.at;
+    files.push({
+      parts: parts.map(({ at }) => at),
+      ...(missing === undefined ? {} : { missing }),
+      ...(duplicate === undefined ? {} : { duplicate }),
+    });
+  }
+  return files;
+}
+
+function partsBy(reading: Reading, sorted: Named[]): Found {
+  const { before, after, first, evidence } = reading;
+  const parts: Found['parts'] = [];
+  let isEvident = !evidence;
+  for (const { name, at } of beginningWith(before, sorted)) {
+    if (!name.endsWith(after) || name.length <= before.length + after.length) continue;
+    const text = name.slice(before.length, name.length - after.length);
+    const number = reading.numberOf(text);
+    if (number === undefined || number < first) continue;
+    isEvident ||= evidence!.test(text);
+    parts.push({ name, at, number });
+  }
+  if (!isEvident) return { reading, parts: [], total: 0, run: 0 };
+  parts.sort((a, b) => a.number - b.number);
+  const numbers = [...new Set(parts.map(({ number }) => number))];
+  const gap = numbers.findIndex((number, at) => number !== first + at);
+  return { reading, parts, total: numbers.length, run: gap < 0 ? numbers.length : gap };
+}
+
+/** The names that begin with `start`, out of `sorted` ones. */
+function beginningWith(start: string, sorted: Named[]): Named[] {
+  const from = lowerBound(sorted, ({ name }) => name >= start);
+  const to = lowerBound(sorted, ({ name }) => name >= start && !name.startsWith(start));
+  return sorted.slice(from, to);
+}
+
+/** The index of the first of `sorted` that `isPast`; all after it are, too. */
+function lowerBound(sorted: Named[], isPast: (named: Named) => boolean): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isPast(sorted[middle]!)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Whether `next` describes the files better than `best`, which is at least as likely. */
+function isBetter(next: Found, best: Found): boolean {
+  if (next.run !== best.run) return next.run > best.run;
+  // Files that begin with `vmaaa` and `vmbaa` are probably two of names that end in `a` and `b`.
+  const { before, exhausted } = best.reading;
+  return next.total > best.total && (next.reading.before === before || best.run >= exhausted!);
 }
 
 /** An image's file as a part of a split file. */
@@ -75,26 +127,34 @@ export interface PartOfFile {
   first?: { name: string; isThere: boolean };
 }
 
+/** Names of parts with numbers. */
+const NUMBERED = /^(.*\.(?=\d\d)|.*\.part|x(?=\d\d))(\d{1,9})$/i;
+const ALONE_LETTERED = /.aa$/;
+/** The digits of the parts of OVF, which count from 0. */
+const OVF_DIGITS = 9;
+
 /**
- * Describes the first of the files with `names` as a part of a split file; `undefined` if it is none. Throws `usage` if several
- * are the same part.
+ * Describes the first of the files with `names` as a part of a split file; `undefined` if it is none. Their folders do not count.
+ * Throws `usage` if several are the same part.
  */
 export function partAmong(names: string[]): PartOfFile | undefined {
-  const part = partOf(names[0]!);
-  const found = findSplitFiles(names).find((parts) => parts.includes(0));
-  if (!part || !(found || part.isNumbered)) return undefined;
-  const [first = 0, ...next] = found ?? [];
-  if (first > 0) return { next: [], first: { name: names[first]!, isThere: true } };
-  if (part.number > 1) {
-    const name = nameOf(part, part.text.length === OVF_DIGITS ? 0 : 1);
-    return { next: [], first: { name, isThere: false } };
+  const bases = names.map(baseOf);
+  const files = filesAmong(bases).filter(({ parts }) => parts.includes(0));
+  const file = files.find(({ parts }) => parts[0] === 0) ?? files[0];
+  if (!file) return partAlone(bases[0]!);
+  const [first, ...next] = file.parts;
+  if (first !== 0) return { next: [], first: { name: names[first!]!, isThere: true } };
+  if (file.duplicate !== undefined) {
+    const name = shownText(names[file.duplicate]!);
+    throw new DecantError('usage', `'${name}' matches more than one of the files, and is a part of the image`);
   }
-  const expected = next.map((_, at) => part.number + 1 + at);
-  const wrong = next.findIndex((other, at) => partOf(names[other]!)!.number !== expected[at]);
-  if (wrong < 0) return { next };
-  if (partOf(names[next[wrong]!]!)!.number < expected[wrong]!) {
-    const message = `'${shownText(names[next[wrong]!]!)}' matches more than one of the files, and is a part of the image`;
-    throw new DecantError('usage', message);
-  }
-  return { next, missing: nameOf(part, expected[wrong]!) };
+  return { next, ...(file.missing === undefined ? {} : { missing: file.missing }) };
+}
+
+function partAlone(name: string): PartOfFile | undefined {
+  const [, before, text] = NUMBERED.exec(name) ?? [];
+  if (text === undefined) return ALONE_LETTERED.test(name) ? { next: [] } : undefined;
+  if (Number(text) <= 1) return { next: [] };
+  const first = String(text.length === OVF_DIGITS ? 0 : 1).padStart(text.length, '0');
+  return { next: [], first: { name: before + first, isThere: false } };
 }

@@ -3,14 +3,14 @@
 import { loadPart } from '../errors/load-part.js';
 
 /** The names of parts, except those that end in letters after the first, `aa`. */
-const MAY_BE_PART = /(\.|x|part)\d+$|aa$/i;
+const MAY_BE_PART = /(\.|x|part)[\da-f]*\d[\da-f]*$|(^|[\\/])x\d+\.|aa(\.\w+)?$/i;
 
 export const mayBeSplit = (names: readonly string[]): boolean => names.some((name) => MAY_BE_PART.test(name));
 
 /**
  * Finds split files among files with these names or paths, such as `disk.raw.001` and `disk.raw.002`. Resolves to the indexes of
- * the parts of each in order, if there are at least two and the first is among them; others may be missing. Fails with `internal`
- * if the code cannot be loaded.
+ * the parts of each in order, if there are at least two in one folder and the first is among them; others may be missing. Fails
+ * with `internal` if the code cannot be loaded.
  */
 export async function splitFiles(names: readonly string[]): Promise<number[][]> {
   if (!mayBeSplit(names)) return [];

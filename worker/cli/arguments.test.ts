@@ -39,6 +39,7 @@ const CONVERT = {
 } satisfies Command;
 
 const LIST = { name: 'info', image: 'a', opening: OPENING, json: false } satisfies Command;
+const MAP = { ...LIST, name: 'map', spool: undefined } satisfies Command;
 
 const HELP = { name: 'help' };
 
@@ -54,7 +55,8 @@ describe('commands', () => {
     ['info a', LIST],
     ['info --output=human a', LIST],
     ['info --output json a', { ...LIST, json: true }],
-    ['map a --output=json', { ...LIST, name: 'map', json: true }],
+    ['map a --output=json', { ...MAP, json: true }],
+    ['map --spool=c a', { ...MAP, spool: 'c' }],
     ['convert a b', CONVERT],
     ['convert - -', convert({ image: '-', output: '-' })],
     ['convert -O vpc a b', convert({ format: 'vpc' })],
@@ -106,7 +108,7 @@ describe('commands', () => {
     ['convert --header-file c a b', convert(opening({ headerFile: 'c' }))],
     ['convert --assume-password --salvage a b', convert(opening({ assumePassword: true, salvage: true }))],
     ['info --disk 2 a', { ...LIST, ...opening({ disk: 2 }) }],
-    ['map --disk=a.vmdk a', { ...LIST, name: 'map', ...opening({ disk: 'a.vmdk' }) }],
+    ['map --disk=a.vmdk a', { ...MAP, ...opening({ disk: 'a.vmdk' }) }],
     ['convert --disk 02 a b', convert(opening({ disk: '02' }))],
     ['convert --disk 9007199254740993 a b', convert(opening({ disk: '9007199254740993' }))],
     ['convert --disk all a b', convert(opening({ disk: 'all' }))],
@@ -240,6 +242,8 @@ describe('wrong arguments', () => {
     ['convert --sync a -', '--sync needs a file, not standard output'],
     ['convert --sync a http://host/b', '--sync needs a file, not a server'],
     ['convert --spool= a -', '--spool= takes a folder'],
+    ['map --spool= a', '--spool= takes a folder'],
+    ['info --spool a', "Unknown option '--spool'"],
     ['convert --spool c a -', "Unexpected argument '-'"],
     ['convert --resume a -', '--resume needs a file or --upload s3, not standard output'],
     ['convert --resume a https://host/b', '--resume needs a file or --upload s3, not a server'],

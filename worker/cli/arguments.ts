@@ -57,8 +57,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          server that takes bytes in order only
   --spool[=DIR]          make the output in a temporary file in DIR (default: $TMPDIR, otherwise
                          /var/tmp) and then send it: the other way for such a qcow2. An image
-                         that must be unpacked first is unpacked in DIR too (default: the folder
-                         of OUTPUT)
+                         that must be unpacked first is unpacked in DIR too, also by map (default:
+                         the folder of OUTPUT)
   --upload s3|gcs|tus|azure
                          upload protocol of OUTPUT (default: one PUT); keys come from the
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
@@ -89,7 +89,8 @@ export type ImageCommand = Extract<Command, { name: 'info' | 'map' | 'convert' }
 export type Command =
   | { name: 'help' | 'version' }
   | { name: 'options'; format: string }
-  | { name: 'info' | 'map'; image: string; opening: OpenArguments; json: boolean }
+  | { name: 'info'; image: string; opening: OpenArguments; json: boolean }
+  | { name: 'map'; image: string; opening: OpenArguments; json: boolean; spool: string | undefined }
   | {
       name: 'convert';
       image: string;
@@ -130,6 +131,7 @@ const COMMON = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 const LISTING = { ...COMMON, output: { type: 'string', default: 'human' } } as const;
+const MAP = { ...LISTING, spool: { type: 'string' } } as const;
 const CONVERT = {
   ...COMMON,
   'check-manifest': { type: 'boolean', default: false },
@@ -287,17 +289,17 @@ const openingOf = (values: CommonValues): OpenArguments => ({
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {
-  const parsed = parseOperands(
-    joined(args, LISTING),
-    (args) => parseArgs({ args, options: LISTING, allowPositionals: true }),
-    ['image'],
-  );
+  const options = (name === 'map' ? MAP : LISTING) as typeof MAP;
+  const parsed = parseOperands(joined(args, options), (args) => parseArgs({ args, options, allowPositionals: true }), [
+    'image',
+  ]);
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   if (values.output !== 'human' && values.output !== 'json')
     throw usage(`--output takes human or json, not '${values.output}'`);
   if (values.disk === ALL_DISKS) throw usage(`--disk ${ALL_DISKS} is for convert; ${name} takes one disk`);
-  return { name, image: localPath(positionals[0]!), opening: openingOf(values), json: values.output === 'json' };
+  const listed = { image: localPath(positionals[0]!), opening: openingOf(values), json: values.output === 'json' };
+  return name === 'map' ? { name, ...listed, spool: spoolOf(values.spool) } : { name, ...listed };
 }
 
 /** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */

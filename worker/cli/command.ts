@@ -139,7 +139,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
 async function unpackingOf(command: ImageCommand) {
   if (command.name === 'info') return undefined;
   const isConversion = command.name === 'convert';
-  const folder = isConversion ? (command.spool ?? (await folderFor(command.output))) : spoolFolder();
+  const folder = command.spool ?? (isConversion ? await folderFor(command.output) : spoolFolder());
   const isQuiet = isConversion && command.quiet;
   const shows = (isConversion && command.progress) || process.stderr.isTTY;
   return { folder, report: new UnpackingReport(shownInput(command.image), folder, isQuiet, shows) };

@@ -137,7 +137,8 @@ export class Sources {
 
   /** Like `verify`, at the end of a conversion: also asks the owners of the files. May change `unnoticed`. */
   async confirm(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.all.map((source) => source.confirm?.(signal)));
+    // A new signal for each source: Node warns about many listeners on one.
+    await Promise.all(this.all.map((source) => source.confirm?.(anyOf([signal]))));
     await this.verify();
   }
 
@@ -191,7 +192,8 @@ function namedCompanion(companion: Companion): { name: string | undefined; sourc
 /** Opens `inputs`, several at once. If one fails, cancels and closes the others. */
 async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions): Promise<OpenedSource[]> {
   const ending = new AbortController();
-  const signal = options.signal ? anyOf([options.signal, ending.signal]) : ending.signal;
+  // A new one for each source: Node warns about many listeners on one.
+  const signalOfOne = () => anyOf(options.signal ? [options.signal, ending.signal] : [ending.signal]);
   const opened: OpenedSource[] = [];
   let failure: { thrown: unknown } | undefined;
   let next = 0;
@@ -200,7 +202,7 @@ async function openAll(open: OpenSource, inputs: Input[], options: HttpOptions):
       const at = next++;
       try {
         const input = inputs[at]!;
-        opened[at] = await open(input, { ...optionsFor(input, inputs[0]!, options), signal });
+        opened[at] = await open(input, { ...optionsFor(input, inputs[0]!, options), signal: signalOfOne() });
       } catch (thrown) {
         failure ??= { thrown };
         ending.abort();
