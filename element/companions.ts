@@ -1,10 +1,10 @@
 // Reasons against a file that the person gave for a file that the image names.
 
 import { type AnyImage, open } from 'decant';
+import { isSameName } from './bundle.js';
 import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
 import type { Answer } from './opening.js';
-import { isSameName } from './sorting.js';
 import type { AllTexts } from './types.texts.js';
 
 const SECTOR = 512;

@@ -1,9 +1,9 @@
 // Steps that a person can take after a failure: only those that may work, the most likely first.
 
 import { DecantError, type ErrorKind, open } from 'decant';
+import { mayBeRaw } from './bundle.js';
 import { sourceOf } from './given.js';
 import { type Opening, openingOptions } from './opening.js';
-import { mayBeRaw } from './sorting.js';
 import type { Next } from './state.js';
 
 export const asError = (thrown: unknown): DecantError =>

@@ -1,6 +1,6 @@
 // Names for the converted disk.
 
-import { isSameName } from './sorting.js';
+import { isSameName } from './bundle.js';
 import type { Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 

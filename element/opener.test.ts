@@ -66,6 +66,7 @@ async function open(): Promise<void> {
   };
   images.set('disk.qcow2', imageOf({}, { map, formats: [...OUTPUTS, QCOW2] }));
   session.take([givenOf('disk.qcow2')]);
+  await vi.dynamicImportSettled();
   await vi.advanceTimersByTimeAsync(0);
 }
 

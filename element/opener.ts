@@ -11,6 +11,7 @@ import {
   type Waiting,
 } from 'decant';
 import { contentsOf } from 'decant/contents';
+import { isSameName, labelOf } from './bundle.js';
 import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
 import { doubtsAbout } from './companions.js';
 import { diskSize } from './disk-size.js';
@@ -20,7 +21,6 @@ import { suggestName } from './names.js';
 import { isMissing, nameForOutput, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { DiskPicture } from './picture/disk-picture.js';
 import { keptDownload } from './resuming.js';
-import { isSameName, labelOf } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { FileNeed, Step } from './state.js';
 import type { Survey, Way } from './ways.js';

@@ -1,10 +1,10 @@
 // How an image is opened: its files, and the person's answers.
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
+import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { diskName } from './names.js';
 import { Passwords } from './passwords.js';
-import { type Bundle, isSameName, labelOf, wholeName } from './sorting.js';
 import type { FileNeed } from './state.js';
 
 /** A file that the person has given for a file that the image names. */

@@ -2,8 +2,8 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import { givenOf } from '../e2e/support/units/element.js';
+import type { Bundle } from './bundle.js';
 import { Queue } from './queue.js';
-import type { Bundle } from './sorting.js';
 
 const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);

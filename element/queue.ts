@@ -1,8 +1,8 @@
 // The images that the person has given, each with its result.
 
+import type { Bundle } from './bundle.js';
 import type { Given } from './given.js';
 import type { Opening } from './opening.js';
-import type { Bundle } from './sorting.js';
 
 interface Item {
   id: number;

@@ -1,16 +1,18 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Waiting } from 'decant';
+import { isSameName, labelOf, type Sorted } from './bundle.js';
 import { asError, nextSteps } from './failures.js';
 import { type Given, givenBy, linked, MOST, mayBeSame, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
+import { newsOf } from './news.js';
 import { askToNotify } from './notification.js';
 import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
-import { isSameName, labelOf, type Sorted, sort, sortImages, sortMore } from './sorting.js';
+import { sort, sortImages, sortMore } from './sorting-on-demand.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -492,13 +494,6 @@ export class Session {
       this.#stage.begin({ step: 'failed', title: this.texts.failed, message, left: undefined, next: [] });
     });
   }
-}
-
-/** The news about skipped files, and images that are not opened; empty if there are none. */
-function newsOf({ skipped, held }: Sorted, texts: AllTexts): string {
-  const told = (files: Given[], text: (names: string[]) => string) =>
-    files.length > 0 ? text(files.map(({ file }) => file.name)) : '';
-  return [told(skipped, texts.aside), told(held, texts.held)].filter(Boolean).join(' ');
 }
 
 /** Changes `opening` for the step `next`. */

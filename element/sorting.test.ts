@@ -3,7 +3,8 @@
 import { DecantError, type ErrorKind, type Input, type OpenOptions, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { givenOf, imageOf } from '../e2e/support/units/element.js';
-import { isSameName, mayBeRaw, sort, sortImages, sortMore } from './sorting.js';
+import { isSameName, mayBeRaw } from './bundle.js';
+import { sort, sortImages, sortMore } from './sorting.js';
 
 /** A file as the package recognises it. */
 type Kind =

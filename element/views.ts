@@ -2,11 +2,11 @@
 
 import { type Result, shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { labelOf } from './bundle.js';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT, STALLED } from './progress-meter.js';
 import type { Session } from './session.js';
-import { labelOf } from './sorting.js';
 import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
 import { sentence } from './texts/sentences.js';
