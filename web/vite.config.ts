@@ -39,7 +39,10 @@ const minified: Plugin = {
   async generateBundle(_, files) {
     for (const file of Object.values(files)) {
       if (file.type !== 'chunk') continue;
-      const { code } = await minify(file.code, { module: true, compress: { passes: 2 } });
+      const { code } = await minify(file.code, {
+        module: true,
+        compress: { passes: 2, pure_getters: true, unsafe_arrows: true, unsafe_methods: true },
+      });
       file.code = code!;
     }
   },
