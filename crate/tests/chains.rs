@@ -127,7 +127,7 @@ fn a_name_that_the_caller_states() {
         companion.is_image = true;
     };
     let error = with_companion(image_itself).unwrap_err();
-    assert!(error.kind == ErrorKind::Usage && error.message().contains("NAME=FILE"), "{error}");
+    assert!(error.kind == ErrorKind::Usage && error.code == "ambiguous-file", "{error}");
 }
 
 #[test]

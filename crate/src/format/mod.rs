@@ -176,10 +176,8 @@ impl Format {
             }
             _ => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read", None),
         };
-        let message = match advice {
-            Some(advice) => format!("{subject} {label}, {state}; {advice}"),
-            None => format!("{subject} {label}, {state}"),
-        };
+        let (mark, advice) = advice.map_or(("", ""), |advice| ("; ", advice));
+        let message = format!("{subject} {label}, {state}{mark}{advice}");
         Error::new(kind, message).coded(code).field("format", self.name)
     }
 

@@ -152,7 +152,6 @@ fn first_of(paths: &[String], find: impl Fn(&str) -> (Vec<usize>, bool)) -> (Vec
 
 /// The error for a reference called `name` that also matches `what`.
 pub(super) fn ambiguous(name: &str, role: Role, what: &str) -> Error {
-    let name = shown(name);
-    let message = format!("'{name}', the image's {role}, matches {what}; state the file as NAME=FILE with that name");
-    Error::new(ErrorKind::Usage, message)
+    let message = format!("'{}', the image's {role}, matches {what}; give the right one that name", shown(name));
+    Error::new(ErrorKind::Usage, message).coded("ambiguous-file").field("file", name)
 }
