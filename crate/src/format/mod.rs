@@ -167,14 +167,13 @@ impl Format {
     /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
     pub(crate) fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
-        let (kind, code, state, advice) = match self.reader {
-            FormatReader::Nothing { is_image: false, advice } => {
-                (ErrorKind::NotRecognised, "not-an-image", "not a disk image", advice)
-            }
-            FormatReader::Nothing { advice, .. } => {
-                (ErrorKind::Unsupported, "format-not-read", "which Decant does not read", advice)
-            }
-            _ => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read", None),
+        let (is_image, advice) = match self.reader {
+            FormatReader::Nothing { is_image, advice } => (is_image, advice),
+            FormatReader::Open(_) => (true, None),
+        };
+        let (kind, code, state) = match is_image {
+            true => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read"),
+            false => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
         };
         let (mark, advice) = advice.map_or(("", ""), |advice| ("; ", advice));
         let message = format!("{subject} {label}, {state}{mark}{advice}");

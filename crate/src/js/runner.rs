@@ -27,7 +27,7 @@ pub(super) enum Task {
     DecodePart(ContainerNumber),
 }
 
-/// After so many steps of a part, other tasks of the worker run: they write what is already decoded.
+/// How many steps of a part a worker runs before its other tasks get a turn. Those write data that is already decoded.
 const STEPS: usize = 4;
 
 /// A pool worker's state for one conversion.

@@ -1,4 +1,5 @@
-//! The manifest of an OVA, or beside a loose OVF: a list of file digests (DSP0243, section 5.1), one per line: `SHA256(disk.vmdk)= 01ab...`.
+//! The manifest of an OVA, or beside a loose OVF: a list of file digests (DSP0243, section 5.1), one per line:
+//! `SHA256(disk.vmdk)= 01ab...`.
 
 use crate::container::Member;
 use crate::crypt::out_of_memory;
@@ -53,11 +54,9 @@ impl Manifest {
             }
         }
         let check = if options.parts > 0 { Some(false) } else { options.check_manifest };
-        let mut manifest = Self::of(members.into(), None, check, options.salvage)?;
-        for member in manifest.members.iter().filter(|member| !is_manifest(&member.name)) {
-            manifest.used.push(member.name.clone());
-        }
-        Some(manifest)
+        let names = members.iter().map(|member| member.name.clone());
+        let used: Vec<_> = names.filter(|name| !is_manifest(name)).collect();
+        Some(Self::of(members.into(), None, check, options.salvage)?.with(used.into_iter()))
     }
 
     /// Adds the `companions` that the image uses.
