@@ -3,6 +3,7 @@
 import { isObject } from '../calls/values.js';
 import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
+import { shownNames } from '../errors/shown-names.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
 import type { OpenImage } from './image.js';
@@ -209,10 +210,10 @@ function choose(disks: Disk[], machine: Machine, config: string, choice: string 
 /** The names of `disks` and of the missing ones, for messages. */
 function listed(disks: Disk[]): string {
   const named = (some: Disk[]) =>
-    some
-      .slice(0, LISTED)
-      .map(({ name }) => `'${shownText(name)}'`)
-      .join(', ') + (some.length > LISTED ? ' and others' : '');
+    shownNames(
+      some.map(({ name }) => name),
+      LISTED,
+    );
   const missing = disks.filter(({ companion }) => !companion);
   const lacks = missing.length === 0 ? '' : ` (${named(missing)} ${missing.length === 1 ? 'is' : 'are'} missing)`;
   return `${named(disks)}${lacks}`;

@@ -8,6 +8,7 @@ import { mayBeSplit, splitFiles } from '../api/split.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
+import { shownNames } from '../errors/shown-names.js';
 
 /** Names of configurations of virtual machines. */
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
@@ -24,6 +25,7 @@ const LISTED = 5;
 export const isMachine = async (image: string): Promise<boolean> =>
   MACHINE.test(image) || (await isFolder(localPath(image)));
 
+/** False also if that cannot be asked: opening it reports why. */
 const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 
@@ -37,6 +39,7 @@ async function filesIn(folder: string): Promise<string[]> {
 async function regularFiles(folder: string, pattern: RegExp): Promise<string[]> {
   const names = (await filesIn(folder)).filter((name) => pattern.test(name) && !OF_MACOS.test(name));
   const paths = names.map((name) => join(folder, name));
+  // A link to nothing is no such file.
   const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
   return paths.filter((_, at) => stats[at]?.isFile());
 }
@@ -51,9 +54,8 @@ export async function machineIn(image: string): Promise<string> {
   if (!(await isFolder(path))) return image;
   const found = (await regularFiles(path, MACHINE)).sort();
   if (found.length < 2) return found[0] ?? image;
-  const names = found.slice(0, LISTED).map((file) => `'${shownText(basename(file))}'`);
-  const more = found.length > LISTED ? ' and others' : '';
-  const message = `'${shownText(image)}' contains the configurations of several virtual machines: ${names.join(', ')}${more}; state one`;
+  const names = found.map((file) => basename(file));
+  const message = `'${shownText(image)}' contains the configurations of several virtual machines: ${shownNames(names, LISTED)}; state one`;
   throw new DecantError('usage', message);
 }
 
