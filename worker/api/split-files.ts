@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { type Reading, readingsOf } from './split-names.js';
+import { BEFORE_NUMBER, type Reading, readingsOf } from './split-names.js';
 
 /** A name, apart from its folder, and its index. */
 interface Named {
@@ -33,9 +33,7 @@ interface Found {
 const baseOf = (name: string): string => name.replace(/^.*[\\/]/, '');
 
 /** Finds split files: see `splitFiles`. */
-export const findSplitFiles = (names: readonly string[]): number[][] => filesAmong(names).map(({ parts }) => parts);
-
-function filesAmong(names: readonly string[]): SplitFile[] {
+export function findSplitFiles(names: readonly string[]): number[][] {
   const folders = new Map<string, Named[]>();
   for (const [at, path] of names.entries()) {
     const name = baseOf(path);
@@ -44,7 +42,7 @@ function filesAmong(names: readonly string[]): SplitFile[] {
     if (files) files.push({ name, at });
     else folders.set(folder, [{ name, at }]);
   }
-  return [...folders.values()].flatMap(filesIn);
+  return [...folders.values()].flatMap(filesIn).map(({ parts }) => parts);
 }
 
 function filesIn(folder: Named[]): SplitFile[] {
@@ -128,7 +126,7 @@ export interface PartOfFile {
 }
 
 /** Names of parts with numbers. */
-const NUMBERED = /^(.*\.(?=\d\d)|.*\.part|x(?=\d\d))(\d{1,9})$/i;
+const NUMBERED = new RegExp(`^${BEFORE_NUMBER}(\\d{1,9})$`, 'i');
 const ALONE_LETTERED = /.aa$/;
 /** The digits of the parts of OVF, which count from 0. */
 const OVF_DIGITS = 9;
@@ -139,7 +137,7 @@ const OVF_DIGITS = 9;
  */
 export function partAmong(names: string[]): PartOfFile | undefined {
   const bases = names.map(baseOf);
-  const files = filesAmong(bases).filter(({ parts }) => parts.includes(0));
+  const files = filesIn(bases.map((name, at) => ({ name, at }))).filter(({ parts }) => parts.includes(0));
   const file = files.find(({ parts }) => parts[0] === 0) ?? files[0];
   if (!file) return partAlone(bases[0]!);
   const [first, ...next] = file.parts;

@@ -5,7 +5,7 @@ const DIGITS = '0123456789';
 const HEX = `${DIGITS}abcdef`;
 /** The longest text of a number. Numbers of this width are exact. */
 const MAX_WIDTH = 9;
-/** The width of numbers of `split`, unless it is told one. */
+/** The width of numbers of `split` without `-a`. */
 const DEFAULT_WIDTH = 2;
 
 /** How numbers are written. */
@@ -85,8 +85,10 @@ function widening(alphabet: string): Counting {
   };
 }
 
+/** What comes before the number of a part. */
+export const BEFORE_NUMBER = '(.*\\.(?=\\d\\d)|.*\\.part|x(?=\\d\\d))';
 /** Names of first parts: what comes before the number, and the number. The last two have an `--additional-suffix` of `split`. */
-const NUMBER = /^(.*\.(?=\d\d)|.*\.part|x(?=\d\d))(0{0,8}[01])$/i;
+const NUMBER = new RegExp(`^${BEFORE_NUMBER}(0{0,8}[01])$`, 'i');
 const LETTER = /^(.+?)(a{2,9})$/;
 const NUMBER_AND_MORE = /^(x)(0{1,8}[01])(\.[A-Za-z]\w*)$/;
 const LETTER_AND_MORE = /^(.+?)(a{2,9})(\.[A-Za-z]\w*)$/;

@@ -47,7 +47,7 @@ export async function openUnpacked(
       // It was chosen.
       setup.settings.disk = undefined;
     }
-    // It has the digest of the packed file.
+    // A manifest has the digest of the packed file, not of its content.
     if (setup.sources.companions.some(({ name }) => /\.mf$/i.test(name))) setup.settings.checkManifest = false;
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
