@@ -1,4 +1,4 @@
-// What is said about files that are not opened.
+// Sentences about files that are not opened.
 
 import type { Sorted } from './bundle.js';
 import type { Given } from './given.js';
