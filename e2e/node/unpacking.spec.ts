@@ -26,18 +26,21 @@ function packed(folder: string, name: string, pack: string): string {
   return join(folder, name);
 }
 
+/** The image, followed by more zeros than are decoded in memory. */
+const longer = (path: string) => `{ cat '${path}'; head -c ${65 * MIB} /dev/zero; }`;
+
 /** An archive of the files, as a Vagrant box begins. */
 const boxOf = (path: string) =>
   `{ echo '{"provider": "libvirt"}' > metadata.json; tar -cf - metadata.json -C '${dirname(path)}' '${basename(path)}'; }`;
 
 for (const [name, pack, format, details] of [
-  ['a.qcow2.gz', () => `gzip -1c '${images.zlib()}'`, 'qcow2', {}],
-  ['a.qcow2.xz', () => `xz -0c '${images.plain()}'`, 'qcow2', FULL],
-  ['a.qcow2.zst', () => `zstd -qc '${images.plain()}'`, 'qcow2', {}],
-  ['a.qcow2.bz2', () => `bzip2 -1c '${images.zlib()}'`, 'qcow2', FULL],
-  ['a.qcow2.gz.xz', () => `gzip -1c '${images.zlib()}' | xz -0c`, 'qcow2', FULL],
-  ['a.box', () => `${boxOf(images.zlib())} | gzip -1c`, 'tar', {}],
-  ['a.tar.xz', () => `${boxOf(images.zlib())} | xz -0c`, 'tar', FULL],
+  ['a.qcow2.gz', () => `${longer(images.zlib())} | gzip -1c`, 'qcow2', {}],
+  ['a.qcow2.xz', () => `${longer(images.plain())} | xz -0c`, 'qcow2', FULL],
+  ['a.qcow2.zst', () => `${longer(images.plain())} | zstd -qc`, 'qcow2', {}],
+  ['a.qcow2.bz2', () => `${longer(images.zlib())} | bzip2 -1c`, 'qcow2', FULL],
+  ['a.qcow2.gz.xz', () => `${longer(images.zlib())} | gzip -1c | xz -0c`, 'qcow2', FULL],
+  ['a.box', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | gzip -1c`, 'tar', {}],
+  ['a.tar.xz', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | xz -0c`, 'tar', FULL],
 ] as const) {
   test(`${name} is unpacked and converted, and info names what is inside`, details, ({ folder }) => {
     const file = packed(folder, name, pack());
@@ -71,7 +74,7 @@ for (const [script, details] of [
     FULL,
   ],
   ['tar -cf two.tar image second && gzip -1 two.tar && ! decant convert two.tar.gz out', FULL],
-  ['gzip -1c image > a && decant info --output=json a | grep \'"packed": true\'', FULL],
+  ['(cat image; head -c 65M /dev/zero) | gzip -1 > a && decant info --output=json a | grep \'"packed": true\'', FULL],
 ] as const) {
   test(`the command unpacks: ${script}`, details, ({ folder }) => {
     const spool = join(folder, 'spool');
@@ -93,7 +96,7 @@ async function withPacked<T>(
   options: Decant.OpenOptions,
   work: (image: Decant.AnyImage) => Promise<T>,
 ): Promise<T> {
-  const image = await api.open(packed(folder, 'a.gz', `gzip -1c '${images.zlib()}'`), options);
+  const image = await api.open(packed(folder, 'a.gz', `${longer(images.zlib())} | gzip -1c`), options);
   try {
     return await work(image);
   } finally {
@@ -194,7 +197,7 @@ test('an image of another kind than its name says leaves nothing', async ({ fold
 });
 
 test('a killed process leaves a file that the next one removes', FULL, async ({ folder }) => {
-  const file = packed(folder, 'a.xz', `xz -0c '${images.plain()}'`);
+  const file = packed(folder, 'a.xz', `${longer(images.plain())} | xz -0c`);
   const { child, ended } = start('convert', '-p', file, join(folder, 'out'));
   await expect.poll(() => readdirSync(folder).some((name) => name.startsWith('.decant-spool'))).toBe(true);
   child.kill('SIGKILL');

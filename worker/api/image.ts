@@ -91,13 +91,17 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     const image = { format, name, disk, snapshot, salvage, checkManifest, spool };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     split = await splitOf(setup, name, signal);
-    const sessions = await ImageSessions.open(setup, passwords, options.assumePassword ?? false, signal);
-    if (!sessions.isPacked) return new OpenImage(platform, setup, sessions, name, undefined, split);
-    const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
-      await sessions.end();
-      throw thrown;
-    });
-    const unpacked = await openUnpacked(platform, setup, sessions, passwords, options);
+    const assume = options.assumePassword ?? false;
+    const opened = await ImageSessions.open(setup, passwords, assume, signal).catch(orRefusal);
+    if (!(opened instanceof DecantError || opened.isPacked))
+      return new OpenImage(platform, setup, opened, name, undefined, split);
+    const { openPacked } = await loadPart('unpacking', () => import('./packed/open-packed.js')).catch(
+      async (thrown) => {
+        if (!(opened instanceof DecantError)) await opened.end();
+        throw thrown;
+      },
+    );
+    const unpacked = await openPacked(platform, setup, opened, passwords, options);
     return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
   } catch (thrown) {
     passwords?.wipe();
@@ -110,6 +114,13 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     }
     throw split ? split.explain(error) : error;
   }
+}
+
+/** Returns the error of a file that is read in place or unpacked. Throws any other. */
+function orRefusal(thrown: unknown): DecantError {
+  const error = toDecantError(thrown);
+  if (error.code !== 'needs-spool') throw error;
+  return error;
 }
 
 /** Joins the image of `setup`, which is called `name`, with its next parts if it is a split file. */
@@ -178,7 +189,7 @@ export class OpenImage {
     private readonly sessions: ImageSessions,
     name: string | undefined,
     /** What the image was unpacked from. */
-    packed?: Pick<Unpacked, 'containers' | 'members'>,
+    private readonly packed?: Pick<Unpacked, 'containers' | 'members' | 'content'>,
     private readonly split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
@@ -294,7 +305,8 @@ export class OpenImage {
     }
     const { setup, sessions, info } = this;
     const conversion = { platform: this.platform, setup, sessions, info };
-    return this.#use(convertImage(conversion, output, { ...options, signal }, spool));
+    const converting = convertImage(conversion, output, { ...options, signal }, spool);
+    return this.#use(this.packed?.content?.during(converting) ?? converting);
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {

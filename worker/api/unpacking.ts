@@ -11,6 +11,7 @@ import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
 import { convertInto } from './conversion.js';
+import type { InPlaceSource } from './packed/in-place-source.js';
 import type { Platform } from './platform.js';
 
 /** What works without the temporary file. */
@@ -22,6 +23,8 @@ export interface Unpacked {
   containers: ContainerInfo[];
   /** The disks that the packed file was chosen from; empty if it was not. */
   members: readonly Member[];
+  /** The content of the file, if it is read in place. */
+  content?: InPlaceSource;
 }
 
 /**
@@ -47,14 +50,18 @@ export async function openUnpacked(
       // It was chosen.
       setup.settings.disk = undefined;
     }
-    // A manifest has the digest of the packed file, not of its content.
-    if (setup.sources.companions.some(({ name }) => /\.mf$/i.test(name))) setup.settings.checkManifest = false;
+    ignoreManifest(setup);
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
     sessions = await (members.length > 0 ? opening.catch(refuseSecondChoice) : opening);
   }
   return { sessions, containers, members };
+}
+
+/** From now on, ignores a manifest beside the image: it has the digest of the packed file, not of its content. */
+export function ignoreManifest({ sources, settings }: ImageSetup): void {
+  if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
 }
 
 /** Throws `thrown`. A choice among the disks of a file that was itself chosen is refused, as in an archive that is not packed. */

@@ -74,8 +74,10 @@ export interface OpenOptions extends CommonOpenOptions {
   /**
    * Unpacks the image to a temporary file in the origin's private file system, if its format must be read at any position, but
    * its bytes come in order: out of a file compressed by gzip, xz, zstd or bzip2, or out of a stream. By default such an image is
-   * refused as `unsupported`, code `needs-spool`. Fails with `spool-full` if the file has no room. The file is removed when the
-   * image is closed; that of a closed tab is removed by the next conversion that stores files.
+   * read in place, if the compressed file consists of parts that can be found and decoded independently, or if it is a `File` or
+   * `Blob` with little content; otherwise it is refused as `unsupported`, code `needs-spool`, with the `size` of the unpacked file
+   * if that is known. Fails with `spool-full` if the file has no room. The file is removed when the image is closed; that of a
+   * closed tab is removed by the next conversion that stores files.
    */
   spool?: boolean;
 }

@@ -80,9 +80,10 @@ export interface OpenOptions extends CommonOpenOptions {
   /**
    * Unpacks the image to a temporary file, if its format must be read at any position, but its bytes come in order: out of a
    * file compressed by gzip, xz, zstd or bzip2, or out of a stream. The folder of the file is a path or file URL; `true` chooses
-   * `TMPDIR`, otherwise `/var/tmp`. By default such an image is refused as `unsupported`, code `needs-spool`. Fails with
-   * `spool-full` if the file has no room. The file is removed when the image is closed; that of a killed process is removed by
-   * the next conversion to the folder.
+   * `TMPDIR`, otherwise `/var/tmp`. By default such an image is read in place, if the compressed file consists of parts that can be
+   * found and decoded independently, or if it is a local file with little content; otherwise it is refused as `unsupported`, code
+   * `needs-spool`, with the `size` of the unpacked file if that is known. Fails with `spool-full` if the file has no room. The
+   * file is removed when the image is closed; that of a killed process is removed by the next conversion to the folder.
    */
   spool?: boolean | string | URL;
 }

@@ -4,6 +4,9 @@ import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, readableError, reasonOf } from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
 
+/** An error in what a source has read, found by the source. No layer changes its kind. */
+export class ContentError extends DecantError {}
+
 /** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
 export function orSourceError<T>(get: () => T): T {
   try {
@@ -16,7 +19,8 @@ export function orSourceError<T>(get: () => T): T {
 /** What a source or a stream has thrown, as an error of kind `source`. */
 export function sourceError(given: unknown): DecantError {
   const thrown = readableError(given);
-  return thrown instanceof ListenerError ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
+  const isPassedOn = thrown instanceof ListenerError || thrown instanceof ContentError;
+  return isPassedOn ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
 }
 
 export const unreadable = (reason: string, options?: DecantErrorOptions): DecantError =>

@@ -65,6 +65,11 @@ export class Sources {
     return this.all[0]!;
   }
 
+  /** Whether the image is a split file. */
+  get isJoined(): boolean {
+    return this.#parts > 0;
+  }
+
   /** Why changes of the files could go unnoticed, as sentences. */
   get unnoticed(): string[] {
     return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];
@@ -86,6 +91,7 @@ export class Sources {
 
   /** From now on, lends `content` in place of the image, which it was unpacked from. Closes earlier content. */
   async replaceImage(content: OpenedSource): Promise<void> {
+    if (isLent(content)) this.#custom ??= await loadCustomSources();
     const before = this.#unpacked;
     this.#unpacked = content;
     await before?.close();
@@ -143,8 +149,9 @@ export class Sources {
   }
 
   async close(): Promise<void> {
-    await closeAll(this.all);
+    // It may read the image.
     await this.#unpacked?.close();
+    await closeAll(this.all);
   }
 
   /** Adds a companion. `standsFor` is the name that the caller gave it. */

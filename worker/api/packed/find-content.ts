@@ -1,0 +1,66 @@
+// Finds how the content of a compressed file can be read at any position.
+
+import { GZIP_MAGIC, gzipIndex } from './gzip-index.js';
+import { partOf } from './in-place-source.js';
+import { hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex } from './packed-index.js';
+import type { DecodedUnit, UnitDecoder } from './unit-decoder.js';
+import { XZ_MAGIC, xzIndex } from './xz-index.js';
+import { isZstd, zstdIndex } from './zstd-index.js';
+
+const BZIP2_MAGIC = [0x42, 0x5a, 0x68];
+/** Longer than all magics. */
+const HEAD = 8;
+/** The largest files that are decoded as a whole, in bytes: bzip2 is slow. */
+const LARGEST_WHOLE = { gzip: LARGEST_UNIT, xz: LARGEST_UNIT, zstd: LARGEST_UNIT, bzip2: 16 << 20 };
+
+interface Content {
+  /** Undefined if the content cannot be read at any position. */
+  index?: PackedIndex;
+  /** The first unit, if it was decoded to find the index. */
+  first?: DecodedUnit;
+  /** The size of the content in bytes, if it is known. */
+  size?: number;
+}
+
+/**
+ * Finds the content of `file`. Resolves to `undefined` if the file is not compressed. Content of at most `LARGEST_UNIT` bytes in a
+ * local file is one unit, whatever the container. Fails as reading does.
+ */
+export async function findContent(file: PackedFile, decoder: UnitDecoder): Promise<Content | undefined> {
+  const container = containerOf(await file.read(0, Math.min(HEAD, file.size)));
+  if (!container) return undefined;
+  const index = await indexOf(container, file);
+  const last = index?.units.at(-1);
+  const size = last && last.offset + last.size;
+  if (index && index.units.length > 1) return { index, size: size! };
+  const whole = (size ?? 0) <= LARGEST_UNIT ? await decodedWhole(container, file, decoder) : undefined;
+  return whole ?? (size === undefined ? {} : { size });
+}
+
+function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
+  if (hasMagic(head, GZIP_MAGIC)) return 'gzip';
+  if (hasMagic(head, XZ_MAGIC)) return 'xz';
+  if (isZstd(head)) return 'zstd';
+  return hasMagic(head, BZIP2_MAGIC) ? 'bzip2' : undefined;
+}
+
+async function indexOf(container: PackedIndex['container'], file: PackedFile): Promise<PackedIndex | undefined> {
+  if (container === 'gzip') return gzipIndex(file);
+  if (container === 'xz') return xzIndex(file);
+  return container === 'zstd' ? zstdIndex(file) : undefined;
+}
+
+/** Decodes `file` as one unit. Resolves to `undefined` if its content is too large, or damaged. */
+async function decodedWhole(
+  container: PackedIndex['container'],
+  file: PackedFile,
+  decoder: UnitDecoder,
+): Promise<Content | undefined> {
+  if (!file.isLocal || file.size > LARGEST_WHOLE[container]) return undefined;
+  const unit = { start: 0, length: file.size, offset: 0, size: 0 };
+  // Unpacking says what is wrong with it.
+  const first = await decoder.decode(container, await partOf(file, unit)).catch(() => undefined);
+  if (!first || first.size > LARGEST_UNIT) return undefined;
+  const { size } = first;
+  return { index: { container, units: [{ ...unit, size }] }, first, size };
+}

@@ -1,0 +1,72 @@
+// Opens an image inside a compressed file without unpacking the file: by its units, or in memory if it is small.
+
+import type { ImageSetup } from '../../client-side/image-session.js';
+import { ImageSessions } from '../../client-side/image-sessions.js';
+import type { LayerPasswords } from '../../client-side/layer-passwords.js';
+import { cancelled, DecantError } from '../../errors/errors.js';
+import type { OpenOptions } from '../../public/caller-types.js';
+import type { Bytes } from '../../public/types.js';
+import type { OpenedSource } from '../../sources/opened-source.js';
+import { sourceError, unreadable } from '../../sources/source-errors.js';
+import { ignoreManifest, type Unpacked } from '../unpacking.js';
+import { findContent } from './find-content.js';
+import { InPlaceSource } from './in-place-source.js';
+import type { PackedFile } from './packed-index.js';
+import { UnitDecoder } from './unit-decoder.js';
+
+/**
+ * Opens the image of `setup`, which was refused with `refusal`, code `needs-spool`. Fails with it if the content of the file cannot
+ * be read at any position; it has the field `size` then, if the size of the content is known.
+ */
+export async function openInPlace(
+  setup: ImageSetup,
+  passwords: LayerPasswords,
+  { signal, assumePassword = false }: OpenOptions,
+  refusal: DecantError,
+): Promise<Unpacked> {
+  const { sources } = setup;
+  const { image } = sources;
+  // The core joins the parts of a split file.
+  if (sources.isJoined || !isReadable(image)) throw refusal;
+  const decoder = new UnitDecoder(setup.starter, setup.workers);
+  const found = await findContent(packedFile(image, signal), decoder);
+  if (!found?.index) throw withSize(refusal, found?.size);
+  const content = new InPlaceSource(packedFile(image), found.index, decoder, found.first);
+  await sources.replaceImage({
+    spec: { custom: content, size: content.size },
+    identity: content,
+    name: undefined,
+    size: content.size,
+    verify: async () => {},
+    close: () => content.close(),
+  });
+  ignoreManifest(setup);
+  const sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
+  return { sessions, containers: [{ name: found.index.container }], members: [], content };
+}
+
+/** Whether `source` can be read at any position from here. */
+const isReadable = ({ spec, peek }: OpenedSource): boolean => 'custom' in spec || peek !== undefined;
+
+/** The compressed file `source`. Reads fail with `cancelled` once `signal` is aborted. */
+function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): PackedFile {
+  const read = async (offset: number, length: number): Promise<Bytes> => {
+    if (signal?.aborted) throw cancelled();
+    try {
+      const bytes =
+        'custom' in spec
+          ? await spec.custom.read(offset, length, { signal: signal ?? NEVER })
+          : await peek!(offset, length);
+      if (bytes.length !== length) throw unreadable('the file was truncated while it was read');
+      return bytes as Bytes;
+    } catch (thrown) {
+      throw signal?.aborted ? cancelled() : sourceError(thrown);
+    }
+  };
+  return { size: size!, read, isLocal: peek !== undefined };
+}
+
+const NEVER = new AbortController().signal;
+
+const withSize = ({ kind, code, fields, message }: DecantError, size: number | undefined): DecantError =>
+  new DecantError(kind, message, { code, fields: size === undefined ? fields : { ...fields, size } });

@@ -1,0 +1,95 @@
+// The index of a compressed file: its units, each of which can be decoded by itself.
+
+import type { Bytes } from '../../public/types.js';
+
+/** A part of a compressed file that can be decoded by itself. All numbers are in bytes. */
+export interface Unit {
+  /** Where it begins in the file, and its length there. */
+  start: number;
+  length: number;
+  /** Where its data begins in the content, and the size of its data. */
+  offset: number;
+  size: number;
+}
+
+/** A part of a file, without what makes it a complete file. */
+export interface PackedIndex {
+  /** The name of the container. */
+  container: 'gzip' | 'xz' | 'zstd' | 'bzip2';
+  /** Without gaps, in their order. */
+  units: Unit[];
+  /** What makes a complete file of the bytes of `unit`: the bytes before and after them. */
+  around?: (unit: Unit) => { before: Bytes; after: Bytes };
+}
+
+/** Reads exactly `length` bytes of the compressed file at `offset`. */
+export type ReadPacked = (offset: number, length: number) => Promise<Bytes>;
+
+/** A compressed file. */
+export interface PackedFile {
+  size: number;
+  read: ReadPacked;
+  /** Whether it may be read from its start to its end to find the units: on a server, this would download it. */
+  isLocal: boolean;
+}
+
+/** The most data of a unit: the core decodes no larger parts. */
+export const LARGEST_UNIT = 64 << 20;
+
+/** The most units: an index takes memory. */
+export const MOST_UNITS = 1 << 18;
+
+/** Units with less data are joined with the next one, if their container allows that. */
+const SMALL_UNIT = 1 << 20;
+
+/** Collects units that follow each other in the file and in the content. */
+export class Units {
+  readonly all: Unit[] = [];
+  /** The size of their data. */
+  size = 0;
+
+  /** Adds the next unit. Returns whether it is allowed: it is not too large, and there are not too many. */
+  add(start: number, length: number, size: number): boolean {
+    if (size > LARGEST_UNIT || this.all.length === MOST_UNITS) return false;
+    this.all.push({ start, length, offset: this.size, size });
+    this.size += size;
+    return true;
+  }
+
+  /** Like `add`, but joins small units with the ones before. */
+  addJoined(start: number, length: number, size: number): boolean {
+    const last = this.all.at(-1);
+    const isSmall = last && (last.size < SMALL_UNIT || size === 0) && last.size + size <= LARGEST_UNIT;
+    if (!isSmall) return this.add(start, length, size);
+    last.length += length;
+    last.size += size;
+    this.size += size;
+    return true;
+  }
+}
+
+/** Whether `bytes` have `magic` at `at`. */
+export const hasMagic = (bytes: Uint8Array, magic: readonly number[], at = 0): boolean =>
+  magic.every((byte, index) => bytes[at + index] === byte);
+
+/** How much of a file is read at a time to find its units, in bytes. */
+const WINDOW = 4 << 20;
+
+/** Reads a file in ascending order, much at a time. */
+export class AscendingReader {
+  #bytes: Bytes = new Uint8Array(0);
+  #start = 0;
+
+  constructor(private readonly file: PackedFile) {}
+
+  /** Resolves to `length` bytes at `offset`, fewer at the end of the file. The next call must not go back. */
+  async at(offset: number, length: number): Promise<DataView> {
+    const end = Math.min(offset + length, this.file.size);
+    if (end > this.#start + this.#bytes.length) {
+      this.#start = offset;
+      this.#bytes = await this.file.read(offset, Math.min(Math.max(WINDOW, length), this.file.size - offset));
+    }
+    const from = offset - this.#start;
+    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + from, Math.max(end - offset, 0));
+  }
+}

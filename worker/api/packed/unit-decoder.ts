@@ -1,0 +1,97 @@
+// Decodes units of a compressed file in pool workers.
+
+import { acquirePool, type Connection, type Pool } from '../../client-side/pool.js';
+import type { WorkerStarter } from '../../client-side/starter.js';
+import type { Bytes } from '../../public/types.js';
+import { Dispatcher } from '../../worker-side/dispatcher.js';
+import type { PackedIndex } from './packed-index.js';
+
+/** The decoded data of a unit. */
+export interface DecodedUnit {
+  /** Its size in bytes. */
+  size: number;
+  /** The data; empty if it is all zeros. */
+  bytes: Bytes;
+}
+
+/** The core's numbers of containers, in the order of its registry (`crate/src/container/mod.rs`). */
+const CONTAINERS: PackedIndex['container'][] = ['gzip', 'xz', 'zstd', 'bzip2'];
+/** The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/runner.rs`). The number of the container follows. */
+const DECODE_PART = 1;
+/** Length of the estimated size before each part: zero is a valid estimate. */
+export const PART_HEAD = 8;
+
+/** Workers in use. */
+class WorkersInUse {
+  users = 0;
+  readonly #pool: Pool;
+  readonly #connected: Promise<{ connection: Connection; dispatcher: Dispatcher }>;
+
+  constructor(starter: WorkerStarter, workers: number) {
+    this.#pool = acquirePool(starter, workers);
+    this.#connected = this.#connect();
+    this.#connected.catch(() => {});
+  }
+
+  async run(task: Uint8Array, part: Bytes): Promise<DecodedUnit> {
+    const { dispatcher } = await this.#connected;
+    const { read, bytes } = (await dispatcher.run(task, [part])) as { read: number; bytes: Bytes };
+    return { size: read, bytes };
+  }
+
+  get haveEnded(): boolean {
+    return this.#pool.reasonOfEnd !== undefined;
+  }
+
+  async release(): Promise<void> {
+    const connected = await this.#connected.catch(() => undefined);
+    if (connected) {
+      this.#pool.offEnd(this.#fail);
+      connected.dispatcher.end();
+      await connected.connection.close();
+    }
+    this.#pool.release(!this.haveEnded);
+  }
+
+  #fail = (_sentence: string): void => {};
+
+  async #connect() {
+    await this.#pool.ready;
+    const connection = this.#pool.connect();
+    const dispatcher = new Dispatcher(connection.ports, []);
+    dispatcher.attach({ files: [], keys: undefined, target: undefined });
+    this.#fail = (sentence) => dispatcher.fail(sentence);
+    this.#pool.onEnd(this.#fail);
+    return { connection, dispatcher };
+  }
+}
+
+export class UnitDecoder {
+  #inUse: WorkersInUse | undefined;
+
+  constructor(
+    private readonly starter: WorkerStarter,
+    /** The number of workers. */
+    readonly workers: number,
+  ) {}
+
+  /**
+   * Decodes `part`, a complete file of `container` after `PART_HEAD` bytes, and takes its memory. Fails as the core does, and with
+   * `internal` if the workers end.
+   */
+  async decode(container: PackedIndex['container'], part: Bytes): Promise<DecodedUnit> {
+    // Workers that have ended are not used again.
+    if (!this.#inUse || this.#inUse.haveEnded) this.#inUse = new WorkersInUse(this.starter, this.workers);
+    const inUse = this.#inUse;
+    inUse.users += 1;
+    try {
+      return await inUse.run(Uint8Array.of(DECODE_PART, CONTAINERS.indexOf(container)), part);
+    } finally {
+      inUse.users -= 1;
+      if (inUse.users === 0) {
+        if (this.#inUse === inUse) this.#inUse = undefined;
+        await inUse.release();
+      }
+    }
+  }
+}
