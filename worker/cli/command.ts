@@ -14,11 +14,11 @@ import { printOptions } from './format-help.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
-import { imageOpener } from './open-image.js';
+import { imageOpener, type OpenDisk } from './open-image.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
 import { requireOutput } from './require-output.js';
-import { folderFor, UnpackingReport } from './unpacking.js';
+import { folderFor, needsSpool, type Unpacking, UnpackingReport } from './unpacking.js';
 import { requireText } from './utf8-arguments.js';
 import { WaitingLines } from './waiting-lines.js';
 
@@ -89,6 +89,22 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   const unpacking = await unpackingOf(command);
   const context = { workers, onWaiting: waiting.report, unpacking, signal };
   const open = await imageOpener(command.image, command.opening, context);
+  try {
+    return await runOn(command, open, waiting, signal);
+  } catch (thrown) {
+    if (!unpacking || unpacking.isNeeded || !needsSpool(thrown)) throw thrown;
+    // The conversion was begun in place.
+    unpacking.isNeeded = true;
+    return await runOn(command, open, waiting, signal);
+  }
+}
+
+async function runOn(
+  command: ImageCommand,
+  open: OpenDisk,
+  waiting: WaitingLines,
+  signal: AbortSignal,
+): Promise<number> {
   const { disk } = command.opening;
   const intoFolder = command.name === 'convert' && (await isFolder(command.output));
   if (command.name === 'convert') requireFolderForAll(command, intoFolder);
@@ -102,7 +118,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       image = await open(1);
     }
   } catch (thrown) {
-    if (command.name === 'info' && isPacked(thrown)) {
+    if (command.name === 'info' && needsSpool(thrown)) {
       await printInfo(command.json ? packedJson : packedText, thrown.fields, command.image);
       return 0;
     }
@@ -136,17 +152,15 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
 }
 
 /** How the image is unpacked; undefined for `info`, which describes a packed file without that. */
-async function unpackingOf(command: ImageCommand) {
+async function unpackingOf(command: ImageCommand): Promise<Unpacking | undefined> {
   if (command.name === 'info') return undefined;
   const isConversion = command.name === 'convert';
   const folder = command.spool ?? (isConversion ? await folderFor(command.output) : spoolFolder());
   const isQuiet = isConversion && command.quiet;
   const shows = (isConversion && command.progress) || process.stderr.isTTY;
-  return { folder, report: new UnpackingReport(shownInput(command.image), folder, isQuiet, shows) };
+  const report = new UnpackingReport(shownInput(command.image), folder, isQuiet, shows);
+  return { folder, report, isNeeded: command.spool !== undefined };
 }
-
-const isPacked = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'needs-spool';
 
 async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {
   for (const line of await reportOn(subject, shownInput(path))) print(line);

@@ -215,26 +215,29 @@ export async function disksText({ disks, machine }: Disks, path: string): Promis
 }
 
 /** The parts of a packed file: `fields` of the error `needs-spool`. */
-const packedParts = ({ format, container }: Fields) => ({
+const packedParts = ({ format, container, size }: Fields) => ({
   format: String(format),
+  unpacked: typeof size === 'number' ? size : undefined,
   containers: typeof container === 'string' ? [{ name: container }] : [],
 });
 
 /** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
 export async function packedJson(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers } = packedParts(fields);
-  const report = { filename: path, format, 'actual-size': await diskSize(path), decant: { packed: true, containers } };
+  const { format, containers, unpacked } = packedParts(fields);
+  const decant = { packed: true, containers, unpackedSize: unpacked };
+  const report = { filename: path, format, 'actual-size': await diskSize(path), decant };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
 export async function packedText(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers } = packedParts(fields);
+  const { format, containers, unpacked } = packedParts(fields);
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
     `file format: ${format}`,
     ...(containers.length > 0 ? [`packed in: ${containers.map(containerName).join(', ')}`] : []),
     'virtual size: unknown until it is unpacked, which convert does',
+    ...(unpacked === undefined ? [] : [`unpacked size: ${humanSize(unpacked)}`]),
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
   ];
 }

@@ -12,13 +12,13 @@ import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
-import type { UnpackingReport } from './unpacking.js';
+import { needsSpool, type Unpacking } from './unpacking.js';
 
 interface OpenContext {
   workers: number | undefined;
   onWaiting: (waiting: Waiting | undefined) => void;
-  /** Where a packed image may be unpacked, and how that is reported. Missing if it must not be unpacked. */
-  unpacking?: { folder: string; report: UnpackingReport } | undefined;
+  /** How a packed image may be unpacked. Missing if it must not be unpacked. */
+  unpacking?: Unpacking | undefined;
   signal: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export async function imageOpener(
   );
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
-  return async (disk) => {
+  const openOnce = async (disk: string | number | undefined, isUnpacked: boolean): Promise<AnyImage> => {
     // A folder has no format.
     const image = isInput || format !== undefined ? path : await machineIn(path);
     const input = isInput ? await standardInput() : await remote.input(image);
@@ -63,7 +63,9 @@ export async function imageOpener(
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
-      ...(unpacking && { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }),
+      ...(unpacking && isUnpacked
+        ? { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }
+        : {}),
     }).finally(() => unpacking?.report.end());
     try {
       passwords.check(opened.info);
@@ -72,6 +74,15 @@ export async function imageOpener(
       throw thrown;
     }
     return opened;
+  };
+  return async (disk) => {
+    // Standard input can be read only once.
+    if (!unpacking || unpacking.isNeeded || isInput) return openOnce(disk, true);
+    return openOnce(disk, false).catch((thrown) => {
+      if (!needsSpool(thrown)) throw thrown;
+      unpacking.isNeeded = true;
+      return openOnce(disk, true);
+    });
   };
 }
 

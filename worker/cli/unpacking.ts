@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
 import type { Progress } from '../public/types.js';
@@ -9,6 +10,19 @@ import { spoolFolder } from '../targets/node/spool-file.js';
 import { report } from './printing.js';
 import { ProgressLine } from './progress-line.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
+
+/** How an image is unpacked. */
+export interface Unpacking {
+  /** The folder for the temporary file. */
+  folder: string;
+  report: UnpackingReport;
+  /** Whether it cannot be read in place. */
+  isNeeded: boolean;
+}
+
+/** Whether `thrown` says that the image must be unpacked. */
+export const needsSpool = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'needs-spool';
 
 /** The folder for the temporary file of a conversion to `output`: the folder of the output, if that is a file. */
 export async function folderFor(output: string): Promise<string> {
