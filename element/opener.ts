@@ -90,7 +90,13 @@ export class Opener {
       }
       if (code === 'needs-spool' && !opening.spool) {
         if (this.#mayUnpack) await this.open({ ...opening, spool: true }, notice);
-        else this.stage.show(turn, { step: 'packed', name, format: String(fields.format) });
+        else
+          this.stage.show(turn, {
+            step: 'packed',
+            name,
+            format: String(fields.format),
+            size: Number(fields.size) || undefined,
+          });
         return;
       }
       const last = opening.answers.at(-1);

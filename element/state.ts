@@ -81,7 +81,7 @@ export type State =
   /** Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. */
   | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
-  | { step: 'packed'; name: string; format: string }
+  | { step: 'packed'; name: string; format: string; size: number | undefined }
   /** `share` is missing if it is unknown. */
   | { step: 'unpacking'; name: string; share: number | undefined }
   | { step: 'unlocking'; name: string; share: number }

@@ -158,8 +158,8 @@ export interface AllTexts {
 
   // An image that must be unpacked first.
   packedTitle: (name: string) => string;
-  /** `format` is the name of the format inside. */
-  packed: (format: string) => string;
+  /** `format` is the name of the format inside, `bytes` the size of the unpacked file, if it is known. */
+  packed: (format: string, bytes: number | undefined) => string;
   unpack: string;
   unpacking: (name: string) => string;
 

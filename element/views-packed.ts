@@ -5,11 +5,11 @@ import type { Session } from './session.js';
 import type { Step } from './state.js';
 import { heading, waitingView } from './views.js';
 
-export function packedView({ name, format }: Step<'packed'>, session: Session): TemplateResult {
+export function packedView({ name, format, size }: Step<'packed'>, session: Session): TemplateResult {
   const { texts } = session;
   return html`
     ${heading(texts.packedTitle(name), 'packed')}
-    <p id="packed">${texts.packed(format)}</p>
+    <p id="packed">${texts.packed(format, size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => session.unpack()}>${texts.unpack}</button>
       <button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button>

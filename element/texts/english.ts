@@ -151,8 +151,8 @@ export const english: AllTexts = {
   openDisks: 'Continue',
 
   packedTitle: (name) => `${shownText(name)} must be unpacked first`,
-  packed: (format) =>
-    `To read the ${shownText(format)} inside, Decant unpacks the file into this browser's storage, and removes it afterwards. This takes as much space as the unpacked file.`,
+  packed: (format, bytes) =>
+    `To read the ${shownText(format)} inside, Decant unpacks the file into this browser's storage, and removes it afterwards. This takes ${bytes === undefined ? 'as much space as the unpacked file' : `${size(bytes)} of space`}.`,
   unpack: 'Unpack',
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 

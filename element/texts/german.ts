@@ -184,8 +184,8 @@ export function german(units: Units): AllTexts {
     openDisks: 'Weiter',
 
     packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
-    packed: (format) =>
-      `Um den Inhalt (${shownText(format)}) zu lesen, entpackt Decant die Datei in den Speicher dieses Browsers und entfernt sie danach wieder. Das braucht so viel Platz wie die entpackte Datei.`,
+    packed: (format, bytes) =>
+      `Um den Inhalt (${shownText(format)}) zu lesen, entpackt Decant die Datei in den Speicher dieses Browsers und entfernt sie danach wieder. Das braucht ${bytes === undefined ? 'so viel Platz wie die entpackte Datei' : `${size(bytes)} Platz`}.`,
     unpack: 'Entpacken',
     unpacking: (name) => `${shownText(name)} wird entpackt`,
 

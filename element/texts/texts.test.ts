@@ -103,7 +103,10 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     disksMissing: each([1, 2]),
     packedTitle: named,
-    packed: named,
+    packed: [
+      [name, undefined],
+      [name, 3e9],
+    ],
     unpacking: named,
     needsFile: needs,
     needsTitle: role,
