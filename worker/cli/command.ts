@@ -3,9 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { type AnyImage, type Image, prepare } from '../node.js';
+import { type AnyImage, type Image, type Output, prepare } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
+import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
 import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
 import { convert } from './convert-command.js';
 import { ALL_DISKS, severalDisks } from './disk-list.js';
@@ -14,7 +15,8 @@ import { printOptions } from './format-help.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
-import { imageOpener } from './open-image.js';
+import { imageOpener, isPacked, type Unpacking } from './open-image.js';
+import { requireOtherFiles } from './other-files.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
 import { requireOutput } from './require-output.js';
@@ -86,7 +88,12 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
-  const unpacking = await unpackingOf(command);
+  let made: Promise<Output> | undefined;
+  const output = (command: ConvertCommand) => {
+    made ??= outputOf(command, signal);
+    return made;
+  };
+  const unpacking = await unpackingOf(command, output, signal);
   const context = { workers, onWaiting: waiting.report, unpacking, signal };
   const open = await imageOpener(command.image, command.opening, context);
   const { disk } = command.opening;
@@ -126,8 +133,11 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
         // A streamed image has no map: its method fails with the reason.
         return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert': {
-        if (disk !== ALL_DISKS) return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
-        return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+        const isWhole =
+          disk === ALL_DISKS
+            ? convertAll(image.members, open, command, waiting, signal)
+            : convert(image, command, await output(command), waiting, signal);
+        return (await isWhole) ? 0 : EXIT_DAMAGED;
       }
     }
   } finally {
@@ -135,18 +145,30 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   }
 }
 
-/** How the image is unpacked; undefined for `info`, which describes a packed file without that. */
-async function unpackingOf(command: ImageCommand) {
-  if (command.name === 'info') return undefined;
-  const isConversion = command.name === 'convert';
-  const folder = command.spool ?? (isConversion ? await folderFor(command.output) : spoolFolder());
-  const isQuiet = isConversion && command.quiet;
-  const shows = (isConversion && command.progress) || process.stderr.isTTY;
-  return { folder, report: new UnpackingReport(shownInput(command.image), folder, isQuiet, shows) };
+/**
+ * How the image is unpacked; undefined for `info`, which describes a packed file without that. `output` makes the output of a
+ * conversion.
+ */
+async function unpackingOf(
+  command: ImageCommand,
+  output: (command: ConvertCommand) => Promise<Output>,
+  signal: AbortSignal,
+): Promise<Unpacking | undefined> {
+  const { name, image } = command;
+  if (name === 'info') return undefined;
+  const shows = process.stderr.isTTY;
+  if (name === 'map') {
+    const folder = command.spool ?? spoolFolder();
+    return { folder, report: new UnpackingReport(shownInput(image), folder, false, shows), check: async () => {} };
+  }
+  const folder = command.spool ?? (await folderFor(command.output));
+  const report = new UnpackingReport(shownInput(image), folder, command.quiet, command.progress || shows);
+  const check = async (read: string[]) => {
+    await requireOtherFiles(command.output, read);
+    await requirePossible(command, await output(command), signal);
+  };
+  return { folder, report, check };
 }
-
-const isPacked = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'needs-spool';
 
 async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {
   for (const line of await reportOn(subject, shownInput(path))) print(line);

@@ -2,8 +2,9 @@
 
 import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
+import { isAddress } from '../errors/secrets.js';
 import type { Waiting } from '../http/http-types.js';
-import { type AnyImage, open, RequestLimit } from '../node.js';
+import { type AnyImage, type Input, type OpenOptions, open, type Progress, RequestLimit } from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
 import { filesBeside, machineIn } from './files-beside.js';
@@ -14,11 +15,19 @@ import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
 import type { UnpackingReport } from './unpacking.js';
 
+/** How a packed image is unpacked. */
+export interface Unpacking {
+  folder: string;
+  report: UnpackingReport;
+  /** Called first: fails if the command cannot succeed with any image. `read`: the files that it reads. */
+  check(read: string[]): Promise<void>;
+}
+
 interface OpenContext {
   workers: number | undefined;
   onWaiting: (waiting: Waiting | undefined) => void;
-  /** Where a packed image may be unpacked, and how that is reported. Missing if it must not be unpacked. */
-  unpacking?: { folder: string; report: UnpackingReport } | undefined;
+  /** Missing if a packed image must not be unpacked. */
+  unpacking?: Unpacking | undefined;
   signal: AbortSignal;
 }
 
@@ -50,7 +59,7 @@ export async function imageOpener(
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
     const beside = isInput ? [] : await filesBeside(image, names);
-    const opened = await open(input, {
+    const options: OpenOptions = {
       signal,
       onWaiting,
       limit,
@@ -63,8 +72,9 @@ export async function imageOpener(
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
       ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
-      ...(unpacking && { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }),
-    }).finally(() => unpacking?.report.end());
+    };
+    const read = [image, ...companions.map((argument) => namedFile(argument).file), ...beside];
+    const opened = await openOrUnpack(input, options, read, unpacking);
     try {
       passwords.check(opened.info);
     } catch (thrown) {
@@ -74,6 +84,31 @@ export async function imageOpener(
     return opened;
   };
 }
+
+/** Opens `input`, and unpacks it if necessary. A stream or URL is opened only once, so `unpacking` is always checked for it. */
+async function openOrUnpack(
+  input: Input,
+  options: OpenOptions,
+  read: string[],
+  unpacking: Unpacking | undefined,
+): Promise<AnyImage> {
+  if (!unpacking) return open(input, options);
+  const { folder, report, check } = unpacking;
+  if (typeof input === 'string' && !isAddress(input)) {
+    try {
+      return await open(input, options);
+    } catch (thrown) {
+      if (!isPacked(thrown)) throw thrown;
+    }
+  }
+  await check(read);
+  const onProgress = (progress: Progress) => report.show(progress);
+  return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
+}
+
+/** Whether `thrown` refuses a file that must be unpacked. */
+export const isPacked = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'needs-spool';
 
 function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {
   const companionOf = async (argument: string): Promise<Companion> => {
