@@ -8,7 +8,7 @@ import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
 import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
 import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
-import { convert } from './convert-command.js';
+import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS, severalDisks } from './disk-list.js';
 import { failureRows, failureText } from './failure-text.js';
 import { printOptions } from './format-help.js';
@@ -133,11 +133,11 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
         // A streamed image has no map: its method fails with the reason.
         return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert': {
-        const isWhole =
-          disk === ALL_DISKS
-            ? convertAll(image.members, open, command, waiting, signal)
-            : convert(image, command, await output(command), waiting, signal);
-        return (await isWhole) ? 0 : EXIT_DAMAGED;
+        if (disk === ALL_DISKS)
+          return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+        const isWhole = await convert(image, command, await output(command), waiting, signal);
+        if (!isEncrypted(image)) reportNotEncrypted(command);
+        return isWhole ? 0 : EXIT_DAMAGED;
       }
     }
   } finally {

@@ -9,7 +9,7 @@ import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
 import type { ConvertCommand } from './command-output.js';
-import { convert } from './convert-command.js';
+import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS } from './disk-list.js';
 import type { OpenDisk } from './open-image.js';
 import { report } from './printing.js';
@@ -47,6 +47,7 @@ export async function convertAll(
 ): Promise<boolean> {
   const made: string[] = [];
   let isWhole = true;
+  let isAnyEncrypted = false;
   const newFolder = await mkdir(command.output, { recursive: true }).catch((thrown) => {
     throw fileError(thrown, 'target', `make the folder '${command.output}'`);
   });
@@ -59,6 +60,7 @@ export async function convertAll(
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
         isWhole = (await convert(image, { ...command, output }, output, waiting, signal)) && isWhole;
+        isAnyEncrypted ||= isEncrypted(image);
         made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
       } finally {
         await image.close();
@@ -68,10 +70,12 @@ export async function convertAll(
       if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
       const { kind, code, fields, message } = toDecantError(thrown);
       const cause = thrown;
-      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields, cause });
+      const ofDisk = { ...fields, disk: name };
+      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields: ofDisk, cause });
     }
     if (!command.quiet) report(made.at(-1)!);
   }
+  if (!isAnyEncrypted) reportNotEncrypted(command);
   return isWhole;
 }
 

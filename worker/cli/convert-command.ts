@@ -21,13 +21,20 @@ export async function convert(
 ): Promise<boolean> {
   const result = await run(image, command, output, waiting, signal);
   if (!command.quiet) {
-    const isEncrypted = image.info.layers.some(({ encryption }) => encryption !== undefined);
-    const unneeded = !isEncrypted && command.opening.passwordFiles.length > 0;
     for (const note of command.notes) report(`note: ${note}`);
-    if (unneeded) report('note: no layer is encrypted, so --password-file is not needed');
     warn(result, command.output);
   }
   return result.lostBytes === 0;
+}
+
+/** Whether a layer of the image is encrypted. */
+export const isEncrypted = ({ info }: AnyImage): boolean =>
+  info.layers.some(({ encryption }) => encryption !== undefined);
+
+/** Reports that the passwords of `command` were not needed, after a conversion of nothing encrypted. */
+export function reportNotEncrypted({ quiet, opening }: ConvertCommand): void {
+  if (quiet || opening.passwordFiles.length === 0) return;
+  report('note: no layer is encrypted, so --password-file is not needed');
 }
 
 async function run(

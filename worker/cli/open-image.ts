@@ -4,7 +4,15 @@ import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import type { Waiting } from '../http/http-types.js';
-import { type AnyImage, type Input, type OpenOptions, open, type Progress, RequestLimit } from '../node.js';
+import {
+  type AnyImage,
+  type Input,
+  type Member,
+  type OpenOptions,
+  open,
+  type Progress,
+  RequestLimit,
+} from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
 import { filesBeside, machineIn } from './files-beside.js';
@@ -59,6 +67,7 @@ export async function imageOpener(
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
     const beside = isInput ? [] : await filesBeside(image, names);
+    let name: string | undefined;
     const options: OpenOptions = {
       signal,
       onWaiting,
@@ -71,12 +80,13 @@ export async function imageOpener(
       ...(format === undefined ? {} : { format }),
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
-      ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
+      ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer, name) }),
     };
     const read = [image, ...companions.map((argument) => namedFile(argument).file), ...beside];
     const opened = await openOrUnpack(input, options, read, unpacking);
+    name = chosen(opened.members, disk)?.name;
     try {
-      passwords.check(opened.info);
+      passwords.check(opened.info, opened.members);
     } catch (thrown) {
       await opened.close();
       throw thrown;
@@ -109,6 +119,12 @@ async function openOrUnpack(
 /** Whether `thrown` refuses a file that must be unpacked. */
 export const isPacked = (thrown: unknown): thrown is DecantError =>
   thrown instanceof DecantError && thrown.code === 'needs-spool';
+
+/** The disk that is open: the only one of `disks`, or `choice`. */
+const chosen = (disks: readonly Member[], choice: string | number | undefined): Member | undefined =>
+  disks.length === 1
+    ? disks[0]
+    : disks.find(({ name }, at) => choice === at + 1 || choice === name || choice === basename(name));
 
 function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {
   const companionOf = async (argument: string): Promise<Companion> => {
