@@ -11,6 +11,8 @@ export interface Given {
   handle?: FileSystemFileHandle;
   /** The link, if it is one. Then `file` is empty and has only the name. */
   link?: Link;
+  /** The name of the missing disk of a machine as which it is used. */
+  as?: string;
   /** Its dropped folder, the same object for all files of one. */
   folder?: object;
 }

@@ -19,6 +19,12 @@ test('files are companions under their own names', async () => {
   expect(sourcesOf(begun())).toEqual([top, base, data]);
 });
 
+test('a file is a companion under the name of the disk as which it is used', async () => {
+  const opening = { ...begun(), companions: [{ ...base, as: 'system.vmdk' }, data] };
+  const companions = [{ name: 'system.vmdk', source: base.file }, data.file];
+  expect(await openingOptions(opening, signal)).toEqual({ companions });
+});
+
 test('a file that is given for a name is not also a companion under its own name', async () => {
   const opening = { ...begun(), answers: [answer()] };
   expect(await openingOptions(opening, signal)).toEqual({

@@ -82,12 +82,15 @@ export async function openingOptions(opening: Opening, signal: AbortSignal): Pro
   const { outputName: ____, wasFull: _____, ...options } = rest;
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
-  const sources = await Promise.all(found.map((given) => sourceOf(given, signal)));
-  const answering = async ({ need, given }: Answer) => ({ name: need.name, source: await sourceOf(given, signal) });
-  const named: Companion[] = await Promise.all(answers.map(answering));
+  const named = async (given: Given, name?: string): Promise<Companion> => {
+    const source = await sourceOf(given, signal);
+    return name === undefined ? source : { name, source };
+  };
+  const sources = await Promise.all(found.map((given) => named(given, given.as)));
+  const answering = await Promise.all(answers.map(({ need, given }) => named(given, need.name)));
   const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
   const disk = bundle.disk ? { disk: bundle.disk.number, name: labelOf(bundle) } : {};
-  return { ...options, ...disk, ...password, companions: [...sources, ...named] };
+  return { ...options, ...disk, ...password, companions: [...sources, ...answering] };
 }
 
 export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';

@@ -142,9 +142,18 @@ export class Session {
     else if (first) await this.#openSorted(files, first);
     else if (asking && this.asksForFile && this.opening?.bundle === asking) await this.#opener.take(files);
     else if (this.#hasMissingDisk(files)) await this.#opener.take(files);
-    else if (this.isBusy || this.#asks || this.asksForFile) await this.#sortToQueue(files);
+    else if (this.isBusy || this.#asks || this.asksForFile) await this.#offer(files);
     else if (this.#isOpen) await this.#takeMore(files, this.#stage.turn);
     else await this.#openSorted(files, this.#beginTaking(name));
+  }
+
+  /** Adds `files` to the queue; a single one may also be a missing disk of the machine that is shown. */
+  async #offer(files: Given[]): Promise<void> {
+    const { state } = this;
+    const [offered, ...others] = files;
+    if (state.step === 'disks' && state.disks.some((disk) => disk.missing) && offered && others.length === 0)
+      this.#stage.show(this.#stage.turn, { ...state, offered });
+    await this.#sortToQueue(files);
   }
 
   /** Whether one of `files` is a missing disk of the machine that is shown. */
@@ -354,6 +363,16 @@ export class Session {
       disk: { number: at + 1, name: state.disks[at]!.name },
     }));
     this.openNext(this.queue.split(disks));
+  }
+
+  /** Uses the file that is offered as the missing disk `name` of the machine. */
+  useAsDisk(name: string): void {
+    const { state } = this;
+    const offered = state.step === 'disks' ? state.offered : undefined;
+    if (!offered) return;
+    for (const { id, bundle } of this.queue.waiting) if (bundle.top === offered) this.queue.remove(id);
+    this.news = '';
+    this.#step(() => this.#opener.take([{ ...offered, as: name }]));
   }
 
   /** Unpacks the image that is packed. */

@@ -78,8 +78,11 @@ export type State =
       doubt: Doubt | undefined;
       canAssume: boolean;
     }
-  /** Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. */
-  | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined }
+  /**
+   * Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. `offered`: a
+   * file with another name, which may be one of them.
+   */
+  | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined; offered?: Given }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
   | { step: 'packed'; name: string; format: string; size: number | undefined }
   /** `share` is missing if it is unknown. */

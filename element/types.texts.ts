@@ -153,6 +153,7 @@ export interface AllTexts {
   /** In place of the size of a disk whose file was not given; the number of these disks is `count`. */
   diskMissing: string;
   disksMissing: (count: number) => string;
+  useAsDisk: (name: string, disk: string) => string;
   noDiskChosen: string;
   openDisks: string;
 

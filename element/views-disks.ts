@@ -1,13 +1,14 @@
 // The step that asks which disks of an archive or a machine to convert.
 
-import { shownText } from 'decant';
+import { type Member, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Given } from './given.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
 import { heading } from './views.js';
 
-export function disksView({ name, disks, notice }: Step<'disks'>, session: Session): TemplateResult {
+export function disksView({ name, disks, notice, offered }: Step<'disks'>, session: Session): TemplateResult {
   const { texts } = session;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -33,7 +34,7 @@ export function disksView({ name, disks, notice }: Step<'disks'>, session: Sessi
           `,
         )}
       </fieldset>
-      ${missing.length > 0 ? missingFiles(missing.length, session) : nothing}
+      ${missing.length > 0 ? missingFiles(missing, offered, session) : nothing}
       <div class="actions">
         ${missing.length < disks.length ? html`<button class="primary" part="button primary">${texts.openDisks}</button>` : nothing}
         <button class="link" part="button link" type="button" @click=${() => session.reset()}>${texts.next.another}</button>
@@ -42,7 +43,7 @@ export function disksView({ name, disks, notice }: Step<'disks'>, session: Sessi
   `;
 }
 
-function missingFiles(count: number, session: Session): TemplateResult {
+function missingFiles(missing: Member[], offered: Given | undefined, session: Session): TemplateResult {
   const { texts } = session;
   const choose = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
@@ -54,10 +55,11 @@ function missingFiles(count: number, session: Session): TemplateResult {
     input.value = '';
   };
   return html`
-    <p>${texts.disksMissing(count)}</p>
+    <p>${texts.disksMissing(missing.length)}</p>
     <div class="actions">
       <button part="button" type="button" @click=${choose}>${texts.choose}</button>
       <input hidden type="file" multiple aria-label=${texts.choose} @change=${chosen} />
+      ${offered ? missing.map(({ name }) => html`<button part="button" type="button" @click=${() => session.useAsDisk(name)}>${texts.useAsDisk(offered.file.name, name)}</button>`) : nothing}
     </div>
   `;
 }

@@ -286,7 +286,7 @@ fn files_beside_the_image() {
     let expected = Case { companions: vec![("base.qcow2".to_owned(), base.clone())], ..Case::new(top.clone()) }.bytes();
     assert!(Case::new(chain(Entry::stored("base.qcow2", &base))).bytes() == expected, "a chain");
     let error = Case::new(chain(Entry::deflated("base.qcow2", &base))).bytes().unwrap_err();
-    let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; unpack it first";
+    let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0";
     assert!(code_of(&error) == "not-in-order" && error.message().ends_with(part), "{error}");
     let over_raw =
         zip(&[Entry::stored("top.qcow2", &overlay("base.raw", Some("raw"))), Entry::deflated("base.raw", &content())]);
@@ -300,6 +300,28 @@ fn files_beside_the_image() {
     let packed = Case { companions: vec![("base.qcow2".to_owned(), file)], ..Case::new(top) };
     let error = packed.bytes().unwrap_err();
     assert!(error.message().starts_with("In 'base.qcow2': In 'b.qcow2': 'b.qcow2' is compressed"), "{error}");
+}
+
+/// The descriptor of a VMDK and its extents must be stored, unless the descriptor is alone.
+#[test]
+fn descriptors() {
+    let disk = [7; 4096];
+    let descriptor =
+        b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\n\
+                       RW 8 FLAT \"d-flat.vmdk\" 0\n";
+    let refusal = |entries: &[Entry]| Case::new(zip(entries)).bytes().map_err(|error| error.message().to_owned());
+    let stored = [Entry::stored("d-flat.vmdk", &disk), Entry::stored("d.vmdk", descriptor)];
+    assert_eq!(refusal(&stored), Ok(disk.to_vec()));
+    for (name, entries) in [
+        ("d.vmdk", [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", descriptor)]),
+        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &disk), Entry::stored("d.vmdk", descriptor)]),
+    ] {
+        let message = refusal(&entries).unwrap_err();
+        assert!(message.contains(&format!("'{name}' is compressed in the zip archive")), "{message}");
+        assert!(message.contains("extract it first, or use zip -0"), "{message}");
+    }
+    let alone = Case::new(zip(&[Entry::deflated("d.vmdk", descriptor)])).bytes().unwrap_err();
+    assert_eq!(code_of(&alone), "needs-spool");
 }
 
 /// Manifests and the files that they list may be deflated.

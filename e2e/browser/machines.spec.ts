@@ -1,6 +1,6 @@
 // The files of a virtual machine, which are dropped as its folder: its disks are offered in their current state.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '../support/browser.js';
 import { qemuImg } from '../support/images.js';
@@ -77,8 +77,14 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await expect(page.locator('.news')).toContainText('lacks the file of a disk: base.vdi');
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
   await look(page, testInfo, 'missing');
-  await drop(page, elsewhere);
+  const renamed = join(folder, 'renamed.vdi');
+  copyFileSync(elsewhere, renamed);
+  await drop(page, renamed);
+  await expect(page.getByRole('region', { name: 'Queue' })).toBeVisible();
+  await page.getByRole('button', { name: 'Use renamed.vdi as {2}.vdi' }).click();
   await expect(boxes.nth(0)).toBeChecked();
+  await expect(boxes.nth(0)).toHaveAccessibleName(/^\{2\}\.vdi/);
+  await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
   await boxes.nth(1).uncheck();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('radio', { name: 'As a download' }).check();

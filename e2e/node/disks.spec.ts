@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { decant as command } from '../support/command.js';
-import { qemuImg } from '../support/images.js';
+import { qemuImg, qemuImgLuks } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { ovaOfSeveral } from '../support/ova.js';
 import { serveFile } from '../support/remote.js';
@@ -111,6 +111,42 @@ test('the command converts all disks into a folder', ({ folder }) => {
   qemuImg('compare', '-f', 'raw', '-F', 'qcow2', join(made, names[1]!), join(made, 'vm-disk2.qcow2'));
 });
 
+test('each disk has its own password', ({ folder }) => {
+  for (const name of ['a', 'b']) {
+    writeFileSync(join(folder, name), `of ${name}`);
+    const secret = ['--object', `secret,id=s,data=of ${name}`];
+    const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10';
+    qemuImgLuks('create', '-q', ...secret, '-f', 'qcow2', '-o', options, join(folder, `${name}.qcow2`), `${MIB}`);
+  }
+  qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'c.qcow2'), `${MIB}`);
+  const disks = ['a', 'b', 'c'].map((name) => join(folder, `${name}.qcow2`));
+  const ova = ovaOfSeveral(folder, 'vm.ova', disks);
+  const made = join(folder, 'made');
+  const password = (name: string) => ['--password-file', name.replace(/(?=.$)/, `${folder}/`)];
+  const whole = 'vm-disk1.raw vm-disk2.raw vm-disk3.raw';
+  // The last disk is converted first. (passwords, the start of the error or '', complete files)
+  for (const [names, message, files] of [
+    [['a.qcow2=a', 'b.qcow2=b'], '', whole],
+    [['a', 'b.qcow2=b'], '', whole],
+    [['a'], "'b.qcow2', disk 2 of 3: The password is wrong (--password-file 'b.qcow2'=FILE)", 'vm-disk1.raw'],
+    [['a.qcow2=a'], "'b.qcow2', disk 2 of 3: '", 'vm-disk1.raw'],
+  ] as const) {
+    const { status, stderr } = command('convert', ...names.flatMap(password), ova, `${made}/`);
+    expect(status, stderr).toBe(message === '' ? 0 : 1);
+    if (message === '') expect(stderr).not.toContain('note');
+    else expect(stderr).toContain(`decant: ${message}`);
+    expect(readdirSync(made).toSorted().join(' ')).toBe(files);
+    rmSync(made, { recursive: true });
+  }
+  const one = command('convert', '--disk', 'b.qcow2', ...['a.qcow2=a', 'b.qcow2=b'].flatMap(password), ova, made);
+  expect(one).toEqual({ status: 0, stdout: '', stderr: '' });
+  qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'd.qcow2'), `${MIB}`);
+  const plain = ovaOfSeveral(folder, 'plain.ova', [disks[2]!, join(folder, 'd.qcow2')]);
+  rmSync(made);
+  const { stderr } = command('convert', ...password('a'), plain, `${made}/`);
+  expect(stderr.match(/note: no layer is encrypted/g), stderr).toHaveLength(1);
+});
+
 test('a failure stops the command, and complete files stay', ({ folder }) => {
   const { ova, disks } = machine(folder);
   const damaged = readFileSync(ova);
@@ -145,7 +181,7 @@ test('an archive with one disk is as ever, and may be put into a folder', ({ fol
   expect(command('convert', '-q', '--disk', 'all', ova, folder)).toEqual({ status: 0, stdout: '', stderr: '' });
   isDisk(join(folder, 'one-disk1.raw'), disks[1]);
   const plain = command('convert', '--disk', 'all', join(folder, 'data.qcow2'), folder);
-  expect(plain).toMatchObject({ status: 2, stderr: expect.stringContaining('only from an uncompressed tar archive') });
+  expect(plain).toMatchObject({ status: 2, stderr: expect.stringContaining('only from a virtual machine') });
 });
 
 test('the API lists the disks, and opens one', async ({ folder }) => {

@@ -129,6 +129,21 @@ test('parts that are missing or do not fit are named, and a later part is refuse
   expect(readdirSync(join(folder, 'parts'))).toHaveLength(5);
 });
 
+test('parts of one file or of two are refused', ({ folder }) => {
+  const { raw } = made(folder);
+  const part = split(folder, raw, 'sd', '-a', '3', '-n', '800');
+  const output = join(folder, 'out.raw');
+  const convert = (name: string) => command('convert', '-f', 'raw', part(name), output);
+  expect(convert('sdaaa')).toMatchObject({ status: 0 });
+  expect(readFileSync(output).equals(readFileSync(raw))).toBe(true);
+  const unclear = { status: 2, stderr: expect.stringContaining('may be parts of one file or of two') };
+  rmSync(part('sdaac'));
+  expect(convert('sdbaa')).toMatchObject(unclear);
+  expect(convert('sdaaa')).toMatchObject({ status: 1, stderr: expect.stringContaining("sdaac', a part of") });
+  rmSync(part('sdaaa'));
+  expect(convert('sdbaa')).toMatchObject(unclear);
+});
+
 test('numbers of other images are no parts', ({ folder }) => {
   const { vmdk, disk } = made(folder);
   for (const number of ['001', '002', '004']) qemuImg('convert', '-O', 'qcow2', vmdk, join(folder, `vm.${number}`));
@@ -279,6 +294,9 @@ test('a truncated image asks for all parts, and a missing part too', async ({ fo
     };
     const converting = closing(await decant.open(input), (image) => image.convert(join(folder, 'out.raw')));
     await expect(converting).rejects.toMatchObject(wanted);
+    const { findings } = await closing(await decant.open(input), (image) => image.verdict());
+    const { fields: params, code } = wanted;
+    expect(findings).toContainEqual(expect.objectContaining({ code, params: expect.objectContaining(params) }));
   }
   await server.close();
   await expect(decant.open(part('d.vmdk.001'), { companions: [part('d.vmdk.003')] })).rejects.toThrow(

@@ -90,6 +90,29 @@ for (const [script, details] of [
   });
 }
 
+// (arguments, the sentence): the arguments alone are wrong.
+for (const [script, sentence, details] of [
+  ['decant convert -c -O qcow2 a.gz - | cat', 'allow two passes over the image', {}],
+  ['cat a.gz | decant convert -c -O qcow2 - - | cat', 'allow two passes over the image', FULL],
+  ['cat image | decant convert -f qcow2 -c -O qcow2 - - | cat', 'allow two passes over the image', FULL],
+  ['decant convert -c -O raw a.gz out', '-c needs a compressed output format', FULL],
+  ['decant convert -O none a.gz out', "'none'", FULL],
+  ['decant convert -o none=1 a.gz out', "'none'", FULL],
+  ['decant convert a.gz ./a.gz', "'./a.gz' is 'a.gz', an input of the command", {}],
+  ['decant convert --with image a.gz image', "'image' is 'image', an input of the command", FULL],
+  ['decant convert cut.gz.001 cut.gz.002', 'an input of the command', FULL],
+] as const) {
+  test(`refused before it is unpacked: ${script}`, details, ({ folder }) => {
+    copyFileSync(images.zlib(), join(folder, 'image'));
+    shell(folder, 'gzip -1c image > a.gz; split -a 3 --numeric-suffixes=1 -n 2 a.gz cut.gz.');
+    const before = readdirSync(folder);
+    const { stderr } = shell(folder, script, { TMPDIR: folder });
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringContaining(sentence)]);
+    expect(readdirSync(folder)).toEqual(before);
+    expect(hashFile(join(folder, 'image'))).toBe(hashFile(images.zlib()));
+  });
+}
+
 /** Opens a gzip file of `images.zlib()` with `options`, and runs `work`. */
 async function withPacked<T>(
   folder: string,

@@ -147,6 +147,7 @@ export const english: AllTexts = {
   diskMissing: 'its file is missing',
   disksMissing: (count) =>
     `Drop the missing ${count === 1 ? 'file' : 'files'} here, or choose ${count === 1 ? 'it' : 'them'}.`,
+  useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,
   noDiskChosen: 'Choose at least one disk.',
   openDisks: 'Continue',
 

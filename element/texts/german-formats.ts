@@ -30,6 +30,8 @@ export const STRANGERS: Record<string, KnownFormat> = {
   lz4: ['eine mit lz4 komprimierte Datei', UNPACK],
   lzop: ['eine mit lzop komprimierte Datei', UNPACK],
   lzip: ['eine mit lzip komprimierte Datei', UNPACK],
+  lzma: ['eine mit LZMA komprimierte Datei', UNPACK],
+  'zip-part': ['ein Teil eines zip-Archivs', 'Entpacken Sie es zuerst, aus seiner .zip-Datei.'],
   wim: ['ein Windows-Abbild aus Dateien (WIM)', 'Übertragen Sie es zuerst auf eine Platte.'],
 };
 

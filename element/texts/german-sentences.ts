@@ -142,7 +142,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'place-gone':
       'Das Ergebnis lässt sich nicht schreiben: die Datei oder ihr Ordner ist nicht mehr da, oder eine Verknüpfung heißt so. Wählen Sie einen anderen Namen oder Ort.',
     'parts-ambiguous': ({ first, second }) =>
-      `${name(first)} und ${name(second)} heißen wie Teile einer Datei, aber beide fangen wie eine ganze an. Öffnen Sie eine ohne die andere. Sind es Teile, fügen Sie sie zuerst zusammen.`,
+      `${name(first)} und ${name(second)} heißen wie Teile, können aber auch verschiedene Dateien sein: Legen Sie nur ab, was zusammengehört, oder fügen Sie die Teile vorher zusammen.`,
     'parts-needed': ({ first, last, count }) => {
       const which =
         count === 1 ? `ist ${name(first)} der erste Teil` : `sind ${name(first)} bis ${name(last)} die ersten Teile`;

@@ -180,6 +180,7 @@ export function german(units: Units): AllTexts {
       count === 1
         ? 'Legen Sie die fehlende Datei hier ab, oder wählen Sie sie aus.'
         : 'Legen Sie die fehlenden Dateien hier ab, oder wählen Sie sie aus.',
+    useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,
     noDiskChosen: 'Wählen Sie mindestens eine Platte.',
     openDisks: 'Weiter',
 

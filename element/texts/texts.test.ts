@@ -115,6 +115,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     chooseOther: needs,
     notTheFile: each(names(name)),
     useAllTheSame: role,
+    useAsDisk: [[name, name]],
     doubt: role,
     otherName: two,
     probablyTheImage: named,

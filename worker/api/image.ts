@@ -256,7 +256,7 @@ export class OpenImage {
     try {
       const { client, image } = session;
       const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
-      return verdictOn(this.info, await this.#use(examination, EXAMINING));
+      return verdictOn(this.info, await this.#use(examination, EXAMINING), this.split);
     } finally {
       await session.release();
     }

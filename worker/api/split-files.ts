@@ -18,6 +18,15 @@ interface SplitFile {
   missing?: string;
   /** The index of a file that has the name of another one of its parts. */
   duplicate?: number;
+  unclear?: Unclear;
+}
+
+/** Files may be the parts of one file, or of several with shorter numbers, and are complete in neither way. */
+interface Unclear {
+  /** How many are the parts of the first file then. */
+  ofFirst: number;
+  /** Whether that lacks a part between its others: so does the one file. */
+  lacksPart: boolean;
 }
 
 /** A reading of the name of a first part, and the files that are parts then. */
@@ -47,7 +56,7 @@ export function findSplitFiles(names: readonly string[]): number[][] {
 
 function filesIn(folder: Named[]): SplitFile[] {
   const sorted = [...folder].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
-  const files: SplitFile[] = [];
+  let files: SplitFile[] = [];
   /** Names of parts: such a one may look like a first part, too. */
   const taken = new Set<string>();
   for (const { name } of sorted) {
@@ -56,8 +65,12 @@ function filesIn(folder: Named[]): SplitFile[] {
     if (found.length === 0) continue;
     const evident = found.filter(({ reading, run }) => reading.evidence && run > 0);
     const likely = evident.length > 0 ? evident : found;
-    const { reading, parts, total, run } = likely.reduce((best, next) => (isBetter(next, best) ? next : best));
+    const best = likely.reduce((best, next) => (isBetter(next, best) ? next : best));
+    const wider = unclearBy(best.reading, sorted);
+    const { reading, parts, total, run } = wider?.found ?? best;
     if (parts.length < 2) continue;
+    // The first of them were found before.
+    if (wider) files = files.filter((file) => !file.parts.some((at) => parts.some((part) => part.at === at)));
     for (const part of parts) taken.add(part.name);
     const missing = run < total ? reading.before + reading.textOf(reading.first + run) + reading.after : undefined;
     const duplicate = parts.find(({ number }, at) => number === parts[at - 1]?.number)?.at;
@@ -65,9 +78,28 @@ function filesIn(folder: Named[]): SplitFile[] {
       parts: parts.map(({ at }) => at),
       ...(missing === undefined ? {} : { missing }),
       ...(duplicate === undefined ? {} : { duplicate }),
+      ...(wider && { unclear: wider.unclear }),
     });
   }
   return files;
+}
+
+/**
+ * Finds the files that may be parts of one file with longer numbers, such as `sdaab` and `sdbaa`, if it is unclear whether they
+ * are.
+ */
+function unclearBy({ wider }: Reading, sorted: Named[]): { found: Found; unclear: Unclear } | undefined {
+  const found = wider && partsBy(wider.reading, sorted);
+  if (!found || found.run === found.total) return undefined;
+  const { group } = wider;
+  const ofFirst = found.parts.filter(({ number }) => number < group);
+  // Without the first letter, these are not the first parts.
+  if (ofFirst.length === 0 || ofFirst.length === found.parts.length) return undefined;
+  const numbers = [...new Set(found.parts.map(({ number }) => number))];
+  const hasBefore = (number: number, at: number) => number % group === 0 || numbers[at - 1] === number - 1;
+  if (numbers.every(hasBefore)) return undefined;
+  const lacksPart = found.run > 0 && found.run <= ofFirst.at(-1)!.number;
+  return { found, unclear: { ofFirst: ofFirst.length, lacksPart } };
 }
 
 function partsBy(reading: Reading, sorted: Named[]): Found {
@@ -121,6 +153,8 @@ export interface PartOfFile {
   next: number[];
   /** The name of the first missing part, if later ones are there. */
   missing?: string;
+  /** If it is unclear whether they are parts of one file: the index of one that may be of another. */
+  other?: number;
   /** If it is a later part: the name of the first, which may be a guess, and whether that is there. */
   first?: { name: string; isThere: boolean };
 }
@@ -141,6 +175,10 @@ export function partAmong(names: string[]): PartOfFile | undefined {
   const file = files.find(({ parts }) => parts[0] === 0) ?? files[0];
   if (!file) return partAlone(bases[0]!);
   const [first, ...next] = file.parts;
+  if (file.unclear && !(first === 0 && file.unclear.lacksPart)) {
+    const { ofFirst } = file.unclear;
+    return { next: [], other: file.parts[file.parts.indexOf(0) < ofFirst ? ofFirst : 0]! };
+  }
   if (first !== 0) return { next: [], first: { name: names[first!]!, isThere: true } };
   if (file.duplicate !== undefined) {
     const name = shownText(names[file.duplicate]!);

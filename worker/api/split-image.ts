@@ -45,7 +45,7 @@ export interface SplitImage {
  * Finds the other parts of the image in `setup` among its sources, which have these `names`, and joins them from then on. Resolves
  * to `undefined` if it is not named as a part, or is a stream. Fails with `missing-file` if a part between others is missing, with
  * `corrupt` if a part has the wrong size, and with `usage` if the image is stated to be raw and is a later part, if two files are
- * one part, or if the files may be parts or whole ones.
+ * one part, if the files may be parts or whole ones, or if they may be parts of one file or of two.
  */
 export async function splitImage(
   setup: ImageSetup,
@@ -56,7 +56,8 @@ export async function splitImage(
   const part = partAmong(names);
   // A stream cannot be joined.
   if (!part || 'stream' in sources.image.spec) return undefined;
-  const { next, first } = part;
+  const { next, first, other } = part;
+  if (other !== undefined && !(await areImages(setup, other, signal))) throw unclear(names[0]!, names[other]!);
   if (settings.format === 'raw' && first?.isThere)
     throw laterPart('usage', 'The disk does not begin in this file', first.name);
   const isJoined = next.length > 0 && !(await areImages(setup, next[0]!, signal));
@@ -109,6 +110,12 @@ function incomplete(truncated: DecantError, parts: string[]): DecantError {
 /** The error for files that begin alike: the parts of one file may do so, but whole ones do. */
 function ambiguous(first: string, second: string): DecantError {
   const message = `'${shownText(first)}' and '${shownText(second)}' are named as parts of one file, but each begins like a whole one; to read one of them, pass it without the others (to the command, by standard input); if they are parts, join them first`;
+  return new DecantError('usage', message, { code: 'parts-ambiguous', fields: { first, second } });
+}
+
+/** The error for files of which it is unclear whether they are parts of one file. */
+function unclear(first: string, second: string): DecantError {
+  const message = `'${shownText(first)}' and '${shownText(second)}' may be parts of one file or of two, and others are missing; put all parts of the image, and no others, into a folder`;
   return new DecantError('usage', message, { code: 'parts-ambiguous', fields: { first, second } });
 }
 

@@ -22,6 +22,8 @@ export interface Reading extends Counting {
   after: string;
   /** The number of the first part. */
   first: number;
+  /** If the end of `before` may be the first letter of the number: the reading with that, and how many numbers begin alike then. */
+  wider?: { reading: Reading; group: number };
   /** If a shorter number may be a part of the text: with so many parts, it was probably not. */
   exhausted?: number;
   /** If one part has such a text, parts are counted so, otherwise not. */
@@ -120,8 +122,16 @@ function letters(before: string, text: string, after: string): Reading[] {
   return widths.flatMap((width) => {
     const rest = before + text.slice(width);
     const exhausted = (LETTERS.length - 1) * LETTERS.length ** (width - 1);
-    const common = { before: rest, after, first: 0, exhausted };
+    const wider = widerReading(rest, after, width);
+    const common = { before: rest, after, first: 0, exhausted, ...(wider && { wider }) };
     const plain = { ...common, ...fixed(LETTERS, width) };
     return width === DEFAULT_WIDTH ? [{ ...common, ...widening(LETTERS) }, plain] : [plain];
   });
+}
+
+/** After parts that begin with `sda` may come those that begin with `sdb`, or these are of another file. */
+function widerReading(before: string, after: string, width: number): Reading['wider'] {
+  if (!/.[a-z]$/.test(before)) return undefined;
+  const reading = { before: before.slice(0, -1), after, first: 0, ...fixed(LETTERS, width + 1) };
+  return { reading, group: LETTERS.length ** width };
 }

@@ -1,19 +1,21 @@
 // The verdict on an image: what a program should know before it accepts it.
 
+import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
+import type { SplitImage } from './split-image.js';
 
 /** Notices about the files that were used, or could not be checked. All others are warnings. */
 const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source-not-verified']);
 
 const ORDER = ['error', 'warning', 'note'] as const;
 
-/** Judges an image. `examined` is undefined for a streamed image. */
-export function verdictOn(info: AnyInfo, examined: Examined | undefined): Verdict {
+/** Judges an image. `examined` is undefined for a streamed image, `split` unless the image is named as a part. */
+export function verdictOn(info: AnyInfo, examined: Examined | undefined, split?: SplitImage): Verdict {
   const found: Finding[] = [
     ...info.needs.map(ofNeed),
-    ...(examined ? ofTables(examined, info.virtualSize!) : [IN_ORDER]),
+    ...(examined ? ofTables(examined, info.virtualSize!, split) : [IN_ORDER]),
     ...distinct([...info.safety, ...(examined?.notices ?? [])]).map(ofNotice),
     ...info.unusedCompanions.map(ofUnused),
   ];
@@ -38,8 +40,8 @@ function ofNeed(need: Need): Finding {
   return { code: 'missing-file', severity: 'error', params: { file: name, role, neededBy: of }, message };
 }
 
-function ofTables({ damage, lost, checked }: Examined, virtualSize: number): Finding[] {
-  if (damage) return [{ code: damage.code, severity: 'error', params: damage.fields, message: damage.message }];
+function ofTables({ damage, lost, checked }: Examined, virtualSize: number, split: SplitImage | undefined): Finding[] {
+  if (damage) return [ofDamage(damage, split)];
   const findings: Finding[] = [];
   if (lost > 0) {
     const message = `${lost} bytes of the disk cannot be read; they become zeros`;
@@ -50,6 +52,13 @@ function ofTables({ damage, lost, checked }: Examined, virtualSize: number): Fin
     findings.push({ code: 'unchecked', severity: 'warning', params: { checked, size: virtualSize }, message });
   }
   return findings;
+}
+
+/** The finding has the code with which a conversion fails. */
+function ofDamage(damage: Notice, split: SplitImage | undefined): Finding {
+  const error = new DecantError('corrupt', damage.message, damage);
+  const { code, fields, message } = split ? split.explain(error) : error;
+  return { code, severity: 'error', params: fields, message };
 }
 
 /** Removes duplicates. */

@@ -31,7 +31,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --password-file FILE   read the password of all encrypted layers from FILE, without its last
                          newline; - is standard input
   --password-file NAME=FILE
-                         read the password of the layer NAME from FILE; repeatable
+                         read the password of the layer or disk NAME from FILE; repeatable
   --header-file FILE     send the headers in FILE, one NAME: VALUE on each line, to the server
                          of the first URL; - is standard input
   --assume-password      continue if an old encryption method cannot verify the password

@@ -3,11 +3,13 @@
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { type AnyImage, type Image, prepare } from '../node.js';
+import { isHttp } from '../http/http-url.js';
+import { type AnyImage, type Image, type Output, prepare } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
+import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
 import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
-import { convert } from './convert-command.js';
+import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS, severalDisks } from './disk-list.js';
 import { failureRows, failureText } from './failure-text.js';
 import { printOptions } from './format-help.js';
@@ -15,9 +17,11 @@ import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
 import { imageOpener, type OpenDisk } from './open-image.js';
+import { requireOtherFiles } from './other-files.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
 import { requireOutput } from './require-output.js';
+import { STANDARD_OUTPUT } from './standard-output.js';
 import { folderFor, needsSpool, type Unpacking, UnpackingReport } from './unpacking.js';
 import { requireText } from './utf8-arguments.js';
 import { WaitingLines } from './waiting-lines.js';
@@ -86,22 +90,31 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
-  const unpacking = await unpackingOf(command);
+  let made: Promise<Output> | undefined;
+  const output: OutputMaker = (command) => {
+    made ??= outputOf(command, signal);
+    return made;
+  };
+  const unpacking = await unpackingOf(command, output, signal);
   const context = { workers, onWaiting: waiting.report, unpacking, signal };
   const open = await imageOpener(command.image, command.opening, context);
   try {
-    return await runOn(command, open, waiting, signal);
+    return await runOn(command, open, output, waiting, signal);
   } catch (thrown) {
     if (!unpacking || unpacking.isNeeded || !needsSpool(thrown)) throw thrown;
     // The conversion was begun in place.
     unpacking.isNeeded = true;
-    return await runOn(command, open, waiting, signal);
+    return await runOn(command, open, output, waiting, signal);
   }
 }
+
+/** Makes the output of the command, once. */
+type OutputMaker = (command: ConvertCommand) => Promise<Output>;
 
 async function runOn(
   command: ImageCommand,
   open: OpenDisk,
+  output: OutputMaker,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<number> {
@@ -142,8 +155,11 @@ async function runOn(
         // A streamed image has no map: its method fails with the reason.
         return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
       case 'convert': {
-        if (disk !== ALL_DISKS) return (await convert(image, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
-        return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+        if (disk === ALL_DISKS)
+          return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
+        const isWhole = await convert(image, command, await output(command), waiting, signal);
+        if (!isEncrypted(image)) reportNotEncrypted(command);
+        return isWhole ? 0 : EXIT_DAMAGED;
       }
     }
   } finally {
@@ -151,15 +167,33 @@ async function runOn(
   }
 }
 
-/** How the image is unpacked; undefined for `info`, which describes a packed file without that. */
-async function unpackingOf(command: ImageCommand): Promise<Unpacking | undefined> {
-  if (command.name === 'info') return undefined;
-  const isConversion = command.name === 'convert';
-  const folder = command.spool ?? (isConversion ? await folderFor(command.output) : spoolFolder());
-  const isQuiet = isConversion && command.quiet;
-  const shows = (isConversion && command.progress) || process.stderr.isTTY;
-  const report = new UnpackingReport(shownInput(command.image), folder, isQuiet, shows);
-  return { folder, report, isNeeded: command.spool !== undefined };
+/**
+ * How the image is unpacked; undefined for `info`, which describes a packed file without that. `output` makes the output of a
+ * conversion.
+ */
+async function unpackingOf(
+  command: ImageCommand,
+  output: OutputMaker,
+  signal: AbortSignal,
+): Promise<Unpacking | undefined> {
+  const { name, image } = command;
+  if (name === 'info') return undefined;
+  const shows = process.stderr.isTTY;
+  const isForced = command.spool !== undefined;
+  if (name === 'map') {
+    const folder = command.spool ?? spoolFolder();
+    const report = new UnpackingReport(shownInput(image), folder, false, shows);
+    return { folder, report, isNeeded: isForced, check: async () => {} };
+  }
+  const folder = command.spool ?? (await folderFor(command.output));
+  const report = new UnpackingReport(shownInput(image), folder, command.quiet, command.progress || shows);
+  const check = async (read: string[]) => {
+    await requireOtherFiles(command.output, read);
+    await requirePossible(command, await output(command), signal);
+  };
+  // A conversion in place may fail half-way, and be begun again: what was sent cannot be taken back.
+  const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
+  return { folder, report, isNeeded: isForced || isSent, check };
 }
 
 async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {

@@ -8,8 +8,8 @@ import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
-import type { Command } from './arguments.js';
-import { convert } from './convert-command.js';
+import type { ConvertCommand } from './command-output.js';
+import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS } from './disk-list.js';
 import type { OpenDisk } from './open-image.js';
 import { report } from './printing.js';
@@ -17,8 +17,6 @@ import { requireOutput } from './require-output.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import type { WaitingLines } from './waiting-lines.js';
-
-type Conversion = Extract<Command, { name: 'convert' }>;
 
 /** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
 export async function isFolder(output: string): Promise<boolean> {
@@ -29,7 +27,7 @@ export async function isFolder(output: string): Promise<boolean> {
 }
 
 /** Fails with `usage` for `--disk all` unless the output is a folder. */
-export function requireFolderForAll({ opening, output }: Conversion, isFolder: boolean): void {
+export function requireFolderForAll({ opening, output }: ConvertCommand, isFolder: boolean): void {
   if (opening.disk !== ALL_DISKS || isFolder) return;
   const message = `--disk ${ALL_DISKS} needs a folder as the output, such as '${shownText(basename(output))}/'`;
   throw new DecantError('usage', message);
@@ -43,12 +41,13 @@ export function requireFolderForAll({ opening, output }: Conversion, isFolder: b
 export async function convertAll(
   disks: readonly Member[],
   open: OpenDisk,
-  command: Conversion,
+  command: ConvertCommand,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<boolean> {
   const made: string[] = [];
   let isWhole = true;
+  let isAnyEncrypted = false;
   const newFolder = await mkdir(command.output, { recursive: true }).catch((thrown) => {
     throw fileError(thrown, 'target', `make the folder '${command.output}'`);
   });
@@ -60,7 +59,8 @@ export async function convertAll(
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);
         await requireOutput({ ...command, output });
-        isWhole = (await convert(image, { ...command, output }, waiting, signal)) && isWhole;
+        isWhole = (await convert(image, { ...command, output }, output, waiting, signal)) && isWhole;
+        isAnyEncrypted ||= isEncrypted(image);
         made.push(`made '${shownText(output)}' from '${shownText(name)}', ${which}`);
       } finally {
         await image.close();
@@ -70,10 +70,12 @@ export async function convertAll(
       if (newFolder !== undefined) await removeEmpty(resolve(command.output), resolve(newFolder));
       const { kind, code, fields, message } = toDecantError(thrown);
       const cause = thrown;
-      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields, cause });
+      const ofDisk = { ...fields, disk: name };
+      throw new DecantError(kind, `'${shownText(name)}', ${which}: ${message}`, { code, fields: ofDisk, cause });
     }
     if (!command.quiet) report(made.at(-1)!);
   }
+  if (!isAnyEncrypted) reportNotEncrypted(command);
   return isWhole;
 }
 

@@ -10,6 +10,8 @@ for (const [kind, code, fields, text] of [
   ['password', 'password-needed', {}, 'a (--password-file FILE)'],
   ['password', 'password-unconfirmed', {}, 'a (--assume-password)'],
   ['password', 'password-wrong', {}, 'a'],
+  ['password', 'password-wrong', { disk: 'b.vmdk' }, "a (--password-file 'b.vmdk'=FILE)"],
+  ['password', 'password-needed', { disk: 'b\n' }, "a (--password-file 'b\\u000a'=FILE)"],
   ['not-recognised', 'state-format', { format: 'raw' }, 'a (-f raw)'],
   ['not-recognised', 'not-recognised', {}, 'a'],
   ['usage', 'ambiguous-format', { format: 'qcow2', otherFormat: 'vpc' }, 'a (-f qcow2 or -f vpc)'],

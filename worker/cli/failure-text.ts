@@ -1,6 +1,7 @@
 // Error messages of the command: the package's sentence, and an option that helps.
 
 import type { Fields, PlainError } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
 import { ALL_DISKS, diskRows, WITH } from './disk-list.js';
 
 export const PASSWORD_FILE = '--password-file FILE';
@@ -14,8 +15,13 @@ const OPTIONS: Record<string, string> = {
   'several-images': '--disk N',
 };
 
+/** Codes of a disk that needs another password than the other disks of its machine. */
+const PASSWORD_CODES = ['password-needed', 'password-wrong'];
+
 function helpFor({ kind, code, fields }: PlainError): string | undefined {
   if (fields.kept) return '--resume';
+  if (PASSWORD_CODES.includes(code) && fields.disk !== undefined)
+    return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
   // In an archive in another one, no disk can be chosen.

@@ -2,8 +2,17 @@
 
 import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
+import { isAddress } from '../errors/secrets.js';
 import type { Waiting } from '../http/http-types.js';
-import { type AnyImage, open, RequestLimit } from '../node.js';
+import {
+  type AnyImage,
+  type Input,
+  type Member,
+  type OpenOptions,
+  open,
+  type Progress,
+  RequestLimit,
+} from '../node.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
 import { filesBeside, machineIn } from './files-beside.js';
@@ -17,7 +26,7 @@ import { needsSpool, type Unpacking } from './unpacking.js';
 interface OpenContext {
   workers: number | undefined;
   onWaiting: (waiting: Waiting | undefined) => void;
-  /** How a packed image may be unpacked. Missing if it must not be unpacked. */
+  /** Missing if a packed image must not be unpacked. */
   unpacking?: Unpacking | undefined;
   signal: AbortSignal;
 }
@@ -43,14 +52,15 @@ export async function imageOpener(
   );
   const limit = new RequestLimit();
   const remote = new RemoteInputs(await imageHeaders(opening, signal), { signal, onWaiting, limit });
-  const openOnce = async (disk: string | number | undefined, isUnpacked: boolean): Promise<AnyImage> => {
+  return async (disk) => {
     // A folder has no format.
     const image = isInput || format !== undefined ? path : await machineIn(path);
     const input = isInput ? await standardInput() : await remote.input(image);
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
     const beside = isInput ? [] : await filesBeside(image, names);
-    const opened = await open(input, {
+    let name: string | undefined;
+    const options: OpenOptions = {
       signal,
       onWaiting,
       limit,
@@ -62,29 +72,50 @@ export async function imageOpener(
       ...(format === undefined ? {} : { format }),
       ...(disk === undefined ? {} : { disk }),
       ...(snapshot === undefined ? {} : { snapshot }),
-      ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer) }),
-      ...(unpacking && isUnpacked
-        ? { spool: unpacking.folder, onProgress: (progress) => unpacking.report.show(progress) }
-        : {}),
-    }).finally(() => unpacking?.report.end());
+      ...(passwords.isEmpty ? {} : { password: (layer) => passwords.of(layer, name) }),
+    };
+    const read = [image, ...companions.map((argument) => namedFile(argument).file), ...beside];
+    // Standard input can be read only once.
+    const opened = await openOrUnpack(input, options, read, unpacking, isInput);
+    name = chosen(opened.members, disk)?.name;
     try {
-      passwords.check(opened.info);
+      passwords.check(opened.info, opened.members);
     } catch (thrown) {
       await opened.close();
       throw thrown;
     }
     return opened;
   };
-  return async (disk) => {
-    // Standard input can be read only once.
-    if (!unpacking || unpacking.isNeeded || isInput) return openOnce(disk, true);
-    return openOnce(disk, false).catch((thrown) => {
+}
+
+/** Opens `input`, in place if possible, otherwise unpacks it. `isOnce`: it can be opened only once. */
+async function openOrUnpack(
+  input: Input,
+  options: OpenOptions,
+  read: string[],
+  unpacking: Unpacking | undefined,
+  isOnce: boolean,
+): Promise<AnyImage> {
+  if (!unpacking) return open(input, options);
+  const { folder, report, check } = unpacking;
+  if (!isOnce && !unpacking.isNeeded) {
+    try {
+      return await open(input, options);
+    } catch (thrown) {
       if (!needsSpool(thrown)) throw thrown;
       unpacking.isNeeded = true;
-      return openOnce(disk, true);
-    });
-  };
+    }
+  }
+  await check(read);
+  const onProgress = (progress: Progress) => report.show(progress);
+  return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
 }
+
+/** The disk that is open: the only one of `disks`, or `choice`. */
+const chosen = (disks: readonly Member[], choice: string | number | undefined): Member | undefined =>
+  disks.length === 1
+    ? disks[0]
+    : disks.find(({ name }, at) => choice === at + 1 || choice === name || choice === basename(name));
 
 function companionsOf(given: string[], remote: RemoteInputs): Promise<Companion[]> {
   const companionOf = async (argument: string): Promise<Companion> => {

@@ -60,18 +60,53 @@ for (const [options, top, base] of [
 ] satisfies [string[], string | undefined, string | undefined][]) {
   test(`${options.join(' ') || 'none'}: ${JSON.stringify([top, base])}`, async () => {
     const passwords = await read(options);
-    expect(textOf(passwords.of(TOP))).toBe(top);
-    expect(textOf(passwords.of(BASE))).toBe(base);
+    expect(textOf(passwords.of(TOP, undefined))).toBe(top);
+    expect(textOf(passwords.of(BASE, undefined))).toBe(base);
     expect(passwords.isEmpty).toBe(options.length === 0);
-    expect(() => passwords.check(info([TOP, MIDDLE, BASE]))).not.toThrow();
+    expect(() => passwords.check(info([TOP, MIDDLE, BASE]), [])).not.toThrow();
   });
 }
 
 test('the whole name of a layer comes before its last part', async () => {
   const list = [`/vm/top.qcow2=${folder}/top`, `top.qcow2=${folder}/base`];
   const passwords = await readPasswords(list, undefined, new AbortController().signal);
-  expect(textOf(passwords.of(TOP))).toBe('of the top');
-  expect(textOf(passwords.of(layer('/other/top.qcow2')))).toBe('of the base');
+  expect(textOf(passwords.of(TOP, undefined))).toBe('of the top');
+  expect(textOf(passwords.of(layer('/other/top.qcow2'), undefined))).toBe('of the base');
+});
+
+// (options, the passwords of the tops of two disks)
+for (const [options, first, second] of [
+  [['top'], 'of the top', 'of the top'],
+  [['top', 'b.qcow2=base'], 'of the top', 'of the base'],
+  [['a.qcow2=top', 'b.qcow2=base'], 'of the top', 'of the base'],
+  [['disks/a.qcow2=top'], 'of the top', undefined],
+  // The name of a layer comes first.
+  [['vm.ova=top', 'b.qcow2=base'], 'of the top', 'of the top'],
+] satisfies [string[], string | undefined, string | undefined][]) {
+  test(`disks: ${options.join(' ')}`, async () => {
+    const list = options.map((option) => option.replace(/(?<==|^)(?=\w+$)/, `${folder}/`));
+    const passwords = await readPasswords(list, undefined, new AbortController().signal);
+    const top = layer('vm.ova', 'luks');
+    expect(textOf(passwords.of(top, 'disks/a.qcow2'))).toBe(first);
+    expect(textOf(passwords.of(top, 'disks/b.qcow2'))).toBe(second);
+  });
+}
+
+test('the names of a disk, of other disks and of their layers are taken', async () => {
+  const passwords = await read(['base.qcow2=base']);
+  const disks = [
+    { name: 'a/base.qcow2', size: 1 },
+    { name: 'b', size: 1 },
+  ];
+  const vm = layer('vm.ova', 'luks');
+  expect(() => passwords.check(info([vm]), disks.slice(0, 1))).not.toThrow();
+  expect(() => passwords.check(info([vm]), disks)).not.toThrow();
+  expect(() => passwords.check(info([MIDDLE]), disks)).not.toThrow();
+  for (const [layers, only] of [
+    [[MIDDLE], disks.slice(0, 1)],
+    [[vm], disks.slice(1)],
+  ] as const)
+    expect(() => passwords.check(info([...layers]), only)).toThrow(expect.objectContaining({ kind: 'usage' }));
 });
 
 describe('a layer that is not encrypted', () => {
@@ -83,10 +118,10 @@ describe('a layer that is not encrypted', () => {
     test(what, async () => {
       const passwords = await read(['top', 'middle.qcow2=base']);
       const error = expect.objectContaining({ kind: 'usage', message: `There is no encrypted layer ${message}` });
-      expect(() => passwords.check(info(layers))).toThrow(error);
+      expect(() => passwords.check(info(layers), [])).toThrow(error);
       // The missing file may be that layer.
       const missing: Need = { kind: 'missing-file', role: 'backing file', name: 'c', fileName: 'c', of: 'a' };
-      expect(() => passwords.check(info(layers, [missing]))).not.toThrow();
+      expect(() => passwords.check(info(layers, [missing]), [])).not.toThrow();
     });
   }
 });

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import type { HeaderInfo, Layer } from '../public/types.js';
+import type { HeaderInfo, Layer, Member } from '../public/types.js';
 import { namedFile } from './named-file.js';
 import { readSecret } from './secret-file.js';
 import { STANDARD_INPUT } from './standard-input.js';
@@ -22,7 +22,7 @@ async function readPassword(path: string, signal: AbortSignal): Promise<Uint8Arr
 
 const usage = (message: string) => new DecantError('usage', message);
 
-/** Passwords by layer names, with or without folders. The one under `undefined` is for all other layers. */
+/** Passwords by names of layers or disks, with or without folders. The one under `undefined` is for all other layers. */
 class PasswordsByName {
   constructor(private readonly byName: Map<string | undefined, Uint8Array>) {}
 
@@ -30,17 +30,21 @@ class PasswordsByName {
     return this.byName.size === 0;
   }
 
-  of({ name }: Layer): Uint8Array | undefined {
-    return this.byName.get(name) ?? this.byName.get(basename(name)) ?? this.byName.get(undefined);
+  /** The password of the layer; `disk` is the name of its disk, if that is one of an archive or a machine. */
+  of({ name }: Layer, disk: string | undefined): Uint8Array | undefined {
+    const names = disk === undefined ? [name] : [name, disk];
+    const found = names.flatMap((name) => [name, basename(name)]).find((name) => this.byName.has(name));
+    return this.byName.get(found);
   }
 
   /** Fails with `usage` if a password is for a layer that the image does not have, or that is not encrypted. */
-  check({ layers, needs }: HeaderInfo): void {
-    // Missing files may be these layers.
-    if (needs.some(({ kind }) => kind === 'missing-file')) return;
+  check({ layers, needs }: HeaderInfo, disks: readonly Member[]): void {
+    // Missing files and other disks may have these layers.
+    if (disks.length > 1 || needs.some(({ kind }) => kind === 'missing-file')) return;
     const encrypted = layers.filter(({ encryption }) => encryption !== undefined).map(({ name }) => name);
+    const names = encrypted.length > 0 ? [...encrypted, ...disks.map(({ name }) => name)] : [];
     for (const name of this.byName.keys()) {
-      if (name === undefined || encrypted.some((one) => one === name || basename(one) === name)) continue;
+      if (name === undefined || names.some((one) => one === name || basename(one) === name)) continue;
       const list = encrypted.map((one) => `'${shownText(one)}'`).join(', ');
       const those = encrypted.length > 0 ? `encrypted are ${list}` : 'none is encrypted';
       throw usage(`There is no encrypted layer '${shownText(name)}'; ${those}`);
@@ -48,7 +52,7 @@ class PasswordsByName {
   }
 }
 
-/** Parses FILE or NAME=FILE, where NAME is a layer. */
+/** Parses FILE or NAME=FILE, where NAME is a layer or a disk. */
 export const passwordFile = (argument: string) =>
   namedFile(argument, (path) => path === STANDARD_INPUT || existsSync(path));
 

@@ -16,8 +16,10 @@ export interface Unpacking {
   /** The folder for the temporary file. */
   folder: string;
   report: UnpackingReport;
-  /** Whether it cannot be read in place. */
+  /** Whether it must not be read in place. */
   isNeeded: boolean;
+  /** Called first: fails if the command cannot succeed with any image. `read`: the files that it reads. */
+  check(read: string[]): Promise<void>;
 }
 
 /** Whether `thrown` says that the image must be unpacked. */

@@ -135,5 +135,13 @@ pub(super) const FORMATS: &[Format] = &[
     stranger!("lz4", "an lz4-compressed file", |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]), "unpack it first"),
     stranger!("lzop", "an lzop-compressed file", |s| at(s, 0, b"\x89LZO\0\r\n\x1a\n"), "unpack it first"),
     stranger!("lzip", "an lzip-compressed file", |s| at(s, 0, b"LZIP\x01"), "unpack it first"),
+    // The dictionary has at least 64 KiB; the size is unknown or at most 256 TiB.
+    stranger!(
+        "lzma",
+        "an LZMA-compressed file",
+        |s| at(s, 0, &[0x5d, 0, 0]) && (at(s, 5, &[0xff; 8]) || at(s, 11, &[0, 0])),
+        "unpack it first"
+    ),
+    stranger!("zip-part", "a part of a zip archive", |s| at(s, 0, b"PK\x07\x08"), "unpack it, from the .zip, first"),
     stranger!("wim", "a Windows image of files (WIM)", |s| at(s, 0, b"MSWIM\0\0\0"), "apply it to a disk first"),
 ];

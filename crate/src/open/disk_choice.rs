@@ -75,7 +75,8 @@ pub(crate) fn find(choice: &DiskChoice, disks: &[MemberInfo]) -> Result<usize> {
 
 /// The error for a choice from anything but an archive that is read at any position.
 pub(crate) fn not_in_archive() -> Error {
-    let message = "A disk can be chosen only from an uncompressed tar archive, such as an OVA, or a zip archive, that is no stream";
+    let message = "A disk can be chosen only from a virtual machine, an uncompressed tar archive, such as an OVA, or a zip \
+                   archive, that is no stream";
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &[])
 }
 

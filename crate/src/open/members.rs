@@ -122,8 +122,8 @@ fn refused(message: String, code: &'static str) -> Error {
 /// its disk. The only file of an archive is returned whatever it is.
 async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
     let (mut read, mut known) = (Vec::new(), Vec::new());
-    for member in members {
-        let file_type = type_of(&member, tables).await?;
+    for mut member in members {
+        let file_type = type_of(&mut member, is_only, tables).await?;
         match file_type {
             FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
             FileType::Unsupported(format) if is_only || !format.is_no_image() => known.push((member, file_type)),
@@ -138,12 +138,17 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
     }
 }
 
-/// Identifies `member`; if it is deflated, by its first bytes only.
-async fn type_of(member: &Member, tables: &Rc<TableCache>) -> Result<FileType> {
+/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, a deflated text, such as the
+/// descriptor of a VMDK, must be read at any position: without the files that it names, it is useless.
+async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
     let name = Some(&*member.name);
     let Some(deflated) = &member.deflated else { return identify(&*tables.over(member.source.clone()), name).await };
     let head = deflated.head(HEAD).await.map_err(|error| error.within(Place::Member(member.name.clone())))?;
-    Ok(identify_start(&head, name))
+    let file_type = identify_start(&head, name);
+    if !is_only && matches!(file_type, FileType::Image(_)) && !head.contains(&0) {
+        member.deflated = None;
+    }
+    Ok(file_type)
 }
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.

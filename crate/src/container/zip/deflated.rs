@@ -123,8 +123,9 @@ impl Source for OutOfReach {
 
     fn read_at<'a>(&'a self, _offset: HostOffset, _buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
         let name = shown(&self.name);
-        let message =
-            format!("'{name}' is compressed in the zip archive, but must be read at any position; unpack it first");
+        let message = format!(
+            "'{name}' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0"
+        );
         let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order").field("container", super::NAME);
         ready(Err(error)).boxed_local()
     }
