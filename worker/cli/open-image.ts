@@ -2,7 +2,6 @@
 
 import { basename } from 'node:path';
 import { DecantError } from '../errors/errors.js';
-import { isAddress } from '../errors/secrets.js';
 import type { Waiting } from '../http/http-types.js';
 import {
   type AnyImage,
