@@ -18,8 +18,8 @@ const LEFT_OUT = { short: ['full::', 'long::'], full: ['long::'], long: [] };
 
 export const cargo = (...args) => [`+${toolchain()}`, ...args];
 
-/** Tests that run up to two million random inputs each in the long scope. */
-const RANDOM = ['corpus::', 'random_changes_do_no_harm'];
+/** Tests that run up to two million random inputs each in the long scope, or make a hundred thousand random images. */
+const RANDOM = ['corpus::', 'random_changes_do_no_harm', 'random_disks_come_back'];
 
 /** Runs all tests of the scope that `env` states; in the long scope without those of `randomRustTests`. */
 export function rustTests(env) {
