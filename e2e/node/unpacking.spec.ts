@@ -104,7 +104,10 @@ for (const [script, sentence, details] of [
 ] as const) {
   test(`refused before it is unpacked: ${script}`, details, ({ folder }) => {
     copyFileSync(images.zlib(), join(folder, 'image'));
-    shell(folder, 'gzip -1c image > a.gz; split -a 3 --numeric-suffixes=1 -n 2 a.gz cut.gz.');
+    shell(
+      folder,
+      '(cat image; head -c 65M /dev/zero) | gzip -1c > a.gz; split -a 3 --numeric-suffixes=1 -n 2 a.gz cut.gz.',
+    );
     const before = readdirSync(folder);
     const { stderr } = shell(folder, script, { TMPDIR: folder });
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringContaining(sentence)]);
