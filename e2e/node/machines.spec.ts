@@ -40,6 +40,13 @@ function machine(folder: string) {
   ];
   writeFileSync(join(vm, 'vm.vmx'), lines.join('\n'));
   writeFileSync(join(vm, 'vm.nvram'), 'nvram');
+  const snapshot = [
+    'uid = "3"',
+    'displayName = "Before"',
+    'disk0.fileName = "system.vmdk"',
+    'disk1.fileName = "data.vmdk"',
+  ];
+  writeFileSync(join(vm, 'vm.vmsd'), snapshot.map((line) => `snapshot0.${line}`).join('\n'));
   return { vm, config: join(vm, 'vm.vmx'), disks: [system, data] as const };
 }
 
@@ -71,9 +78,35 @@ test('the command lists and converts the disks of a machine', ({ folder }) => {
     expect(readFileSync(join(made, `vm-disk${at + 1}.raw`)).equals(disk)).toBe(true);
 });
 
+test('the disks of a machine in a snapshot', async ({ folder }) => {
+  const { vm, config } = machine(folder);
+  expect(command('info', vm).stdout).toMatch(/Snapshot list:\n.+\n3 +Before /);
+  expect(command('info', '--disk', '2', vm).stdout).toMatch(/Snapshot list:\n.+\n3 +Before /);
+  const output = join(folder, 'out.raw');
+  for (const snapshot of ['3', 'Before']) {
+    expect(command('convert', '--snapshot', snapshot, '--disk', '2', vm, output)).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+    expect(readFileSync(output).equals(readFileSync(join(folder, 'data.vmdk.raw')))).toBe(true);
+  }
+  expect(command('convert', '--snapshot', 'After', '--disk', '2', vm, output)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("has no snapshot 'After'; it has 'Before (3)'"),
+  });
+  const companions = ['system.vmdk', 'data.vmdk', 'data-000001.vmdk', 'vm.vmsd'].map((name) => join(vm, name));
+  const image = await decant.open(config, { companions, disk: 2 });
+  expect(image.info.snapshots).toMatchObject([{ id: '3', name: 'Before', dateSeconds: 0 }]);
+  await image.close();
+  rmSync(join(vm, 'vm.vmsd'));
+  expect(command('info', vm).stdout).not.toContain('Snapshot list');
+});
+
 test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
   const raw = join(folder, 'disk.raw');
   writeFileSync(raw, Buffer.alloc(MIB).fill(5, 0, 100_000));
+  const before = join(folder, 'before.raw');
+  writeFileSync(before, Buffer.alloc(MIB).fill(4, 0, 50_000));
   const [vm, output] = [join(folder, 'vm'), join(folder, 'out.raw')];
   mkdirSync(join(vm, 'Snapshots'), { recursive: true });
   const vbox = `<?xml version="1.0"?>
@@ -94,6 +127,12 @@ test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
     expect(command('convert', vm, output), config).toEqual({ status: 0, stdout: '', stderr: '' });
     expect(readFileSync(output).equals(readFileSync(raw)), config).toBe(true);
     rmSync(output);
+    if (config === 'vm.vbox') {
+      qemuImg('convert', '-f', 'raw', '-O', 'vdi', before, join(vm, 'base.vdi'));
+      expect(command('convert', '--snapshot', 'one', vm, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+      expect(readFileSync(output).equals(readFileSync(before))).toBe(true);
+      rmSync(output);
+    }
     if (config === 'vm.ovf') {
       writeFileSync(join(vm, 'vm.mf'), `SHA256(a disk.vmdk)= ${'0'.repeat(64)}\n`);
       const differs = command('convert', vm, output);

@@ -1,7 +1,7 @@
 // The disks that configurations of virtual machines name.
 
 import { expect, test } from 'vitest';
-import { machineOf } from './machine-config.js';
+import { machineOf, snapshotsOf } from './machine-config.js';
 
 const VMX = `.encoding = "UTF-8"
 displayName = "My VM = 1"
@@ -24,7 +24,7 @@ const attached = (kind: string, uuid: string) =>
 const VBOX = `<?xml version="1.0"?><VirtualBox version="1.19"><Machine uuid="{9}" name="a &amp; b" OSType="x"><MediaRegistry>
 <HardDisks><HardDisk uuid="{1}" location="base.vdi" type="Normal"><HardDisk uuid="{2}" location="Snapshots/{2}.vdi"/></HardDisk>
 <HardDisk uuid="{4}" location="x.vdi"/></HardDisks><DVDImages><Image uuid="{3}" location="cd.iso"/></DVDImages></MediaRegistry>
-<Snapshot name="one"><Hardware>${attached('HardDisk', '1')}</Hardware><Snapshots><Snapshot name="two">${attached('HardDisk', '4')}
+<Snapshot uuid="{s1}" name="one" timeStamp="2024-05-06T07:08:09Z"><Hardware>${attached('HardDisk', '1')}</Hardware><Snapshots><Snapshot name="two">${attached('HardDisk', '4')}
 </Snapshot><Snapshot/></Snapshots></Snapshot><Hardware>${attached('HardDisk', '2')}${attached('DVD', '3')}</Hardware></Machine></VirtualBox>`;
 
 const FILES = '<File ovf:id="f1" ovf:href="a.vmdk"/><File ovf:id="f2" ovf:href="b.vmdk"/>';
@@ -65,7 +65,37 @@ test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, disks: str
   ['OVF, similar names', 'ovf', `${FILES}<DiskSection fileRef='f1'/><Disk xfileRef='f1'/></Disk fileRef='f1'>`, []],
   ['no document', 'ovf', `<<<>>>&&&="'é`, []],
 ])('%s', ([, format, text, disks, name]) => {
-  expect(machineOf(text, format)).toEqual({ disks, ...(name === undefined ? {} : { name }) });
+  const { snapshots: _, ...machine } = machineOf(text, format);
+  expect(machine).toEqual({ disks, ...(name === undefined ? {} : { name }) });
+});
+
+const VMSD = `.encoding = "UTF-8"
+snapshot.lastUID = "2"
+snapshot.current = "2"
+snapshot0.uid = "1"
+snapshot0.displayName = "Before = update"
+snapshot0.createTimeHigh = "396000"
+snapshot0.createTimeLow = "-5"
+snapshot0.numDisks = "2"
+snapshot0.disk0.fileName = "vm.vmdk"
+snapshot0.disk0.node = "scsi0:0"
+snapshot0.disk1.fileName = "data.vmdk"
+snapshot1.uid = "2"
+snapshot1.disk0.fileName = "vm-000001.vmdk"
+snapshot1.disk1.fileName = "data.vmdk"
+snapshot.numSnapshots = "2"
+`;
+
+test('snapshots of VMware and VirtualBox', () => {
+  expect(snapshotsOf(VMSD)).toEqual([
+    { id: '1', name: 'Before = update', dateSeconds: 1_700_811_344, disks: ['vm.vmdk', 'data.vmdk'] },
+    { id: '2', name: '', dateSeconds: 0, disks: ['vm-000001.vmdk', 'data.vmdk'] },
+  ]);
+  expect(machineOf(VBOX, 'vbox').snapshots).toEqual([
+    { id: '{s1}', name: 'one', dateSeconds: 1_714_979_289, disks: ['base.vdi'] },
+    { id: '', name: 'two', dateSeconds: 0, disks: ['x.vdi'] },
+    { id: '', name: '', dateSeconds: 0, disks: [] },
+  ]);
 });
 
 /** Texts of 1 MiB that a careless expression would match in very many ways: the test would not end. */
@@ -92,6 +122,7 @@ test.for([
   for (const format of ['vmx', 'vbox', 'ovf'] as const) {
     expect(machineOf(text, format).disks).toEqual([]);
     expect(machineOf(`<Disk ${text}`, format).disks).toEqual([]);
+    expect(snapshotsOf(text)).toEqual([]);
     expect(machineOf(`<Disk a="${text.replaceAll('"', '')}"/>`, format).disks).toEqual([]);
   }
 });

@@ -5,21 +5,34 @@ export interface Machine {
   name?: string;
   /** The paths of the files of its disks, in their current state. */
   disks: string[];
+  snapshots: MachineSnapshot[];
 }
 
-/** The most disks of a machine that are read. */
+export interface MachineSnapshot {
+  id: string;
+  name: string;
+  /** When it was taken, in seconds since 1970; 0 if that is unknown. */
+  dateSeconds: number;
+  /** The paths of the files of the disks, in that state. */
+  disks: string[];
+}
+
+/** The most disks of a machine that are read, and the most snapshots. */
 const MOST = 256;
 
 /** Reads the configuration `text` in `format`. */
 export function machineOf(text: string, format: 'vmx' | 'vbox' | 'ovf'): Machine {
-  const { name, disks } = READERS[format](text);
-  // A file counts once.
-  return { ...(name ? { name } : {}), disks: [...new Set(disks)].slice(0, MOST) };
+  const { name, disks, snapshots = [] } = READERS[format](text);
+  return { ...(name ? { name } : {}), disks: distinct(disks), snapshots: snapshots.slice(0, MOST) };
 }
+
+/** A file counts once. */
+const distinct = (disks: string[]): string[] => [...new Set(disks)].slice(0, MOST);
 
 interface Found {
   name: string | undefined;
   disks: string[];
+  snapshots?: MachineSnapshot[];
 }
 
 const READERS = { vmx: ofVmx, vbox: ofVbox, ovf: ofOvf };
@@ -28,7 +41,7 @@ const READERS = { vmx: ofVmx, vbox: ofVbox, ovf: ofOvf };
 const BUS = /^(?:scsi|sata|ide|nvme)\d+:\d+$/;
 
 /** VMware: lines of the form `scsi0:0.fileName = "disk.vmdk"`. */
-function ofVmx(text: string): Found {
+function valuesOf(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split(/[\r\n]+/)) {
     const equals = line.indexOf('=');
@@ -36,6 +49,11 @@ function ofVmx(text: string): Found {
     const value = line.slice(equals + 1).trim();
     values.set(line.slice(0, equals).trim().toLowerCase(), value.replace(/^"|"$/g, ''));
   }
+  return values;
+}
+
+function ofVmx(text: string): Found {
+  const values = valuesOf(text);
   const disks = [...values].flatMap(([key, path]) => {
     const device = key.replace(/\.filename$/, '');
     const isThere = values.get(`${device}.present`)?.toLowerCase() !== 'false';
@@ -45,22 +63,50 @@ function ofVmx(text: string): Found {
   return { name: values.get('displayname'), disks };
 }
 
+/** VMware: the snapshots that a VMSD lists, each with the files that its disks had. */
+export function snapshotsOf(text: string): MachineSnapshot[] {
+  const values = valuesOf(text);
+  const snapshots: MachineSnapshot[] = [];
+  for (let at = 0; at < MOST; at++) {
+    const id = values.get(`snapshot${at}.uid`);
+    if (id === undefined) continue;
+    const disks = Array.from({ length: MOST }, (_, disk) => values.get(`snapshot${at}.disk${disk}.filename`) ?? []);
+    const time = (half: string) => Number(values.get(`snapshot${at}.createtime${half}`));
+    snapshots.push({
+      id,
+      name: values.get(`snapshot${at}.displayname`) ?? '',
+      dateSeconds: secondsOf((time('high') * 2 ** 32 + (time('low') >>> 0)) / 1e6),
+      disks: distinct(disks.flat()),
+    });
+  }
+  return snapshots;
+}
+
+const secondsOf = (seconds: number): number => (Number.isFinite(seconds) && seconds > 0 ? Math.floor(seconds) : 0);
+
 /** VirtualBox: each `Image` of an attached hard disk states the `uuid` of a `HardDisk`, whose `location` is the path. */
 function ofVbox(text: string): Found {
-  const [paths, disks] = [new Map<string, string>(), [] as string[]];
+  const [paths, disks, snapshots] = [new Map<string, string>(), [] as string[], [] as MachineSnapshot[]];
   let name: string | undefined;
   let isDisk = false;
-  /** The snapshots around the tag: they have disks of their own. */
-  let snapshots = 0;
+  /** The snapshots around the tag, innermost last: they have disks of their own. */
+  const around: MachineSnapshot[] = [];
   for (const { tag, attributes } of tagsOf(text)) {
     if (tag === 'Machine') name = attributes.get('name');
     if (tag === 'HardDisk') addPath(paths, attributes.get('uuid'), attributes.get('location'));
-    if (tag === 'Snapshot') snapshots += 1;
-    if (tag === '/Snapshot') snapshots -= 1;
+    if (tag === 'Snapshot') {
+      const dateSeconds = secondsOf(Date.parse(attributes.get('timeStamp') ?? '') / 1000);
+      const id = attributes.get('uuid') ?? '';
+      const snapshot = { id, name: attributes.get('name') ?? '', dateSeconds, disks: [] };
+      around.push(snapshot);
+      snapshots.push(snapshot);
+    }
+    if (tag === '/Snapshot') around.pop();
     if (tag === 'AttachedDevice') isDisk = attributes.get('type') === 'HardDisk';
-    if (tag === 'Image' && isDisk && snapshots === 0) disks.push(attributes.get('uuid') ?? '');
+    if (tag === 'Image' && isDisk) (around.at(-1)?.disks ?? disks).push(attributes.get('uuid') ?? '');
   }
-  return { name, disks: pathsOf(disks, paths) };
+  const withPaths = snapshots.map((snapshot) => ({ ...snapshot, disks: distinct(pathsOf(snapshot.disks, paths)) }));
+  return { name, disks: pathsOf(disks, paths), snapshots: withPaths };
 }
 
 /** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path. */

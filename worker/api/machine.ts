@@ -6,8 +6,9 @@ import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
+import type { Snapshot } from '../public/types.js';
 import type { OpenImage } from './image.js';
-import { type Machine, machineOf } from './machine-config.js';
+import { type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
 
 /** The most bytes of a configuration. */
 const LONGEST = 1 << 20;
@@ -22,7 +23,8 @@ interface Disk extends Member {
 }
 
 /**
- * Opens the disk that `options` state, or the only one, of the machine whose configuration in `format` is `config`, by `open`.
+ * Opens the disk that `options` state, or the only one, of the machine whose configuration in `format` is `config`, by `open`, in
+ * its current state or that of a snapshot.
  * `config` was refused with `refusal`, which is thrown if it names no disks.
  *
  * Fails with `missing-file` if the file of the disk, or all files, are missing, with `usage` if there are several disks and none
@@ -34,18 +36,20 @@ export async function openMachine(
   refusal: DecantError,
   open: Open,
 ): Promise<OpenImage> {
-  const { companions = [], disk: choice, name, headers, ...rest } = options;
-  const text = await textOf(config, options, open);
+  const { companions = [], disk: choice, snapshot, name, headers, ...rest } = options;
+  const text = await textOf(config, config, options, open);
   const format = refusal.fields.format as 'vmx' | 'vbox' | 'ovf';
-  const machine = text === undefined ? { disks: [] } : machineOf(text, format);
-  if (machine.disks.length === 0) throw refusal;
+  const read = text === undefined ? undefined : machineOf(text, format);
+  if (!read || read.disks.length === 0) throw refusal;
   const configName = nameOf(config) || (name ?? '');
+  const snapshots = format === 'vmx' ? await listedSnapshots(config, configName, options, open) : read.snapshots;
+  const machine = { ...read, disks: snapshot === undefined ? read.disks : stateOf(snapshots, snapshot).disks };
   const disks: Disk[] = [];
   // The paths of an OVF descriptor are URLs.
   const plain = format === 'ovf' ? unencoded : (path: string) => path;
   for (const { path, companion } of findDisks(machine, configName, companions, plain))
     disks.push(companion ? await described(companion, config, options, open) : missingDisk(plain(path)));
-  const companion = choose(disks, machine, configName, choice);
+  const companion = choose(disks, { ...machine, snapshots }, configName, choice);
   const input = inputOf(companion);
   const image = await open(input, {
     ...rest,
@@ -55,22 +59,55 @@ export async function openMachine(
   });
   image.info.unusedCompanions = [];
   if (machine.name !== undefined) image.info.machine = machine.name;
+  image.info.snapshots = snapshots.map(describedSnapshot);
   image.members = disks.map(memberOf);
   return image;
 }
 
-/** The text of a configuration; `undefined` if it is too long, or cannot be read again, such as a stream. */
-async function textOf(config: Input, options: OpenOptions, open: Open): Promise<string | undefined> {
-  const file = await open(config, { ...plainOptions(config, config, options), format: 'raw' }).catch((thrown) => {
+/** The snapshots that the VMSD of the VMX `config`, called `name`, lists; none without that file. */
+async function listedSnapshots(
+  config: Input,
+  name: string,
+  options: OpenOptions,
+  open: Open,
+): Promise<MachineSnapshot[]> {
+  const wanted = foldedName(name).replace(/x$/, 'sd');
+  const list = options.companions?.find((companion) => foldedName(nameOf(companion)) === wanted);
+  const text = list && (await textOf(inputOf(list), config, options, open));
+  return text === undefined ? [] : snapshotsOf(text);
+}
+
+/** The only snapshot that `wanted` states, by its ID or its name. */
+function stateOf(snapshots: MachineSnapshot[], wanted: string): MachineSnapshot {
+  const byId = snapshots.filter(({ id }) => id === wanted);
+  const found = byId.length > 0 ? byId : snapshots.filter(({ name }) => name === wanted);
+  if (found.length === 1) return found[0]!;
+  const names = snapshots.map(({ id, name }) => `${name} (${id})`);
+  const known = names.length === 0 ? 'it has none' : `it has ${shownNames(names, LISTED)}`;
+  const which = found.length === 0 ? 'no snapshot' : 'several snapshots';
+  throw new DecantError('usage', `The virtual machine has ${which} '${shownText(wanted)}'; ${known}`);
+}
+
+/** A snapshot of a machine as those of images are described. Only images record its other times and sizes. */
+const describedSnapshot = ({ disks: _, ...snapshot }: MachineSnapshot): Snapshot => ({
+  ...snapshot,
+  dateNanoseconds: 0,
+  vmClockNanoseconds: 0,
+  vmStateSize: 0,
+});
+
+/** The text of `file`; `undefined` if it is too long, or cannot be read again, such as a stream. */
+async function textOf(file: Input, config: Input, options: OpenOptions, open: Open): Promise<string | undefined> {
+  const opened = await open(file, { ...plainOptions(file, config, options), format: 'raw' }).catch((thrown) => {
     if (toDecantError(thrown).kind === 'cancelled') throw thrown;
   });
-  if (!file) return undefined;
+  if (!opened) return undefined;
   try {
-    const { fileSize = 0 } = file.info;
+    const { fileSize = 0 } = opened.info;
     if (fileSize > LONGEST) return undefined;
-    return decoded((await file.read(0, fileSize)).subarray(0, fileSize));
+    return decoded((await opened.read(0, fileSize)).subarray(0, fileSize));
   } finally {
-    await file.close();
+    await opened.close();
   }
 }
 
@@ -189,6 +226,7 @@ function choose(disks: Disk[], machine: Machine, config: string, choice: string 
   const fields = {
     disks: disks.map(memberOf),
     ...(machine.name === undefined ? {} : { machine: machine.name }),
+    ...(machine.snapshots.length === 0 ? {} : { snapshots: machine.snapshots.map(describedSnapshot) }),
   };
   if (choice === undefined && disks.length > 1 && disks.some(({ companion }) => companion)) {
     const message = `The virtual machine has ${disks.length} disk images, ${listed(disks)}; state which one`;

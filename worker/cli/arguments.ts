@@ -27,7 +27,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --disk N|NAME          use this disk of an archive that has several, such as an OVA, or of a
                          virtual machine (.vmx, .vbox, .ovf or its folder); info lists them. In
                          convert, all makes a file of each in the folder OUTPUT
-  --snapshot ID|NAME     use an internal snapshot instead of the active disk
+  --snapshot ID|NAME     use a snapshot, of the image or the machine, instead of the active disk
   --password-file FILE   read the password of all encrypted layers from FILE, without its last
                          newline; - is standard input
   --password-file NAME=FILE

@@ -2,6 +2,7 @@
 
 import { DecantError, type Member } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
+import type { Snapshot } from '../public/types.js';
 import { humanSize } from './human-size.js';
 
 /** The value of `--disk` for all disks. */
@@ -14,6 +15,8 @@ export interface Disks {
   disks: readonly Member[];
   /** The name of the machine, if known. */
   machine?: string;
+  /** The snapshots of the machine, if it has some. */
+  snapshots?: readonly Snapshot[];
 }
 
 /** Returns the disks to choose from, if `thrown` says that one must be chosen. */

@@ -12,8 +12,8 @@ import { shownNames } from '../errors/shown-names.js';
 
 /** Names of configurations of virtual machines. */
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
-/** Names of files that may be disks of a machine, or their manifest. */
-const DISK_OR_MANIFEST = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk)$/i;
+/** Names of files that may be disks of a machine, their manifest, or a list of its snapshots. */
+const OF_MACHINE = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk|vmsd)$/i;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
 /** What macOS adds to each file on foreign file systems. */
@@ -67,7 +67,7 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
   const isGiven = (other: string) => other === name || given.includes(other);
   if (MACHINE.test(name)) {
     const folders = [folder, join(folder, SNAPSHOTS)];
-    const found = await Promise.all(folders.map((folder) => regularFiles(folder, DISK_OR_MANIFEST)));
+    const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE)));
     return found.flat().filter((file) => !isGiven(basename(file)));
   }
   // A name that ends in two letters is common.

@@ -198,12 +198,17 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
 }
 
 /** Reports the `disks` of an archive if none was chosen. */
-export async function disksJson({ disks, machine }: Disks, path: string): Promise<string[]> {
-  const report = { filename: path, 'actual-size': await diskSize(path), decant: { machine, disks } };
+export async function disksJson({ disks, machine, snapshots }: Disks, path: string): Promise<string[]> {
+  const report = {
+    filename: path,
+    'actual-size': await diskSize(path),
+    ...(snapshots ? { snapshots: snapshots.map(snapshotJson) } : {}),
+    decant: { machine, disks },
+  };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
-export async function disksText({ disks, machine }: Disks, path: string): Promise<string[]> {
+export async function disksText({ disks, machine, snapshots = [] }: Disks, path: string): Promise<string[]> {
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
@@ -211,6 +216,7 @@ export async function disksText({ disks, machine }: Disks, path: string): Promis
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
     'Several disks; one is described with its option:',
     ...diskRows(disks).map((row) => `    ${row}`),
+    ...snapshotList([...snapshots]),
   ];
 }
 

@@ -40,6 +40,26 @@ export interface Member {
   readonly missing?: boolean;
 }
 
+/** An internal snapshot. */
+export interface Snapshot {
+  /** Its ID, unique within the image. */
+  id: string;
+  /** Its name. */
+  name: string;
+  /** When it was taken, in seconds since 1970. */
+  dateSeconds: number;
+  /** The nanoseconds of that time. */
+  dateNanoseconds: number;
+  /** The guest's clock at that time, in nanoseconds. */
+  vmClockNanoseconds: number;
+  /** The size of the saved state of the machine. */
+  vmStateSize: number;
+  /** The guest's instruction count, if recorded. */
+  icount?: number;
+  /** The size of the disk at that time, if recorded. */
+  virtualSize?: number;
+}
+
 /**
  * The subject of an error or a notice, for programs: docs/errors.md lists the fields of each code. Texts are unchanged: show
  * them by `shownText`. Sizes and offsets are in bytes.
@@ -63,8 +83,10 @@ export interface Fields {
   readonly status?: number;
   /** The disks in the container, as `image.members` lists them. */
   readonly disks?: readonly Member[];
+  /** The snapshots of the virtual machine, as `info.snapshots` lists them. */
+  readonly snapshots?: readonly Snapshot[];
   /** Further fields of a code. */
-  readonly [field: string]: string | number | boolean | readonly Member[] | undefined;
+  readonly [field: string]: string | number | boolean | readonly Member[] | readonly Snapshot[] | undefined;
 }
 
 /** The optional parts of a `DecantError`. */

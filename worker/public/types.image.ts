@@ -20,7 +20,10 @@ export interface CommonOpenOptions extends PrepareOptions {
    * position, such as one that was unpacked.
    */
   disk?: string | number;
-  /** The ID or name of the internal snapshot to read instead of the active disk. IDs are searched first. */
+  /**
+   * The ID or name of the internal snapshot to read instead of the active disk, or of a snapshot of the virtual machine. IDs are
+   * searched first.
+   */
   snapshot?: string;
   /**
    * The password of the encrypted layers: one for all, or a function that returns the password of one layer. A string

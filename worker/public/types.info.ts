@@ -1,8 +1,8 @@
 // The public types of what an image is. All sizes and offsets are in bytes.
 
-import type { Fields } from '../errors/errors.js';
+import type { Fields, Snapshot } from '../errors/errors.js';
 
-export type { Member } from '../errors/errors.js';
+export type { Member, Snapshot } from '../errors/errors.js';
 
 /** A container of an image. */
 export interface ContainerInfo {
@@ -146,26 +146,6 @@ export interface Luks {
   masterKeyIterations: number;
   /** The key slots; in version 2 those with the master key. `iterations` are passes for Argon2. */
   slots: { active: boolean; iterations: number; keyOffset: number; stripes: number }[];
-}
-
-/** An internal snapshot. */
-export interface Snapshot {
-  /** Its ID, unique within the image. */
-  id: string;
-  /** Its name. */
-  name: string;
-  /** When it was taken, in seconds since 1970. */
-  dateSeconds: number;
-  /** The nanoseconds of that time. */
-  dateNanoseconds: number;
-  /** The guest's clock at that time, in nanoseconds. */
-  vmClockNanoseconds: number;
-  /** The size of the saved state of the machine. */
-  vmStateSize: number;
-  /** The guest's instruction count, if recorded. */
-  icount?: number;
-  /** The size of the disk at that time, if recorded. */
-  virtualSize?: number;
 }
 
 /** A range of the guest's disk. */
