@@ -1,17 +1,13 @@
 //! Divides bzip2 streams into streams of one block each. Blocks begin at any bit, with a signature.
 
-use super::MAGIC;
+use super::{BLOCK, BLOCK_UNIT, END, MAGIC};
 use decant_module::{Buffers, Fault, Step, StreamDecoder, StreamFailure, StreamState};
 
-/// The signatures of a block and of the end of a stream, and their length.
-const BLOCK: u64 = 0x3141_5926_5359;
-const END: u64 = 0x1772_4538_5090;
+/// Length of a signature.
 const SIGNATURE_BITS: usize = 48;
 const SIGNATURE: u64 = (1 << SIGNATURE_BITS) - 1;
 /// Length of a checksum, which follows each signature.
 const CHECKSUM_BITS: usize = 32;
-/// The size of blocks that 1 in the header of a stream means, in bytes.
-const BLOCK_UNIT: u64 = 100_000;
 /// Maximum length of a block, in bytes: a fifth more than the most data it has.
 const LONGEST_BLOCK: usize = 1_100_000;
 
@@ -146,8 +142,8 @@ impl Bzip2Divider {
     fn divide(&mut self, end: usize) {
         let checksum = bits(&self.held, self.start + SIGNATURE_BITS, CHECKSUM_BITS) as u32;
         self.checksum = self.checksum.rotate_left(1) ^ checksum;
-        let size = u64::from(self.level - b'0') * BLOCK_UNIT;
-        self.part.extend_from_slice(&size.to_le_bytes());
+        let size = usize::from(self.level - b'0') * BLOCK_UNIT;
+        self.part.extend_from_slice(&(size as u64).to_le_bytes());
         self.part.extend_from_slice(&MAGIC);
         self.part.push(self.level);
         let (whole, rest) = ((end - self.start) / 8, (end - self.start) % 8);

@@ -1,25 +1,36 @@
-//! By the library.
+//! A decoder that is twice as fast as `bzip2`, mainly by its `inverse`. It accepts and refuses the same streams.
 
-#![allow(unsafe_code, reason = "the library's functions that report a lack of memory take pointers")]
-
+mod bits;
+mod checksum;
+mod codes;
 mod divider;
+mod header;
+mod inverse;
+mod memory;
+mod randomised;
+mod runs;
+mod stream;
+mod symbols;
+#[cfg(test)]
+mod tests;
 
 pub use divider::Bzip2Divider;
 
-use decant_module::{Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
-use libbz2_rs_sys::{
-    BZ_MEM_ERROR, BZ_OK, BZ_STREAM_END, BZ2_bzDecompress, BZ2_bzDecompressEnd, BZ2_bzDecompressInit, bz_stream,
-};
-use std::ffi::c_int;
+use decant_module::{Buffers, Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
+use stream::Bzip2Stream;
 
 /// The decoder is linked.
 pub static MODULE: Module = Module::linked("bzip2");
 
-/// Approximate size of the memory for the largest blocks, in bytes, for the out-of-memory message.
-const BLOCK_MEMORY: u64 = 3_700_000;
-
 /// The signature, which the size of the blocks follows.
 const MAGIC: [u8; 3] = *b"BZh";
+/// The signatures of a block and of the end of a stream.
+const BLOCK: u64 = 0x3141_5926_5359;
+const END: u64 = 0x1772_4538_5090;
+/// The size of blocks that 1 in the header of a stream means, in bytes.
+const BLOCK_UNIT: usize = 100_000;
+/// The size of the largest blocks, in bytes.
+const LARGEST_BLOCK: usize = 9 * BLOCK_UNIT;
 /// The rest of a stream without data: the end mark, and the checksum of nothing.
 const NO_DATA: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];
 /// Length of a stream without data, in bytes. No stream is shorter.
@@ -32,8 +43,10 @@ pub struct Bzip2Decoder {
     head: [u8; SHORTEST],
     /// The number of bytes in `head`.
     held: usize,
-    /// The stream that has begun.
+    /// The stream that has begun, or the memory of the last one.
     stream: Option<Bzip2Stream>,
+    /// Whether a stream has begun and not ended.
+    is_inside: bool,
     /// Whether a stream has ended.
     has_ended: bool,
 }
@@ -44,101 +57,55 @@ impl Bzip2Decoder {
         Ok(Self::default())
     }
 
-    fn run(&mut self, input: &mut &[u8], output: &mut &mut [u8]) -> Result<(), Fault> {
-        while self.stream.is_some() || !input.is_empty() {
-            let Some(stream) = &mut self.stream else {
-                if !self.fill_head(input)? {
-                    break;
+    fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<StreamState, Fault> {
+        loop {
+            if self.is_inside
+                && let Some(stream) = &mut self.stream
+            {
+                if !stream.decode(buffers)? {
+                    return Ok(StreamState::Inside);
                 }
-                self.begin(output)?;
-                continue;
-            };
-            match stream.run(input, output) {
-                BZ_STREAM_END => (self.stream, self.has_ended) = (None, true),
-                code => return checked(code),
+                (self.is_inside, self.has_ended) = (false, true);
+            } else if buffers.input.is_empty() {
+                let is_whole = self.held == 0 && self.has_ended;
+                return Ok(if is_whole { StreamState::Whole } else { StreamState::Inside });
+            } else if self.fill_head(buffers)? {
+                self.begin()?;
             }
         }
-        Ok(())
     }
 
-    /// Moves the first bytes of a stream from `input` to `head`. Returns whether it is full.
-    fn fill_head(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
-        let len = input.len().min(SHORTEST - self.held);
-        let (found, rest) = input.split_at(len);
+    /// Moves the first bytes of a stream from the input to `head`. Returns whether it is full.
+    fn fill_head(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
+        let len = buffers.input.len().min(SHORTEST - self.held);
+        let (found, rest) = buffers.input.split_at(len);
         self.head[self.held..self.held + len].copy_from_slice(found);
-        (*input, self.held) = (rest, self.held + len);
+        (buffers.input, self.held) = (rest, self.held + len);
         if self.head.iter().zip(MAGIC).take(self.held).any(|(found, expected)| *found != expected) {
             return Err(if self.has_ended { Fault::Trailing } else { Fault::Invalid });
         }
         Ok(self.held == SHORTEST)
     }
 
-    /// Begins the stream of `head`. A stream without data takes no memory: a file may have millions of them, and the
-    /// library would take megabytes for each.
-    fn begin(&mut self, output: &mut &mut [u8]) -> Result<(), Fault> {
+    /// Begins the stream of `head`. A stream without data takes no memory: a file may have millions of them.
+    fn begin(&mut self) -> Result<(), Fault> {
         self.held = 0;
-        if matches!(self.head[MAGIC.len()], b'1'..=b'9') && self.head.ends_with(&NO_DATA) {
+        let [_, _, _, level @ b'1'..=b'9', rest @ ..] = &self.head else { return Err(Fault::Invalid) };
+        if *rest == NO_DATA {
             self.has_ended = true;
             return Ok(());
         }
-        // The library takes all of it: any other stream is longer.
-        checked(self.stream.insert(Bzip2Stream::new()?).run(&mut &self.head[..], output))
-    }
-}
-
-/// Returns the failure that `code` of the library means.
-fn checked(code: c_int) -> Result<(), Fault> {
-    match code {
-        BZ_OK => Ok(()),
-        BZ_MEM_ERROR => Err(Fault::OutOfMemory(BLOCK_MEMORY)),
-        _ => Err(Fault::Invalid),
+        let stream = Bzip2Stream::begin(&mut self.stream, usize::from(level - b'0') * BLOCK_UNIT)?;
+        self.is_inside = true;
+        // The stream takes all of it: any other is longer.
+        let mut head = Buffers { input: rest, output: &mut [], written: 0 };
+        stream.decode(&mut head)?;
+        Ok(())
     }
 }
 
 impl StreamDecoder for Bzip2Decoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        let (mut rest, mut room) = (input, &mut output[..]);
-        let result = self.run(&mut rest, &mut room);
-        let (consumed, left) = (input.len() - rest.len(), room.len());
-        let state = match result {
-            Ok(()) if self.stream.is_none() && self.held == 0 && self.has_ended => StreamState::Whole,
-            Ok(()) => StreamState::Inside,
-            Err(fault) => StreamState::Failed(fault),
-        };
-        Step { consumed: consumed as u32, written: (output.len() - left) as u32, state }
-    }
-}
-
-/// One stream. The library checks that the structure stays at its address.
-struct Bzip2Stream(Box<bz_stream>);
-
-impl Bzip2Stream {
-    fn new() -> Result<Self, Fault> {
-        let mut stream = Box::new(bz_stream::zeroed());
-        // SAFETY: it points to a structure without an allocator, for which the library uses Rust's.
-        match unsafe { BZ2_bzDecompressInit(&mut *stream, 0, 0) } {
-            BZ_OK => Ok(Self(stream)),
-            _ => Err(Fault::OutOfMemory(BLOCK_MEMORY)),
-        }
-    }
-
-    /// Decodes from the start of `input` to the start of `output`, and moves both on. Returns the library's code.
-    fn run(&mut self, input: &mut &[u8], output: &mut &mut [u8]) -> c_int {
-        let stream = &mut *self.0;
-        (stream.next_in, stream.avail_in) = (input.as_ptr().cast(), input.len() as u32);
-        (stream.next_out, stream.avail_out) = (output.as_mut_ptr().cast(), output.len() as u32);
-        // SAFETY: `new` initialised it, and the two buffers have these lengths.
-        let code = unsafe { BZ2_bzDecompress(stream) };
-        *input = &input[input.len() - stream.avail_in as usize..];
-        let written = output.len() - stream.avail_out as usize;
-        *output = &mut std::mem::take(output)[written..];
-        code
-    }
-}
-
-impl Drop for Bzip2Stream {
-    fn drop(&mut self) {
-        // SAFETY: `new` initialised it, and nothing uses it later.
-        unsafe { BZ2_bzDecompressEnd(&mut *self.0) };
+        Buffers::step(input, output, |buffers| self.run(buffers))
     }
 }
