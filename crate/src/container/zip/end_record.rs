@@ -121,12 +121,14 @@ impl Stated {
     /// Parses the records in `bytes`, which begin at `start` of the file. The end record is at `at`. Fails with
     /// `corrupt` if they contradict each other.
     fn parse(bytes: &[u8], at: usize, start: u64) -> Result<Self> {
-        let record = EndRecord::parse(&bytes[at..]);
+        let end_record = EndRecord::parse(&bytes[at..]);
         let short = Self {
-            is_one_disk: record.disk == 0 && record.directory_disk == 0 && record.entries_on_disk == record.entries,
-            entries: record.entries.into(),
-            size: record.directory_size.into(),
-            offset: record.directory_offset.into(),
+            is_one_disk: end_record.disk == 0
+                && end_record.directory_disk == 0
+                && end_record.entries_on_disk == end_record.entries,
+            entries: end_record.entries.into(),
+            size: end_record.directory_size.into(),
+            offset: end_record.directory_offset.into(),
             end: start + at as u64,
             counted_end: None,
         };
@@ -153,6 +155,9 @@ impl Stated {
         // The size does not count the signature and itself.
         let is_consistent = record.signature == ZIP64_END
             && record.size == Zip64EndRecord::LEN as u64 - 12
+            && agrees(end_record.disk.into(), record.disk.into(), u16::MAX.into())
+            && agrees(end_record.directory_disk.into(), record.directory_disk.into(), u16::MAX.into())
+            && agrees(end_record.entries_on_disk.into(), record.entries_on_disk, u16::MAX.into())
             && agrees(short.entries, long.entries, u16::MAX.into())
             && agrees(short.size, long.size, u32::MAX.into())
             && agrees(short.offset, long.offset, u32::MAX.into());
