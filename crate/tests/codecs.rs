@@ -191,6 +191,7 @@ fn streams_padding_and_hostile_headers() {
         ("zstd: 2^27", zstd_frame(&[0, 17 << 3]), Some((Corrupt, "truncated", "truncated"))),
         ("zstd: one segment", zstd_frame(&[0xe0, 0, 0, 0, 0, 0, 0, 0, 0x80]), Some((Limit, "window-too-large", "MiB"))),
         ("zstd: reserved", zstd_frame(&[8, 0]), Some((Unsupported, "unsupported", "reserved flags of zstd"))),
+        ("zstd: less than stated", short_zstd_frame(), Some((Corrupt, "zstd-damaged", "size that it states"))),
         ("zstd: a dictionary", by_dictionary, Some((Unsupported, "unsupported", "a zstd dictionary"))),
         ("bzip2: two streams", two(&BZIP2), None),
         ("bzip2: empty streams", [BZIP2.pack(b""), bzip2.clone(), BZIP2.pack(b"")].concat(), None),
@@ -207,6 +208,11 @@ fn streams_padding_and_hostile_headers() {
             (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
         }
     }
+}
+
+/// A frame of 512 bytes that states 1,024. Its last block is empty.
+fn short_zstd_frame() -> Vec<u8> {
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0x60, 0, 3, 0, 0x10, 0][..], &[7; 512], &[1, 0, 0]].concat()
 }
 
 fn with_dictionary(dictionary: &[u8], data: &[u8]) -> Vec<u8> {

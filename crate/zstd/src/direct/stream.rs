@@ -15,6 +15,9 @@ pub struct ZstdDecoder {
     part: Part,
     header: HeaderReader,
     window: u64,
+    /// The size of the frame's content, if it is stated, and of that so far.
+    content_size: Option<u64>,
+    decoded: u64,
     /// It is allocated with the first frame, and takes memory for the window of each.
     decoder: Option<DCtx<'static>>,
     /// Whether a frame has ended.
@@ -83,7 +86,7 @@ impl ZstdDecoder {
         self.part = match header {
             Header::Skippable(len) => Part::Skippable(len),
             Header::Frame(frame) => {
-                self.window = frame.window;
+                (self.window, self.content_size, self.decoded) = (frame.window, frame.content_size, 0);
                 Part::Frame(0)
             }
         };
@@ -111,6 +114,7 @@ impl ZstdDecoder {
             let result = decoder.decompress_stream(&mut target, &mut source);
             let (consumed, produced) = (source.pos(), target.pos());
             *written += produced;
+            self.decoded += produced as u64;
             if is_header {
                 given += consumed;
                 self.part = Part::Frame(given);
@@ -118,6 +122,8 @@ impl ZstdDecoder {
                 *input = &input[consumed..];
             }
             match result {
+                // The library does not check it if the last block is empty.
+                Ok(0) if self.content_size.is_some_and(|size| size != self.decoded) => return Err(Fault::Size),
                 Ok(0) => return Ok(self.begin_header()),
                 Ok(_) if consumed == 0 && produced == 0 => return Ok(false),
                 Ok(_) => {}
