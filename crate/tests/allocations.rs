@@ -91,7 +91,7 @@ fn over_parts_of_clusters() -> Files {
     );
     base.resize(base.len().next_multiple_of(SIZE), 0);
     let companions = vec![("base.qcow2".to_owned(), base)];
-    Files { image: overlay("base.qcow2", Some("qcow2")), companions, password: None }
+    Files { image: overlay("base.qcow2", Some("qcow2")).into(), companions, password: None }
 }
 
 /// Numbers of VMDKs of the fuzzer: a compressed one, one of several extents, one with a parent.
@@ -106,7 +106,7 @@ fn packed(command: &str) -> Files {
     std::fs::write(dir.path().join("image"), small()).unwrap();
     let output = Command::new("sh").args(["-c", command]).current_dir(dir.path()).output().unwrap();
     assert!(output.status.success());
-    Files { image: output.stdout, companions: Vec::new(), password: None }
+    Files { image: output.stdout.into(), companions: Vec::new(), password: None }
 }
 
 fn files(number: u8) -> Files {

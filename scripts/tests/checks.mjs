@@ -43,7 +43,7 @@ export async function fuzzChecks() {
   await check(
     'fuzz targets',
     'cargo',
-    cargo('check', '--locked', '--manifest-path', 'crate/fuzz/Cargo.toml', '--bins'),
+    cargo('check', '--locked', '--manifest-path', 'crate/fuzz/Cargo.toml', '--bins', '--examples'),
   );
 }
 

@@ -5,6 +5,6 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     for number in 0..decant_fuzz::bases::BASES {
         let image = decant_fuzz::bases::base(number).image;
-        std::fs::write(folder.join(format!("base-{number}")), image).expect("the folder can be written");
+        std::fs::write(folder.join(format!("base-{number}")), &*image).expect("the folder can be written");
     }
 }

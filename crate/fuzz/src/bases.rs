@@ -14,7 +14,7 @@ pub const PASSWORD: &[u8] = b"password";
 pub const BASES: u8 = 22;
 
 fn alone(image: Vec<u8>) -> Files {
-    Files { image, companions: Vec::new(), password: None }
+    Files { image: image.into(), companions: Vec::new(), password: None }
 }
 
 fn with(image: Vec<u8>, name: &str, companion: Vec<u8>) -> Files {

@@ -58,6 +58,30 @@ fn number(kind: u8, value: u64, len: usize) -> Vec<u8> {
     if kind & 8 == 0 { value.to_be_bytes()[8 - len..].to_vec() } else { value.to_le_bytes()[..len].to_vec() }
 }
 
+/// Four bytes each: what to do, where (16 bits), and with what. All places are equally likely, for files without a header
+/// that hides the rest.
+pub fn anywhere(mut file: Vec<u8>, changes: &[u8]) -> Vec<u8> {
+    for change in changes.chunks_exact(4).take(MOST) {
+        let (kind, value) = (change[0], change[3]);
+        let at = usize::from(u16::from_le_bytes([change[1], change[2]])) % (file.len() + 1);
+        match kind % 16 {
+            0..=5 if at < file.len() => file[at] = value,
+            6..=10 if at < file.len() => file[at] ^= 1 << (value % 8),
+            11 => file.insert(at, value),
+            12 => file.truncate(at),
+            13 => drop(file.drain(at..(at + usize::from(value % 16)).min(file.len()))),
+            14 => file.extend_from_within(at..),
+            15 => {
+                let bytes = file[at..(at + 8).min(file.len())].to_vec();
+                let to = usize::from(value) * file.len() / 256;
+                put(&mut file, to, &bytes);
+            }
+            _ => {}
+        }
+    }
+    file
+}
+
 fn put(image: &mut [u8], at: usize, bytes: &[u8]) {
     let end = (at + bytes.len()).min(image.len());
     let at = at.min(end);

@@ -3,6 +3,7 @@
 use super::changes;
 use super::examine::{Seen, convert_if_small, settled};
 use super::memory::{Disk, Memory};
+use super::reference::zip;
 use super::small;
 use decant::container::part::PartDecoder;
 use decant::convert::{Cancel, InOrder, Output, convert_in_order};
@@ -86,7 +87,7 @@ fn trailer(data: &[u8]) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-fn crc32(data: &[u8]) -> u32 {
+pub fn crc32(data: &[u8]) -> u32 {
     !data.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
     })
@@ -198,16 +199,21 @@ fn files(archive: &[u8]) -> Option<Vec<&[u8]>> {
     Some(found)
 }
 
-/// The content of a file, by the second reader, and the number of its containers.
-fn unpacked(file: Vec<u8>, depth: usize) -> Option<(Vec<u8>, usize)> {
-    if file.starts_with(&[0x1f, 0x8b, 8]) {
-        return unpacked(gunzip(&file)?, depth + 1);
-    }
-    if file.get(MAGIC..).is_some_and(|rest| rest.starts_with(b"ustar")) {
-        let [only] = files(&file)?[..] else { return None };
-        return unpacked(only.to_vec(), depth + 1);
-    }
-    Some((file, depth))
+/// The contents of a file that may be its disk, by the second readers, each with the number of its containers. A zip
+/// archive may have several.
+fn unpacked(file: Vec<u8>, depth: usize) -> Vec<(Vec<u8>, usize)> {
+    let packed: Vec<Vec<u8>> = if file.starts_with(&[0x1f, 0x8b, 8]) {
+        gunzip(&file).into_iter().collect()
+    } else if file.get(MAGIC..).is_some_and(|rest| rest.starts_with(b"ustar")) {
+        files(&file).filter(|files| files.len() == 1).into_iter().flatten().map(<[u8]>::to_vec).collect()
+    } else if file.starts_with(b"PK\x03\x04") {
+        zip::files(&file).into_iter().flatten().flatten().collect()
+    } else {
+        return vec![(file, depth)];
+    };
+    // A file may be a raw disk by its name, whatever its content begins like.
+    let inner = |file: Vec<u8>| std::iter::once((file.clone(), depth + 1)).chain(unpacked(file, depth + 1));
+    packed.into_iter().flat_map(inner).collect()
 }
 
 fn opened(file: &[u8], salvage: bool) -> Result<Opened, Error> {
@@ -216,7 +222,7 @@ fn opened(file: &[u8], salvage: bool) -> Result<Opened, Error> {
 }
 
 /// Opens and converts `file`. Panics if the result is wrong.
-fn examine(file: Vec<u8>) -> Seen {
+pub fn examine(file: Vec<u8>) -> Seen {
     let mut seen = Seen::default();
     let sizes = [64 << 10, 4 << 10];
     let (results, info) = match opened(&file, false) {
@@ -239,6 +245,7 @@ fn examine(file: Vec<u8>) -> Seen {
             if let Ok(Opened::Image(image)) = opened(&file, true) {
                 whole(&image, &sizes);
             }
+            ensure_refusal(&file, &error);
             return seen;
         }
     };
@@ -255,22 +262,34 @@ fn examine(file: Vec<u8>) -> Seen {
         let [Ok(salvaged), _] = &whole(&image, &sizes)[..] else { panic!("what is whole cannot be salvaged") };
         assert!(salvaged.blocks == disk.blocks, "salvage has other bytes");
     }
-    if info.format == "raw"
-        && let Some((mut content, depth)) = unpacked(file, 0)
-        && depth == info.containers.len()
-    {
-        content.resize(content.len().next_multiple_of(TAR), 0);
-        assert_eq!(disk.len.get(), content.len() as u64, "another size than the second reader's");
-        let blocks = disk.blocks.borrow();
-        for (number, expected) in content.chunks(BLOCK as usize).enumerate() {
-            match blocks.get(&(number as u64)) {
-                Some(block) => assert!(block == expected, "other bytes in block {number}"),
-                None => assert!(expected.iter().all(|&byte| byte == 0), "no bytes in block {number}"),
-            }
-        }
+    let is_zip = info.containers[0].name == "zip";
+    assert!(!is_zip || zip::files(&file).is_some(), "the second reader refuses the archive");
+    let depth = info.containers.len();
+    let contents: Vec<_> = unpacked(file, 0).into_iter().filter(|(_, found)| *found == depth).collect();
+    if info.format == "raw" && !contents.is_empty() {
+        let is_same = contents.into_iter().any(|(content, _)| has_bytes(disk, content));
+        assert!(is_same, "other bytes than the second reader's");
         seen.compared = true;
     }
     seen
+}
+
+/// Whether `disk` is `content`, padded to whole sectors.
+fn has_bytes(disk: &Disk, mut content: Vec<u8>) -> bool {
+    content.resize(content.len().next_multiple_of(TAR), 0);
+    let blocks = disk.blocks.borrow();
+    let is_block = |(number, expected): (usize, &[u8])| match blocks.get(&(number as u64)) {
+        Some(block) => block == expected,
+        None => expected.iter().all(|&byte| byte == 0),
+    };
+    disk.len.get() == content.len() as u64 && content.chunks(BLOCK as usize).enumerate().all(is_block)
+}
+
+/// Damage of a zip archive must be there for the second reader, too, unless its files overlap or share a name.
+fn ensure_refusal(file: &[u8], error: &Error) {
+    if ["zip-damaged", "zip-headers-differ"].contains(&&*error.code) {
+        assert!(zip::files(file).is_none_or(|files| files.contains(&None)), "a valid archive is refused: {error}");
+    }
 }
 
 fn whole(image: &Image, sizes: &[u64]) -> Vec<Result<Disk, Error>> {

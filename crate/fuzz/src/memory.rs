@@ -9,18 +9,19 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 /// A file that is read.
-pub struct Memory(pub Vec<u8>);
+pub struct Memory<B>(pub B);
 
-impl Source for Memory {
+impl<B: Deref<Target: AsRef<[u8]>>> Source for Memory<B> {
     fn size(&self) -> u64 {
-        self.0.len() as u64
+        (*self.0).as_ref().len() as u64
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
         let start = usize::try_from(offset.0).expect("a read past the end");
-        buf.copy_from_slice(&self.0[start..start + buf.len()]);
+        buf.copy_from_slice(&(*self.0).as_ref()[start..start + buf.len()]);
         ready(Ok(())).boxed_local()
     }
 }

@@ -18,7 +18,7 @@ fn grains(count: usize, last: usize) -> Vec<Grain> {
 }
 
 fn alone(image: Vec<u8>) -> Files {
-    Files { image, companions: Vec::new(), password: None }
+    Files { image: image.into(), companions: Vec::new(), password: None }
 }
 
 /// An image whose one extent, in another file, is changed together with its descriptor.

@@ -1,6 +1,5 @@
 //! LUKS volumes, as small as possible: one key slot of one stripe.
 
-use super::Case;
 use super::small::changed;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Block};
@@ -17,10 +16,10 @@ pub const PAYLOAD: usize = MATERIAL + 512;
 pub const PAYLOAD_1: usize = 1536;
 pub const ITERATIONS: u32 = 10;
 
-const SALT: [u8; 32] = [3; 32];
+pub const SALT: [u8; 32] = [3; 32];
 
 /// The key: two of AES-128, for the data and for tweaks.
-fn key() -> Vec<u8> {
+pub fn key() -> Vec<u8> {
     (1..=32).collect()
 }
 
@@ -162,9 +161,4 @@ pub fn luks2_of(json: &str, sector: usize, iv_tweak: u64) -> Vec<u8> {
 
 pub fn luks2() -> Vec<u8> {
     luks2_of(&json(), 512, 0)
-}
-
-/// A case of `image` with its password.
-pub fn unlocked(image: Vec<u8>) -> Case {
-    Case { password: Some(PASSWORD.to_vec()), ..Case::new(image) }
 }

@@ -70,11 +70,34 @@ pub fn linkage(id: u8) -> String {
     format!("{{{}-{}-{}-{}-{}}}", byte.repeat(4), byte.repeat(2), byte.repeat(2), byte.repeat(2), byte.repeat(6))
 }
 
-/// CRC-32C, a bit at a time.
+/// The remainders of each byte before 0 to 7 zeros.
+static REMAINDERS: [[u32; 256]; 8] = remainders();
+
+const fn remainders() -> [[u32; 256]; 8] {
+    let mut table = [[0; 256]; 8];
+    let mut at = 0;
+    while at < 256 * 8 {
+        let (zeros, byte) = (at / 256, at % 256);
+        let mut value = if zeros == 0 { byte as u32 } else { table[zeros - 1][byte] };
+        let mut bit = 0;
+        while bit < 8 {
+            value = (value >> 1) ^ ((value & 1) * 0x82f6_3b78);
+            bit += 1;
+        }
+        table[zeros][byte] = value;
+        at += 1;
+    }
+    table
+}
+
+/// CRC-32C. Tests with many images need it to be fast: eight bytes at a time.
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(u32::MAX, |value, &byte| {
-        (0..8).fold(value ^ u32::from(byte), |value, _| (value >> 1) ^ ((value & 1) * 0x82f6_3b78))
-    })
+    let (eights, rest) = bytes.as_chunks::<8>();
+    let value = eights.iter().fold(u32::MAX, |value, eight| {
+        let mixed = u64::from_le_bytes(*eight) ^ u64::from(value);
+        mixed.to_le_bytes().iter().enumerate().fold(0, |sum, (at, &byte)| sum ^ REMAINDERS[7 - at][usize::from(byte)])
+    });
+    !rest.iter().fold(value, |value, &byte| (value >> 8) ^ REMAINDERS[0][usize::from(value as u8 ^ byte)])
 }
 
 /// Gives the part of `len` bytes at `at` its CRC-32C.

@@ -19,6 +19,11 @@ fn sectors(payload: usize, file: &[u8]) -> Vec<usize> {
     (payload + 512..file.len()).step_by(512).collect()
 }
 
+/// A case of `image` with its password.
+fn unlocked(image: Vec<u8>) -> Case {
+    Case { password: Some(PASSWORD.to_vec()), ..Case::new(image) }
+}
+
 fn fixed() -> String {
     json_with(&[(r#""size":"dynamic""#, r#""size":"4096""#)])
 }

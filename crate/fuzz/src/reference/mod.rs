@@ -1,12 +1,14 @@
 //! Second readers, as plain as the specifications: one cluster at a time, no jobs, no windows, nothing shared with the
 //! crate. They support single images, and return `None` for everything else.
 
+pub mod luks;
 mod qcow2;
 mod qed;
 mod vdi;
 mod vhd;
 mod vhdx;
 mod vmdk;
+pub mod zip;
 
 use super::files::Files;
 
@@ -22,6 +24,9 @@ pub trait Reference {
 /// Reads the image of `files` in its format; `None` if no reader supports it.
 pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
     let image = &files.image[..];
+    if let Some(password) = files.password.as_ref().filter(|_| image.starts_with(b"LUKS\xba\xbe")) {
+        return luks::Luks::open(image, password).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    }
     let qcow2 = || qcow2::Qcow2::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vdi = || vdi::Vdi::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let qed = || qed::Qed::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);

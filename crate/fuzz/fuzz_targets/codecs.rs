@@ -1,0 +1,15 @@
+#![no_main]
+
+#[path = "../src/codecs.rs"]
+mod codecs;
+
+use decant_fuzz::tally::Tally;
+
+static TALLY: Tally = Tally::new();
+
+// The first byte chooses the method.
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((&first, rest)) = input.split_first() else { return };
+    let run = [codecs::xz, codecs::zstd, codecs::bzip2][usize::from(first) % 3];
+    TALLY.count(run(rest));
+});

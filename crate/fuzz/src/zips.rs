@@ -1,0 +1,67 @@
+//! Disk images in zip archives: valid archives for changes.
+
+use super::changes;
+use super::containers::examine;
+use super::examine::Seen;
+use super::small;
+use super::zip_writer::{Entry, Zip};
+
+/// The number of archives.
+pub const BASES: u8 = 9;
+
+/// A raw disk with the signature of a boot sector.
+fn disk() -> Vec<u8> {
+    let mut disk: Vec<u8> = (0..1200usize).map(|at| if at / 400 == 1 { 0 } else { (at * at / 90) as u8 }).collect();
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk
+}
+
+thread_local! {
+    static ARCHIVES: Vec<Vec<u8>> = (0..BASES).map(base).collect();
+}
+
+/// The archive number `number`, modulo their number.
+pub fn base(number: u8) -> Vec<u8> {
+    let (stored, deflated) = (Entry::stored("a", &disk()), Entry::deflated("a", &disk()));
+    let (folder, text) = (Entry::stored("d/", b""), Entry::deflated("d/note.txt", b"text, text, text, text"));
+    let plain = Zip::default();
+    let wide = Zip { zip64: true, ..plain };
+    let streamed = Zip { streamed: true, ..plain };
+    let (archive, entries) = match number % BASES {
+        0 => (plain, vec![stored]),
+        1 => (plain, vec![deflated]),
+        2 => (wide, vec![stored]),
+        3 => (wide, vec![deflated]),
+        4 => (streamed, vec![deflated]),
+        5 => (Zip { comment: b"PK, comment", zip64: true, ..streamed }, vec![deflated]),
+        6 => {
+            let disk = Entry { made_by: 0x31e, attributes: 0o100_644 << 16, ..Entry::stored("disk.raw", &disk()) };
+            (plain, vec![folder, text, disk])
+        }
+        7 => (streamed, vec![Entry::stored("a.qcow2", &small::small()), text]),
+        _ => (Zip { comment: b"comment", ..streamed }, vec![folder, stored]),
+    };
+    archive.made_of(&entries).0
+}
+
+/// Gives local headers the fields of their central ones, so that changes of these reach further.
+fn agreeing(mut archive: Vec<u8>) -> Vec<u8> {
+    for at in 0..archive.len().saturating_sub(46) {
+        if archive[at..].starts_with(b"PK\x01\x02") {
+            let local = u32::from_le_bytes(archive[at + 42..at + 46].try_into().expect("four bytes")) as usize;
+            if archive.get(local..).is_some_and(|rest| rest.starts_with(b"PK\x03\x04") && rest.len() >= 26) {
+                archive.copy_within(at + 8..at + 28, local + 6);
+            }
+        }
+    }
+    archive
+}
+
+/// Interprets `input` as changes to one of the archives. Bits of the second byte state how, and whether the headers of
+/// each file agree after them.
+pub fn zip(input: &[u8]) -> Seen {
+    let [number, how, rest @ ..] = input else { return Seen::default() };
+    let change = if how & 1 == 0 { changes::apply } else { changes::anywhere };
+    let changed = change(ARCHIVES.with(|archives| archives[usize::from(number % BASES)].clone()), rest);
+    examine(if how & 2 == 0 { agreeing(changed) } else { changed })
+}
