@@ -3,7 +3,7 @@
 
 use decant_bzip2::{Bzip2Decoder, Bzip2Divider};
 use decant_fuzz::changes;
-use decant_fuzz::containers::crc32;
+use decant_fuzz::checksum::crc32;
 use decant_fuzz::examine::Seen;
 use decant_module::{Fault, PART_SIZE_LEN, StreamDecoder, StreamState};
 use decant_xz::{XzDecoder, XzDivider};

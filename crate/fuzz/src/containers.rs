@@ -1,6 +1,7 @@
 //! Disk images in gzip, xz, zstd, bzip2, tar and zip: valid files for changes, and a second, plain reader.
 
 use super::changes;
+use super::checksum::crc32;
 use super::examine::{Seen, convert_if_small, settled};
 use super::memory::{Disk, Memory};
 use super::reference::zip;
@@ -85,12 +86,6 @@ fn zip(method: u8, content: &[u8], packed: &[u8]) -> Vec<u8> {
 fn trailer(data: &[u8]) -> [u8; 8] {
     let number = u64::from(crc32(data)) | (data.len() as u64) << 32;
     number.to_le_bytes()
-}
-
-pub fn crc32(data: &[u8]) -> u32 {
-    !data.iter().fold(u32::MAX, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
-    })
 }
 
 /// The file number `number`, a part of which `change` changes.

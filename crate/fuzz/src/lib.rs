@@ -2,6 +2,7 @@
 
 pub mod bases;
 pub mod changes;
+pub mod checksum;
 pub mod containers;
 #[path = "../../tests/outputs/dynamic_vhd.rs"]
 pub mod dynamic_vhd;

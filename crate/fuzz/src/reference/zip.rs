@@ -1,6 +1,6 @@
 //! Zip archives (APPNOTE.TXT 6.3.10) of one part, with files that are stored or deflated.
 
-use super::super::containers::crc32;
+use super::super::checksum::crc32;
 use super::little;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
