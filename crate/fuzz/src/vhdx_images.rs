@@ -5,6 +5,7 @@ use super::files::Files;
 use super::vhdx::{Block, HEADERS, ITEMS, METADATA, MIB, REGIONS, TABLE, Vhdx, seal};
 use super::{changes, spans};
 use std::cell::RefCell;
+use std::iter;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -47,9 +48,9 @@ fn parts() -> Vec<Range<usize>> {
     let header = |at: usize| at..at + 80;
     let region_table = |at: usize| at..at + 16 + 3 * 32;
     let item = |number: usize| ITEMS + number * ITEM..ITEMS + number * ITEM + 16;
-    let first = [0..16].into_iter().chain(HEADERS.map(header)).chain(REGIONS.map(region_table));
-    let metadata = [METADATA..METADATA + 32 + (MOST_ITEMS + 1) * 32].into_iter().chain((0..MOST_ITEMS).map(item));
-    first.chain(metadata).chain([TABLE..TABLE + 64]).collect()
+    let first = iter::once(0..16).chain(HEADERS.map(header)).chain(REGIONS.map(region_table));
+    let metadata = iter::once(METADATA..METADATA + 32 + (MOST_ITEMS + 1) * 32).chain((0..MOST_ITEMS).map(item));
+    first.chain(metadata).chain(iter::once(TABLE..TABLE + 64)).collect()
 }
 
 /// Interprets `input` as changes to one of the images. Bits of the second byte state how, and whether checksums are
