@@ -1,7 +1,7 @@
 // Images in compressed files that are read in place: the right bytes at any position, without a temporary file.
 
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -124,6 +124,13 @@ for (const [name, make, container, details] of PACKED) {
     expect(readdirSync(folder).sort()).toEqual([...before, 'out'].sort());
   });
 }
+
+test('a block that is too large is refused with the size of the content', async ({ folder }) => {
+  const file = packed(folder, 'a.xz', `head -c ${LONG} /dev/zero | cat '${small.zlib()}' - | xz -0`);
+  const fields = { format: 'qcow2', container: 'xz', size: statSync(small.zlib()).size + LONG };
+  await expect(api.open(file)).rejects.toMatchObject({ kind: 'unsupported', code: 'needs-spool', fields });
+  expect(decant('info', file).stdout).toMatch(/virtual size: unknown.+\nunpacked size: /);
+});
 
 /** The first block of an xz file begins here. */
 const FIRST_BLOCK = 12;

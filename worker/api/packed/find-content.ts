@@ -18,7 +18,7 @@ interface Content {
   index?: PackedIndex;
   /** The first unit, if it was decoded to find the index. */
   first?: DecodedUnit;
-  /** The size of the content in bytes, if it is known. */
+  /** The size of the content in bytes, if the file states it. */
   size?: number;
 }
 
@@ -29,12 +29,18 @@ interface Content {
 export async function findContent(file: PackedFile, decoder: UnitDecoder): Promise<Content | undefined> {
   const container = containerOf(await file.read(0, Math.min(HEAD, file.size)));
   if (!container) return undefined;
-  const index = await indexOf(container, file);
-  const last = index?.units.at(-1);
-  const size = last && last.offset + last.size;
-  if (index && index.units.length > 1) return { index, size: size! };
-  const whole = (size ?? 0) <= LARGEST_UNIT ? await decodedWhole(container, file, decoder) : undefined;
-  return whole ?? (size === undefined ? {} : { size });
+  const found = await indexOf(container, file);
+  if (found?.index) return found;
+  const expected = found?.size ?? (container === 'gzip' ? await sizeOfLastMember(file) : 0);
+  const whole = expected <= LARGEST_UNIT ? await decodedWhole(container, file, expected, decoder) : undefined;
+  return whole ?? found ?? {};
+}
+
+/** The size of the data of the last gzip member, modulo 2^32: in most files the only one (RFC 1952, section 2.3.1). */
+async function sizeOfLastMember(file: PackedFile): Promise<number> {
+  const length = Math.min(4, file.size);
+  const bytes = await file.read(file.size - length, length);
+  return bytes.reduceRight((size, byte) => size * 256 + byte, 0);
 }
 
 function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
@@ -44,23 +50,27 @@ function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
   return hasMagic(head, BZIP2_MAGIC) ? 'bzip2' : undefined;
 }
 
-async function indexOf(container: PackedIndex['container'], file: PackedFile): Promise<PackedIndex | undefined> {
-  if (container === 'gzip') return gzipIndex(file);
+async function indexOf(container: PackedIndex['container'], file: PackedFile): Promise<Content | undefined> {
   if (container === 'xz') return xzIndex(file);
-  return container === 'zstd' ? zstdIndex(file) : undefined;
+  const index = container === 'gzip' ? await gzipIndex(file) : container === 'zstd' ? await zstdIndex(file) : undefined;
+  return index && { index };
 }
 
-/** Decodes `file` as one unit. Resolves to `undefined` if its content is too large, or damaged. */
+/**
+ * Decodes `file`, whose content probably has `expected` bytes, as one unit. Resolves to `undefined` if its content is too large, or
+ * damaged.
+ */
 async function decodedWhole(
   container: PackedIndex['container'],
   file: PackedFile,
+  expected: number,
   decoder: UnitDecoder,
 ): Promise<Content | undefined> {
   if (!file.isLocal || file.size > LARGEST_WHOLE[container]) return undefined;
-  const unit = { start: 0, length: file.size, offset: 0, size: 0 };
+  const unit = { start: 0, length: file.size, offset: 0, size: expected };
   // Unpacking says what is wrong with it.
   const first = await decoder.decode(container, await partOf(file, unit)).catch(() => undefined);
   if (!first || first.size > LARGEST_UNIT) return undefined;
   const { size } = first;
-  return { index: { container, units: [{ ...unit, size }] }, first, size };
+  return { index: { container, units: [{ ...unit, size }] }, first };
 }

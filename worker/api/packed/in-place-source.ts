@@ -34,8 +34,8 @@ export class InPlaceSource implements Source {
     first?: DecodedUnit,
   ) {
     this.#units = index.units;
-    const last = this.#units.at(-1)!;
-    this.size = last.offset + last.size;
+    const last = this.#units.at(-1);
+    this.size = last ? last.offset + last.size : 0;
     const decode = (number: number) => this.#run(this.#decode(this.#units[number]!));
     this.#cache = new UnitCache(this.#units, decode, decoder.workers + 1, first);
   }

@@ -2,7 +2,7 @@
 
 import { crc32 } from '../../contents/bytes.js';
 import type { Bytes } from '../../public/types.js';
-import { hasMagic, type PackedFile, type PackedIndex, Units } from './packed-index.js';
+import { hasMagic, type PackedFile, type PackedIndex, type Unit, Units } from './packed-index.js';
 
 export const XZ_MAGIC = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0];
 const FOOTER_MAGIC = [0x59, 0x5a];
@@ -28,8 +28,11 @@ interface Stream {
 
 const padded = (length: number): number => Math.ceil(length / ALIGNED) * ALIGNED;
 
-/** Reads the index of `file`. Resolves to `undefined` if it is damaged or too large, or if a block is too large. */
-export async function xzIndex(file: PackedFile): Promise<PackedIndex | undefined> {
+/**
+ * Reads the index of `file`. Resolves to the size of the content, and to its units if no block is too large; to `undefined` if the
+ * index is damaged or too large.
+ */
+export async function xzIndex(file: PackedFile): Promise<{ size: number; index?: PackedIndex } | undefined> {
   const streams: Stream[] = [];
   for (let end = file.size; end > 0; ) {
     const stream = streams.length < MOST_STREAMS ? await lastStream(file, end) : undefined;
@@ -37,26 +40,24 @@ export async function xzIndex(file: PackedFile): Promise<PackedIndex | undefined
     streams.unshift(stream);
     end = stream.start;
   }
+  const size = streams.flatMap(({ blocks }) => blocks).reduce((size, [_, data]) => size + data, 0);
   const units = new Units();
   const flagsOf = new Map<number, Bytes>();
   const unpaddedOf = new Map<number, number>();
   for (const { start, flags, blocks } of streams) {
     let at = start + HEADER;
     for (const [unpadded, data] of blocks) {
-      if (!units.add(at, padded(unpadded), data)) return undefined;
+      if (!units.add(at, padded(unpadded), data)) return { size };
       flagsOf.set(at, flags);
       unpaddedOf.set(at, unpadded);
       at += padded(unpadded);
     }
   }
-  return {
-    container: 'xz',
-    units: units.all,
-    around: ({ start, size }) => {
-      const flags = flagsOf.get(start)!;
-      return { before: headerOf(flags), after: endOf(flags, unpaddedOf.get(start)!, size) };
-    },
+  const around = ({ start, size }: Unit) => {
+    const flags = flagsOf.get(start)!;
+    return { before: headerOf(flags), after: endOf(flags, unpaddedOf.get(start)!, size) };
   };
+  return { size, index: { container: 'xz', units: units.all, around } };
 }
 
 /** Reads the last stream before `end`. */
