@@ -76,14 +76,15 @@ const withoutGlobals = {
     if (!id.endsWith('reactive-element.js')) return undefined;
     const global = 'l.customElements??=t;';
     if (!code.includes(global)) this.error('Lit has changed: it makes its global in another way.');
-    return code.replace(global, '');
+    return { code: code.replace(global, ''), map: null };
   },
 };
 
 /** Markup and styles are indented in their sources only. */
 const unindented = {
   name: 'unindented',
-  transform: (code, id) => (/element.\w+.*\.ts$/.test(id) ? code.replaceAll(/^[ \t]+/gm, '') : undefined),
+  transform: (code, id) =>
+    /element.\w+.*\.ts$/.test(id) ? { code: code.replaceAll(/^[ \t]+/gm, ''), map: null } : undefined,
 };
 
 /** The element imports the package as pages do, and includes Lit. */

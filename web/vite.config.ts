@@ -57,6 +57,9 @@ async function smallest(code: string): Promise<string> {
   return results[sizes.indexOf(Math.min(...sizes))]!;
 }
 
+/** Minifying takes most of a build, and need not be reported. */
+const QUIET = { checks: { pluginTimings: false } };
+
 export default defineConfig({
   base: './',
   resolve: {
@@ -66,7 +69,7 @@ export default defineConfig({
       decant: path('../dist/browser.js'),
     },
   },
-  worker: { format: 'es', plugins: () => [minified] },
+  worker: { format: 'es', plugins: () => [minified], rolldownOptions: QUIET },
   plugins: [withoutPreloads, serviceWorker(), version, minified],
   // These files get a digest in their names, like all files except the page itself.
   html: {
@@ -78,8 +81,7 @@ export default defineConfig({
     modulePreload: false,
     outDir: '../site',
     emptyOutDir: true,
-    // Minifying takes most of a build, and need not be reported.
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: QUIET,
   },
   server: { headers: isolation, fs: { allow: [path('..')] } },
   preview: { headers: { ...isolation, ...policy } },
