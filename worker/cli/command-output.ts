@@ -22,7 +22,9 @@ export async function requirePossible(command: ConvertCommand, output: Output, s
   const workers = command.workers === undefined ? {} : { workers: command.workers };
   const image = await open(DISK, { format: 'raw', signal, ...workers });
   try {
-    await image.convert(likenessOf(output), { signal, ...optionsFor(image, command, output) });
+    const { spool, ...options } = optionsFor(image, command, output);
+    // A temporary file takes bytes in any order.
+    await image.convert(likenessOf(spool === undefined ? output : ''), { signal, ...options });
   } finally {
     await image.close();
   }

@@ -97,18 +97,24 @@ async function openOrUnpack(
 ): Promise<AnyImage> {
   if (!unpacking) return open(input, options);
   const { folder, report, check } = unpacking;
-  if (!isOnce && !unpacking.isNeeded) {
-    try {
-      return await open(input, options);
-    } catch (thrown) {
+  if (!isOnce) {
+    const image = await open(input, options).catch((thrown) => {
       if (!needsSpool(thrown)) throw thrown;
-      unpacking.isNeeded = true;
-    }
+    });
+    if (image && !(unpacking.isNeeded && isInPlace(image))) return image;
+    await image?.close();
+    unpacking.isNeeded = true;
   }
   await check(read);
   const onProgress = (progress: Progress) => report.show(progress);
   return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
 }
+
+const COMPRESSED = ['gzip', 'xz', 'zstd', 'bzip2'];
+
+/** Whether `image` is read at any position of a compressed file. */
+const isInPlace = ({ streamed, info }: AnyImage): boolean =>
+  !streamed && info.containers.some(({ name }) => COMPRESSED.includes(name));
 
 /** The disk that is open: the only one of `disks`, or `choice`. */
 const chosen = (disks: readonly Member[], choice: string | number | undefined): Member | undefined =>
