@@ -102,6 +102,23 @@ test('the disks of a machine in a snapshot', async ({ folder }) => {
   expect(command('info', vm).stdout).not.toContain('Snapshot list');
 });
 
+test('a snapshot inside the disk of a machine without snapshots', async ({ folder }) => {
+  const disk = join(folder, 'disk.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', disk, '1M');
+  const write = (byte: number) => execFileSync('qemu-io', ['-c', `write -q -P ${byte} 0 64k`, disk]);
+  write(3);
+  qemuImg('snapshot', '-c', 'inside', disk);
+  write(4);
+  const config = join(folder, 'vm.ovf');
+  const text = '<Envelope><File id="f" href="disk.qcow2"/><Disk fileRef="f"/></Envelope>';
+  writeFileSync(config, text);
+  const image = await decant.open(config, { companions: [disk], snapshot: 'inside' });
+  if (image.streamed) throw new Error('it is read in order');
+  expect(image.info.snapshots).toMatchObject([{ name: 'inside' }]);
+  expect(await image.read(0, 2)).toEqual(Uint8Array.of(3, 3));
+  await image.close();
+});
+
 test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
   const raw = join(folder, 'disk.raw');
   writeFileSync(raw, Buffer.alloc(MIB).fill(5, 0, 100_000));

@@ -43,23 +43,26 @@ export async function openMachine(
   if (!read || read.disks.length === 0) throw refusal;
   const configName = nameOf(config) || (name ?? '');
   const snapshots = format === 'vmx' ? await listedSnapshots(config, configName, options, open) : read.snapshots;
-  const machine = { ...read, disks: snapshot === undefined ? read.disks : stateOf(snapshots, snapshot).disks };
+  // Without snapshots of the machine, it is one of the image.
+  const isOfMachine = snapshot !== undefined && snapshots.length > 0;
+  const machine = { ...read, snapshots, disks: isOfMachine ? stateOf(snapshots, snapshot).disks : read.disks };
   const disks: Disk[] = [];
   // The paths of an OVF descriptor are URLs.
   const plain = format === 'ovf' ? unencoded : (path: string) => path;
   for (const { path, companion } of findDisks(machine, configName, companions, plain))
     disks.push(companion ? await described(companion, config, options, open) : missingDisk(plain(path)));
-  const companion = choose(disks, { ...machine, snapshots }, configName, choice);
+  const companion = choose(disks, machine, configName, choice);
   const input = inputOf(companion);
   const image = await open(input, {
     ...rest,
+    ...(snapshot !== undefined && !isOfMachine && { snapshot }),
     ...(headers && haveSameOrigin(input, config) && { headers }),
     name: name ?? nameOf(companion),
     companions: companions.filter((other) => other !== companion),
   });
   image.info.unusedCompanions = [];
   if (machine.name !== undefined) image.info.machine = machine.name;
-  image.info.snapshots = snapshots.map(describedSnapshot);
+  if (snapshots.length > 0) image.info.snapshots = snapshots.map(describedSnapshot);
   image.members = disks.map(memberOf);
   return image;
 }
@@ -82,10 +85,12 @@ function stateOf(snapshots: MachineSnapshot[], wanted: string): MachineSnapshot 
   const byId = snapshots.filter(({ id }) => id === wanted);
   const found = byId.length > 0 ? byId : snapshots.filter(({ name }) => name === wanted);
   if (found.length === 1) return found[0]!;
-  const names = snapshots.map(({ id, name }) => `${name} (${id})`);
-  const known = names.length === 0 ? 'it has none' : `it has ${shownNames(names, LISTED)}`;
+  const known = shownNames(
+    snapshots.map(({ id, name }) => `${name} (${id})`),
+    LISTED,
+  );
   const which = found.length === 0 ? 'no snapshot' : 'several snapshots';
-  throw new DecantError('usage', `The virtual machine has ${which} '${shownText(wanted)}'; ${known}`);
+  throw new DecantError('usage', `The virtual machine has ${which} '${shownText(wanted)}'; it has ${known}`);
 }
 
 /** A snapshot of a machine as those of images are described. Only images record its other times and sizes. */
