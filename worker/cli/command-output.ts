@@ -2,7 +2,8 @@
 
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/http-url.js';
-import { type AnyImage, type ConvertOptions, type Output, open, type Target } from '../node.js';
+import type { AnyImage, ConvertOptions, Output, Target } from '../node.js';
+import { openAnyDisk } from './any-disk.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './clean-up.js';
 import { shownInput } from './remote-inputs.js';
@@ -14,13 +15,11 @@ export type ConvertCommand = Extract<Command, { name: 'convert' }>;
 
 /** The option of formats that are compressed on demand. */
 const COMPRESS = 'compress';
-/** A disk that fits every output format. */
-const DISK = new Uint8Array(1 << 20);
 
 /** Fails as the conversion of any image to `output` does with these arguments. Nothing is written to `output`. */
 export async function requirePossible(command: ConvertCommand, output: Output, signal: AbortSignal): Promise<void> {
   const workers = command.workers === undefined ? {} : { workers: command.workers };
-  const image = await open(DISK, { format: 'raw', signal, ...workers });
+  const image = await openAnyDisk({ signal, ...workers });
   try {
     const { spool, ...options } = optionsFor(image, command, output);
     // A temporary file takes bytes in any order.

@@ -1,15 +1,13 @@
 // `-o help`: the options of an output format.
 
 import { DecantError } from '../errors/errors.js';
-import { open } from '../node.js';
+import { openAnyDisk } from './any-disk.js';
 import { print } from './printing.js';
-
-/** Any raw disk: an image lists the output formats. */
-const DISK = new Uint8Array(512);
 
 /** Prints the options of the output format `format`. Fails with `usage` if there is no such format. */
 export async function printOptions(format: string, signal: AbortSignal): Promise<void> {
-  const image = await open(DISK, { format: 'raw', signal });
+  // An image lists the output formats.
+  const image = await openAnyDisk({ signal });
   try {
     const known = image.formats.find(({ name }) => name === format);
     if (!known) {
