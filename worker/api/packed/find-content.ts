@@ -68,7 +68,7 @@ async function decodedWhole(
 ): Promise<Content | undefined> {
   if (!file.isLocal || file.size > LARGEST_WHOLE[container]) return undefined;
   const unit = { start: 0, length: file.size, offset: 0, size: expected };
-  // Unpacking says what is wrong with it.
+  // If the file is damaged, unpacking it reports where.
   const first = await decoder.decode(container, await partOf(file, unit)).catch(() => undefined);
   if (!first || first.size > LARGEST_UNIT) return undefined;
   const { size } = first;

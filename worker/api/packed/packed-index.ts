@@ -1,8 +1,8 @@
-// The index of a compressed file: its units, each of which can be decoded by itself.
+// The index of a compressed file: it lists the units, which decode independently.
 
 import type { Bytes } from '../../public/types.js';
 
-/** A part of a compressed file that can be decoded by itself. All numbers are in bytes. */
+/** A part of a compressed file that decodes independently of the others. All numbers are in bytes. */
 export interface Unit {
   /** Where it begins in the file, and its length there. */
   start: number;
@@ -12,18 +12,18 @@ export interface Unit {
   size: number;
 }
 
-/** A part of a file, without what makes it a complete file. */
+/** The units of a compressed file, and how to make a complete file of each. */
 export interface PackedIndex {
   /** The name of the container. */
   container: 'gzip' | 'xz' | 'zstd' | 'bzip2';
   /** Without gaps, in their order. */
   units: Unit[];
-  /** What makes a complete file of the bytes of `unit`: the bytes before and after them. */
+  /** The bytes to put before and after those of `unit` to make a complete file; missing if there are none. */
   around?: (unit: Unit) => { before: Bytes; after: Bytes };
 }
 
 /** Reads exactly `length` bytes of the compressed file at `offset`. */
-export type ReadPacked = (offset: number, length: number) => Promise<Bytes>;
+type ReadPacked = (offset: number, length: number) => Promise<Bytes>;
 
 /** A compressed file. */
 export interface PackedFile {
@@ -37,7 +37,7 @@ export interface PackedFile {
 export const LARGEST_UNIT = 64 << 20;
 
 /** The most units: an index takes memory. */
-export const MOST_UNITS = 1 << 18;
+const MOST_UNITS = 1 << 18;
 
 /** Units with less data are joined with the next one, if their container allows that. */
 const SMALL_UNIT = 1 << 20;

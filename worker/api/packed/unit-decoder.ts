@@ -21,16 +21,22 @@ const DECODE_PART = 1;
 /** Length of the estimated size before each part: zero is a valid estimate. */
 export const PART_HEAD = 8;
 
+interface Connected {
+  connection: Connection;
+  dispatcher: Dispatcher;
+  /** Fails the units that are being decoded. */
+  fail: (sentence: string) => void;
+}
+
 /** Workers in use. */
 class WorkersInUse {
   users = 0;
   readonly #pool: Pool;
-  readonly #connected: Promise<{ connection: Connection; dispatcher: Dispatcher }>;
+  readonly #connected: Promise<Connected>;
 
   constructor(starter: WorkerStarter, workers: number) {
     this.#pool = acquirePool(starter, workers);
     this.#connected = this.#connect();
-    this.#connected.catch(() => {});
   }
 
   async run(task: Uint8Array, part: Bytes): Promise<DecodedUnit> {
@@ -44,25 +50,24 @@ class WorkersInUse {
   }
 
   async release(): Promise<void> {
+    // The users have got the failure.
     const connected = await this.#connected.catch(() => undefined);
     if (connected) {
-      this.#pool.offEnd(this.#fail);
+      this.#pool.offEnd(connected.fail);
       connected.dispatcher.end();
       await connected.connection.close();
     }
     this.#pool.release(!this.haveEnded);
   }
 
-  #fail = (_sentence: string): void => {};
-
-  async #connect() {
+  async #connect(): Promise<Connected> {
     await this.#pool.ready;
     const connection = this.#pool.connect();
     const dispatcher = new Dispatcher(connection.ports, []);
     dispatcher.attach({ files: [], keys: undefined, target: undefined });
-    this.#fail = (sentence) => dispatcher.fail(sentence);
-    this.#pool.onEnd(this.#fail);
-    return { connection, dispatcher };
+    const fail = (sentence: string) => dispatcher.fail(sentence);
+    this.#pool.onEnd(fail);
+    return { connection, dispatcher, fail };
   }
 }
 

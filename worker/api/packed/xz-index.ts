@@ -42,20 +42,19 @@ export async function xzIndex(file: PackedFile): Promise<{ size: number; index?:
   }
   const size = streams.flatMap(({ blocks }) => blocks).reduce((size, [_, data]) => size + data, 0);
   const units = new Units();
-  const flagsOf = new Map<number, Bytes>();
-  const unpaddedOf = new Map<number, number>();
+  /** By their starts. */
+  const blocksAt = new Map<number, { flags: Bytes; unpadded: number }>();
   for (const { start, flags, blocks } of streams) {
     let at = start + HEADER;
     for (const [unpadded, data] of blocks) {
       if (!units.add(at, padded(unpadded), data)) return { size };
-      flagsOf.set(at, flags);
-      unpaddedOf.set(at, unpadded);
+      blocksAt.set(at, { flags, unpadded });
       at += padded(unpadded);
     }
   }
   const around = ({ start, size }: Unit) => {
-    const flags = flagsOf.get(start)!;
-    return { before: headerOf(flags), after: endOf(flags, unpaddedOf.get(start)!, size) };
+    const { flags, unpadded } = blocksAt.get(start)!;
+    return { before: headerOf(flags), after: endOf(flags, unpadded, size) };
   };
   return { size, index: { container: 'xz', units: units.all, around } };
 }

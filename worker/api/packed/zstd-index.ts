@@ -2,7 +2,7 @@
 
 import { AscendingReader, hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex, Units } from './packed-index.js';
 
-export const FRAME_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
+const FRAME_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** Bytes 1 to 3 of skippable frames; the first is from 0x50 to 0x5f. */
 const SKIPPABLE = [0x2a, 0x4d, 0x18];
 const SEEK_TABLE = 0x5e;
