@@ -63,7 +63,7 @@ function seekable(folder: string, content: Buffer, withChecksums: boolean): Buff
   return Buffer.concat([...frames, head, table, foot]);
 }
 
-/** The image in pieces, each of which `command` compresses. */
+/** Splits the image into pieces and compresses each with `command`. */
 const inPieces = (path: string, command: string) =>
   `${longer(path)} | split -b 20M - piece-; for piece in piece-*; do ${command} $piece; done; rm piece-*`;
 

@@ -191,7 +191,7 @@ async function unpackingOf(
     await requireOtherFiles(command.output, read);
     await requirePossible(command, await output(command), signal);
   };
-  // A conversion in place may fail half-way, and be begun again: what was sent cannot be taken back.
+  // A conversion in place may fail halfway and start over, but data that was sent cannot be taken back.
   const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
   return { folder, report, isNeeded: isForced || isSent, check };
 }

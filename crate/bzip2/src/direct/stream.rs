@@ -13,7 +13,7 @@ use decant_module::{Buffers, Fault};
 /// What comes next in the input, or is to be written.
 #[derive(Clone, Copy)]
 enum Next {
-    /// The signature of a block or of the end, of which so many bytes were read.
+    /// The signature of a block, or of the end. The value is the number of its bytes that were read.
     Signature(u32),
     BlockChecksum,
     Header,
@@ -30,7 +30,7 @@ pub(super) struct Bzip2Stream {
     signature: u64,
     /// The most bytes of a block, which the memory is for.
     limit: usize,
-    /// The checksum of the block that its header states, and of what was written.
+    /// The checksum that the header of the block states, and that of the bytes written so far.
     stated: u32,
     found: u32,
     /// The checksum of the stream so far.

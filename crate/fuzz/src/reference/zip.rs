@@ -21,7 +21,7 @@ struct Directory {
     base: u64,
 }
 
-/// What a header states, central or local.
+/// The fields that central and local headers share.
 #[derive(PartialEq)]
 struct Header<'a> {
     method: u64,

@@ -101,7 +101,7 @@ fn numbers_at_their_limits() {
         assert_eq!(is_decoded(&block, name), is_valid, "{name}");
     }
     let stream = with(&|block| block.selectors.truncate(0)).stream();
-    assert!(stream.is_none(), "there is no group");
+    assert!(stream.is_none(), "without selectors, no symbol has a code");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn noise(seed: u32) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// `len` bytes, of which `different` differ.
+/// Random bytes: `len` of them, with `different` values.
 fn bytes(seed: u32, len: usize, different: usize) -> Vec<u8> {
     let mut next = noise(seed);
     (0..len).map(|_| (next(different) * 7 + 3) as u8).collect()
@@ -122,7 +122,7 @@ fn pieces_of_every_length() {
     }
 }
 
-/// Asserts that both decode `stream` in the same way. What was written before a fault is not compared.
+/// Asserts that both decode `stream` in the same way. Does not compare the bytes before a fault.
 fn assert_same(stream: &[u8], name: &str) {
     let (ours, expected) = (by_ours(stream, usize::MAX, 1 << 16), by_libbz2(stream));
     assert!(ours == expected, "{name}: {:?} instead of {:?}", short(&ours), short(&expected));
