@@ -34,6 +34,10 @@ const withoutPreloads: Plugin = {
   load: (id) => (id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = (load) => load();' : undefined),
 };
 
+/** Returns `code` without the calls of that helper. */
+const withoutHelper = (code: string): string =>
+  code.replaceAll(/\b\w+\(\(\)=>(import\([^()]+\)),[^()]*,import\.meta\.url\)/g, '$1');
+
 /** Options for one round after the other. Which result is the smallest when it is compressed is hard to foresee. */
 const ROUNDS: CompressOptions[] = [
   { passes: 2 },
@@ -50,8 +54,8 @@ const minified: Plugin = {
   },
 };
 
-async function smallest(code: string): Promise<string> {
-  const results = [code];
+async function smallest(chunk: string): Promise<string> {
+  const results = [withoutHelper(chunk)];
   for (const compress of ROUNDS) results.push((await minify(results.at(-1)!, { module: true, compress })).code!);
   const sizes = results.map((result) => brotliCompressSync(result).length);
   return results[sizes.indexOf(Math.min(...sizes))]!;
