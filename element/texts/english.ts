@@ -220,7 +220,7 @@ export const english: AllTexts = {
   controlInName: 'A file name cannot contain control characters.',
   nameEnd: 'A file name cannot end with a dot or a space.',
   longName: (bytes, most) =>
-    `The name is too long: it has ${bytes} bytes, and at most ${most} are possible. Letters with accents count as two or more.`,
+    `The name has ${bytes} bytes, and at most ${most} are possible. Letters with accents count as two or more.`,
   folderOfName: 'The folder that you picked contains a folder with this name. Choose another name.',
   nameRefused: 'The browser does not allow this name. Choose another name.',
   otherExtension: (end, extension) => `The name ends in ${end}, but files of the chosen format end in ${extension}.`,
@@ -281,10 +281,10 @@ export const english: AllTexts = {
   elsewhereHint: 'It has the finished part, which stays there. Here, the conversion can only start over.',
   noFolderTitle: 'No folder was picked',
   noFolderHint:
-    'Browsers refuse some folders, such as the home folder, Desktop and Downloads. A folder inside one of them works: create a new one in the dialog.',
+    'Browsers refuse some folders, such as Desktop and Downloads. A folder inside one works: create one in the dialog.',
   dialogHint: "Or use the browser's save dialog, which can save anywhere.",
   dialogWarning:
-    'If you pick an existing file there, the browser empties it at once, even if you cancel later. Do not pick the image itself or a file that you still need.',
+    'Do not pick the image or a file that you still need: the browser empties it at once, even if you cancel later.',
   useDialog: "Use the browser's save dialog",
 
   phase: { converting: 'Converting', finishing: 'Finishing' },
@@ -413,7 +413,7 @@ export const english: AllTexts = {
 const byButton: Partial<Record<string, string>> = {
   'state-format': 'The format of the file is not recognised. If it is a raw disk, read it as one.',
   'not-a-disk':
-    'The content is not in a disk image format that Decant recognises, and does not look like a raw disk: it has no partition table and no known file system, and its size is not a multiple of 512 bytes. If it is a raw disk, unpack it first.',
+    'Decant does not recognise the format of the content, and it does not look like a raw disk: no partition table, no known file system, and a size that 512 does not divide. If it is a raw disk, unpack it first.',
 };
 
 /** The beginning of a sentence: the private storage has less room than the disk needs. */
