@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from './lib.mjs';
 
 /** The entries of a list share code: it exists once, so that a class is the same in all of them. */
-const ENTRIES = [['browser', 'node', 'cli'], ['threads'], ['testing/index'], ['contents/index']];
+const ENTRIES = [['browser', 'node', 'cli', 'places/index'], ['threads'], ['testing/index'], ['contents/index']];
 /** Imports no other file of the package. */
 const UPLOAD = 'upload/index';
 /** These run unchanged with every bundler of the host: without imports, and small. */
@@ -33,8 +33,8 @@ export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
 
-/** The code of both platforms is one file, except that for files on servers, which is loaded when it is needed. */
-const API = { name: 'api', test: (id) => !/worker.http/.test(id), minShareCount: ENTRIES[0].length };
+/** The code of both platforms is one file, except that for files on servers and for places, which is loaded when it is needed. */
+const API = { name: 'api', test: (id) => !/worker.(http|places)/.test(id), minShareCount: 3 };
 
 /** The command loads uploads from the file that they have in the package. */
 const uploadApart = {
@@ -80,11 +80,22 @@ const withoutGlobals = {
   },
 };
 
+/** Returns a style sheet without the white space that browsers ignore. It has no strings with such characters. */
+const dense = (sheet) =>
+  sheet
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(': ', ':')
+    .trim();
+
 /** Markup and styles are indented in their sources only. */
 const unindented = {
   name: 'unindented',
-  transform: (code, id) =>
-    /element.\w+.*\.ts$/.test(id) ? { code: code.replaceAll(/^[ \t]+/gm, ''), map: null } : undefined,
+  transform(code, id) {
+    if (!/element.\w+.*\.ts$/.test(id)) return undefined;
+    const styled = code.replaceAll(/css`([^`]*)`/g, (_, sheet) => `css\`${dense(sheet)}\``);
+    return { code: styled.replaceAll(/^[ \t]+/gm, ''), map: null };
+  },
 };
 
 /** The element imports the package as pages do, and includes Lit. */

@@ -19,6 +19,7 @@ const ENTRIES = {
   threads: { main: 'threads', globals: ['common'] },
   testing: { main: 'testing/index', globals: ['common'] },
   contents: { main: 'contents/index', globals: ['common'] },
+  places: { main: 'places/index', globals: ['common'] },
   upload: { main: 'upload/index', globals: ['common'] },
 };
 

@@ -18,6 +18,7 @@ for (const [module, least] of [
   ['browser', 8],
   ['node', 8],
   ['contents', 1],
+  ['places', 2],
   ['testing', 2],
   ['upload', 6],
 ] as const) {
@@ -90,6 +91,7 @@ test('the code in the documents compiles', ({ folder }) => {
       'decant/element': dist('element'),
       'decant/threads': dist('threads'),
       'decant/contents': dist('contents'),
+      'decant/places': dist('places'),
       'decant/testing': dist('testing'),
       'decant/upload': dist('upload'),
     },

@@ -15,6 +15,7 @@ import type {
   AnyInfo,
   Bytes,
   Extent,
+  ImagePlace,
   Kept,
   MapOptions,
   Member,
@@ -33,6 +34,7 @@ import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import { withListener } from './guarded-listener.js';
 import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
+import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import { mayBeSplit } from './split.js';
@@ -164,6 +166,7 @@ const METHODS = [
   'readable',
   'convert',
   'kept',
+  'places',
   'close',
   Symbol.asyncDispose,
 ] as const;
@@ -318,6 +321,11 @@ export class OpenImage {
     // The image stays open until the search ends, even after a cancel.
     const looking = this.#use(keptOf(conversion, output, options, signal));
     return this.#use(orCancelled(signal, looking), LOOKING);
+  }
+
+  async places(): Promise<ImagePlace[]> {
+    this.#requireOpen();
+    return this.#use(loadPlaces().then(({ placesOf }) => placesOf(this.sessions, this.#closing.signal)));
   }
 
   close(): Promise<void> {

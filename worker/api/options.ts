@@ -58,6 +58,7 @@ const NAMES = {
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({
+    for: true,
     format: true,
     formatOptions: true,
     memory: true,

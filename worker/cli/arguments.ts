@@ -5,12 +5,18 @@ import { localPath } from '../api/node-path.js';
 import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { isHttp } from '../http/http-url.js';
+import { PLACES } from '../places/registry.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { ALL_DISKS } from './disk-list.js';
 import { formatName, outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 import { isPageBlob, UPLOAD_PROTOCOLS, type UploadProtocolName } from './upload-output.js';
+
+/** The names of all places, in lines of the help. */
+const PLACE_NAMES = PLACES.map(({ name }) => name)
+  .join(', ')
+  .replaceAll(/(.{50,65},) /g, `$1\n${' '.repeat(25)}`);
 
 export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
        decant map     [OPTIONS] [--output=human|json] IMAGE
@@ -42,6 +48,9 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          the whole archive; local files are always checked
   -O FORMAT              format of the output, as in qemu-img (default: by the extension of
                          OUTPUT, otherwise raw); an unknown one lists all formats
+  --for PLACE            make the best format for the place where the disk will run, and print the
+                         commands that come next. PLACE is one of:
+                         ${PLACE_NAMES}
   -o NAME=VALUE[,...]    options of the output format, as in qemu-img; repeatable.
                          NAME alone is NAME=on; help lists the options
   -p                     show progress; the default on a terminal
@@ -100,6 +109,7 @@ export type Command =
       opening: OpenArguments;
       format: string;
       formatOptions: Record<string, string>;
+      place: string | undefined;
       /** Remarks about the arguments, as sentences. */
       notes: string[];
       /** Requires a compressed format. */
@@ -136,6 +146,7 @@ const CONVERT = {
   ...COMMON,
   'check-manifest': { type: 'boolean', default: false },
   'output-format': { type: 'string', short: 'O' },
+  for: { type: 'string' },
   options: { type: 'string', short: 'o', multiple: true, default: [] as string[] },
   progress: { type: 'boolean', short: 'p', default: false },
   quiet: { type: 'boolean', short: 'q', default: false },
@@ -303,7 +314,7 @@ function listing(name: 'info' | 'map', args: string[]): Command {
 }
 
 /** Parses lists of NAME=VALUE, as in qemu-img; NAME alone is NAME=on. The last value of a name wins. */
-function formatOptions(lists: string[]): Record<string, string> {
+function optionList(lists: string[]): Record<string, string> {
   const pairs = lists.flatMap((list) => list.split(','));
   return Object.fromEntries(
     pairs.map((pair) => {
@@ -364,22 +375,22 @@ function conversion(args: string[]): Command {
   if (!parsed) return { name: 'help' };
   const { values, positionals } = parsed;
   if (asksForOptions(values.options)) {
-    return { name: 'options', format: outputFormat(positionals[1] ?? '', values['output-format']).format };
+    return { name: 'options', format: outputFormat(positionals[1] ?? '', { asked: values['output-format'] }).format };
   }
   const workers = values.workers === undefined ? undefined : workerCount(values.workers);
   const [image, output] = positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
   const upload = uploadOf(values.upload);
-  const place = isUpload ? 'a server' : 'standard output';
+  const kind = isUpload ? 'a server' : 'standard output';
   const isFile = !isUpload && output !== STANDARD_OUTPUT;
-  if (values.sync && !isFile) throw usage(`--sync needs a file, not ${place}`);
-  if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${place}`);
+  if (values.sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
+  if (values.resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   const spool = spoolOf(values.spool);
   if (values.existing && values.resume) throw usage('--resume does not work with -n, which writes in place');
-  const { format, note } = outputFormat(output, values['output-format']);
-  const chosen = formatOptions(values.options);
-  if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format, chosen))) {
-    const other = isUpload ? 'another upload' : place;
+  const { 'output-format': asked, for: place } = values;
+  const { format, formatOptions, note } = outputFormat(output, { asked, options: optionList(values.options), place });
+  if (values.existing && !isFile && !(isUpload && isPageBlob(upload, format, formatOptions))) {
+    const other = isUpload ? 'another upload' : kind;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);
   }
   const { sparse, note: sparseNote } = sparseness(values['sparse-size']);
@@ -395,7 +406,8 @@ function conversion(args: string[]): Command {
     uploadHeaderFile: headerFile,
     opening: openingOf(values),
     format,
-    formatOptions: chosen,
+    formatOptions,
+    place,
     notes: [note, sparseNote].filter((note) => note !== undefined),
     compress: values.compress,
     twoPass: values['two-pass'],

@@ -41,6 +41,7 @@ function likenessOf(output: Output): Target {
 
 /** The options of the conversion that do not depend on a kind of output. Fails with `usage` as {@link optionsOf} does. */
 export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Output): ConvertOptions => ({
+  ...(command.place === undefined ? {} : { for: command.place }),
   format: command.format,
   formatOptions: optionsOf(image, command),
   twoPass: command.twoPass,

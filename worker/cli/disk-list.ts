@@ -1,9 +1,9 @@
 // The disks of an archive that has several.
 
 import { DecantError, type Member } from '../errors/errors.js';
+import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
 import type { Snapshot } from '../public/types.js';
-import { humanSize } from './human-size.js';
 
 /** The value of `--disk` for all disks. */
 export const ALL_DISKS = 'all';

@@ -25,7 +25,7 @@ describe('without -O', () => {
     ['https://account.blob.core.windows.net/disks/disk.vhd?sig=a.qcow2', 'vpc'],
     ['https://host/disk', 'raw'],
   ] as const) {
-    test(`${output} is ${format}`, () => expect(outputFormat(output, undefined)).toEqual({ format }));
+    test(`${output} is ${format}`, () => expect(outputFormat(output)).toEqual({ format, formatOptions: {} }));
   }
 
   for (const output of [
@@ -38,7 +38,7 @@ describe('without -O', () => {
     'https://host/disk.vhdx?a=b',
   ]) {
     test(`${output} is refused`, () => {
-      expect(() => outputFormat(output, undefined)).toThrow(
+      expect(() => outputFormat(output)).toThrow(
         expect.objectContaining({
           kind: 'usage',
           code: 'format-not-made',
@@ -60,7 +60,8 @@ describe('with -O', () => {
     ['-', 'vpc', 'vpc'],
     ['disk', 'nonsense', 'nonsense'],
   ] as const) {
-    test(`${asked} to ${output} is ${format}`, () => expect(outputFormat(output, asked)).toEqual({ format }));
+    test(`${asked} to ${output} is ${format}`, () =>
+      expect(outputFormat(output, { asked })).toEqual({ format, formatOptions: {} }));
   }
 
   for (const [output, asked, format, end] of [
@@ -73,7 +74,48 @@ describe('with -O', () => {
   ] as const) {
     test(`${asked} to ${output} has a note`, () => {
       const note = `the output is ${format}, by -O, although its name ends in ${end}`;
-      expect(outputFormat(output, asked)).toEqual({ format, note });
+      expect(outputFormat(output, { asked })).toEqual({ format, formatOptions: {}, note });
     });
+  }
+});
+
+describe('with --for', () => {
+  const FIXED = { subformat: 'fixed' };
+  const DYNAMIC = { subformat: 'dynamic' };
+  for (const [place, output, given, format, formatOptions] of [
+    ['azure', 'disk', {}, 'vpc', FIXED],
+    ['azure', 'disk.vhd', {}, 'vpc', FIXED],
+    ['azure', '-', { asked: 'vhd' }, 'vpc', FIXED],
+    ['hyperv', 'disk.vhd', {}, 'vpc', DYNAMIC],
+    ['hyperv', 'disk.vhd', { options: FIXED }, 'vpc', FIXED],
+    ['proxmox', 'disk.qcow2', {}, 'qcow2', { compress: 'on' }],
+    ['proxmox', 'disk.qcow2', { options: { compress: 'off' } }, 'qcow2', { compress: 'off' }],
+    ['proxmox', 'disk.raw', {}, 'raw', {}],
+    ['aws', 'disk.raw', {}, 'raw', {}],
+    ['google', 'disk.tar.gz', {}, 'tar.gz', {}],
+    ['vmware', 'disk.vmdk', { options: { hwversion: '7' } }, 'vmdk', { subformat: 'streamOptimized', hwversion: '7' }],
+  ] as const) {
+    test(`${place} to ${output} with ${JSON.stringify(given)}`, () =>
+      expect(outputFormat(output, { place, ...given })).toEqual({ format, formatOptions }));
+  }
+
+  test('an extension that any format has gets a note', () => {
+    const note = 'the output is vpc, by --for, although its name ends in .img';
+    expect(outputFormat('disk.img', { place: 'azure' })).toEqual({ format: 'vpc', formatOptions: FIXED, note });
+  });
+
+  for (const [place, output, given, code] of [
+    ['azure', 'disk.qcow2', {}, 'place-format'],
+    ['azure', 'disk.raw', {}, 'place-format'],
+    ['azure', 'disk.vhd', { options: DYNAMIC }, 'place-format'],
+    ['azure', 'disk', { asked: 'raw' }, 'place-format'],
+    ['google', 'disk', { asked: 'nonsense' }, 'place-format'],
+    ['mars', 'disk', {}, 'unknown-place'],
+    ['virtualbox', 'disk.vdi', {}, 'format-not-made'],
+  ] as const) {
+    test(`${place} to ${output} with ${JSON.stringify(given)} is refused`, () =>
+      expect(() => outputFormat(output, { place, ...given })).toThrow(
+        expect.objectContaining({ kind: 'usage', code }),
+      ));
   }
 });

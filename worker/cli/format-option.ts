@@ -3,6 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
+import { choiceFor, placeNamed } from '../places/choice.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
 const DEFAULT = 'raw';
@@ -34,29 +35,63 @@ export const formatName = (name: string): string => ALIASES[name] ?? name;
 
 interface FormatOption {
   format: string;
+  formatOptions: Record<string, string>;
   /** A remark about the extension, as a sentence. */
   note?: string;
 }
 
-/**
- * Returns the format of `output`: `asked` (`-O`), otherwise by its extension, otherwise raw. Fails with `usage` for the extension
- * of an unsupported format without `-O`.
- */
-export function outputFormat(output: string, asked: string | undefined): FormatOption {
-  const name = nameOf(output).toLowerCase();
-  const [madeEnd, made] = EXTENSIONS.find(([end]) => name.endsWith(end)) ?? [];
-  const otherEnd = UNSUPPORTED_EXTENSIONS.find((end) => name.endsWith(end));
-  if (asked === undefined) {
-    const packed = madeEnd === '.gz' ? imageIn(name.slice(0, -madeEnd.length)) : undefined;
-    if (packed !== undefined) throw unsupportedExtension(packed + madeEnd);
-    if (otherEnd !== undefined) throw unsupportedExtension(otherEnd);
-    return { format: made ?? DEFAULT };
-  }
-  const format = formatName(asked);
-  const end = otherEnd ?? (made === format ? undefined : madeEnd);
-  if (end === undefined) return { format };
-  return { format, note: `the output is ${format}, by -O, although its name ends in ${end}` };
+/** Extensions that are used for disks in any format. */
+const VAGUE = ['.img', '.bin'];
+
+/** The arguments that decide about the format. */
+interface FormatArguments {
+  /** `-O`. */
+  asked?: string | undefined;
+  /** `-o`. */
+  options?: Record<string, string>;
+  /** `--for`. */
+  place?: string | undefined;
 }
+
+/**
+ * Returns the format of `output` and its options: `-O`, otherwise the best for the place, otherwise by the extension, otherwise
+ * raw. Fails with `usage` for the extension of an unsupported format without `-O`, and if the place does not accept the format of
+ * `-O` or of the extension.
+ */
+export function outputFormat(output: string, { asked, options = {}, place }: FormatArguments = {}): FormatOption {
+  const stated = asked === undefined ? statedFormat(output) : formatName(asked);
+  if (place === undefined) {
+    const format = stated ?? DEFAULT;
+    return { format, formatOptions: options, ...(asked !== undefined && noteOn(output, format, '-O')) };
+  }
+  const isVague = asked === undefined && VAGUE.some((end) => nameOf(output).endsWith(end));
+  const given = stated === undefined || isVague ? {} : { format: stated };
+  const choice = choiceFor(placeNamed(place), { ...given, formatOptions: options });
+  return { ...choice, ...noteOn(output, choice.format, asked === undefined ? '--for' : '-O') };
+}
+
+/** Returns the format that the extension of `output` states, if any. Fails with `usage` if it is not supported. */
+function statedFormat(output: string): string | undefined {
+  const name = nameOf(output);
+  const [madeEnd, made] = madeBy(name);
+  const packed = madeEnd === '.gz' ? imageIn(name.slice(0, -madeEnd.length)) : undefined;
+  if (packed !== undefined) throw unsupportedExtension(packed + madeEnd);
+  const otherEnd = unsupportedEnd(name);
+  if (otherEnd !== undefined) throw unsupportedExtension(otherEnd);
+  return made;
+}
+
+/** Returns a remark if the extension of `output` states another format than `format`, which `by` has chosen. */
+function noteOn(output: string, format: string, by: string): { note?: string } {
+  const name = nameOf(output);
+  const [madeEnd, made] = madeBy(name);
+  const end = unsupportedEnd(name) ?? (made === format ? undefined : madeEnd);
+  return end === undefined ? {} : { note: `the output is ${format}, by ${by}, although its name ends in ${end}` };
+}
+
+const madeBy = (name: string) => EXTENSIONS.find(([end]) => name.endsWith(end)) ?? [];
+
+const unsupportedEnd = (name: string): string | undefined => UNSUPPORTED_EXTENSIONS.find((end) => name.endsWith(end));
 
 /** The extension of an image other than a raw disk that `stem` ends in. */
 const imageIn = (stem: string): string | undefined =>
@@ -64,11 +99,11 @@ const imageIn = (stem: string): string | undefined =>
     stem.endsWith(end),
   );
 
-/** Returns the last part of a path or URL; for standard output an empty string. */
+/** Returns the last part of a path or URL in lower case; for standard output an empty string. */
 function nameOf(output: string): string {
   const last = output.slice(output.lastIndexOf('/') + 1);
   if (output === STANDARD_OUTPUT) return '';
-  return isHttp(output) ? addressOf(output).name : last;
+  return (isHttp(output) ? addressOf(output).name : last).toLowerCase();
 }
 
 function unsupportedExtension(end: string): DecantError {

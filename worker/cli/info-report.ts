@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { Fields } from '../errors/errors.js';
+import { humanSize } from '../errors/human-size.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
@@ -9,7 +10,6 @@ import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } fr
 import { type Disks, diskRows, WITH } from './disk-list.js';
 import { PASSWORD_FILE } from './failure-text.js';
 import { isMachine } from './files-beside.js';
-import { humanSize } from './human-size.js';
 import { STANDARD_INPUT } from './standard-input.js';
 
 /** The unit of `stat`, in bytes, on every file system. */

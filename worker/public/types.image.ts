@@ -5,6 +5,7 @@ import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
 import type { Kept, OutputFormat, PrepareOptions, Progress, Result } from './types.conversion.js';
 import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
+import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
 export interface CommonOpenOptions extends PrepareOptions {
@@ -124,6 +125,8 @@ export interface ImageBase {
   readonly members: readonly Member[];
   /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */
   readonly formats: OutputFormat[];
+  /** Lists the places where disks run, with the output of this disk for each; `refusal` says why it does not fit there. */
+  places(): Promise<ImagePlace[]>;
   /**
    * Starts the workers of a conversion, so that it begins at once. Calling it is optional. Workers that are not used within 10
    * seconds end.

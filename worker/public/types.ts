@@ -4,6 +4,7 @@ export type * from './types.contracts.js';
 export type * from './types.conversion.js';
 export type * from './types.image.js';
 export type * from './types.info.js';
+export type * from './types.places.js';
 
 /** The `threads` engine: `threads` of `decant/threads`, for `configure`. */
 export interface Threads {

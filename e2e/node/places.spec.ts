@@ -1,0 +1,141 @@
+// `--for` and `for`: an output for each place, judged by other programs, and the commands that come next.
+
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { decant, program, run } from '../support/command.js';
+import { images, qemuImg } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+
+/** The formats by qemu-img's names, and archives. The beginning of the first command that comes next, if there is one. */
+const PLACES: [place: string, format: string, next: string | undefined][] = [
+  ['raw', 'raw', undefined],
+  ['kvm', 'qcow2', 'virt-install '],
+  ['proxmox', 'qcow2', 'qm importdisk VMID '],
+  ['vmware', 'vmdk', 'vmkfstools -i '],
+  ['virtualbox', 'vpc', 'VBoxManage storageattach '],
+  ['azure', 'vpc', 'az disk create '],
+  ['aws', 'vmdk', 'aws s3 cp '],
+  ['google', 'tar.gz', 'gcloud storage cp '],
+  ['openstack', 'qcow2', 'openstack image create '],
+  ['hyperv', 'vpc', 'New-VM '],
+  ['kubevirt', 'qcow2', 'virtctl image-upload '],
+  ['incus', 'qcow2', 'incus image '],
+  ['utm', 'qcow2', undefined],
+  ['digitalocean', 'qcow2', 'doctl compute image create '],
+  ['oracle', 'qcow2', 'oci os object put '],
+  ['linode', 'raw.gz', 'linode-cli image-upload '],
+  ['vultr', 'raw', 'vultr-cli snapshot create-url '],
+];
+
+/** These have all formats. */
+const QUICK = ['kvm', 'vmware', 'azure', 'hyperv', 'linode'];
+
+for (const [place, format, next] of PLACES) {
+  test(`for ${place}`, { tag: QUICK.includes(place) ? [] : ['@full'] }, ({ folder }) => {
+    const output = join(folder, "it's the disk");
+    const { status, stdout, stderr } = decant('convert', '--for', place, images.zlib(), output);
+    expect([status, stdout]).toEqual([0, '']);
+    if (next === undefined) expect(stderr).not.toContain('next');
+    else expect(stderr.slice(stderr.indexOf('decant: next'))).toContain(`:\ndecant:   ${next}`);
+    const disk = rawOf(output, format, folder);
+    if (place !== 'azure') return void qemuImg('compare', '-f', disk.format, '-F', 'qcow2', disk.path, images.zlib());
+    // qemu-img reads its geometry.
+    qemuImg('compare', '-f', 'raw', '-F', 'qcow2', disk.path, images.zlib());
+    expect((statSync(output).size - 512) % 2 ** 20).toBe(0);
+    expect(stderr).toContain(`--upload-size-bytes ${statSync(output).size}`);
+  });
+}
+
+/** Returns a file in a format that qemu-img compares. */
+function rawOf(output: string, format: string, folder: string): { path: string; format: string } {
+  const path = join(folder, 'disk.raw');
+  switch (format) {
+    case 'raw.gz':
+      run('bash', ['-c', `gzip -dc < "$1" > "$2"`, '-', output, path]);
+      return { path, format: 'raw' };
+    case 'tar.gz':
+      run('tar', ['-C', folder, '-xzf', output]);
+      return { path, format: 'raw' };
+    case 'vpc':
+      decant('convert', output, path);
+      return { path, format: 'raw' };
+    default:
+      return { path: output, format };
+  }
+}
+
+test('the name of the output and -O must fit the place', ({ folder }) => {
+  for (const [args, message] of [
+    [['--for', 'azure', '-O', 'qcow2'], 'Azure does not accept qcow2, but vpc (subformat=fixed)'],
+    [['--for', 'mars'], "There is no place 'mars'; the places are raw, kvm, "],
+  ] as const) {
+    const { status, stderr } = decant('convert', ...args, images.zlib(), join(folder, 'out'));
+    expect(status).toBe(2);
+    expect(stderr).toContain(message);
+  }
+});
+
+test('a disk that is too large is refused before it is read', ({ folder }) => {
+  const [large, output] = [join(folder, 'large.qcow2'), join(folder, 'out')];
+  qemuImg('create', '-q', '-f', 'qcow2', large, '101G');
+  const { status, stderr } = decant('convert', '--for', 'digitalocean', large, output);
+  expect(status).toBe(1);
+  expect(stderr).toContain('The disk has 101 GiB, but DigitalOcean accepts at most 100 GiB');
+});
+
+interface Listed {
+  places: { name: string; format: string }[];
+  outputSize: number;
+  failed: [string, string][];
+}
+
+test('the API lists all places, and converts for one', ({ folder }) => {
+  const output = join(folder, 'out');
+  const { places, outputSize, failed } = program<Listed>(
+    `const image = await decant.open(args[0]);
+     const places = await image.places();
+     const { outputSize } = await image.convert(args[1], { for: 'linode' });
+     const failed = [];
+     for (const options of [{ for: 'linode', format: 'raw' }, { for: 5 }]) {
+       await image.convert(args[1], options).catch(({ kind, code }) => failed.push([kind, code]));
+     }
+     console.log(JSON.stringify({ places, outputSize, failed }));
+     await image.close();`,
+    images.zlib(),
+    output,
+  );
+  expect(places.map(({ name, format }) => [name, format])).toEqual(PLACES.map(([place, format]) => [place, format]));
+  expect(places.find(({ name }) => name === 'azure')).toMatchObject({
+    label: 'Azure',
+    formatOptions: { subformat: 'fixed' },
+    extension: '.vhd',
+    size: expect.any(Number),
+  });
+  expect(outputSize).toBe(statSync(output).size);
+  expect(gunzipSync(readFileSync(output)).length).toBe(
+    JSON.parse(qemuImg('info', '--output=json', images.zlib()))['virtual-size'],
+  );
+  expect(failed).toEqual([
+    ['usage', 'place-format'],
+    ['usage', 'unknown-place'],
+  ]);
+});
+
+test('a place that the disk does not fit says why', ({ folder }) => {
+  const large = join(folder, 'large.qcow2');
+  qemuImg('create', '-q', '-f', 'qcow2', large, '3T');
+  const refused = program<[string, string][]>(
+    `const image = await decant.open(args[0]);
+     const refused = (await image.places()).filter(({ refusal }) => refusal).map(({ name, refusal }) => [name, refusal.code]);
+     console.log(JSON.stringify(refused));
+     await image.close();`,
+    large,
+  );
+  expect(refused).toEqual([
+    ['virtualbox', 'vhd-too-large'],
+    ['azure', 'vhd-too-large'],
+    ['hyperv', 'vhd-too-large'],
+    ['digitalocean', 'place-limit'],
+  ]);
+});

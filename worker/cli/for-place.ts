@@ -1,0 +1,24 @@
+// `--for`: what comes after the conversion.
+
+import { isHttp } from '../http/http-url.js';
+import type { Result } from '../node.js';
+import { placeNamed, placeRefusal } from '../places/choice.js';
+import { nextStep } from '../places/next-step.js';
+import type { ConvertCommand } from './command-output.js';
+import { report } from './printing.js';
+import { STANDARD_OUTPUT } from './standard-output.js';
+
+/** Reports the commands that bring the output of `command` to its place, and a limit of the place that it exceeds. */
+export function reportNextStep({ place, output, format }: ConvertCommand, result: Result): void {
+  if (place === undefined) return;
+  const refusal = placeRefusal(placeNamed(place), result);
+  if (refusal) report(refusal.message);
+  // There is no file here.
+  if (output === STANDARD_OUTPUT || isHttp(output)) return;
+  const { virtualSize, outputSize: size } = result;
+  const step = nextStep(place, { file: output, format, size, virtualSize });
+  if (!step) return;
+  const own = step.replace.length === 0 ? '' : `, with your own ${step.replace.join(', ')}`;
+  report(`next${own}:`);
+  for (const command of step.commands) report(`  ${command}`);
+}

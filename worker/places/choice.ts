@@ -1,0 +1,70 @@
+// What `for` decides: the output format of a place, and whether a disk fits there.
+
+import { DecantError } from '../errors/errors.js';
+import { humanSize } from '../errors/human-size.js';
+import { shownText } from '../errors/shown.js';
+import type { Place, PlaceFormat } from '../public/types.places.js';
+import { PLACES } from './registry.js';
+
+/** Returns the place `name`. Fails with `usage` (`unknown-place`) if there is none. */
+export function placeNamed(name: string): Place {
+  const place = PLACES.find((place) => place.name === name);
+  if (place) return place;
+  const names = PLACES.map(({ name }) => name).join(', ');
+  const message = `There is no place '${shownText(name)}'; the places are ${names}`;
+  throw new DecantError('usage', message, { code: 'unknown-place', fields: { place: name } });
+}
+
+interface Choice {
+  format: string;
+  formatOptions: Record<string, string>;
+}
+
+/**
+ * Returns the format and the options for `place`: the best of its formats, or the best that agrees with `format` and
+ * `formatOptions`, which the caller has chosen. Fails with `usage` (`place-format`) if the place accepts none of that kind.
+ */
+export function choiceFor(
+  { name, label, formats: accepted }: Place,
+  { format, formatOptions = {} }: Partial<Choice>,
+): Choice {
+  const agrees = ({ name, required }: PlaceFormat) =>
+    (format === undefined || name === format) &&
+    Object.entries(required).every(([option, value]) => (formatOptions[option] ?? value) === value);
+  const chosen = accepted.find(agrees);
+  if (chosen) {
+    const options = { ...chosen.recommended, ...chosen.required, ...formatOptions };
+    return { format: chosen.name, formatOptions: options };
+  }
+  const asked = [format, ...Object.entries(formatOptions).map(([option, value]) => `${option}=${value}`)];
+  const message = `${label} does not accept ${shownText(asked.filter(Boolean).join(' '))}, but ${listed(accepted)}`;
+  throw new DecantError('usage', message, { code: 'place-format', fields: { place: name, format: format ?? '' } });
+}
+
+const listed = (formats: readonly PlaceFormat[]): string =>
+  formats
+    .map(({ name, required }) =>
+      [name, ...Object.entries(required).map(([option, value]) => `(${option}=${value})`)].join(' '),
+    )
+    .join(', ');
+
+/** Sizes in bytes, if they are known. */
+interface KnownSizes {
+  virtualSize?: number | undefined;
+  outputSize?: number | undefined;
+}
+
+/** Returns the error for a disk that `place` does not accept; `undefined` if it is not known to exceed a limit. */
+export function placeRefusal({ name, label, limits }: Place, sizes: KnownSizes): DecantError | undefined {
+  for (const { of, min, max, source } of limits) {
+    const size = of === 'disk' ? sizes.virtualSize : sizes.outputSize;
+    if (size === undefined) continue;
+    const isTooSmall = min !== undefined && size < min;
+    if (!isTooSmall && (max === undefined || size <= max)) continue;
+    const bound = isTooSmall ? `at least ${humanSize(min)}` : `at most ${humanSize(max!)}`;
+    const message = `The ${of} has ${humanSize(size)}, but ${label} accepts ${bound} (see ${source})`;
+    const fields = { place: name, of, size, ...(isTooSmall ? { min } : { max: max! }) };
+    return new DecantError('limit', message, { code: 'place-limit', fields });
+  }
+  return undefined;
+}

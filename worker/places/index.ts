@@ -1,0 +1,10 @@
+// `decant/places`: the places where disks run, and the steps after a conversion. Importing it has no effects.
+
+import type { Place } from '../public/types.places.js';
+import { PLACES } from './registry.js';
+
+export type { MadeDisk, NextStep, Place, PlaceFormat, PlaceLimit } from '../public/types.places.js';
+export { nextStep } from './next-step.js';
+
+/** All places, the most used ones first. */
+export const places: readonly Place[] = PLACES;

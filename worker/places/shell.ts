@@ -1,0 +1,33 @@
+// Quotes words for shells. A file name may contain anything.
+
+/** Characters that are invisible or change the look of others, as in `errors/shown.ts`: commands are shown, and copied. */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
+const HIDDEN_EACH = new RegExp(HIDDEN, 'gu');
+
+/**
+ * Quotes `word` for bash and other shells of Unix. A word with hidden characters is written as `$'...'` with escapes, which dash
+ * does not support.
+ */
+export function quotedForSh(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (!HIDDEN.test(word)) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  const escaped = word
+    .replaceAll(/[\\']/g, String.raw`\$&`)
+    .replaceAll(HIDDEN_EACH, (hidden) =>
+      [...new TextEncoder().encode(hidden)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
+    );
+  return `$'${escaped}'`;
+}
+
+/** Quotes `word` for PowerShell, which takes typographic quotes for quotes too. */
+export function quotedForPowerShell(word: string): string {
+  if (/^[\w./\\:-]+$/.test(word)) return word;
+  if (!HIDDEN.test(word)) return `'${word.replaceAll(/['‘’‚‛]/g, '$&$&')}'`;
+  const escaped = word.replaceAll(/[`$"“”„]/g, '`$&').replaceAll(HIDDEN_EACH, (hidden) =>
+    hidden
+      .split('')
+      .map((unit) => `$([char]0x${unit.charCodeAt(0).toString(16)})`)
+      .join(''),
+  );
+  return `"${escaped}"`;
+}

@@ -1,0 +1,82 @@
+// The public types of places: where disks run.
+
+import type { ErrorKind, Fields } from '../errors/errors.js';
+import type { Notice } from './types.info.js';
+
+/** An output format that a place accepts. */
+export interface PlaceFormat {
+  /** The name of one of `Image.formats`. */
+  name: string;
+  /** The options that the place needs. */
+  required: Record<string, string>;
+  /** The options that suit most people. Others may be chosen instead. */
+  recommended: Record<string, string>;
+}
+
+/** A limit of a place. A place may have others: only documented limits are listed. */
+export interface PlaceLimit {
+  /** What is limited: the virtual size of the disk, or the size of the file, in bytes. */
+  of: 'disk' | 'file';
+  /** The smallest size that is accepted. */
+  min?: number;
+  /** The largest size that is accepted. */
+  max?: number;
+  /** The page of the documentation that states it. */
+  source: string;
+}
+
+/** Where a disk can run, and what is accepted there. */
+export interface Place {
+  /** For `ConvertOptions.for` and the command's `--for`: `azure`. */
+  name: string;
+  /** The name for people: "Azure". */
+  label: string;
+  /** The formats that it accepts, the best one first. */
+  formats: PlaceFormat[];
+  /** Its documented limits. */
+  limits: PlaceLimit[];
+  /** The only firmware that disks in these formats boot with there, and the page that states it; missing if either works. */
+  firmware?: { kind: 'bios' | 'uefi'; source: string };
+}
+
+/** A place, and the output of an image for it. */
+export interface ImagePlace {
+  /** The name of the place. */
+  name: string;
+  /** The name for people. */
+  label: string;
+  /** The output format that `convert` uses with `for`. */
+  format: string;
+  /** The options of the format. */
+  formatOptions: Record<string, string>;
+  /** The extension of the file, with the dot. */
+  extension: string;
+  /** The size of the output, if it is known before the conversion. */
+  size?: number;
+  /** How the disk in the output differs from the image's: it may be larger, for example. */
+  notices: Notice[];
+  /** Why the disk cannot be converted for this place. */
+  refusal?: { kind: ErrorKind; code: string; fields: Fields; message: string };
+}
+
+/** A converted disk, as `nextStep` needs it. */
+export interface MadeDisk {
+  /** The path or the name of the file. */
+  file: string;
+  /** The name of the output format. */
+  format: string;
+  /** The size of the file, in bytes: `Result.outputSize`. */
+  size: number;
+  /** The virtual size of the disk, in bytes: `Result.virtualSize`. */
+  virtualSize: number;
+}
+
+/** The step after a conversion. */
+export interface NextStep {
+  /** The shell whose quoting the commands have. */
+  shell: 'sh' | 'powershell';
+  /** The commands, in order. */
+  commands: string[];
+  /** The words in the commands that the person must replace, in capitals: `BUCKET`. */
+  replace: string[];
+}
