@@ -101,12 +101,20 @@ for (const [script, sentence, details] of [
   ['decant convert a.gz ./a.gz', "'./a.gz' is 'a.gz', an input of the command", {}],
   ['decant convert --with image a.gz image', "'image' is 'image', an input of the command", FULL],
   ['decant convert cut.gz.001 cut.gz.002', 'an input of the command', FULL],
+  ['decant convert a.gz none/out', "Could not write 'none/out': there is no such file or folder", {}],
+  ['cat a.gz | decant convert - none/out', 'no such file or folder', FULL],
+  ['decant convert --spool=. a.gz none/out', 'no such file or folder', FULL],
+  ['decant convert two.tar.gz image/all/', "Could not write to 'image/all/': a part of the path is not a folder", {}],
+  ['decant convert --disk 2 two.tar.gz all/', "'all/' is a folder; choose a file", FULL],
+  ['decant convert a.gz all/', "'all/' is a folder; choose a file", {}],
+  ['decant convert -n a.gz none', "'none' does not exist", FULL],
 ] as const) {
   test(`refused before it is unpacked: ${script}`, details, ({ folder }) => {
     copyFileSync(images.zlib(), join(folder, 'image'));
     shell(
       folder,
-      '(cat image; head -c 65M /dev/zero) | gzip -1c > a.gz; split -a 3 --numeric-suffixes=1 -n 2 a.gz cut.gz.',
+      `(cat image; head -c 65M /dev/zero) | gzip -1c > a.gz; split -a 3 --numeric-suffixes=1 -n 2 a.gz cut.gz.
+       cp image other; tar -czf two.tar.gz image other; rm other`,
     );
     const before = readdirSync(folder);
     const { stderr } = shell(folder, script, { TMPDIR: folder });

@@ -8,7 +8,7 @@ import { type AnyImage, type Image, type Output, prepare } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
 import { type ConvertCommand, outputOf, requirePossible } from './command-output.js';
-import { convertAll, isFolder, requireFolderForAll } from './convert-all.js';
+import { convertAll, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS, severalDisks } from './disk-list.js';
 import { failureRows, failureText } from './failure-text.js';
@@ -18,6 +18,7 @@ import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
 import { imageOpener, type OpenDisk } from './open-image.js';
 import { requireOtherFiles } from './other-files.js';
+import { isFolder, requireFileForOne } from './output-folder.js';
 import { print, report } from './printing.js';
 import { shownInput } from './remote-inputs.js';
 import { requireOutput } from './require-output.js';
@@ -187,8 +188,9 @@ async function unpackingOf(
   }
   const folder = command.spool ?? (await folderFor(command.output));
   const report = new UnpackingReport(shownInput(image), folder, command.quiet, command.progress || shows);
-  const check = async (read: string[]) => {
+  const check = async (read: string[], format: unknown) => {
     await requireOtherFiles(command.output, read);
+    await requireFileForOne(command, format);
     await requirePossible(command, await output(command), signal);
   };
   // A conversion in place may fail halfway and start over, but data that was sent cannot be taken back.

@@ -1,6 +1,6 @@
 // Converts all disks of an archive into a folder.
 
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError, type Member, toDecantError } from '../errors/errors.js';
@@ -15,16 +15,7 @@ import type { OpenDisk } from './open-image.js';
 import { report } from './printing.js';
 import { requireOutput } from './require-output.js';
 import { STANDARD_INPUT } from './standard-input.js';
-import { STANDARD_OUTPUT } from './standard-output.js';
 import type { WaitingLines } from './waiting-lines.js';
-
-/** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
-export async function isFolder(output: string): Promise<boolean> {
-  if (output === STANDARD_OUTPUT || isHttp(output)) return false;
-  // A path that cannot be examined fails with its reason when the output is opened.
-  const stats = await stat(output).catch(() => undefined);
-  return stats ? stats.isDirectory() : /\/$/.test(output);
-}
 
 /** Fails with `usage` for `--disk all` unless the output is a folder. */
 export function requireFolderForAll({ opening, output }: ConvertCommand, isFolder: boolean): void {

@@ -97,15 +97,18 @@ async function openOrUnpack(
 ): Promise<AnyImage> {
   if (!unpacking) return open(input, options);
   const { folder, report, check } = unpacking;
+  let format: unknown;
   if (!isOnce) {
     const image = await open(input, options).catch((thrown) => {
       if (!needsSpool(thrown)) throw thrown;
+      format = thrown.fields.format;
     });
     if (image && !(unpacking.isNeeded && isInPlace(image))) return image;
     await image?.close();
+    format ??= image?.info.format;
     unpacking.isNeeded = true;
   }
-  await check(read);
+  await check(read, format);
   const onProgress = (progress: Progress) => report.show(progress);
   return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
 }

@@ -1,20 +1,18 @@
 // Checks the output of a conversion before the image is opened.
 
 import { isHttp } from '../http/http-url.js';
-import type { Command } from './arguments.js';
+import { PathTarget } from '../targets/node/path.js';
+import type { ConvertCommand } from './command-output.js';
 import { namedFile } from './named-file.js';
 import { requireOtherFiles } from './other-files.js';
+import { isFolder, requireFileForOne, requireFolder } from './output-folder.js';
 import { passwordFile } from './password-input.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
 
-/** Fails with `usage` if the output is a terminal, an input file, or a pipe by name. */
-export async function requireOutput({
-  image,
-  opening,
-  output,
-  uploadHeaderFile,
-}: Extract<Command, { name: 'convert' }>): Promise<void> {
+/** Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. */
+export async function requireOutput(command: ConvertCommand): Promise<void> {
+  const { image, opening, output, uploadHeaderFile, existing, resume } = command;
   const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
   const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
   const secrets = [...passwords, ...headers];
@@ -27,5 +25,8 @@ export async function requireOutput({
     await requireFile(output);
     // The package checks images with a path.
     await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
+    if (!(await isFolder(output))) return new PathTarget(output, [], { existing }).requireWritable(resume);
+    await requireFileForOne(command);
+    await requireFolder(output);
   }
 }

@@ -18,8 +18,11 @@ export interface Unpacking {
   report: UnpackingReport;
   /** Whether it must not be read in place. */
   isNeeded: boolean;
-  /** Called first: fails if the command cannot succeed with any image. `read`: the files that it reads. */
-  check(read: string[]): Promise<void>;
+  /**
+   * Called first: fails if the command cannot succeed with any image in `format`, which is undefined if it is not known. `read`:
+   * the files that it reads.
+   */
+  check(read: string[], format: unknown): Promise<void>;
 }
 
 /** Whether `thrown` says that the image must be unpacked. */

@@ -72,18 +72,19 @@ export class PathTarget implements OutputTarget {
 
   async prepare(sizes: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
-      const place = await resolvePath(this.path);
-      this.#given = await fromRoot(this.path);
-      this.#place = place;
-      this.#folder = await stat(place.folder, { bigint: true });
-      const existing = await this.#examine(place);
-      this.#existing = existing;
-      if (this.options.existing && !existing) {
-        throw new DecantError('usage', `'${this.path}' does not exist, so it cannot be written in place`);
-      }
-      if (!this.options.existing && !existing?.isBlockDevice()) return await this.#openFile(place, existing, identity);
-      if (identity === undefined) return await this.#openInPlace(place, existing!, sizes);
-      throw new DecantError('usage', `'${this.path}' is written in place, so the conversion cannot be resumed`);
+      const { place, existing } = await this.#locate(identity !== undefined);
+      if (this.#isInPlace(existing)) return await this.#openInPlace(place, existing, sizes);
+      return await this.#openFile(place, existing, identity);
+    } catch (thrown) {
+      throw fileError(thrown, 'target', `write '${this.path}'`);
+    }
+  }
+
+  /** Fails as `prepare` does if no output can be written there. */
+  async requireWritable(isResumable: boolean): Promise<void> {
+    try {
+      const { place, existing } = await this.#locate(isResumable);
+      if (!this.#isInPlace(existing)) await access(place.folder, constants.W_OK | constants.X_OK);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -164,6 +165,27 @@ export class PathTarget implements OutputTarget {
   async #isOurs(temporary: Buffer): Promise<boolean> {
     const there = await lstat(temporary, { bigint: true }).catch(unlessMissing);
     return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
+  }
+
+  /** Finds the place of the output, and the existing file there. Fails if no output can be written there. */
+  async #locate(isResumable: boolean): Promise<{ place: ResolvedPath; existing: BigIntStats | undefined }> {
+    const place = await resolvePath(this.path);
+    this.#given = await fromRoot(this.path);
+    this.#place = place;
+    this.#folder = await stat(place.folder, { bigint: true });
+    const existing = await this.#examine(place);
+    this.#existing = existing;
+    if (this.options.existing && !existing) {
+      throw new DecantError('usage', `'${this.path}' does not exist, so it cannot be written in place`);
+    }
+    if (isResumable && this.#isInPlace(existing)) {
+      throw new DecantError('usage', `'${this.path}' is written in place, so the conversion cannot be resumed`);
+    }
+    return { place, existing };
+  }
+
+  #isInPlace(existing: BigIntStats | undefined): existing is BigIntStats {
+    return existing !== undefined && (this.options.existing === true || existing.isBlockDevice());
   }
 
   /** Checks the existing file at the target; undefined if there is none. Fails if it must not be replaced. */
