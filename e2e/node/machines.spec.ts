@@ -1,13 +1,22 @@
 // The folder of a virtual machine: the command, and the API. worker/api/machine-config.test.ts has the configurations.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
 import { cli, decant as command, run } from '../support/command.js';
 import { qemuImg } from '../support/images.js';
-import { expect, test } from '../support/node.js';
+import { expect, FULL, test } from '../support/node.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -168,6 +177,71 @@ test('machines of VirtualBox and OVF, with one disk', ({ folder }) => {
     expect(command('convert', alone, output)).toMatchObject({ status: 1, stderr: expect.stringContaining(message) });
   }
 });
+
+/** The folder of an OVF package whose disk is in three pieces, of which `without` are missing, and the content of the disk. */
+function inPieces(folder: string, without: number[] = []) {
+  const [vm, raw] = [join(folder, 'vm'), join(folder, 'disk.raw')];
+  mkdirSync(vm);
+  const content = Buffer.alloc(MIB);
+  for (let at = 0; at < MIB; at += 4) content.writeUInt32LE(Math.imul(at, 2654435761) >>> 0, at);
+  writeFileSync(raw, content);
+  qemuImg('convert', '-f', 'raw', '-O', 'vmdk', '-o', 'subformat=streamOptimized', raw, join(vm, 'disk.vmdk'));
+  const { size } = statSync(join(vm, 'disk.vmdk'));
+  const piece = Math.ceil(size / 3);
+  execFileSync('split', ['-b', `${piece}`, '-d', '-a', '9', 'disk.vmdk', 'disk.vmdk.'], { cwd: vm });
+  rmSync(join(vm, 'disk.vmdk'));
+  const names = [0, 1, 2].map((number) => `disk.vmdk.00000000${number}`);
+  for (const number of without) rmSync(join(vm, names[number]!));
+  const file = `<File ovf:id="f" ovf:href="disk.vmdk" ovf:size="${size}" ovf:chunkSize="${piece}"/>`;
+  writeFileSync(join(vm, 'vm.ovf'), `<?xml version="1.0"?><Envelope>${file}<Disk ovf:fileRef="f"/></Envelope>`);
+  return { vm, config: join(vm, 'vm.ovf'), names, content };
+}
+
+test('a disk of OVF in pieces is joined', async ({ folder }) => {
+  const { vm, config, names, content } = inPieces(folder);
+  const output = join(folder, 'out.raw');
+  for (const image of [vm, config]) {
+    expect(command('info', image)).toMatchObject({ status: 0, stdout: expect.stringContaining('file format: vmdk\n') });
+    expect(command('convert', image, output)).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(readFileSync(output).equals(content)).toBe(true);
+    rmSync(output);
+  }
+  const given = names.flatMap((name) => ['--with', join(vm, name)]);
+  renameSync(config, join(folder, 'vm.ovf'));
+  expect(command('convert', ...given, join(folder, 'vm.ovf'), output)).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(readFileSync(output).equals(content)).toBe(true);
+  const companions = names.map((name) => ({ name, source: new Blob([readFileSync(join(vm, name))]) })).reverse();
+  const image = await decant.open(join(folder, 'vm.ovf'), { companions, name: 'a machine' });
+  expect(image.members).toMatchObject([{ name: names[0], format: 'vmdk' }]);
+  expect(image.info).toMatchObject({ format: 'vmdk', virtualSize: MIB });
+  await image.close();
+  writeFileSync(join(vm, 'vm.mf'), `SHA256(${names[0]})= ${'0'.repeat(64)}\n`);
+  renameSync(join(folder, 'vm.ovf'), config);
+  expect(command('convert', config, output)).toMatchObject({ status: 0, stderr: expect.stringContaining('manifest') });
+});
+
+for (const [without, role, details] of [
+  [[0], 'disk', {}],
+  [[1], 'part', FULL],
+  [[2], 'part', {}],
+  [[1, 2], 'part', FULL],
+] as const) {
+  test(`a missing piece of OVF is named: ${without}`, details, async ({ folder }) => {
+    const { vm, config, names } = inPieces(folder, [...without]);
+    const file = names[without[0]]!;
+    const output = join(folder, 'out.raw');
+    expect(command('convert', vm, output)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`'${file}', a `),
+    });
+    const companions = names.map((name) => join(vm, name)).filter((path) => existsSync(path));
+    await expect(decant.open(config, { companions })).rejects.toMatchObject({
+      kind: 'missing-file',
+      fields: { file, role },
+    });
+    expect(existsSync(output)).toBe(false);
+  });
+}
 
 test('a disk whose file is missing is named', ({ folder }) => {
   const { vm, config, disks } = machine(folder);

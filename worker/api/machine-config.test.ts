@@ -69,6 +69,23 @@ test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, disks: str
   expect(machine).toEqual({ disks, ...(name === undefined ? {} : { name }) });
 });
 
+test('OVF: files in pieces', () => {
+  const file = (name: string, attributes: string) => `<File ovf:href="${name}" ${attributes}/>`;
+  const files = [
+    file('a', 'ovf:size="10" ovf:chunkSize="4"'),
+    file('b', 'ovf:size="4" ovf:chunkSize="4"'),
+    file('c', 'ovf:size="4"'),
+    file('d', 'ovf:chunkSize="4"'),
+    file('e', 'ovf:size="-4" ovf:chunkSize="x"'),
+    file('f', 'ovf:size="4" ovf:chunkSize="0"'),
+  ];
+  const { pieces } = machineOf(files.join(''), 'ovf');
+  expect([...pieces!]).toEqual([
+    ['a', 3],
+    ['b', 1],
+  ]);
+});
+
 const VMSD = `.encoding = "UTF-8"
 snapshot.lastUID = "2"
 snapshot.current = "2"

@@ -5,6 +5,8 @@ export interface Machine {
   name?: string;
   /** The paths of the files of its disks, in their current state. */
   disks: string[];
+  /** How many pieces the files at these paths have, if they are stored in pieces. */
+  pieces?: Map<string, number>;
   snapshots: MachineSnapshot[];
 }
 
@@ -22,8 +24,9 @@ const MOST = 256;
 
 /** Reads the configuration `text` in `format`. */
 export function machineOf(text: string, format: 'vmx' | 'vbox' | 'ovf'): Machine {
-  const { name, disks, snapshots = [] } = READERS[format](text);
-  return { ...(name ? { name } : {}), disks: distinct(disks), snapshots: snapshots.slice(0, MOST) };
+  const { name, disks, pieces, snapshots = [] } = READERS[format](text);
+  const named = { ...(name ? { name } : {}), ...(pieces?.size ? { pieces } : {}) };
+  return { ...named, disks: distinct(disks), snapshots: snapshots.slice(0, MOST) };
 }
 
 /** A file counts once. */
@@ -32,6 +35,7 @@ const distinct = (disks: string[]): string[] => [...new Set(disks)].slice(0, MOS
 interface Found {
   name: string | undefined;
   disks: string[];
+  pieces?: Map<string, number>;
   snapshots?: MachineSnapshot[];
 }
 
@@ -109,16 +113,20 @@ function ofVbox(text: string): Found {
   return { name, disks: pathsOf(disks, paths), snapshots: withPaths };
 }
 
-/** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path. */
+/** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path, without the number of a piece. */
 function ofOvf(text: string): Found {
-  const [paths, disks] = [new Map<string, string>(), [] as string[]];
+  const [paths, pieces, disks] = [new Map<string, string>(), new Map<string, number>(), [] as string[]];
   let name: string | undefined;
   for (const { tag, attributes } of tagsOf(text)) {
     if (tag === 'VirtualSystem') name ??= attributes.get('id');
-    if (tag === 'File') addPath(paths, attributes.get('id'), attributes.get('href'));
+    if (tag === 'File') {
+      addPath(paths, attributes.get('id'), attributes.get('href'));
+      const count = Math.ceil(Number(attributes.get('size')) / Number(attributes.get('chunkSize')));
+      if (count > 0 && Number.isFinite(count)) pieces.set(attributes.get('href') ?? '', count);
+    }
     if (tag === 'Disk') disks.push(attributes.get('fileRef') ?? '');
   }
-  return { name, disks: pathsOf(disks, paths) };
+  return { name, disks: pathsOf(disks, paths), pieces };
 }
 
 function addPath(paths: Map<string, string>, id: string | undefined, path: string | undefined): void {

@@ -17,9 +17,16 @@ const LISTED = 3;
 
 type Open = (input: Input, options: OpenOptions) => Promise<OpenImage>;
 
+/** What follows the name of a file in its first piece, and in every piece. */
+const FIRST_PIECE = '.000000000';
+const PIECE = /\.(\d{9})$/;
+
 /** A disk of a machine; without a companion if its file is missing. */
 interface Disk extends Member {
+  /** The file, or its first piece. */
   companion?: Companion;
+  /** The name of the first piece that is missing, if others are there. */
+  missingPiece?: string;
 }
 
 /**
@@ -49,15 +56,20 @@ export async function openMachine(
   const disks: Disk[] = [];
   // The paths of an OVF descriptor are URLs.
   const plain = format === 'ovf' ? unencoded : (path: string) => path;
-  for (const { path, companion } of findDisks(machine, configName, companions, plain))
-    disks.push(companion ? await described(companion, config, options, open) : missingDisk(plain(path)));
+  for (const { path, companion } of findDisks(machine, configName, companions, plain)) {
+    const pieces = machine.pieces?.get(path);
+    if (companion) disks.push(await described(companion, pieces, config, options, open));
+    else disks.push(missingDisk(pieces === undefined ? plain(path) : plain(path) + FIRST_PIECE));
+  }
   const companion = choose(disks, machine, configName, choice);
   const input = inputOf(companion);
+  const file = nameOf(companion);
   const image = await open(input, {
     ...rest,
     ...(snapshot !== undefined && !isOfMachine && { snapshot }),
     ...(headers && haveSameOrigin(input, config) && { headers }),
-    name: name ?? nameOf(companion),
+    // By the name of the first piece, the others are found.
+    name: name === undefined || file.endsWith(FIRST_PIECE) ? file : name,
     companions: companions.filter((other) => other !== companion),
   });
   image.info.unusedCompanions = [];
@@ -162,8 +174,8 @@ function unencoded(path: string): string {
 }
 
 /**
- * Finds the files of the disks by their paths, as they are or as `plain` returns them, otherwise by the last parts of their paths,
- * in any case if need be.
+ * Finds the files of the disks, or their first pieces, by their paths, as they are or as `plain` returns them, otherwise by the last
+ * parts of their paths, in any case if need be.
  */
 function findDisks(
   machine: Machine,
@@ -173,18 +185,19 @@ function findDisks(
 ): { path: string; companion: Companion | undefined }[] {
   const byPath = new Map(machine.disks.map((path) => [resolved(path, config), path]));
   const paths = [...byPath.values()];
-  return paths.map((path) => {
+  const find = (path: string, end: string): Companion | undefined => {
     const having = (key: (name: string, from: string) => string) => {
-      const wanted = [path, plain(path)].map((path) => key(path, config));
+      const wanted = [path, plain(path)].map((path) => key(path + end, config));
       return companions.filter((companion) => nameOf(companion) !== '' && wanted.includes(key(nameOf(companion), '')));
     };
     const exact = having(resolved);
-    if (exact.length === 1) return { path, companion: exact[0] };
+    if (exact.length === 1) return exact[0];
     const found = [exact, having(baseName), having(foldedName)].find((found) => found.length > 0) ?? [];
     const namesakes = paths.filter((other) => foldedName(other) === foldedName(path));
-    if (found.length > 1 || (found.length === 1 && namesakes.length > 1)) throw ambiguous(path, found.length);
-    return { path, companion: found[0] };
-  });
+    if (found.length > 1 || (found.length === 1 && namesakes.length > 1)) throw ambiguous(path + end, found.length);
+    return found[0];
+  };
+  return paths.map((path) => ({ path, companion: find(path, '') ?? find(path, FIRST_PIECE) }));
 }
 
 const foldedName = (path: string): string => baseName(path).normalize('NFC').toLowerCase();
@@ -198,17 +211,51 @@ function ambiguous(path: string, files: number): DecantError {
 
 const missingDisk = (path: string): Disk => ({ name: baseName(path), size: 0, missing: true });
 
-/** Describes the disk in the file `companion`. */
-async function described(companion: Companion, config: Input, options: OpenOptions, open: Open): Promise<Disk> {
+/** Describes the disk in the file `companion`, or in the `count` pieces of which it is the first. */
+async function described(
+  companion: Companion,
+  count: number | undefined,
+  config: Input,
+  options: OpenOptions,
+  open: Open,
+): Promise<Disk> {
   const name = baseName(nameOf(companion));
   const input = inputOf(companion);
   const plain = plainOptions(input, config, options);
+  const companions = piecesOf(name, options.companions ?? []);
+  const missingPiece = missingOf(name, companions, count ?? 0);
   // Opening a damaged disk reports the damage.
-  const image = await open(input, plain).catch(() => undefined);
+  const image = await open(input, { ...plain, name, companions }).catch(() => undefined);
   const file = image ?? (await open(input, { ...plain, format: 'raw' }));
   await file.close();
   const format = image?.info.format;
-  return { name, size: file.info.fileSize ?? 0, ...(format === undefined ? {} : { format }), companion };
+  return {
+    name,
+    size: file.info.fileSize ?? 0,
+    ...(format === undefined ? {} : { format }),
+    companion,
+    ...(missingPiece === undefined ? {} : { missingPiece }),
+  };
+}
+
+/** The pieces after the first one, which is called `first`, among `companions`; none if it is no first piece. */
+function piecesOf(first: string, companions: Companion[]): Companion[] {
+  if (!first.endsWith(FIRST_PIECE)) return [];
+  const whole = first.replace(PIECE, '');
+  return companions.filter((companion) => {
+    const name = baseName(nameOf(companion));
+    return name !== first && PIECE.test(name) && name.replace(PIECE, '') === whole;
+  });
+}
+
+/** The name of the first of `count` pieces that is missing. The first one is called `first`, and `others` are there. */
+function missingOf(first: string, others: Companion[], count: number): string | undefined {
+  if (!first.endsWith(FIRST_PIECE)) return undefined;
+  const names = new Set(others.map((other) => baseName(nameOf(other))));
+  const name = (number: number) => first.replace(PIECE, `.${String(number).padStart(FIRST_PIECE.length - 1, '0')}`);
+  let next = 1;
+  while (next < count && names.has(name(next))) next++;
+  return next < count ? name(next) : undefined;
 }
 
 /** The options that concern reading `file`, not the image in it. Headers are sent only to the origin of `config`. */
@@ -224,7 +271,7 @@ function plainOptions(file: Input, config: Input, options: OpenOptions): OpenOpt
   };
 }
 
-const memberOf = ({ companion: _, ...member }: Disk): Member => member;
+const memberOf = ({ companion: _, missingPiece: _piece, ...member }: Disk): Member => member;
 
 /** Returns the file of the disk that `choice` states, or of the only one. */
 function choose(disks: Disk[], machine: Machine, config: string, choice: string | number | undefined): Companion {
@@ -244,7 +291,11 @@ function choose(disks: Disk[], machine: Machine, config: string, choice: string 
     const message = `The virtual machine has no disk ${shownText(String(choice))}, or several; it has ${listed(disks)}`;
     throw new DecantError('usage', message, { code: 'no-such-disk', fields });
   }
-  const { companion, name } = disk!;
+  const { companion, name, missingPiece } = disk!;
+  if (missingPiece !== undefined) {
+    const message = `'${shownText(missingPiece)}', a part of a disk of the virtual machine, is missing; pass all parts together with the configuration`;
+    throw new DecantError('missing-file', message, { fields: { file: missingPiece, role: 'part', neededBy: name } });
+  }
   if (companion) return companion;
   const message = `'${shownText(name)}', a disk of the virtual machine, is missing; pass it together with its configuration`;
   throw new DecantError('missing-file', message, { fields: { file: name, role: 'disk', neededBy: config, ...fields } });

@@ -12,8 +12,8 @@ import { shownNames } from '../errors/shown-names.js';
 
 /** Names of configurations of virtual machines. */
 const MACHINE = /\.(vmx|vbox|ovf)$/i;
-/** Names of files that may be disks of a machine, their manifest, or a list of its snapshots. */
-const OF_MACHINE = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk|vmsd)$/i;
+/** Names of files that may be disks of a machine or pieces of them, their manifest, or a list of its snapshots. */
+const OF_MACHINE = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk|vmsd|\d{9})$/i;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
 /** What macOS adds to each file on foreign file systems. */
