@@ -57,18 +57,21 @@ export class InPlaceSource implements Source {
   }
 
   async read(offset: number, length: number, { signal }: { signal: AbortSignal }): Promise<Bytes> {
-    const bytes = new Uint8Array(length);
+    let bytes: Bytes | undefined;
     for (let done = 0; done < length; ) {
       const number = unitAt(this.#units, offset + done);
       const unit = this.#units[number]!;
-      const { bytes: data } = await this.#cache.get(number, signal);
       const start = offset + done - unit.offset;
       const end = Math.min(start + length - done, unit.size);
-      // Without bytes it is all zeros.
-      if (data.length > 0) await copy(data.subarray(start, end), bytes, done);
+      await this.#cache.use(number, signal, async ({ bytes: data }) => {
+        // Not before: many reads may wait for a unit.
+        bytes ??= new Uint8Array(length);
+        // Without bytes it is all zeros.
+        if (data.length > 0) await copy(data.subarray(start, end), bytes, done);
+      });
       done += end - start;
     }
-    return bytes;
+    return bytes!;
   }
 
   async #decode(unit: Unit): Promise<DecodedUnit> {
