@@ -4,11 +4,9 @@ import { availableParallelism } from 'node:os';
 import { isOf } from '../calls/values.js';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { DecantError } from '../errors/errors.js';
-import { makeGuard } from '../http/address-guard.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
-import { environmentFetch, environmentFetchUndecoded } from '../http/proxy-fetch.js';
 import type { Input } from '../public/caller-types.js';
 import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.js';
 import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
@@ -21,11 +19,12 @@ import { compile, loadCodec, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
 
+/** Its code is loaded when it is needed, with Node's modules for networks, which take 10 ms. */
 export const http: HttpPlatform = {
   seesRedirects: true,
-  fetch: environmentFetch,
-  fetchUndecoded: environmentFetchUndecoded,
-  guard: makeGuard,
+  fetch: async () => (await import('../http/proxy-fetch.js')).environmentFetch(),
+  fetchUndecoded: async () => (await import('../http/proxy-fetch.js')).environmentFetchUndecoded(),
+  guard: async () => (await import('../http/address-guard.js')).makeGuard(),
 };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {

@@ -6,8 +6,8 @@ import type { AnyImage, ConvertOptions, Output, Target } from '../node.js';
 import { openAnyDisk } from './any-disk.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './clean-up.js';
+import { imageHeaders } from './header-file.js';
 import { shownInput } from './remote-inputs.js';
-import { isSameFile } from './same-file.js';
 import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
 import { uploadTarget } from './upload-output.js';
 
@@ -68,9 +68,11 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
   const { output, upload, uploadHeaderFile, format, formatOptions, existing, image, opening } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
-  // The server may write in place, and destroy the image while it is read.
-  if (upload === undefined && isHttp(image) && (await isSameFile(output, image, opening, signal))) {
-    throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
+  if (upload === undefined && isHttp(image)) {
+    const { isSameFile } = await import('./same-file.js');
+    // The server may write in place, and destroy the image while it is read.
+    if (await isSameFile(output, image, () => imageHeaders(opening, signal), signal))
+      throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
   const headerFile = uploadHeaderFile;
   const target = await uploadTarget({ url: output, upload, headerFile, format, formatOptions, existing }, signal);

@@ -5,29 +5,31 @@ import { HttpClient } from '../http/http-client.js';
 import { lastingQuery } from '../http/lasting-query.js';
 import { environmentFetch } from '../http/proxy-fetch.js';
 import { Retries } from '../http/retries.js';
-import type { OpenArguments } from './arguments.js';
-import { imageHeaders } from './header-file.js';
 
 /**
- * Whether the URL `output` is that of `image`, in any spelling, or the one to which it redirects. A server that does not answer
- * counts as one that does not redirect.
+ * Whether the URL `output` is that of `image`, in any spelling, or the one to which it redirects. `readHeaders` reads the headers
+ * for `image`. A server that does not answer counts as one that does not redirect.
  */
 export async function isSameFile(
   output: string,
   image: string,
-  opening: OpenArguments,
+  readHeaders: () => Promise<[string, string][]>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const written = identityOf(addressOf(output).url);
   if (identityOf(addressOf(image).url) === written) return true;
-  const last = await redirectedUrl(image, opening, signal).catch(() => undefined);
+  const last = await redirectedUrl(image, readHeaders, signal).catch(() => undefined);
   signal.throwIfAborted();
   return last !== undefined && identityOf(last) === written;
 }
 
 /** Resolves to the URL that answers a request for `image`. */
-async function redirectedUrl(image: string, opening: OpenArguments, signal: AbortSignal): Promise<URL> {
-  const headers = await imageHeaders(opening, signal);
+async function redirectedUrl(
+  image: string,
+  readHeaders: () => Promise<[string, string][]>,
+  signal: AbortSignal,
+): Promise<URL> {
+  const headers = await readHeaders();
   const platform = { seesRedirects: true, fetch: environmentFetch };
   const client = new HttpClient(addressOf(image), platform, { headers }, new Retries());
   const { url, end } = await client.request('GET', 'bytes=0-0', signal);

@@ -1,7 +1,6 @@
 // Outputs on servers.
 
 import { DecantError } from '../errors/errors.js';
-import { environmentFetch } from '../http/proxy-fetch.js';
 import type { Target } from '../public/types.js';
 import { readHeaders } from './header-file.js';
 import { uploadJournal } from './upload-journal.js';
@@ -33,6 +32,7 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
   const { url, upload, headerFile, format, formatOptions, existing } = output;
   // Loaded only for uploads.
   const targets = await import('../upload/index.js');
+  const { environmentFetch } = await import('../http/proxy-fetch.js');
   const headers = await readHeaders(headerFile, signal);
   const fetch = await environmentFetch();
   switch (upload) {
