@@ -32,7 +32,7 @@ const VARIANTS = {
     hasBindings: true,
   },
   bzip2: { crate: 'decant-bzip2-wasm', config: 'wasm-codec.toml' },
-  crypt: { crate: 'decant-crypt-wasm', config: 'wasm-codec.toml' },
+  crypt: { crate: 'decant-crypt-wasm', config: 'wasm-crypt.toml' },
   deflate: { crate: 'decant-deflate-wasm', config: 'wasm-codec.toml' },
   xz: { crate: 'decant-xz-wasm', config: 'wasm-codec.toml' },
   zstd: {
@@ -172,9 +172,8 @@ export const INPUTS = [
   'Cargo.lock',
   'rust-toolchain.toml',
   'tools/bindgen',
-  ...['wasm.mjs', 'order-functions.mjs', 'lib.mjs', 'wasm-workers.toml', 'wasm-threads.toml', 'wasm-codec.toml'].map(
-    (name) => `scripts/${name}`,
-  ),
+  ...['wasm.mjs', 'order-functions.mjs', 'lib.mjs'].map((name) => `scripts/${name}`),
+  ...['workers', 'threads', 'codec', 'crypt'].map((name) => `scripts/wasm-${name}.toml`),
   'package-lock.json',
 ];
 

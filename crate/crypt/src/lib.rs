@@ -1,7 +1,8 @@
 //! Ciphers, hashes and key derivation.
 //!
 //! On WebAssembly they are a module with separate memory (`crate/crypt/wasm`), which is loaded only for images that need
-//! it. Keys and passwords are wiped there as they are here.
+//! it. Keys and passwords are wiped there as they are here. The module uses AES and PBKDF2 of the platform if it offers
+//! them.
 
 #[cfg(feature = "direct")]
 mod direct;
@@ -11,7 +12,10 @@ mod request;
 mod spec;
 
 #[cfg(feature = "direct")]
-pub use direct::{Argon2, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, SectorCipher, argon2, merge};
+pub use direct::{
+    Argon2, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, Platform, PlatformFunction, SectorCipher, argon2,
+    derive, merge, use_platform,
+};
 #[cfg(not(feature = "direct"))]
 pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe};
 pub use request::{Creation, Operation, Request};

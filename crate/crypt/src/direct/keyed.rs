@@ -1,7 +1,7 @@
 //! A cipher for a key.
 
-use super::aes::Aes;
 use super::block_cipher::Blocks;
+use super::platform::{Direction, PlatformAes};
 use crate::{BlockCipher, CryptError};
 use ::cipher::KeyInit;
 use serpent::Serpent;
@@ -11,19 +11,19 @@ use twofish::Twofish;
 /// A cipher with its key. It is not in a box, whose allocation could fail.
 #[expect(clippy::large_enum_variant, reason = "it is moved once")]
 pub(super) enum Keyed {
-    Aes(Aes),
+    Aes(PlatformAes),
     Serpent(Serpent),
     Twofish(Twofish),
 }
 
 impl Keyed {
-    /// Creates `cipher` with `key`. The length of the key selects the variant.
-    pub(super) fn new(cipher: BlockCipher, key: &[u8]) -> Result<Self, CryptError> {
+    /// Creates `cipher` with `key`, mainly for `direction`. The length of the key selects the variant.
+    pub(super) fn new(cipher: BlockCipher, key: &[u8], direction: Direction) -> Result<Self, CryptError> {
         if !matches!(key.len(), 16 | 24 | 32) {
             return Err(CryptError::UnsupportedKey);
         }
         Ok(match cipher {
-            BlockCipher::Aes => Self::Aes(Aes::new(key)),
+            BlockCipher::Aes => Self::Aes(PlatformAes::new(key, direction)),
             BlockCipher::Serpent => Self::Serpent(with_key(key)?),
             BlockCipher::Twofish => Self::Twofish(with_key(key)?),
         })

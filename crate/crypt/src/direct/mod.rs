@@ -8,15 +8,16 @@ mod hash;
 mod keyed;
 mod merge;
 mod modes;
+mod platform;
 mod sector_cipher;
 
 pub use argon2::{Argon2, Argon2Kind, argon2};
 pub use derivation::Derivation;
 pub use hash::Hasher;
 pub use merge::merge;
+pub use platform::{Platform, PlatformFunction, derive, use_platform};
 pub use sector_cipher::SectorCipher;
 
-use aes::AT_ONCE;
 use block_cipher::CipherBlock;
 use decant_module::Module;
 

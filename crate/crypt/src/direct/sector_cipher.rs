@@ -2,10 +2,14 @@
 
 use super::hash::Hasher;
 use super::keyed::Keyed;
-use super::modes::{cbc, ctr, xts};
-use super::{AT_ONCE, CipherBlock, LONGEST_HASH};
+use super::modes::{finish, prepare};
+use super::platform::Direction;
+use super::{CipherBlock, LONGEST_HASH};
 use crate::{CipherSpec, CryptError, IvGenerator, Mode, SECTOR};
 use zeroize::Zeroizing;
+
+/// The most sectors that are decrypted at once: the platform takes about as long for a call as for a few.
+const AT_ONCE: usize = 256;
 
 /// Decrypts the sectors of a disk.
 pub struct SectorCipher {
@@ -26,7 +30,7 @@ impl SectorCipher {
         let (data, tweak) = match mode {
             Mode::Xts if key.len().is_multiple_of(2) => {
                 let (data, tweak) = key.split_at(key.len() / 2);
-                (data, Some(Keyed::new(cipher, tweak)?))
+                (data, Some(Keyed::new(cipher, tweak, Direction::Encrypt)?))
             }
             Mode::Xts => return Err(CryptError::UnsupportedKey),
             Mode::Cbc | Mode::Ecb | Mode::Ctr => (key, None),
@@ -40,57 +44,54 @@ impl SectorCipher {
                 let hashed = &mut hashed[..hash.output_len()];
                 hasher.hash(hashed)?;
                 // Only MD5 and SHA-256 have the length of a key.
-                Some(Keyed::new(cipher, hashed)?)
+                Some(Keyed::new(cipher, hashed, Direction::Encrypt)?)
             }
         };
-        Ok(Self { spec, data: Keyed::new(cipher, data)?, tweak, essiv })
+        let direction = if mode == Mode::Ctr { Direction::Encrypt } else { Direction::Decrypt };
+        Ok(Self { spec, data: Keyed::new(cipher, data, direction)?, tweak, essiv })
     }
 
     /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first 512 bytes.
     /// Fails if memory runs out.
     pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
-        let len = self.spec.sector as usize;
-        let some = len * AT_ONCE;
-        for ((input, output), first) in
-            input.chunks(some).zip(output.chunks_mut(some)).zip((first..).step_by(some / SECTOR))
-        {
-            let mut ivs = self.vectors_from(first);
-            if let Some(tweak) = &self.tweak {
-                tweak.encrypt(&mut ivs);
+        let CipherSpec { mode, sector, .. } = self.spec;
+        let some = sector as usize * AT_ONCE;
+        let firsts = (first..).step_by(some / SECTOR);
+        let mut ivs = [CipherBlock::default(); AT_ONCE];
+        for ((input, output), first) in input.chunks(some).zip(output.chunks_mut(some)).zip(firsts) {
+            let ivs = &mut ivs[..input.len() / sector as usize];
+            self.write_vectors(first, ivs);
+            let (input, output) = (CipherBlock::slice_as_chunks(input).0, CipherBlock::slice_as_chunks_mut(output).0);
+            let blocks = sector as usize / size_of::<CipherBlock>();
+            for ((input, output), iv) in input.chunks(blocks).zip(output.chunks_mut(blocks)).zip(&*ivs) {
+                prepare(mode, iv, input, output);
             }
-            let inputs = input.chunks_exact(len).map(|sector| CipherBlock::slice_as_chunks(sector).0);
-            let outputs = output.chunks_exact_mut(len).map(|sector| CipherBlock::slice_as_chunks_mut(sector).0);
-            for ((input, output), iv) in inputs.zip(outputs).zip(ivs) {
-                match self.spec.mode {
-                    Mode::Xts => xts(&*self.data, iv, input, output),
-                    Mode::Cbc => cbc(&*self.data, iv, input, output),
-                    Mode::Ecb => {
-                        output.copy_from_slice(input);
-                        self.data.decrypt(output);
-                    }
-                    Mode::Ctr => ctr(&*self.data, iv, input, output),
-                }
+            match mode {
+                Mode::Xts | Mode::Cbc | Mode::Ecb => self.data.decrypt(output),
+                Mode::Ctr => self.data.encrypt(output),
+            }
+            for ((input, output), iv) in input.chunks(blocks).zip(output.chunks_mut(blocks)).zip(&*ivs) {
+                finish(mode, iv, input, output);
             }
         }
         Ok(())
     }
 
-    /// The initialisation vectors of the sector that begins with number `first`, and of the sectors after it.
-    fn vectors_from(&self, first: u64) -> [CipherBlock; AT_ONCE] {
-        let mut ivs = std::array::from_fn(|i| {
+    /// Writes what the mode takes for the sector that begins with number `first`, and for the sectors after it: tweaks for
+    /// XTS, otherwise initialisation vectors.
+    fn write_vectors(&self, first: u64, ivs: &mut [CipherBlock]) {
+        for (i, iv) in ivs.iter_mut().enumerate() {
             let number =
                 first.wrapping_add(self.spec.iv_offset).wrapping_add((i * self.spec.sector as usize / SECTOR) as u64);
-            let mut iv = CipherBlock::default();
+            *iv = CipherBlock::default();
             match self.spec.iv {
                 IvGenerator::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
                 IvGenerator::Plain64 | IvGenerator::Essiv(_) => iv[..8].copy_from_slice(&number.to_le_bytes()),
             }
-            iv
-        });
-        if let Some(essiv) = &self.essiv {
-            essiv.encrypt(&mut ivs);
         }
-        ivs
+        for cipher in [&self.essiv, &self.tweak].into_iter().flatten() {
+            cipher.encrypt(ivs);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
-use decant_crypt::{Creation, CryptError, Hasher, Operation, Request, SectorCipher};
+use decant_crypt::{Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, Request, SectorCipher};
 use decant_luks::{Unlocking, describe};
 use decant_module::{Objects, Service, export};
 
@@ -62,3 +62,14 @@ impl Service for CryptService {
 }
 
 export!(crypt, CryptService);
+
+/// Uses functions of the platform from now on: positions in the exported table.
+#[unsafe(no_mangle)]
+extern "C" fn use_platform(
+    prepare: PlatformFunction,
+    run: PlatformFunction,
+    free: PlatformFunction,
+    derive: PlatformFunction,
+) {
+    decant_crypt::use_platform(Platform { prepare, run, free, derive });
+}

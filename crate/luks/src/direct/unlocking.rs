@@ -3,7 +3,9 @@
 use super::names::cipher_spec;
 use super::{Fault, Kdf, KeySlot, Luks, Read, hash_by_name, read};
 use crate::Answer;
-use decant_crypt::{Argon2, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, argon2, merge};
+use decant_crypt::{
+    Argon2, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, argon2, derive, merge,
+};
 use std::collections::VecDeque;
 use zeroize::Zeroizing;
 
@@ -16,6 +18,9 @@ const ITERATIONS_OF_BLOCK: u64 = 2;
 const MAX_MEMORY: u32 = 1 << 20;
 /// Iterations in a step: about 10 ms.
 const STEP: u64 = 8192;
+/// The most iterations of a derivation by the platform, which cannot stop before its end: some seconds, and more than programs
+/// choose by default.
+const MOST_BY_PLATFORM: u64 = 1 << 25;
 
 /// The search for the key.
 pub struct Unlocking {
@@ -49,7 +54,8 @@ impl Unlocking {
             },
         };
         Ok(match &work.step(&self.password, input) {
-            Ok(Step::Busy) => Answer::Busy(work.done, work.total),
+            // If the platform fails, its iterations are done again.
+            Ok(Step::Busy) => Answer::Busy(work.done.min(work.total), work.total),
             Ok(Step::Needs(offset, len)) => Answer::Needs(*offset, *len as u64),
             Ok(Step::Found(key)) => Answer::Done(key),
             Ok(Step::Wrong) => Answer::WrongPassword,
@@ -86,6 +92,8 @@ struct Deriving {
     filled: usize,
     /// The block in work, and its remaining iterations.
     block: Option<(Derivation, u32)>,
+    /// How much the platform has done, in thousandths; `None` if it cannot.
+    by_platform: Option<u16>,
 }
 
 struct Work {
@@ -134,7 +142,7 @@ impl Work {
                 }
             }
             Some(Next::Derive(mut deriving)) => {
-                self.done += deriving.step(password)?;
+                self.done += deriving.step(password);
                 match deriving.finished() {
                     Some(key) => self.need_material(key),
                     None => self.continue_with(Next::Derive(deriving)),
@@ -148,7 +156,7 @@ impl Work {
                 self.continue_with(Next::Check(key, deriving))
             }
             Some(Next::Check(key, mut deriving)) => {
-                self.done += deriving.step(&key)?;
+                self.done += deriving.step(&key);
                 match deriving.finished() {
                     Some(sum) if *sum == self.luks.digest.value => {
                         new_cipher(self.spec, &key)?;
@@ -203,11 +211,33 @@ fn new_cipher(spec: CipherSpec, key: &[u8]) -> Read<SectorCipher> {
 
 impl Deriving {
     fn new(hash: Hash, salt: [u8; SALT], iterations: u32, key: Zeroizing<Vec<u8>>) -> Self {
-        Self { hash, salt, iterations, key, filled: 0, block: None }
+        let mut new = Self { hash, salt, iterations, key, filled: 0, block: None, by_platform: None };
+        new.by_platform = (new.total() <= MOST_BY_PLATFORM).then_some(0);
+        new
     }
 
-    /// Does up to [`STEP`] iterations for `password`. Returns their number.
-    fn step(&mut self, password: &[u8]) -> Result<u64, CryptError> {
+    /// Does some iterations for `password`. Returns their number.
+    fn step(&mut self, password: &[u8]) -> u64 {
+        if let Some(before) = self.by_platform {
+            self.by_platform = derive(self.hash, password, &self.salt, self.iterations, &mut self.key);
+            if let Some(thousandths) = self.by_platform {
+                if thousandths == 1000 {
+                    self.filled = self.key.len();
+                }
+                let done = |thousandths: u16| self.total() * u64::from(thousandths) / 1000;
+                return done(thousandths).saturating_sub(done(before));
+            }
+        }
+        self.own_step(password)
+    }
+
+    /// The number of iterations for all blocks.
+    fn total(&self) -> u64 {
+        u64::from(self.iterations) * self.key.len().div_ceil(self.hash.output_len()) as u64
+    }
+
+    /// As [`Self::step`], up to [`STEP`] iterations without the platform.
+    fn own_step(&mut self, password: &[u8]) -> u64 {
         let len = self.hash.output_len();
         let (mut block, left) = match self.block.take() {
             Some(block) => block,
@@ -227,7 +257,7 @@ impl Deriving {
             block.block(&mut self.key[self.filled..end]);
             self.filled = end;
         }
-        Ok(some.into())
+        some.into()
     }
 
     /// The key, if all of it is there.

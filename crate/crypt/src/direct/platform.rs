@@ -1,0 +1,125 @@
+//! Functions of the platform, whose processor has instructions that WebAssembly lacks. Without one, ours are used.
+
+use super::aes::Aes;
+use super::block_cipher::{Blocks, CipherBlock};
+use crate::{Hash, SALT};
+use std::sync::OnceLock;
+
+/// A function of the platform. All have one type, so that JavaScript can make each of them in the same way.
+pub type PlatformFunction = extern "C" fn(usize, usize, usize) -> i32;
+
+/// The functions of the platform.
+pub struct Platform {
+    /// `prepare(key, key_len, encrypts)`: prepares AES for one direction with a key. Returns its number, or a negative one
+    /// if the platform cannot.
+    pub prepare: PlatformFunction,
+    /// `run(number, blocks, len)`: encrypts or decrypts each block independently, in place. Returns 0, or a negative number
+    /// and leaves the blocks as they are if it fails.
+    pub run: PlatformFunction,
+    /// `free(number, 0, 0)`: frees a cipher.
+    pub free: PlatformFunction,
+    /// `derive(derivation, 0, 0)`: begins or continues the `PlatformDerivation` at this address, for about 10 ms. Returns how
+    /// many thousandths are done; 1000 after it has written the key. Returns a negative number if the platform cannot.
+    pub derive: PlatformFunction,
+}
+
+static PLATFORM: OnceLock<Platform> = OnceLock::new();
+
+/// Uses the functions of `platform` from now on.
+pub fn use_platform(platform: Platform) {
+    let _ = PLATFORM.set(platform);
+}
+
+/// What a cipher is used for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+/// The fewest blocks for the platform: for fewer, a call of it takes longer than our AES.
+const FEWEST: usize = 32;
+
+/// AES by the platform if it has it, otherwise ours.
+pub(super) struct PlatformAes {
+    own: Aes,
+    direction: Direction,
+    of_platform: Option<(&'static Platform, usize)>,
+}
+
+impl PlatformAes {
+    /// Expands a key of 16, 24 or 32 bytes. The platform is used only in one `direction`.
+    pub(super) fn new(key: &[u8], direction: Direction) -> Self {
+        let of_platform = PLATFORM.get().and_then(|platform| {
+            let number = (platform.prepare)(
+                key.as_ptr().expose_provenance(),
+                key.len(),
+                usize::from(direction == Direction::Encrypt),
+            );
+            Some((platform, usize::try_from(number).ok()?))
+        });
+        Self { own: Aes::new(key), direction, of_platform }
+    }
+
+    /// Returns whether the platform has done it.
+    fn run(&self, direction: Direction, blocks: &mut [CipherBlock]) -> bool {
+        match self.of_platform {
+            Some((platform, number)) if direction == self.direction && blocks.len() >= FEWEST => {
+                (platform.run)(number, blocks.as_mut_ptr().expose_provenance(), size_of_val(blocks)) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Blocks for PlatformAes {
+    fn encrypt(&self, blocks: &mut [CipherBlock]) {
+        if !self.run(Direction::Encrypt, blocks) {
+            self.own.encrypt(blocks);
+        }
+    }
+
+    fn decrypt(&self, blocks: &mut [CipherBlock]) {
+        if !self.run(Direction::Decrypt, blocks) {
+            self.own.decrypt(blocks);
+        }
+    }
+}
+
+impl Drop for PlatformAes {
+    fn drop(&mut self) {
+        if let Some((platform, number)) = self.of_platform {
+            (platform.free)(number, 0, 0);
+        }
+    }
+}
+
+/// A key derivation by PBKDF2 (RFC 8018, 5.2) for the platform. Addresses and lengths are in bytes.
+#[repr(C)]
+struct PlatformDerivation {
+    hash: u32,
+    iterations: u32,
+    password: usize,
+    password_len: usize,
+    salt: usize,
+    salt_len: usize,
+    key: usize,
+    key_len: usize,
+}
+
+/// Begins to derive `key` with `iterations`, or continues it for about 10 ms. Returns how many thousandths are done: with 1000,
+/// the key is there. Returns `None` if the platform cannot. Only one derivation can be under way.
+pub fn derive(hash: Hash, password: &[u8], salt: &[u8; SALT], iterations: u32, key: &mut [u8]) -> Option<u16> {
+    let derivation = PlatformDerivation {
+        hash: hash as u32,
+        iterations,
+        password: password.as_ptr().expose_provenance(),
+        password_len: password.len(),
+        salt: salt.as_ptr().expose_provenance(),
+        salt_len: SALT,
+        key: key.as_mut_ptr().expose_provenance(),
+        key_len: key.len(),
+    };
+    let thousandths = (PLATFORM.get()?.derive)((&raw const derivation).expose_provenance(), 0, 0);
+    u16::try_from(thousandths).ok()
+}
