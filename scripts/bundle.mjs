@@ -48,6 +48,19 @@ const shownByReceiver = {
   load: (id) => (/worker.errors.shown\.ts$/.test(id) ? 'export const shownMessage = (message) => message;' : undefined),
 };
 
+const MODULE = join(root, 'crate', 'module', 'src', 'module.js');
+
+/** In Node, the bindings import another class for modules of wasm, which extends the one of all platforms. */
+const moduleOfNode = {
+  name: 'module-of-node',
+  resolveId(id) {
+    if (id === 'decant-module') return MODULE;
+    return /decant-module-\w+.src.module\.js$/.test(id)
+      ? join(root, 'worker', 'worker-side', 'node-module.ts')
+      : undefined;
+  },
+};
+
 function options(entries, dir) {
   return {
     input: Object.fromEntries(entries.map((entry) => [nameOf(entry), join(root, 'worker', `${entry}.ts`)])),
@@ -127,9 +140,10 @@ export async function bundle(dir) {
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);
+    const isOfNode = worker === 'worker.node';
     // The script for Node must be a module wherever a bundler puts it.
-    const entryFileNames = worker === 'worker.node' ? '[name].mjs' : '[name].js';
-    const plugins = [...rest.plugins, shownByReceiver];
+    const entryFileNames = isOfNode ? '[name].mjs' : '[name].js';
+    const plugins = [...rest.plugins, shownByReceiver, ...(isOfNode ? [moduleOfNode] : [])];
     await build({ ...rest, plugins, output: { ...output, entryFileNames, minify: true } });
   }
 }

@@ -226,7 +226,7 @@ export const images = {
   /** With many iterations, so that unlocking takes a while. */
   luksSlow: () =>
     cached('luks-slow.qcow2', (path) => {
-      const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=4000';
+      const options = 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=40000';
       qemuImgLuks('create', '-q', ...SECRET, '-f', 'qcow2', '-o', options, path, '1M');
     }),
   /** A qcow2 in which a compressed cluster is noise, and which ends early. */

@@ -1,0 +1,209 @@
+// AES and PBKDF2 by Node: the same bytes as by `crypt.wasm` alone, whatever Node lacks.
+
+import crypto from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { type CryptExports, usePlatform } from '../../worker/worker-side/platform-crypt.js';
+import { PASSWORD, qemuImgLuks } from '../support/images.js';
+import { expect, test } from '../support/node.js';
+import { random } from '../support/random.js';
+import { byScope } from '../support/scope.js';
+
+const MODULE = new WebAssembly.Module(readFileSync(new URL('../../dist/crypt.wasm', import.meta.url)));
+
+interface Exports extends CryptExports {
+  buffer(length: number): number;
+  crypt(request: number, input: number, output: number): number;
+}
+
+/** A number as in a request (`crate/crypt/src/request.rs`). */
+function encoded(number: bigint | number): number[] {
+  const value = BigInt(number);
+  return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...encoded(value >> 7n)];
+}
+
+class Crypt {
+  readonly #exports: Exports;
+
+  constructor(byPlatform: boolean) {
+    this.#exports = new WebAssembly.Instance(MODULE).exports as unknown as Exports;
+    if (byPlatform) usePlatform(this.#exports);
+  }
+
+  serve(request: number[], input: Uint8Array, length: number): Uint8Array {
+    const start = request.length + input.length;
+    const at = this.#exports.buffer(start + length);
+    const sent = new Uint8Array(this.#exports.memory.buffer, at, start);
+    sent.set(request);
+    sent.set(input, request.length);
+    const written = this.#exports.crypt(request.length, input.length, length);
+    expect(written).toBeGreaterThanOrEqual(0);
+    return new Uint8Array(this.#exports.memory.buffer, at + start, written).slice();
+  }
+
+  /** Creates a cipher, decrypts each of `inputs` from its first sector on, and frees the cipher. */
+  decrypted(key: Uint8Array, inputs: [bigint, Uint8Array][]): Uint8Array[] {
+    const [number] = this.serve([0, 0], key, 4);
+    const outputs = inputs.map(([first, input]) => this.serve([1, number!, 0, ...encoded(first)], input, input.length));
+    this.serve([2, number!], new Uint8Array(), 0);
+    return outputs;
+  }
+
+  /** Checks the password of the LUKS volume `file`, of version 1. Returns the last answer, and how often it was busy. */
+  async unlocked(file: Uint8Array, password: string): Promise<{ answer: Uint8Array; busy: number }> {
+    const start = file.subarray(0, 592);
+    const secret = Buffer.concat([start, Buffer.from(password)]);
+    this.serve([0, 2, ...encoded(start.length), 0], secret, 4);
+    for (let [busy, input] = [0, new Uint8Array()]; ; busy += 1) {
+      const answer = this.serve([1, 0, 3], input, 2048);
+      const [kind] = answer;
+      if (kind !== 6 && kind !== 7) return { answer, busy };
+      const [at, length] = new BigUint64Array(answer.slice(1, 17).buffer) as unknown as [bigint, bigint];
+      input = kind === 7 ? file.slice(Number(at), Number(at + length)) : new Uint8Array();
+      await setTimeout(1);
+    }
+  }
+}
+
+type Functions = Partial<Pick<typeof crypto, 'createCipheriv' | 'createDecipheriv' | 'pbkdf2' | 'pbkdf2Sync'>>;
+
+/** Does `work` while functions of `node:crypto` are others. */
+async function withFunctions<T>(others: Functions, work: () => T | Promise<T>): Promise<T> {
+  const own = { ...crypto };
+  Object.assign(crypto, others);
+  syncBuiltinESMExports();
+  try {
+    return await work();
+  } finally {
+    for (const name of Object.keys(others)) Object.assign(crypto, { [name]: own[name as keyof typeof crypto] });
+    syncBuiltinESMExports();
+  }
+}
+
+const lacking = () => {
+  throw new Error('unsupported');
+};
+
+/** Ciphers whose `update` is changed by `change`. */
+function ciphers(change: (update: (bytes: Uint8Array) => Buffer) => (bytes: Uint8Array) => Buffer): Functions {
+  const changed = (create: typeof crypto.createCipheriv | typeof crypto.createDecipheriv) =>
+    ((name: string, key: Uint8Array, iv: null) => {
+      const cipher = create(name, key, iv);
+      return Object.assign(cipher, { update: change(cipher.update.bind(cipher)) });
+    }) as never;
+  return { createCipheriv: changed(crypto.createCipheriv), createDecipheriv: changed(crypto.createDecipheriv) };
+}
+
+let done = 0;
+const counting = ciphers((update) => (bytes) => {
+  done += bytes.length;
+  return update(bytes);
+});
+const keepingBack = ciphers((update) => {
+  let kept = Buffer.alloc(0);
+  return (bytes) => {
+    const all = Buffer.concat([kept, update(bytes)]);
+    kept = all.subarray(-16);
+    return all.subarray(0, -16);
+  };
+});
+const failingLater = ciphers((update) => {
+  let calls = 0;
+  return (bytes) => (++calls > 2 ? lacking() : update(bytes));
+});
+
+const NOISE = new Uint8Array(2 << 20).map(
+  (
+    (next) => () =>
+      next() * 256
+  )(random(1)),
+);
+/** Bytes from anywhere in the noise. */
+const noise = (next: () => number, length: number) => {
+  const start = Math.floor(next() * (NOISE.length - length));
+  return NOISE.slice(start, start + length);
+};
+
+/** An encoded cipher with its key (`crate/crypt/src/spec.rs`): AES in `mode`. */
+function cipher(mode: number, iv: number, sector: number, offset: bigint, key: Uint8Array): Uint8Array {
+  const start = Buffer.alloc(16);
+  const sha256 = 4;
+  start.set([0, mode, iv, sha256]);
+  start.writeUInt32LE(sector, 4);
+  start.writeBigUInt64LE(offset, 8);
+  return Buffer.concat([start, key]);
+}
+
+for (const [name, functions, byNode] of [
+  ['by Node', counting, true],
+  ['by a Node without AES', { createCipheriv: lacking, createDecipheriv: lacking }, false],
+  ['by a Node that keeps blocks back', keepingBack, false],
+  ['by a Node whose memory runs out', failingLater, false],
+] as [string, Functions, boolean][]) {
+  test(`AES ${name} gives the same bytes as without`, async () => {
+    const next = random(32);
+    const some = (values: number[]) => values[Math.floor(next() * values.length)]!;
+    done = 0;
+    let wanted = 0;
+    await withFunctions(functions, () => {
+      const [own, others] = [new Crypt(false), new Crypt(true)];
+      for (let round = 0; round < byScope({ short: 30, full: 120 }); round += 1) {
+        const [mode, iv, sector] = [some([0, 0, 1, 2, 3]), some([0, 1, 2]), some([512, 1024, 4096])];
+        const offset = BigInt(some([0, 0, 5, 2 ** 33]));
+        const key = cipher(mode, iv, sector, offset, noise(next, some([16, 24, 32]) * (mode === 0 ? 2 : 1)));
+        const inputs = Array.from({ length: 4 }, (): [bigint, Uint8Array] => {
+          const first = BigInt(some([0, 1, 77, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 3])) + BigInt(some([0, 8, 1e9]));
+          return [first, noise(next, some([1, 2, 7, 8, 9, 31, 300]) * sector)];
+        });
+        wanted += inputs.reduce((sum, [, { length }]) => sum + length, 0);
+        const expected = own.decrypted(key, inputs);
+        for (const [i, output] of others.decrypted(key, inputs).entries()) {
+          expect(Buffer.compare(output, expected[i]!), `mode ${mode}, ${iv}, sectors of ${sector}: ${i}`).toBe(0);
+        }
+      }
+    });
+    // With the tweaks, somewhat more than the data; without those of a few blocks.
+    expect(done > wanted).toBe(byNode);
+  });
+}
+
+for (const [hash, tag] of [
+  ['sha256', []],
+  ['sha1', ['@full']],
+  ['sha512', ['@full']],
+  ['ripemd160', ['@full']],
+] as const) {
+  test(`PBKDF2 by Node gives the same key: ${hash}`, { tag: [...tag] }, async ({ folder }) => {
+    const path = join(folder, 'volume.luks');
+    // 32,768 iterations.
+    const options = `key-secret=s,hash-alg=${hash},iter-time=1000`;
+    qemuImgLuks('create', '-q', '--object', `secret,id=s,data=${PASSWORD}`, '-f', 'luks', '-o', options, path, '1M');
+    const file = readFileSync(path);
+    const { answer } = await new Crypt(false).unlocked(file, PASSWORD);
+    expect(answer[0]).toBe(0);
+
+    const { pbkdf2 } = crypto;
+    let begun = 0;
+    const count = ((...given: Parameters<typeof pbkdf2>) => {
+      begun += 1;
+      pbkdf2(...given);
+    }) as typeof pbkdf2;
+    const failing = ((...given: Parameters<typeof pbkdf2>) =>
+      void setTimeout(20).then(() => given[5](new Error('failed'), Buffer.alloc(0)))) as unknown as typeof pbkdf2;
+    for (const [functions, expected] of [
+      [{ pbkdf2: count }, 1],
+      [{ pbkdf2Sync: lacking }, 0],
+      [{ pbkdf2: failing }, 0],
+    ] as [Functions, number][]) {
+      begun = 0;
+      const unlocked = await withFunctions(functions, () => new Crypt(true).unlocked(file, PASSWORD));
+      expect(Buffer.compare(unlocked.answer, answer)).toBe(0);
+      // The digest of the key has few iterations.
+      expect(begun).toBe(expected);
+    }
+    const wrong = await new Crypt(true).unlocked(file, 'wrong');
+    expect(wrong.answer[0]).toBe(5);
+  });
+}

@@ -1,0 +1,173 @@
+// AES and PBKDF2 by Node, which uses instructions of the processor for them. `crate/crypt/src/direct/platform.rs` calls them.
+
+import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync } from 'node:crypto';
+
+/** What this file uses of the exports of `crate/crypt/wasm`. */
+export interface CryptExports {
+  memory: WebAssembly.Memory;
+  __indirect_function_table: WebAssembly.Table;
+  use_platform(...places: number[]): void;
+}
+
+type PlatformFunction = (a: number, b: number, c: number) => number;
+
+const CANNOT = -1;
+/** In the order of `Hash` in the crate. */
+const HASHES = ['md5', 'sha1', 'ripemd160', 'sha224', 'sha256', 'sha384', 'sha512'];
+/** How many iterations are done at once, to see how fast they are. They take a few milliseconds. */
+const FIRST_ITERATIONS = 10_000;
+/** How long a call may take, in milliseconds. */
+const TURN = 10;
+/** The thousandths of a derivation. */
+const ALL = 1000;
+
+/** Exports the function that it imports: a table takes only functions of modules. */
+const reexport = new WebAssembly.Module(
+  new Uint8Array([
+    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    // The type (i32, i32, i32) -> i32.
+    ...[1, 8, 1, 0x60, 3, 0x7f, 0x7f, 0x7f, 1, 0x7f],
+    // Imports a function of type 0, without a name.
+    ...[2, 5, 1, 0, 0, 0, 0],
+    // Exports function 0, without a name.
+    ...[7, 4, 1, 0, 0, 0],
+  ]),
+);
+
+/** Lets the instance with these exports use Node's functions. */
+export function usePlatform(exports: CryptExports): void {
+  const bytes = (address: number, length: number) => new Uint8Array(exports.memory.buffer, address, length);
+  const { prepare, run, free } = ciphers(bytes);
+  const table = exports.__indirect_function_table;
+  const first = table.grow(4);
+  const places = [prepare, run, free, derivations(bytes)].map((code, i) => {
+    const { exports } = new WebAssembly.Instance(reexport, { '': { '': code } });
+    table.set(first + i, exports['']);
+    return first + i;
+  });
+  exports.use_platform(...places);
+}
+
+type Bytes = (address: number, length: number) => Uint8Array;
+
+/** AES for many blocks: `prepare`, `run` and `free` of the crate's `Platform`. */
+function ciphers(bytes: Bytes): Record<'prepare' | 'run' | 'free', PlatformFunction> {
+  const prepared = new Map<number, ReturnType<typeof createCipheriv | typeof createDecipheriv>>();
+  let last = 0;
+  return {
+    prepare(key, length, encrypts) {
+      try {
+        const create = encrypts ? createCipheriv : createDecipheriv;
+        const cipher = create(`aes-${8 * length}-ecb`, bytes(key, length), null);
+        cipher.setAutoPadding(false);
+        prepared.set(++last, cipher);
+        return last;
+      } catch {
+        // This Node has no AES, such as one with other rules for cryptography.
+        return CANNOT;
+      }
+    },
+    run(number, address, length) {
+      try {
+        const blocks = bytes(address, length);
+        const done = prepared.get(number)?.update(blocks);
+        if (done?.length === length) {
+          blocks.set(done);
+          return 0;
+        }
+      } catch {
+        // Memory ran out: the crate's own AES needs none.
+      }
+      // It may keep blocks back, and would return them in place of the next ones.
+      prepared.delete(number);
+      return CANNOT;
+    },
+    free(number) {
+      try {
+        // Wipes the key.
+        prepared.get(number)?.final();
+      } catch {
+        // As `run` says.
+      }
+      prepared.delete(number);
+      return 0;
+    },
+  };
+}
+
+/** A derivation by another thread, so that this one can be asked to cancel it. */
+interface Derivation {
+  began: number;
+  /** How long it takes, in milliseconds. */
+  estimate: number;
+  key?: Uint8Array;
+  failed?: boolean;
+}
+
+/** The arguments of PBKDF2 in Node. */
+type Arguments = [password: Uint8Array, salt: Uint8Array, iterations: number, length: number, hash: string];
+
+/** Returns `derive` of the crate's `Platform`. */
+function derivations(bytes: Bytes): PlatformFunction {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  let running: Derivation | undefined;
+
+  /** Reads the `PlatformDerivation` at `address`. Returns the arguments, and the place of the key. */
+  function read(address: number): [Arguments, Uint8Array] {
+    const fields = bytes(address, 32).slice();
+    const [hash, iterations, password, passwordLength, salt, saltLength, key, keyLength] = new Uint32Array(
+      fields.buffer,
+    ) as unknown as [number, number, number, number, number, number, number, number];
+    const place = bytes(key, keyLength);
+    return [[bytes(password, passwordLength), bytes(salt, saltLength), iterations, keyLength, HASHES[hash]!], place];
+  }
+
+  function begin(address: number): number {
+    const [given, place] = read(address);
+    try {
+      const begun = begunWith(given);
+      if ('key' in begun) return take(begun.key!, place);
+      running = begun;
+      return 0;
+    } catch {
+      // This Node lacks the hash.
+      return CANNOT;
+    }
+  }
+
+  return (address) => {
+    if (!running) return begin(address);
+    const { began, estimate, key, failed } = running;
+    if (key || failed) running = undefined;
+    if (key) return take(key, read(address)[1]);
+    if (failed) return CANNOT;
+    Atomics.wait(pause, 0, 0, TURN);
+    return Math.min(ALL - 1, Math.floor((ALL * (performance.now() - began)) / estimate));
+  };
+}
+
+/** Copies the key, wipes it, and returns that all is done. */
+function take(key: Uint8Array, place: Uint8Array): number {
+  place.set(key);
+  key.fill(0);
+  return ALL;
+}
+
+/** Begins a derivation. One of few iterations has a key when it returns. */
+function begunWith([password, salt, iterations, length, hash]: Arguments): Derivation {
+  const began = performance.now();
+  const some = Math.min(FIRST_ITERATIONS, iterations);
+  const first = pbkdf2Sync(password, salt, some, length, hash);
+  const estimate = ((performance.now() - began) * iterations) / some;
+  if (some === iterations) return { began, estimate, key: first };
+  first.fill(0);
+  const derivation: Derivation = { began, estimate };
+  // The module may need more memory, and then moves.
+  const copy = password.slice();
+  pbkdf2(copy, salt.slice(), iterations, length, hash, (error, key) => {
+    copy.fill(0);
+    if (error) derivation.failed = true;
+    else derivation.key = key;
+  });
+  return derivation;
+}
