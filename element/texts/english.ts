@@ -281,7 +281,7 @@ export const english: AllTexts = {
   elsewhereHint: 'It has the finished part, which stays there. Here, the conversion can only start over.',
   noFolderTitle: 'No folder was picked',
   noFolderHint:
-    'Browsers refuse some folders, such as Desktop and Downloads. A folder inside one works: create one in the dialog.',
+    'Browsers refuse some folders, such as the home folder, Desktop and Downloads. A folder inside one works: create one in the dialog.',
   dialogHint: "Or use the browser's save dialog, which can save anywhere.",
   dialogWarning:
     'Do not pick the image or a file that you still need: the browser empties it at once, even if you cancel later.',
