@@ -28,15 +28,19 @@ export async function requireFileForOne({ opening, output }: ConvertCommand, for
   if (isOne && (await isFolder(output))) throw folderGiven(output);
 }
 
-/** Fails with `target` if files cannot be made in `folder`, or in the closest existing folder around it. */
+/**
+ * Fails with `target` if files cannot be made in `folder`, or in the closest existing folder around it, and with `usage` if there is
+ * a file in its place.
+ */
 export async function requireFolder(folder: string): Promise<void> {
+  if ((await stat(resolve(folder)).catch(() => undefined))?.isFile()) throw folderGiven(folder);
   for (let at = resolve(folder); ; at = dirname(at)) {
     try {
       // With a slash it fails for a file.
       return await access(join(at, '/'), constants.W_OK | constants.X_OK);
     } catch (thrown) {
-      const isMissing = (thrown as NodeJS.ErrnoException).code === 'ENOENT' && at !== dirname(at);
-      if (!isMissing) throw fileError(thrown, 'target', `write to '${folder}'`);
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' || at === dirname(at)) throw fileError(thrown, 'target', `write to '${folder}'`);
     }
   }
 }

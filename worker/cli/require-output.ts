@@ -1,5 +1,6 @@
 // Checks the output of a conversion before the image is opened.
 
+import { toPath } from '../api/node-path.js';
 import { isHttp } from '../http/http-url.js';
 import { PathTarget } from '../targets/node/path.js';
 import type { ConvertCommand } from './command-output.js';
@@ -22,10 +23,11 @@ export async function requireOutput(command: ConvertCommand): Promise<void> {
     const companions = opening.companions.map((argument) => namedFile(argument).file);
     await requireOtherFiles(output, [image, ...companions, ...secrets]);
   } else {
+    const path = toPath(output);
     await requireFile(output);
     // The package checks images with a path.
     await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
-    if (!(await isFolder(output))) return new PathTarget(output, [], { existing }).requireWritable(resume);
+    if (!(await isFolder(output))) return new PathTarget(path, [], { existing }).requireWritable(resume);
     await requireFileForOne(command);
     await requireFolder(output);
   }
