@@ -64,7 +64,7 @@ const WITHOUT_SENTENCE = {
     'target-too-large',
     'target-too-small',
   ],
-  'of an option that the element does not use': ['spool-full'],
+  'of options that the element does not use': ['place-format', 'place-limit', 'spool-full', 'unknown-place'],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
   'of targets(), for which the element has texts': ['no-picker'],
   'of the page around, which speaks its own language': ['from-page'],
