@@ -9,7 +9,7 @@ import { withoutSecrets } from './secrets.js';
  * Characters that are invisible or change the look of others: control characters, line and paragraph separators, default
  * ignorable characters (direction marks among them), annotation marks, and unpaired surrogates.
  */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/gu;
+export const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/gu;
 
 /** Returns `text` with hidden characters as JSON escapes, such as `\u001b`. */
 export const escaped = (text: string): string =>

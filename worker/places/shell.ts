@@ -1,8 +1,9 @@
 // Quotes words for shells. A file name may contain anything.
 
-/** Characters that are invisible or change the look of others, as in `errors/shown.ts`: commands are shown, and copied. */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{DI}\p{Cs}\ufff9-\ufffb]/u;
-const HIDDEN_EACH = new RegExp(HIDDEN, 'gu');
+import { HIDDEN } from '../errors/shown.js';
+
+// Commands are shown, and copied.
+const hasHidden = (word: string): boolean => word.search(HIDDEN) >= 0;
 
 /**
  * Quotes `word` for bash and other shells of Unix. A word with hidden characters is written as `$'...'` with escapes, which dash
@@ -10,10 +11,10 @@ const HIDDEN_EACH = new RegExp(HIDDEN, 'gu');
  */
 export function quotedForSh(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  if (!HIDDEN.test(word)) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  if (!hasHidden(word)) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
   const escaped = word
     .replaceAll(/[\\']/g, String.raw`\$&`)
-    .replaceAll(HIDDEN_EACH, (hidden) =>
+    .replaceAll(HIDDEN, (hidden) =>
       [...new TextEncoder().encode(hidden)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
     );
   return `$'${escaped}'`;
@@ -22,8 +23,8 @@ export function quotedForSh(word: string): string {
 /** Quotes `word` for PowerShell, which takes typographic quotes for quotes too. */
 export function quotedForPowerShell(word: string): string {
   if (/^[\w./\\:-]+$/.test(word)) return word;
-  if (!HIDDEN.test(word)) return `'${word.replaceAll(/['‘’‚‛]/g, '$&$&')}'`;
-  const escaped = word.replaceAll(/[`$"“”„]/g, '`$&').replaceAll(HIDDEN_EACH, (hidden) =>
+  if (!hasHidden(word)) return `'${word.replaceAll(/['‘’‚‛]/g, '$&$&')}'`;
+  const escaped = word.replaceAll(/[`$"“”„]/g, '`$&').replaceAll(HIDDEN, (hidden) =>
     hidden
       .split('')
       .map((unit) => `$([char]0x${unit.charCodeAt(0).toString(16)})`)
