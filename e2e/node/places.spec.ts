@@ -97,7 +97,13 @@ test('the API lists all places, and converts for one', ({ folder }) => {
      const places = await image.places();
      const { outputSize } = await image.convert(args[1], { for: 'linode' });
      const failed = [];
-     for (const options of [{ for: 'linode', format: 'raw' }, { for: 5 }]) {
+     for (const options of [
+       { for: 'linode', format: 'raw' },
+       { for: 5 },
+       { for: 'linode', formatOptions: { level: 5 } },
+       { for: 'linode', formatOptions: null },
+       { formatOptions: null },
+     ]) {
        await image.convert(args[1], options).catch(({ kind, code }) => failed.push([kind, code]));
      }
      console.log(JSON.stringify({ places, outputSize, failed }));
@@ -119,6 +125,9 @@ test('the API lists all places, and converts for one', ({ folder }) => {
   expect(failed).toEqual([
     ['usage', 'place-format'],
     ['usage', 'unknown-place'],
+    ['usage', 'usage'],
+    ['usage', 'usage'],
+    ['usage', 'usage'],
   ]);
 });
 

@@ -24,12 +24,12 @@ export async function chosenFormat(
   options: ConvertOptions,
   signal: AbortSignal,
 ): Promise<ChosenFormat> {
-  checkObject('formatOptions', options.formatOptions ?? {});
-  const { format = 'raw', formatOptions: given } =
-    options.for === undefined ? options : await (await loadPlaces()).optionsFor(sessions, options, signal);
+  const { format = 'raw', formatOptions: given = {} } = options;
+  checkObject('formatOptions', given);
   const formatOptions = { ...given };
   for (const [name, value] of Object.entries(formatOptions)) {
     if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
   }
+  if (options.for !== undefined) return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal);
   return { ...(await sessions.output(String(format), formatOptions, signal)), formatOptions };
 }

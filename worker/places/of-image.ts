@@ -9,20 +9,20 @@ import { choiceFor, placeNamed, placeRefusal } from './choice.js';
 import { PLACES } from './registry.js';
 
 /**
- * Resolves to the format and the options of a conversion with `for`. Fails with `usage` for an unknown place or a format that it
- * does not accept, and with `limit` if the disk exceeds a limit of the place.
+ * Resolves to the format of a conversion with `for`. Fails with `usage` for an unknown place or a format that it does not accept,
+ * and with `limit` if the disk exceeds a limit of the place.
  */
-export async function optionsFor(
+export async function formatFor(
   sessions: ImageSessions,
   options: ConvertOptions,
   signal: AbortSignal,
-): Promise<Pick<ConvertOptions, 'format' | 'formatOptions'>> {
+): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
   const place = placeNamed(String(options.for));
-  const choice = choiceFor(place, options);
-  const { size } = await sessions.output(choice.format, choice.formatOptions, signal);
-  const refusal = placeRefusal(place, { virtualSize: sessions.info.virtualSize, outputSize: size });
+  const { format, formatOptions } = choiceFor(place, options);
+  const output = await sessions.output(format, formatOptions, signal);
+  const refusal = placeRefusal(place, { virtualSize: sessions.info.virtualSize, outputSize: output.size });
   if (refusal) throw refusal;
-  return choice;
+  return { ...output, formatOptions };
 }
 
 /** Resolves to all places, with the output of this image for each. */
