@@ -211,7 +211,7 @@ function ambiguous(path: string, files: number): DecantError {
 
 const missingDisk = (path: string): Disk => ({ name: baseName(path), size: 0, missing: true });
 
-/** Describes the disk in the file `companion`, or in the `count` pieces of which it is the first. */
+/** Describes the disk in the file `companion`, which is the first of `count` pieces if the disk is stored in pieces. */
 async function described(
   companion: Companion,
   count: number | undefined,
@@ -238,7 +238,7 @@ async function described(
   };
 }
 
-/** The pieces after the first one, which is called `first`, among `companions`; none if it is no first piece. */
+/** Returns the companions that continue the disk whose first piece is called `first`; none if `first` is a whole file. */
 function piecesOf(first: string, companions: Companion[]): Companion[] {
   if (!first.endsWith(FIRST_PIECE)) return [];
   const whole = first.replace(PIECE, '');
@@ -248,7 +248,7 @@ function piecesOf(first: string, companions: Companion[]): Companion[] {
   });
 }
 
-/** The name of the first of `count` pieces that is missing. The first one is called `first`, and `others` are there. */
+/** Returns the name of the first missing piece of `count`; undefined if all are there: the one called `first`, and `others`. */
 function missingOf(first: string, others: Companion[], count: number): string | undefined {
   if (!first.endsWith(FIRST_PIECE)) return undefined;
   const names = new Set(others.map((other) => baseName(nameOf(other))));

@@ -23,7 +23,7 @@ export async function convert(
   if (!command.quiet) {
     for (const note of command.notes) report(`note: ${note}`);
     warn(result, command.output);
-    if (command.place !== undefined) (await import('./for-place.js')).reportNextStep(command, result);
+    if (command.place !== undefined) (await import('./for-place.js')).reportNextStep(command.place, command, result);
   }
   return result.lostBytes === 0;
 }

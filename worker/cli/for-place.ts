@@ -8,12 +8,11 @@ import type { ConvertCommand } from './command-output.js';
 import { report } from './printing.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
-/** Reports the commands that bring the output of `command` to its place, and a limit of the place that it exceeds. */
-export function reportNextStep({ place, output, format }: ConvertCommand, result: Result): void {
-  if (place === undefined) return;
+/** Reports the commands that bring the output of the command to `place`, and a limit of the place that it exceeds. */
+export function reportNextStep(place: string, { output, format }: ConvertCommand, result: Result): void {
   const refusal = placeRefusal(placeNamed(place), result);
   if (refusal) report(refusal.message);
-  // There is no file here.
+  // Only a local file has a next step.
   if (output === STANDARD_OUTPUT || isHttp(output)) return;
   const { virtualSize, outputSize: size } = result;
   const step = nextStep(place, { file: output, format, size, virtualSize });

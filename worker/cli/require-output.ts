@@ -6,7 +6,7 @@ import { PathTarget } from '../targets/node/path.js';
 import type { ConvertCommand } from './command-output.js';
 import { namedFile } from './named-file.js';
 import { requireOtherFiles } from './other-files.js';
-import { isFolder, requireFileForOne, requireFolder } from './output-folder.js';
+import { isFolder, requireFileForOne, requireWritableFolder } from './output-folder.js';
 import { passwordFile } from './password-input.js';
 import { STANDARD_INPUT } from './standard-input.js';
 import { requireFile, requireNoTerminal, STANDARD_OUTPUT } from './standard-output.js';
@@ -29,6 +29,6 @@ export async function requireOutput(command: ConvertCommand): Promise<void> {
     await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
     if (!(await isFolder(output))) return new PathTarget(path, [], { existing }).requireWritable(resume);
     await requireFileForOne(command);
-    await requireFolder(output);
+    await requireWritableFolder(output);
   }
 }

@@ -123,7 +123,7 @@ const STEPS: Record<string, Step> = {
 
 /**
  * Returns the commands that bring the converted disk `made` to `place`, the name of a place, in order. The file's name is quoted
- * for the shell, whatever it contains. `undefined` if there is no command for the place, or no such place.
+ * for the shell, whatever it contains. Returns `undefined` for a place without commands, and for an unknown one.
  */
 export function nextStep(place: string, made: MadeDisk): NextStep | undefined {
   if (!Object.hasOwn(STEPS, place)) return undefined;
