@@ -1,4 +1,4 @@
-// Parses the arguments of `npm run bench [-- [quick | RUNS] [--against DIR]]`.
+// Parses the arguments of `npm run bench [-- [quick | sweep | RUNS] [--against DIR]]`.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,8 +9,9 @@ const { values, positionals } = parseArgs({ options: { against: { type: 'string'
 const [runs = '5'] = positionals;
 
 export const quick = runs === 'quick';
-export const RUNS = quick ? 2 : Number(runs);
-if (!(RUNS > 0)) fail(`'${runs}' is not a number of runs.`, 'Say how many, or quick.');
+export const isSweep = runs === 'sweep';
+export const RUNS = quick || isSweep ? 2 : Number(runs);
+if (!(RUNS > 0)) fail(`'${runs}' is not a number of runs.`, 'Say how many, quick, or sweep.');
 
 /** A built checkout: its package and its page. Earlier builds named some files differently. */
 function build(name, folder) {

@@ -22,7 +22,7 @@ mkdirSync(folder, { recursive: true });
 export const at = (name) => join(folder, name);
 
 /** Makes a file under another name and renames it, so that an existing file is complete. */
-function once(name, make) {
+export function once(name, make) {
   const path = at(name);
   if (!existsSync(path)) {
     say(`making ${name}`);

@@ -25,13 +25,13 @@ export function table(head, rows) {
   for (const row of rows) print(`| ${row.join(' | ')} |`);
 }
 
-/** Runs a program. Returns its seconds: elapsed, and of CPU time on all cores. */
+/** Runs a program. Returns its seconds: elapsed, of CPU time on all cores, and of the part of that outside of the kernel. */
 export function timed(program, ...args) {
   const script = 'TIMEFORMAT="%R %U %S"; time "$@" 2>&1';
   const { status, stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', program, ...args], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
   const [real, user, system] = stderr.trim().split('\n').at(-1).split(' ').map(Number);
-  return { real, busy: user + system };
+  return { real, busy: user + system, user };
 }
 
 /** As much as an output needs, in MiB. */

@@ -6,4 +6,6 @@ import { benchmarkPrograms, uploadServers } from './setup.mjs';
 await build();
 benchmarkPrograms();
 await uploadServers();
-await import('../bench/run.mjs');
+const { isSweep } = await import('../bench/arguments.mjs');
+if (isSweep) (await import('../bench/growth.mjs')).growth();
+else await import('../bench/run.mjs');
