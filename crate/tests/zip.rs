@@ -310,11 +310,19 @@ fn descriptors() {
         b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\n\
                        RW 8 FLAT \"d-flat.vmdk\" 0\n";
     let refusal = |entries: &[Entry]| Case::new(zip(entries)).bytes().map_err(|error| error.message().to_owned());
-    let stored = [Entry::stored("d-flat.vmdk", &disk), Entry::stored("d.vmdk", descriptor)];
-    assert_eq!(refusal(&stored), Ok(disk.to_vec()));
+    for entry in [Entry::stored, Entry::deflated] {
+        let entries = [Entry::stored("d-flat.vmdk", &disk), entry("d.vmdk", descriptor)];
+        assert_eq!(refusal(&entries), Ok(disk.to_vec()));
+    }
+    // As from QEMU.
+    let padded = [descriptor, &[0; 200][..]].concat();
+    let entries = [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", &padded)];
+    assert_eq!(refusal(&entries), Ok(disk.to_vec()));
+    let other = [descriptor, &[b'#'; 65_536][..]].concat();
     for (name, entries) in [
-        ("d.vmdk", [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", descriptor)]),
-        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &disk), Entry::stored("d.vmdk", descriptor)]),
+        ("d.vmdk", [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", &other)]),
+        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &[7; 65_537]), Entry::stored("d.vmdk", descriptor)]),
+        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &[7; 65_537]), Entry::deflated("d.vmdk", descriptor)]),
     ] {
         let message = refusal(&entries).unwrap_err();
         assert!(message.contains(&format!("'{name}' is compressed in the zip archive")), "{message}");
@@ -426,9 +434,9 @@ fn wrong_archives() {
         ("a long name", of_plain(&[(one + 28, &[0xff, 0xff])]), Some("zip-damaged")),
         ("fewer entries", changed(two.clone(), &[(two.len() - 14, &[1, 0, 1])]), Some("zip-damaged")),
         ("more entries", of_plain(&[(end + 8, &[2, 0, 2])]), Some("zip-damaged")),
-        ("a part", of_plain(&[(end + 4, &[1])]), Some("unsupported")),
-        ("a directory on another disk", of_plain(&[(end + 6, &[1])]), Some("unsupported")),
-        ("entries on other disks", of_plain(&[(end + 8, &[0])]), Some("unsupported")),
+        ("the last part of several", of_plain(&[(end + 4, &[1])]), Some("zip-part")),
+        ("a directory on another disk", of_plain(&[(end + 6, &[1])]), Some("zip-damaged")),
+        ("entries on other disks", of_plain(&[(end + 8, &[0])]), Some("zip-damaged")),
         ("a directory of 4 GiB", of_plain(&[(end + 12, &[0xfe, 0xff, 0xff, 0xff])]), Some("limit")),
         ("a directory that begins before the file", of_plain(&[(end + 12, &[0, 0, 1])]), Some("zip-damaged")),
         ("an offset behind the directory", of_plain(&[(end + 16, &[0xff, 0xff])]), Some("zip-damaged")),
@@ -459,6 +467,23 @@ fn wrong_archives() {
         if let Err(error) = found {
             assert!(error.kind != ErrorKind::Internal && !error.message().is_empty(), "{what}: {error}");
         }
+    }
+}
+
+/// The last part begins inside a file: only its end shows what it is.
+#[test]
+fn last_part() {
+    let whole = zip(&[Entry::deflated("a", &content())]);
+    let end = whole.len() - 22;
+    // (the offset of the change, its bytes, the code, the count of parts)
+    for (at, bytes, code, parts) in [
+        (end + 4, 2u16, "zip-part", "the last of 3 parts"),
+        (end + 4, 0, "not-recognised", ""),
+        (end, 0, "not-recognised", ""),
+    ] {
+        let file = changed(whole.clone(), &[(0, b"data"), (at, &bytes.to_le_bytes())]);
+        let error = Case::new(file).bytes().unwrap_err();
+        assert!(code_of(&error) == code && error.message().contains(parts), "{error}");
     }
 }
 

@@ -74,6 +74,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'zip-headers-differ': 'Das Zip-Archiv widerspricht sich. Laden oder kopieren Sie es noch einmal.',
     'zip-method': 'Das Zip-Archiv ist auf eine Weise komprimiert, die Decant nicht liest. Entpacken Sie es zuerst.',
     'zip-overlap': 'In dem Zip-Archiv überlappen sich Dateien. Laden oder kopieren Sie es noch einmal.',
+    'zip-part': ({ parts }) =>
+      `Die Datei ist der letzte von ${name(parts)} Teilen eines Zip-Archivs. Fügen Sie die Teile zuerst zusammen (zip -s 0 in.zip --out whole.zip).`,
     'luks-memory': ({ size: needed }) =>
       `Um ein Passwort zu prüfen, braucht das Abbild ${bytes(needed, size)} Speicher, mehr als Decant dafür nimmt (1 GiB).`,
     'window-too-large':

@@ -24,7 +24,7 @@ use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-pub(crate) use zip::Deflated;
+pub(crate) use zip::{Deflated, refusal_of_last_part};
 
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
@@ -70,7 +70,7 @@ pub(crate) struct Contents {
 pub(crate) struct Member {
     /// Its name as recorded in the container, shortened if it is very long.
     pub(crate) name: String,
-    /// Its bytes, as far as present. If it is deflated, reading them fails.
+    /// Its bytes, as far as present. If it is deflated and large, reading them fails.
     pub(crate) source: Rc<dyn Source>,
     /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
     pub(crate) missing: u64,

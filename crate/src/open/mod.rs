@@ -19,7 +19,7 @@ mod split_files;
 pub mod streamed_image;
 mod unpack;
 
-use crate::container::SEVERAL_FILES;
+use crate::container::{SEVERAL_FILES, refusal_of_last_part};
 use crate::disk::info::ContainerInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
@@ -112,7 +112,10 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         (None, FileType::Container(container)) => Access::InOrder(Packing::Container(container)),
         (None, FileType::Image(format) | FileType::Unsupported(format)) => Access::AtAnyPosition(format),
         (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&containers)),
-        (None, FileType::Unknown) if containers.is_empty() => return Err(not_recognised(options, source.size())),
+        (None, FileType::Unknown) if containers.is_empty() => {
+            let of_part = refusal_of_last_part(&*source).await;
+            return Err(of_part.unwrap_or_else(|| not_recognised(options, source.size())));
+        }
         (None, FileType::Unknown) => {
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));

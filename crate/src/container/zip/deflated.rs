@@ -1,4 +1,4 @@
-//! Deflated members: they can only be read in order.
+//! Deflated members: large ones can only be read in order.
 
 use crate::container::inflation::Inflation;
 use crate::error::shown::shown;
@@ -7,11 +7,14 @@ use crate::io::source::{Profile, Slice, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
 /// Maximum length of the deflated data from which the start of a member is read, in bytes: one read.
 const HEAD_DATA: u64 = 256 << 10;
+
+/// Maximum size of a member that is inflated for each read, in bytes: a descriptor.
+const LARGEST_AT_ANY_POSITION: u64 = 64 << 10;
 
 /// A member that is stored as raw deflate data.
 #[derive(Clone)]
@@ -101,16 +104,37 @@ impl ByteStream for InflatedMember {
     }
 }
 
-/// The bytes of a deflated member at any position. Reading them fails, so that nothing mistakes the deflated data for
-/// them.
-pub(super) struct OutOfReach {
+/// The bytes of a deflated member at any position. Reading them fails if it is large: nothing must mistake the deflated data
+/// for them.
+pub(super) struct AnyPosition {
     pub(super) name: String,
-    pub(super) size: u64,
+    pub(super) deflated: Deflated,
 }
 
-impl Source for OutOfReach {
+impl AnyPosition {
+    /// Inflates the whole member. Nothing is kept: an archive may have many.
+    async fn read(&self, offset: HostOffset, buf: &mut [u8]) -> Result<()> {
+        let size = self.deflated.size;
+        if size > LARGEST_AT_ANY_POSITION {
+            let name = shown(&self.name);
+            let message = format!(
+                "'{name}' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0"
+            );
+            let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
+            return Err(error.field("container", super::NAME));
+        }
+        // Reading beyond the end checks the data.
+        let mut bytes = zeroed(size as usize + 1)?;
+        let data = FileStream::new(self.deflated.source.clone());
+        self.deflated.decode(Box::new(data))?.read(&mut bytes).await?;
+        buf.copy_from_slice(&bytes[offset.0 as usize..][..buf.len()]);
+        Ok(())
+    }
+}
+
+impl Source for AnyPosition {
     fn size(&self) -> u64 {
-        self.size
+        self.deflated.size
     }
 
     fn profile(&self) -> Profile {
@@ -121,12 +145,7 @@ impl Source for OutOfReach {
         None
     }
 
-    fn read_at<'a>(&'a self, _offset: HostOffset, _buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        let name = shown(&self.name);
-        let message = format!(
-            "'{name}' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0"
-        );
-        let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order").field("container", super::NAME);
-        ready(Err(error)).boxed_local()
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.read(offset, buf).boxed_local()
     }
 }

@@ -1,6 +1,6 @@
 //! The records at the end of an archive, which state where the central directory is.
 
-use super::damaged;
+use super::{LAST_PART, damaged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, le16};
@@ -74,8 +74,15 @@ impl CentralDirectory {
         let at = end_of(&bytes)
             .ok_or_else(|| Error::truncated("the rest of the zip archive", HostOffset(file_size), file_size))?;
         let stated = Stated::parse(&bytes, at, range.start.0)?;
-        if !stated.is_one_disk {
-            return Err(Error::unsupported("a zip archive in several parts"));
+        if stated.disk > 0 {
+            let parts = u64::from(stated.disk) + 1;
+            let message = format!(
+                "The file is the last of {parts} parts of a zip archive; join them first (zip -s 0 in.zip --out whole.zip)"
+            );
+            return Err(Error::new(ErrorKind::Unsupported, message).coded(LAST_PART).field("parts", parts));
+        }
+        if !stated.is_on_one_disk {
+            return Err(damaged(stated.end));
         }
         if stated.entries > MOST_ENTRIES || stated.size > LARGEST_DIRECTORY {
             let message = format!(
@@ -107,7 +114,10 @@ fn end_of(bytes: &[u8]) -> Option<usize> {
 
 /// What the records state.
 struct Stated {
-    is_one_disk: bool,
+    /// The number of this part, from 0.
+    disk: u32,
+    /// Whether the directory is in the first part, with all entries.
+    is_on_one_disk: bool,
     entries: u64,
     size: u64,
     offset: u64,
@@ -123,9 +133,8 @@ impl Stated {
     fn parse(bytes: &[u8], at: usize, start: u64) -> Result<Self> {
         let end_record = EndRecord::parse(&bytes[at..]);
         let short = Self {
-            is_one_disk: end_record.disk == 0
-                && end_record.directory_disk == 0
-                && end_record.entries_on_disk == end_record.entries,
+            disk: end_record.disk.into(),
+            is_on_one_disk: end_record.directory_disk == 0 && end_record.entries_on_disk == end_record.entries,
             entries: end_record.entries.into(),
             size: end_record.directory_size.into(),
             offset: end_record.directory_offset.into(),
@@ -140,8 +149,8 @@ impl Stated {
         let at = at.checked_sub(Zip64EndRecord::LEN).ok_or_else(|| damaged(end))?;
         let record = Zip64EndRecord::parse(&bytes[at..]);
         let long = Self {
-            is_one_disk: record.disk == 0
-                && record.directory_disk == 0
+            disk: record.disk,
+            is_on_one_disk: record.directory_disk == 0
                 && record.entries_on_disk == record.entries
                 && locator.disk == 0
                 && locator.disks <= 1,

@@ -9,12 +9,13 @@ mod names;
 pub(crate) use deflated::Deflated;
 
 use super::{Container, Contents, Member};
+use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Slice, Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use central_directory::{Entry, LocalHeader};
-use deflated::OutOfReach;
+use deflated::AnyPosition;
 use end_record::CentralDirectory;
 use futures_util::FutureExt;
 use std::rc::Rc;
@@ -24,6 +25,9 @@ const NAME: &str = "zip";
 const DAMAGED: &str = "zip-damaged";
 const OVERLAP: &str = "zip-overlap";
 const OVERLAPS: &str = "overlaps other data";
+
+/// The code of the error for the last part of several.
+const LAST_PART: &str = "zip-part";
 
 pub(super) const CONTAINER: Container = Container {
     name: NAME,
@@ -67,6 +71,11 @@ async fn list(source: Rc<dyn Source>) -> Result<Contents> {
     check_names(&members)?;
     check_overlaps(places, &members)?;
     Ok(Contents { members, is_ended: true })
+}
+
+/// Returns the error for `source` if it is the last part of several, which its end shows.
+pub(crate) async fn refusal_of_last_part(source: &dyn Source) -> Option<Error> {
+    CentralDirectory::find(source).await.err().filter(|error| error.code == LAST_PART)
 }
 
 /// Fails with `unsupported` if the file of `entry`, called `name`, is encrypted or compressed by another method.
@@ -121,17 +130,16 @@ fn member(entry: &Entry<'_>, name: String, data: Slice) -> Result<Member> {
     if !is_deflated {
         return Ok(Member { name, source, missing: 0, deflated: None });
     }
-    let deflated = Some(Deflated { source, size: entry.size, crc32: entry.header.crc32 });
-    let source = Rc::new(OutOfReach { name: name.clone(), size: entry.size });
-    Ok(Member { name, source, missing: 0, deflated })
+    let deflated = Deflated { source, size: entry.size, crc32: entry.header.crc32 };
+    let source = Rc::new(AnyPosition { name: name.clone(), deflated: deflated.clone() });
+    Ok(Member { name, source, missing: 0, deflated: Some(deflated) })
 }
 
 /// Fails with `corrupt` if two members have one name: programs differ in the one that they extract.
 fn check_names(members: &[Member]) -> Result<()> {
-    let mut names: Vec<_> = members.iter().map(|member| &member.name).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|two| two[0] == two[1]) {
-        Some(two) => Err(of_file(ErrorKind::Corrupt, "zip-duplicate", two[0], "is there more than once")),
+    let names = NameIndex::new(members.iter().map(|member| member.name.clone()));
+    match members.iter().find(|member| names.find(&member.name).len() > 1) {
+        Some(Member { name, .. }) => Err(of_file(ErrorKind::Corrupt, "zip-duplicate", name, "is there more than once")),
         None => Ok(()),
     }
 }
