@@ -63,7 +63,7 @@ const takeDisks = (page: Page, isHeld: boolean) =>
 /** Goes through the steps; `look` is called in each of them. */
 async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  await page.getByLabel('Or enter a link').fill('nonsense');
+  await page.getByLabel('Link to').fill('nonsense');
   await button('Open').click();
   await expect(page.locator('#address-problem')).toBeVisible();
   await look();

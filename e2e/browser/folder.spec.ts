@@ -198,7 +198,7 @@ open('a cancel leaves a file that was there, until it is too late, and that is s
       await expect(page.getByText('the file will be complete').first()).toBeVisible();
       await complete();
       await done(page);
-      await expect(page.getByText('too late to cancel: the file is complete').first()).toBeVisible();
+      await expect(page.getByText('Too late to cancel: the file is complete').first()).toBeVisible();
     },
     { gates: true },
   );
@@ -265,7 +265,7 @@ open(
         await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
         await save(display.name, target);
         await page.getByRole('button', { name: 'Cancel' }).click();
-        const words = 'Cancelled. Only an empty file was left in the place you picked: old.raw.';
+        const words = 'Cancelled. An empty file was left: old.raw.';
         await expect(page.getByRole('heading', { name: words })).toBeVisible({ timeout: 60_000 });
       },
       { gates: true },
@@ -303,7 +303,7 @@ open(
         dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
         document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
       });
-      await expect(page.getByText('dropped.img was added to the queue.').first()).toBeVisible();
+      await expect(page.getByText('Added to the queue: dropped.img.').first()).toBeVisible();
       await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
       await answerFolder(page, display.name, folder);
       await done(page);
@@ -344,7 +344,7 @@ open('while the folder is looked at, the image and the name stay', { tag: '@full
       dataTransfer.items.add(new File([new Uint8Array(4096)], 'dropped.img'));
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
     });
-    await expect(page.getByText('dropped.img was added to the queue.').first()).toBeVisible();
+    await expect(page.getByText('Added to the queue: dropped.img.').first()).toBeVisible();
     await page.evaluate(() => (window as unknown as { release(): void }).release());
     await expect(page.getByRole('heading', { name: 'picked already has a file called states.raw' })).toBeVisible();
     await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
@@ -363,11 +363,11 @@ open(
     await headed(async (page) => {
       await begin(page, images.states());
       await answerFolder(page, display.name, folder);
-      await expect(page.getByText('contains a folder with this name')).toBeVisible();
+      await expect(page.getByText('contains a folder of this name')).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('a/b.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
-      await expect(page.getByText('The character / is not possible in a file name.').first()).toBeVisible();
+      await expect(page.getByText('A file name cannot contain /').first()).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('other.raw');
       await page.getByRole('button', { name: 'Convert' }).click();

@@ -159,7 +159,7 @@ test.describe('the page', () => {
     await expect(output).toHaveValue('raw');
     await expect(name).toHaveValue('odd.raw');
     const notice = page.getByText(
-      '1 MB of zeros are added at the end: the size of the disk must be a multiple of 1 MiB.',
+      '1 MB of zeros are added at the end, to a multiple of 1 MiB.',
     );
     await expect(notice).toHaveCount(0);
     await output.selectOption('VHD');

@@ -21,7 +21,7 @@ test.beforeEach(async ({ page }) => {
   await page.goto('/');
 });
 
-const field = (page: Page) => page.getByRole('textbox', { name: /^Or enter a link/ });
+const field = (page: Page) => page.getByRole('textbox', { name: /^Link to/ });
 
 async function type(page: Page, address: string): Promise<void> {
   await field(page).fill(address);
@@ -120,7 +120,7 @@ test('a link that is opened while the network is down is opened when it is back'
   const notice = page.locator('.notice');
   await expect(async () => {
     await page.clock.fastForward(6000);
-    await expect(notice).toHaveText('This device is offline. Decant tries again automatically.', { timeout: 1000 });
+    await expect(notice).toHaveText('This device is offline. Decant tries again.', { timeout: 1000 });
   }).toPass();
   await page.context().setOffline(false);
   await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();

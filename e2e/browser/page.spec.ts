@@ -95,7 +95,7 @@ test('a name that the browser changes is announced beforehand', async ({ page })
   await page.getByRole('radio', { name: 'As a download' }).check();
   const name = page.getByLabel('File name');
   await name.fill('.my~disk.vhd');
-  await expect(name).toHaveAccessibleDescription(/end in \.raw.* The browser will change this name to my_disk\.vhd\./);
+  await expect(name).toHaveAccessibleDescription(/end in \.raw.* The browser will call it my_disk\.vhd\./);
   await expect(page.locator('.unseen').filter({ hasText: 'my_disk.vhd' })).toBeAttached();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();

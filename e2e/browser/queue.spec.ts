@@ -75,7 +75,7 @@ test('a dropped image takes the place of the open one, which waits; another file
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
   await page.getByLabel('File name').fill('mine.raw');
   await drop(page, [notes]);
-  await expect(page.getByText('notes.pdf is not a disk image and was skipped.').first()).toBeVisible();
+  await expect(page.getByText('Skipped, not a disk image: notes.pdf.').first()).toBeVisible();
   await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
   await drop(page, [images.kinds()]);
   await expectQueue(page, 'states.qcow2 waiting', 'kinds.qcow2 open now');
@@ -101,10 +101,10 @@ test('a file that another one refers to is its companion, whatever else is dropp
   await drop(page, [below[1]!, images.states(), notes, below[0]!, top]);
   await expect(page.getByRole('heading', { name: 'states.qcow2' })).toBeVisible();
   await expectQueue(page, 'states.qcow2 open now', 'top.qcow2 waiting');
-  await expect(page.getByText('notes.txt is not a disk image and was skipped.').first()).toBeVisible();
+  await expect(page.getByText('Skipped, not a disk image: notes.txt.').first()).toBeVisible();
   await page.getByRole('button', { name: 'Open top.qcow2' }).click();
   await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
-  await expect(page.getByText('The image does not use')).toHaveCount(0);
+  await expect(page.getByText('Not used')).toHaveCount(0);
 });
 
 test(
@@ -118,13 +118,13 @@ test(
     await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
     // Including the base of a missing file.
     await drop(page, [images.states(), below[1]!, notes]);
-    await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
+    await expect(page.getByText('Another name than the missing file').first()).toBeVisible();
     await expect(queue(page)).toHaveCount(0);
     await drop(page, [images.kinds(), below[0]!]);
     await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
     await expectQueue(page, 'top.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
-    await expect(page.getByText('notes.txt is not a disk image and was skipped.').first()).toBeVisible();
-    await expect(page.getByText('The image does not use')).toHaveCount(0);
+    await expect(page.getByText('Skipped, not a disk image: notes.txt.').first()).toBeVisible();
+    await expect(page.getByText('Not used')).toHaveCount(0);
   },
 );
 
@@ -167,12 +167,12 @@ test.describe('while it converts', () => {
     }
     await expect(page.getByText('Drop to add it to the queue')).toBeVisible();
     await client.send('Input.dispatchDragEvent', { type: 'drop', x: 5, y: 5, data });
-    await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
+    await expect(page.getByText('Added to the queue: states.qcow2.').first()).toBeVisible();
     await expect(page.getByText('Drop to add it to the queue')).toHaveCount(0);
     const paper = testInfo.outputPath('paper.pdf');
     writeFileSync(paper, '%PDF-1.7 and so on');
     await drop(page, paper);
-    await expect(page.getByText('paper.pdf is not a disk image and was skipped.').first()).toBeVisible();
+    await expect(page.getByText('Skipped, not a disk image: paper.pdf.').first()).toBeVisible();
     await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
     await expectQueue(page, 'sparse-64.qcow2 open now', 'states.qcow2 waiting');
     await goOn();
@@ -189,10 +189,10 @@ test(
     await page.getByLabel('Password for luks.qcow2').fill('half of');
     await drop(page, images.states());
     await expectQueue(page, 'luks.qcow2 open now', 'states.qcow2 waiting');
-    await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
+    await expect(page.getByText('Added to the queue: states.qcow2.').first()).toBeVisible();
     await expect(page.getByLabel('Password for luks.qcow2')).toHaveValue('half of');
     await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
-    await expect(page.getByText('was added to the queue.')).toHaveCount(0);
+    await expect(page.getByText('Added to the queue')).toHaveCount(0);
   },
 );
 

@@ -56,7 +56,7 @@ async function paste(page: Page, groups: string[][], isWaiting = false): Promise
 
 async function expectNoQueue(page: Page): Promise<void> {
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
-  await expect(page.getByText('The image does not use')).toHaveCount(0);
+  await expect(page.getByText('Not used')).toHaveCount(0);
 }
 
 test.describe('the package', () => {
@@ -161,13 +161,13 @@ test.describe('the page', () => {
       await choose(page, top);
       await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
       await again(page, below[1]!, images.kinds());
-      await expect(page.getByText('The missing file is not among these.').first()).toBeVisible();
+      await expect(page.getByText('Another name than the missing file').first()).toBeVisible();
       await again(page, top, ...below, images.kinds());
       await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
       const rows = page.getByRole('region', { name: 'Queue' }).getByRole('listitem');
       await expect(rows).toContainText(['top.qcow2 open now', 'kinds.qcow2 waiting']);
       await expect(rows).toHaveCount(2);
-      await expect(page.getByText('The image does not use')).toHaveCount(0);
+      await expect(page.getByText('Not used')).toHaveCount(0);
     });
   }
 
@@ -180,7 +180,7 @@ test.describe('the page', () => {
       await choose(page, top, below[0]!);
       await expect(page.getByRole('heading', { name: 'needs its backing file' })).toBeVisible();
       await drop(page, other!);
-      await expect(page.locator('.bad')).toHaveText('other.qcow2 does not have the name of the missing file.');
+      await expect(page.locator('.bad')).toHaveText('Another name than the missing file: other.qcow2.');
       await page.getByLabel('Choose the backing file').setInputFiles(other!);
       await page.getByRole('button', { name: 'Use it anyway' }).click();
       await expect(page.getByText('top.qcow2, middle.qcow2, other.qcow2')).toBeVisible();

@@ -79,7 +79,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
   await expect(page.getByRole('heading', { name: 'Converting kinds.qcow2' })).toBeFocused();
   await expect.poll(held).toBe(1);
   await drop(page, images.states());
-  await expect(page.getByText('states.qcow2 was added to the queue.').first()).toBeVisible();
+  await expect(page.getByText('Added to the queue: states.qcow2.').first()).toBeVisible();
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect(await held()).toBe(1);
   await page.evaluate(() => (window as unknown as { held: (() => void)[] }).held[0]!());
@@ -99,7 +99,7 @@ test('a private window says beforehand what it can keep, and streams what it can
   await page.getByRole('button', { name: 'Convert' }).click();
   // In the browser's own list of downloads.
   await (await download).cancel();
-  const words = "Cancelled. The browser's list of downloads shows that large.raw has failed.";
+  const words = "Cancelled. The browser's downloads show that large.raw has failed.";
   await expect(page.getByRole('heading', { name: words })).toBeVisible();
 });
 
@@ -126,7 +126,7 @@ test('a download that does not fit is not proposed, nor after it has failed', as
   const way = page.getByRole('radio', { name: 'As a download' });
   await expect(way).toBeChecked();
   await page.getByLabel('Output format').selectOption('qcow2');
-  await expect(page.getByText('Whether the result fits is known only after converting.')).toBeVisible();
+  await expect(page.getByText('Whether the result fits is known at the end.')).toBeVisible();
   await expect(page.getByText('Choose where to save it.')).toBeVisible();
   await expect(way).not.toBeChecked();
   await look(page, testInfo, 'full');
@@ -144,7 +144,7 @@ test.describe('where nothing can stream', () => {
     await expect(page.getByText('which is less than the disk, and it cannot be downloaded')).toBeVisible({
       timeout: 20_000,
     });
-    await expect(page.getByText('Save it to a folder you pick.')).toBeVisible();
+    await expect(page.getByText('Save it to a folder.')).toBeVisible();
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeDisabled();
   });
 
@@ -156,7 +156,7 @@ test.describe('where nothing can stream', () => {
       await choose(page, image);
       await expect(page.getByText('it cannot be downloaded')).toBeVisible({ timeout: 20_000 });
       await page.getByLabel('Output format').selectOption('raw.gz');
-      await expect(page.getByText('Whether the result fits is known only after converting.')).toBeVisible();
+      await expect(page.getByText('Whether the result fits is known at the end.')).toBeVisible();
       await look(page, testInfo, 'unknown-size');
       const [saved, expected] = [testInfo.outputPath('large.raw.gz'), testInfo.outputPath('expected.raw')];
       await download(page, saved);
@@ -185,14 +185,14 @@ for (const [name, measured, image, advice, tag] of [
     'a dense download of little data',
     { download: 1e9 },
     images.empty,
-    'Best for this image: takes no space instead of 107 GB',
+    'Best here: takes no space instead of 107 GB',
     [],
   ],
   [
     'a slow end',
     { finish: 1.3e7, download: 1e9, storage: 1e9, picked: 1e9 },
     () => sparse(1 << 30).image,
-    /Best for this image: about 1 min .*faster/,
+    /Best here: about 1 min .*faster/,
     ['@full'],
   ],
 ] as const) {
@@ -215,8 +215,8 @@ for (const [name, measured, image, advice, tag] of [
             .trim();
         }),
       );
-      expect(described.filter((text) => /^Best for this image: .*[^.]\. Takes/.test(text))).toHaveLength(1);
-    } else await expect(page.getByText('Best for this image')).toHaveCount(0);
+      expect(described.filter((text) => /^Best here: .*[^.]\. Takes/.test(text))).toHaveLength(1);
+    } else await expect(page.getByText('Best here')).toHaveCount(0);
   });
 }
 

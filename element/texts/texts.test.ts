@@ -278,10 +278,10 @@ test('German is not English', () => {
 
 // (text, values, result)
 for (const [path, values, text] of [
-  ['aside', [['a.txt']], 'a.txt is not a disk image and was skipped.'],
-  ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'These are not disk images and were skipped: a, b, c, d and 2 more.'],
-  ['queued.added', [['a']], 'a was added to the queue.'],
-  ['queued.added', [['a', 'b']], 'a, b were added to the queue.'],
+  ['aside', [['a.txt']], 'Skipped, not a disk image: a.txt.'],
+  ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'Skipped, not a disk image: a, b, c, d and 2 more.'],
+  ['queued.added', [['a']], 'Added to the queue: a.'],
+  ['queued.added', [['a', 'b']], 'Added to the queue: a, b.'],
   ['formatValue', [infos[1]], 'qcow2, version 3, units of 64 KiB, in gzip'],
   ['dataValue', [100e6, 0], '100 MB'],
   ['dataValue', [100e6, 95e6], '100 MB, 95 MB of it compressed'],
@@ -291,28 +291,28 @@ for (const [path, values, text] of [
   ['goOnTitle', [0.999], '99 % of this disk is already converted'],
   ['percent', [0.999], '99 %'],
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
-  ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB: only data takes space. Probably a few minutes.'],
-  ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB: only data takes space.'],
+  ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB, that of its data. Probably a few minutes.'],
+  ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB, that of its data.'],
   [
     'pickedCost',
     [{ ...choice, isGuess: true, seconds: 4e6 }],
-    'Takes 5 MB: only data takes space. Probably more than a day.',
+    'Takes 5 MB, that of its data. Probably more than a day.',
   ],
   [
     'notice',
     [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
-    '654 MB of zeros are added at the end: the size of the disk must be a multiple of 1 GiB.',
+    '654 MB of zeros are added at the end, to a multiple of 1 GiB.',
   ],
   ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],
   [
     'mayNotFit',
     [10e6],
-    'This window can store about 10 MB, which is less than the disk. Whether the result fits is known only after converting.',
+    'This window can store about 10 MB, which is less than the disk. Whether the result fits is known at the end.',
   ],
   [
     'mayNotFit',
     [0],
-    'This window can store less than 1 MB, which is less than the disk. Whether the result fits is known only after converting.',
+    'This window can store less than 1 MB, which is less than the disk. Whether the result fits is known at the end.',
   ],
   ['contents.title', [{ kind: 'GPT' }, 2], 'On this disk: 2 partitions (GPT)'],
 ] as [string, unknown[], string][]) {
