@@ -126,6 +126,8 @@ fn archives_by_hand_are_read_by_python() {
         if !way.zip64 || way.prefix.is_empty() {
             // Python does not find zip64 records after a prefix.
             python("assert ZipFile('a.zip').testzip() is None", &[("a.zip", &file)]);
+            let followed = [&file[..], &[0; 4096]].concat();
+            python("assert ZipFile('a.zip').testzip() is None", &[("a.zip", &followed)]);
         }
         for entry in &entries {
             let (file, _) = way.made_of(std::slice::from_ref(entry));
@@ -153,6 +155,11 @@ fn which_member_is_the_image() {
     type Expected<'a> = Result<&'a [(&'a str, Option<&'a str>)], (&'a str, &'a str)>;
     let rows: &[(&str, Vec<Entry>, Expected)] = &[
         ("an image with a text", vec![text.clone(), stored("a")], Ok(&[("zip", Some("a"))])),
+        (
+            "an image with a text that begins with a version",
+            vec![Entry::deflated("VERSION", b"version=1.0\n"), stored("a")],
+            Ok(&[("zip", Some("a"))]),
+        ),
         ("a regular file of Unix, and a link", vec![link, file], Ok(&[("zip", Some("a"))])),
         ("from a pipe, by zip", vec![pipe], Ok(&[("zip", Some("-"))])),
         ("folders", vec![stored("x/"), stored("y\\"), stored("x/a")], Ok(&[("zip", Some("x/a"))])),
@@ -278,6 +285,9 @@ fn large_deflated_members() {
     assert!(error.kind == ErrorKind::Corrupt && error.message().starts_with("In 'a': "), "{error}");
 }
 
+/// The most that is inflated to read a deflated file at any position.
+const LARGEST_AT_ANY_POSITION: usize = 64 << 10;
+
 /// Other files of the archive: a deflated one is never mistaken for its compressed bytes.
 #[test]
 fn files_beside_the_image() {
@@ -285,18 +295,20 @@ fn files_beside_the_image() {
     let chain = |base: Entry| zip(&[Entry::stored("top.qcow2", &top), base]);
     let expected = Case { companions: vec![("base.qcow2".to_owned(), base.clone())], ..Case::new(top.clone()) }.bytes();
     assert!(Case::new(chain(Entry::stored("base.qcow2", &base))).bytes() == expected, "a chain");
-    let error = Case::new(chain(Entry::deflated("base.qcow2", &base))).bytes().unwrap_err();
+    assert!(Case::new(chain(Entry::deflated("base.qcow2", &base))).bytes() == expected, "a chain, deflated");
+    let large = |bytes: &[u8]| [bytes, &vec![0; LARGEST_AT_ANY_POSITION]].concat();
+    let error = Case::new(chain(Entry::deflated("base.qcow2", &large(&base)))).bytes().unwrap_err();
     let part = "'base.qcow2' is compressed in the zip archive, but must be read at any position; extract it first, or use zip -0";
     assert!(code_of(&error) == "not-in-order" && error.message().ends_with(part), "{error}");
-    let over_raw =
-        zip(&[Entry::stored("top.qcow2", &overlay("base.raw", Some("raw"))), Entry::deflated("base.raw", &content())]);
-    let error = Case::new(over_raw).bytes().unwrap_err();
+    let over_raw = Entry::stored("top.qcow2", &overlay("base.raw", Some("raw")));
+    let error = Case::new(zip(&[over_raw, Entry::deflated("base.raw", &large(&content()))])).bytes().unwrap_err();
     assert!(error.message().contains("'base.raw' is compressed"), "{error}");
     let (first, second) = base.split_at(base.len() / 2 + 1);
-    let parts = [Entry::stored("d.000000000", first), Entry::deflated("d.000000001", second)];
-    let error = Case::new(zip(&parts)).bytes().unwrap_err();
+    let parts = |first, second| zip(&[Entry::stored("d.000000000", first), Entry::deflated("d.000000001", second)]);
+    assert_eq!(Case::new(parts(first, second)).bytes(), Ok(small_disk()));
+    let error = Case::new(parts(&large(first), &large(first))).bytes().unwrap_err();
     assert!(error.message().contains("'d.000000001' is compressed"), "{error}");
-    let file = zip(&[Entry::deflated("b.qcow2", &base)]);
+    let file = zip(&[Entry::deflated("b.qcow2", &large(&base))]);
     let packed = Case { companions: vec![("base.qcow2".to_owned(), file)], ..Case::new(top) };
     let error = packed.bytes().unwrap_err();
     assert!(error.message().starts_with("In 'base.qcow2': In 'b.qcow2': 'b.qcow2' is compressed"), "{error}");
@@ -305,7 +317,7 @@ fn files_beside_the_image() {
 /// The descriptor of a VMDK and its extents must be stored, unless the descriptor is alone.
 #[test]
 fn descriptors() {
-    let disk = [7; 4096];
+    let (disk, large) = ([7; 4096], [7; LARGEST_AT_ANY_POSITION + 1]);
     let descriptor =
         b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\n\
                        RW 8 FLAT \"d-flat.vmdk\" 0\n";
@@ -318,11 +330,11 @@ fn descriptors() {
     let padded = [descriptor, &[0; 200][..]].concat();
     let entries = [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", &padded)];
     assert_eq!(refusal(&entries), Ok(disk.to_vec()));
-    let other = [descriptor, &[b'#'; 65_536][..]].concat();
+    let other = [descriptor, &[b'#'; LARGEST_AT_ANY_POSITION][..]].concat();
     for (name, entries) in [
         ("d.vmdk", [Entry::stored("d-flat.vmdk", &disk), Entry::deflated("d.vmdk", &other)]),
-        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &[7; 65_537]), Entry::stored("d.vmdk", descriptor)]),
-        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &[7; 65_537]), Entry::deflated("d.vmdk", descriptor)]),
+        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &large), Entry::stored("d.vmdk", descriptor)]),
+        ("d-flat.vmdk", [Entry::deflated("d-flat.vmdk", &large), Entry::deflated("d.vmdk", descriptor)]),
     ] {
         let message = refusal(&entries).unwrap_err();
         assert!(message.contains(&format!("'{name}' is compressed in the zip archive")), "{message}");
@@ -387,6 +399,9 @@ fn wrong_archives() {
         zip(&std::iter::once(Entry::stored("a", &raw)).chain(folders).collect::<Vec<_>>())
     };
     let huge = Entry { extra: vec![0; 65_000], ..Entry::stored("a", &raw) };
+    let (prefixed, _) = Zip { prefix: b"PK\x03\x04prefix", ..Zip::default() }.made_of(&[Entry::stored("a", &raw)]);
+    let (mut cut_after_inner, directory) = Zip::default().made_of(&[Entry::stored("a.zip", &plain)]);
+    cut_after_inner.truncate(directory + 9);
     let differ = "zip-headers-differ";
     // (what, file, the code)
     let rows: Vec<(&str, Vec<u8>, Option<&str>)> = vec![
@@ -441,7 +456,13 @@ fn wrong_archives() {
         ("a directory that begins before the file", of_plain(&[(end + 12, &[0, 0, 1])]), Some("zip-damaged")),
         ("an offset behind the directory", of_plain(&[(end + 16, &[0xff, 0xff])]), Some("zip-damaged")),
         ("a comment that is cut", of_plain(&[(end + 20, &[1])]), Some("truncated")),
-        ("bytes after the end", [&plain[..], b"x"].concat(), Some("truncated")),
+        ("a byte after the end", [&plain[..], b"x"].concat(), None),
+        ("65,535 bytes after the end", [&plain[..], &[0; 65_535]].concat(), None),
+        ("bytes after a comment", [&of_plain(&[(end + 20, &[1])])[..], b"xy"].concat(), None),
+        ("bytes after zip64", [&wide[..], b"xy"].concat(), None),
+        ("66,000 bytes after the end", [&plain[..], &[0; 66_000]].concat(), Some("truncated")),
+        ("bytes before and after", [&prefixed[..], b"x"].concat(), Some("truncated")),
+        ("an archive in another one that is cut off", cut_after_inner, Some("truncated")),
         ("zip64", wide.clone(), None),
         ("zip64 with another size", of_wide(&[(far + 46 + 1 + 4, &[1])]), Some(differ)),
         ("zip64 without its record", of_wide(&[(wide_end, b"X")]), Some("zip-damaged")),

@@ -6,7 +6,7 @@ use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::format::{Disk, Format, HEAD, LayerOptions};
+use crate::format::{Disk, Format, HEAD, LayerOptions, raw_disk, vmdk};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
 use crate::open::disk_choice::Choosing;
@@ -16,9 +16,6 @@ use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
-
-/// Without a zero in so many first bytes, an image is a text. QEMU pads it with zeros.
-const TEXT: usize = 64;
 
 /// Whether `name` is that of a file that is never a disk, whatever its content.
 pub(crate) fn is_never_a_disk(name: &str) -> bool {
@@ -141,15 +138,15 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
     }
 }
 
-/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, a deflated text, such as the
-/// descriptor of a VMDK, is read at any position: without the files that it names, it is useless.
+/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, the deflated descriptor of a VMDK is
+/// read at any position: without the files that it names, it is useless.
 async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
     let name = Some(&*member.name);
     let Some(deflated) = &member.deflated else { return identify(&*tables.over(member.source.clone()), name).await };
     let head = deflated.head(HEAD).await.map_err(|error| error.within(Place::Member(member.name.clone())))?;
     let file_type = identify_start(&head, name);
-    let is_text = !head[..head.len().min(TEXT)].contains(&0);
-    if !is_only && matches!(file_type, FileType::Image(_)) && is_text {
+    let is_raw = matches!(file_type, FileType::Image(format) if format.name == raw_disk::NAME);
+    if !is_only && !is_raw && vmdk::is_descriptor(&head) {
         member.deflated = None;
     }
     Ok(file_type)

@@ -58,13 +58,18 @@ pub fn files(archive: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
     (at == directory.end).then_some(found)
 }
 
-/// Finds the end record (4.3.16), whose comment ends the file, and the zip64 records before it (4.3.14, 4.3.15).
+/// Finds the end record (4.3.16) with the fewest bytes after its comment, and the zip64 records before it (4.3.14, 4.3.15). It is near
+/// the end of the file.
 fn directory(archive: &[u8]) -> Option<Directory> {
-    let is_end = |&at: &usize| {
-        archive[at..].starts_with(b"PK\x05\x06")
-            && little(archive, at as u64 + 20, 2) == Some((archive.len() - at - 22) as u64)
-    };
-    let at = (0..=archive.len().checked_sub(22)?).rev().find(is_end)? as u64;
+    let last = archive.len().checked_sub(22)?;
+    let (mut found, mut after) = (None, usize::MAX);
+    for at in (last.saturating_sub(0xffff + 56 + 20)..=last).rev() {
+        let comment = little(archive, at as u64 + 20, 2)? as usize;
+        if archive[at..].starts_with(b"PK\x05\x06") && comment <= last - at && last - at - comment < after {
+            (found, after) = (Some(at as u64), last - at - comment);
+        }
+    }
+    let at = found?;
     let number = |offset, len| little(archive, at + offset, len);
     // The disk, that of the directory, entries on the disk, all entries, the size of the directory, and its offset.
     let mut fields = [number(4, 2)?, number(6, 2)?, number(8, 2)?, number(10, 2)?, number(12, 4)?, number(16, 4)?];
@@ -95,7 +100,9 @@ fn directory(archive: &[u8]) -> Option<Directory> {
     let [disk, directory_disk, here, entries, size, offset] = fields;
     let start = end.checked_sub(size)?;
     let is_one_part = disk == 0 && directory_disk == 0 && here == entries;
-    is_one_part.then_some(Directory { start, end, entries, base: start.checked_sub(offset)? })
+    let base = start.checked_sub(offset)?;
+    // Bytes may precede the archive, or follow it, not both.
+    (is_one_part && (after == 0 || base == 0)).then_some(Directory { start, end, entries, base })
 }
 
 fn part(archive: &[u8], at: u64, len: u64) -> Option<&[u8]> {

@@ -71,17 +71,17 @@ impl CentralDirectory {
         let file_size = source.size();
         let range = ByteRange { start: HostOffset(file_size - file_size.min(LONGEST)), len: file_size.min(LONGEST) };
         let bytes = read_exact(source, range, "end of the zip archive").await?;
-        let at = end_of(&bytes)
-            .ok_or_else(|| Error::truncated("the rest of the zip archive", HostOffset(file_size), file_size))?;
+        let cut = || Error::truncated("the zip archive", HostOffset(0), file_size);
+        let (at, after) = end_of(&bytes).ok_or_else(cut)?;
         let stated = Stated::parse(&bytes, at, range.start.0)?;
-        if stated.disk > 0 {
+        if stated.disk > 0 && after == 0 {
             let parts = u64::from(stated.disk) + 1;
             let message = format!(
                 "The file is the last of {parts} parts of a zip archive; join them first (zip -s 0 in.zip --out whole.zip)"
             );
             return Err(Error::new(ErrorKind::Unsupported, message).coded(LAST_PART).field("parts", parts));
         }
-        if !stated.is_on_one_disk {
+        if stated.disk > 0 || !stated.is_on_one_disk {
             return Err(damaged(stated.end));
         }
         if stated.entries > MOST_ENTRIES || stated.size > LARGEST_DIRECTORY {
@@ -97,19 +97,24 @@ impl CentralDirectory {
         let start = stated.end.checked_sub(stated.size);
         let base = start.and_then(|start| start.checked_sub(stated.offset)).filter(|&base| stated.has_base(base));
         let (Some(start), Some(base)) = (start, base) else { return Err(damaged(stated.end)) };
+        // Of an archive that is cut off, it may be the end of a stored zip archive.
+        if after > 0 && base > 0 {
+            return Err(cut());
+        }
         let range = ByteRange { start: HostOffset(start), len: stated.size };
         Ok(Self { entries: stated.entries, range, base })
     }
 }
 
-/// Returns the position of the end record in `bytes`, the end of a file. Its comment ends with the file.
-fn end_of(bytes: &[u8]) -> Option<usize> {
+/// Returns the position of the end record in `bytes`, the end of a file, and the number of bytes after its comment: as few as possible.
+fn end_of(bytes: &[u8]) -> Option<(usize, usize)> {
     let last = bytes.len().checked_sub(EndRecord::LEN)?;
-    let is_end = |&at: &usize| {
+    let after = |at: usize| {
         let comment = usize::from(le16(bytes, at + EndRecord::comment_length as usize));
-        bytes[at..].starts_with(&END) && comment == last - at
+        Some((at, (last - at).checked_sub(comment)?))
     };
-    (0..=last).rev().find(is_end)
+    let records = (0..=last).rev().filter(|&at| bytes[at..].starts_with(&END));
+    records.filter_map(after).min_by_key(|(_, after)| *after)
 }
 
 /// What the records state.

@@ -82,17 +82,23 @@ pub(super) enum Store {
 }
 
 /// Whether `head` is the start of a descriptor: it begins with VMware's comment, or its first line that is not a
-/// comment is the version.
+/// comment is the version, a number. Other texts state versions such as 1.0.
 pub(crate) fn is_start(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     for line in head.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii) {
         match line {
             _ if starts_with(line, b"# Disk Descriptor") => return true,
             [] | [b'#', ..] => {}
-            _ => return starts_with(line, b"version") && line[7..].trim_ascii_start().starts_with(b"="),
+            _ => return starts_with(line, b"version") && is_number(&line[7..]),
         }
     }
     false
+}
+
+/// Whether `value` is `= NUMBER`.
+fn is_number(value: &[u8]) -> bool {
+    let number = value.trim_ascii_start().strip_prefix(b"=").map_or(&b""[..], <[u8]>::trim_ascii);
+    !number.is_empty() && number.iter().all(u8::is_ascii_digit)
 }
 
 fn starts_with(line: &[u8], word: &[u8]) -> bool {

@@ -25,6 +25,7 @@ use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
+pub(crate) use descriptor::is_start as is_descriptor;
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::VmdkExtent;
 use futures_util::FutureExt;
