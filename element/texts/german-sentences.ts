@@ -76,6 +76,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'zip-overlap': 'In dem Zip-Archiv überlappen sich Dateien. Laden oder kopieren Sie es noch einmal.',
     'zip-part': ({ parts }) =>
       `Die Datei ist der letzte von ${name(parts)} Teilen eines Zip-Archivs. Fügen Sie die Teile zuerst zusammen (zip -s 0 in.zip --out whole.zip).`,
+    'luks-header-only':
+      'Die Datei enthält nur den Kopf eines LUKS-Datenträgers, nicht die verschlüsselte Platte. Sie ist eine Sicherung des Kopfes oder unvollständig.',
     'luks-memory': ({ size: needed }) =>
       `Um ein Passwort zu prüfen, braucht das Abbild ${bytes(needed, size)} Speicher, mehr als Decant dafür nimmt (1 GiB).`,
     'window-too-large':

@@ -9,7 +9,7 @@ use crate::disk::details::Details;
 use crate::disk::extent::{Encrypted, Extent, ExtentWalk};
 use crate::disk::info::{Info, Notice};
 use crate::error::damage::{damages, ensure_possible};
-use crate::error::{Error, Result, checked_size_of};
+use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
@@ -54,9 +54,10 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     let size = header.payload_len.unwrap_or(present.saturating_add(options.missing));
     let size = checked_size_of("disk", size.checked_next_multiple_of(sector))?;
     ensure_possible("LUKS payload", payload, size, place.len)?;
-    // The size of a disk is often what follows the header: a backup of the header has none.
     if size == 0 || (place.len < payload.0 && !options.salvage) {
-        return Err(PAYLOAD_TRUNCATED.error(payload, place.len));
+        let message = "The file has only the header of a LUKS volume: it is a backup of the header, or truncated";
+        let error = Error::new(ErrorKind::Corrupt, message).coded("luks-header-only");
+        return Err(error.field("offset", payload.0).field("size", place.len));
     }
     let present = present / sector * sector;
     let is_damaged = header.is_copy_damaged;

@@ -98,6 +98,12 @@ fn fields_of_version_1() {
     assert_eq!(wrong.bytes().unwrap_err().code, "password-wrong");
     let raw = Case { format: Some("raw".to_owned()), ..Case::new(luks1()) };
     assert!(raw.bytes().unwrap() == luks1(), "a volume that is stated as raw is kept");
+    for (volume, payload) in [(luks1(), PAYLOAD_1), (luks2(), PAYLOAD)] {
+        for salvage in [false, true] {
+            let error = Case { salvage, ..Case::new(volume[..payload].to_vec()) }.bytes().unwrap_err();
+            assert_eq!(error.code, "luks-header-only", "{error}");
+        }
+    }
 }
 
 /// Which copy of the header counts.
