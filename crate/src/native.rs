@@ -1,6 +1,6 @@
 //! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
-use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, PartDecoding};
+use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, decode_part};
 use crate::convert::{ExecutedJob, Executor, Job, Transcoder, Workload};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
@@ -132,9 +132,7 @@ impl PartDecoder for InlineParts {
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         async move {
             container.prepare().await.ok()?;
-            let mut decoding = PartDecoding::begin(container, part, Vec::new()).ok()?;
-            while !decoding.step().ok()? {}
-            let (size, bytes) = decoding.finish();
+            let (size, bytes) = decode_part(container, part).ok()?;
             Some(DecodedPart { size, bytes: Box::new(bytes) })
         }
         .boxed_local()

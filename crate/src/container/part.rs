@@ -3,12 +3,12 @@
 use super::{CONTAINERS, Container};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::zeroed;
 use crate::io::stream::ByteStream;
 use crate::modules::prepare;
-use decant_codec::resize;
 use decant_module::{LARGEST_PART, PART_SIZE_LEN};
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 
 /// Maximum length of the data that one step decodes, in bytes.
 const STEP: usize = 256 << 10;
@@ -65,82 +65,126 @@ pub(crate) trait PartBytes {
     fn copy_to(&self, start: usize, buf: &mut [u8]);
 }
 
-impl PartBytes for Vec<u8> {
-    fn copy_to(&self, start: usize, buf: &mut [u8]) {
-        match self.get(start..start + buf.len()) {
-            Some(bytes) => buf.copy_from_slice(bytes),
-            None => buf.fill(0),
-        }
-    }
+/// Room for the data of a part. At first it is empty.
+pub(crate) trait PartRoom: Default {
+    /// Makes it `len` bytes long. Keeps its content and adds zeros. Fails with `internal` if memory runs out.
+    fn resize(&mut self, len: usize) -> Result<()>;
+
+    fn len(&self) -> usize;
+
+    /// Copies `bytes` to `start`.
+    fn put(&mut self, start: usize, bytes: &[u8]);
 }
 
 /// A part that is being decoded.
-pub(crate) struct PartDecoding {
+pub(crate) struct PartDecoding<Room> {
     stream: Box<dyn ByteStream>,
+    /// The expected size of the data in bytes.
+    expected: usize,
+    /// The data of a step: decoded where it is in the CPU cache.
+    step: Vec<u8>,
     size: usize,
-    bytes: Vec<u8>,
-    /// The number of bytes of data in `bytes`: none until there is something else than zeros.
-    filled: usize,
+    /// The data, with room for more; empty until there is something else than zeros.
+    room: Room,
 }
 
-impl PartDecoding {
-    /// Begins to decode `part` of `container`, whose module must be ready, to the buffer `bytes`. Fails with `internal` if memory
-    /// runs out.
-    pub(crate) fn begin(container: ContainerNumber, part: Vec<u8>, mut bytes: Vec<u8>) -> Result<Self> {
-        let size = size_of(&part).min(LARGEST_PART) as usize + STEP;
-        if bytes.len() < size {
-            resize(&mut bytes, size).map_err(Error::no_room)?;
-        }
-        let decode = container.get().decode.expect("it is divided");
-        let stream = decode(Box::new(InMemory { bytes: part, taken: PART_SIZE_LEN }))?;
-        Ok(Self { stream, size: 0, bytes, filled: 0 })
+impl<Room: PartRoom> PartDecoding<Room> {
+    /// Begins to decode `part` of `container`, whose module must be ready. `part` must not wait for its bytes. Fails with `internal` if
+    /// memory runs out.
+    pub(crate) fn begin(container: ContainerNumber, mut part: Box<dyn ByteStream>) -> Result<Self> {
+        let mut size = [0; PART_SIZE_LEN];
+        at_once(part.read(&mut size))?;
+        let expected = u64::from_le_bytes(size).min(LARGEST_PART) as usize;
+        let stream = container.get().decode.expect("it is divided")(part)?;
+        Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room: Room::default() })
     }
 
     /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
     pub(crate) fn step(&mut self) -> Result<bool> {
-        let end = self.size + STEP;
-        if self.bytes.len() < end {
-            resize(&mut self.bytes, 2 * end).map_err(Error::no_room)?;
-        }
-        let output = &mut self.bytes[self.filled..self.filled + STEP];
-        let read = self.stream.read(output).now_or_never();
-        let len = read.expect("a decoder in memory waits for nothing")?;
-        let is_data = self.filled > 0 || !is_zero(&output[..len]);
-        if is_data && self.filled < self.size {
-            // The first data, after zeros.
-            self.bytes.copy_within(..len, self.size);
-            self.bytes[..self.size].fill(0);
-        }
-        self.size += len;
-        self.filled = if is_data { self.size } else { 0 };
-        if self.size as u64 > LARGEST_PART {
+        let len = at_once(self.stream.read(&mut self.step))?;
+        let end = self.size + len;
+        if end as u64 > LARGEST_PART {
             return Err(Error::new(ErrorKind::Limit, "A part of the compressed file is too large"));
         }
+        let (bytes, room) = (&self.step[..len], self.room.len());
+        if room > 0 || !is_zero(bytes) {
+            if room < end {
+                self.room.resize(end.max(self.expected).max(2 * room))?;
+            }
+            self.room.put(self.size, bytes);
+        }
+        self.size = end;
         Ok(len < STEP)
     }
 
-    /// Returns the size of the data, and the data, or nothing if it is all zeros. Must be called after the last step.
-    pub(crate) fn finish(mut self) -> (u64, Vec<u8>) {
-        self.bytes.truncate(self.filled);
-        (self.size as u64, self.bytes)
+    /// Returns the size of the data, and room that begins with the data, or empty room if it is all zeros. Must be called after the
+    /// last step.
+    pub(crate) fn finish(self) -> (u64, Room) {
+        (self.size as u64, self.room)
     }
 }
 
-/// Bytes as a stream.
-struct InMemory {
-    bytes: Vec<u8>,
-    taken: usize,
+/// The result of a read that waits for nothing.
+fn at_once(read: LocalBoxFuture<'_, Result<usize>>) -> Result<usize> {
+    read.now_or_never().expect("a decoder in memory waits for nothing")
 }
 
-impl ByteStream for InMemory {
-    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
-        let len = buf.len().min(self.bytes.len() - self.taken);
-        buf[..len].copy_from_slice(&self.bytes[self.taken..self.taken + len]);
-        self.taken += len;
-        ready(Ok(len)).boxed_local()
+#[cfg(any(feature = "threads", not(target_arch = "wasm32")))]
+pub(crate) use in_memory::decode_part;
+
+/// For workers that share the memory of the caller.
+#[cfg(any(feature = "threads", not(target_arch = "wasm32")))]
+mod in_memory {
+    use super::*;
+    use futures_util::future::ready;
+
+    /// Decodes `part` of `container`, whose module must be ready. Returns the size of the data, and the data, or nothing if it is
+    /// all zeros. Fails as [`PartDecoding`] does.
+    pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
+        let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }))?;
+        while !decoding.step()? {}
+        Ok(decoding.finish())
     }
 
-    fn file_position(&self) -> u64 {
-        self.taken as u64
+    impl PartRoom for Vec<u8> {
+        fn resize(&mut self, len: usize) -> Result<()> {
+            decant_codec::resize(self, len).map_err(Error::no_room)
+        }
+
+        fn len(&self) -> usize {
+            self.len()
+        }
+
+        fn put(&mut self, start: usize, bytes: &[u8]) {
+            self[start..start + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    impl PartBytes for Vec<u8> {
+        fn copy_to(&self, start: usize, buf: &mut [u8]) {
+            match self.get(start..start + buf.len()) {
+                Some(bytes) => buf.copy_from_slice(bytes),
+                None => buf.fill(0),
+            }
+        }
+    }
+
+    /// Bytes as a stream.
+    struct InMemory {
+        bytes: Vec<u8>,
+        taken: usize,
+    }
+
+    impl ByteStream for InMemory {
+        fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+            let len = buf.len().min(self.bytes.len() - self.taken);
+            buf[..len].copy_from_slice(&self.bytes[self.taken..self.taken + len]);
+            self.taken += len;
+            ready(Ok(len)).boxed_local()
+        }
+
+        fn file_position(&self) -> u64 {
+            self.taken as u64
+        }
     }
 }

@@ -3,6 +3,8 @@
 
 mod allocations;
 mod blob;
+#[cfg(not(feature = "threads"))]
+mod brought_part;
 mod bytes;
 mod caller_source;
 mod caller_stream;

@@ -1,6 +1,6 @@
 //! A worker of the `workers` engine: runs jobs in a separate memory, without parsing metadata.
 
-use super::bytes::release;
+use super::brought_part::BroughtPart;
 use super::delivered::Delivered;
 use super::turn::turn;
 use crate::compress::{GuestRun, Placement};
@@ -14,7 +14,6 @@ use crate::io::target::TargetHandle;
 use js_sys::{Array, Uint8Array};
 use postcard::experimental::serialized_size;
 use serde::{Deserialize, Serialize};
-use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use zeroize::Zeroizing;
@@ -23,7 +22,7 @@ use zeroize::Zeroizing;
 #[derive(Serialize, Deserialize)]
 pub(super) enum Task {
     Run(Job),
-    /// Decodes a part of a compressed file, which travels with the task.
+    /// Decodes a part of a compressed file, which travels with the task, in pieces.
     DecodePart(ContainerNumber),
 }
 
@@ -37,8 +36,6 @@ pub struct Runner {
     files: Vec<Option<Rc<dyn Source>>>,
     transcoder: Transcoder,
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
-    /// The buffer of an earlier part of a compressed file.
-    part_buffer: Cell<Vec<u8>>,
 }
 
 #[wasm_bindgen]
@@ -53,7 +50,6 @@ impl Runner {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
             transcoder: Transcoder::new(keys),
             handle,
-            part_buffer: Cell::default(),
         })
     }
 
@@ -97,10 +93,8 @@ impl Runner {
 
 impl Runner {
     async fn decode_part(&self, container: ContainerNumber, brought: Array) -> Result<JsReply> {
-        let part: Uint8Array = brought.get(0).unchecked_into();
         container.prepare().await?;
-        let mut decoding = PartDecoding::begin(container, part.to_vec(), self.part_buffer.take())?;
-        release(&part.buffer());
+        let mut decoding = PartDecoding::<Uint8Array>::begin(container, Box::new(BroughtPart::new(brought)))?;
         let mut steps = 0;
         while !decoding.step()? {
             steps += 1;
@@ -111,8 +105,7 @@ impl Runner {
         let (size, bytes) = decoding.finish();
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(size as f64);
-        reply.set_bytes(Uint8Array::from(&bytes[..]));
-        self.part_buffer.set(bytes);
+        reply.set_bytes(bytes);
         Ok(reply)
     }
 

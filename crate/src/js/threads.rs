@@ -3,7 +3,7 @@
 
 use super::bytes::JsBytes;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, GuestRun};
-use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, PartDecoding};
+use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, decode_part};
 use crate::convert::decoder::{DecodedJob, Decoder};
 use crate::convert::job::JobBuffers;
 use crate::convert::run::{SpareBuffers, run_job};
@@ -105,7 +105,7 @@ impl PartDecoder for PartThreads {
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         let (answer, answered) = oneshot::channel();
         rayon::spawn(move || {
-            // Nobody receives it after a cancel.
+            // Opening the file has made the module ready. Nobody receives the answer after a cancel.
             let _ = answer.send(decode_part(container, part));
         });
         async move {
@@ -114,13 +114,6 @@ impl PartDecoder for PartThreads {
         }
         .boxed_local()
     }
-}
-
-/// Decodes `part`, whose module was needed to open the file.
-fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
-    let mut decoding = PartDecoding::begin(container, part, Vec::new())?;
-    while !decoding.step()? {}
-    Ok(decoding.finish())
 }
 
 thread_local! {

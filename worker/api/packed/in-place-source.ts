@@ -11,6 +11,9 @@ import { type DecodedUnit, PART_HEAD, type UnitDecoder } from './unit-decoder.js
 /** The most bytes that are copied without a pause: the page must stay responsive. */
 const PIECE = 1 << 20;
 
+/** The longest piece of a local file, in bytes: each is freed once it has been decoded. */
+const PIECE_OF_FILE = 2 << 20;
+
 /** How often a conversion may decode the content. More is slower than to unpack it. */
 const MOST_PASSES = 4;
 /** Units that do not count for that. */
@@ -118,21 +121,22 @@ function unitAt(units: Unit[], offset: number): number {
   return low;
 }
 
-/** Reads `unit` as the decoder takes it: a complete file after `PART_HEAD` bytes. */
-export async function partOf(file: PackedFile, unit: Unit, around?: PackedIndex['around']): Promise<Bytes> {
-  const bytes = await file.read(unit.start, unit.length);
-  const { before, after } = around?.(unit) ?? { before: [], after: [] };
-  const start = PART_HEAD + before.length;
-  const part = new Uint8Array(start + bytes.length + after.length);
-  new DataView(part.buffer).setBigUint64(0, BigInt(unit.size), true);
-  part.set(before, PART_HEAD);
-  await copy(bytes, part, start);
-  part.set(after, start + bytes.length);
-  return part;
+/** Reads `unit` as the decoder takes it: the pieces of a complete file after `PART_HEAD` bytes. */
+export async function partOf(file: PackedFile, unit: Unit, around?: PackedIndex['around']): Promise<Bytes[]> {
+  const longest = file.isLocal ? PIECE_OF_FILE : unit.length;
+  const pieces: Bytes[] = [];
+  for (let at = 0; at < unit.length; at += longest) {
+    pieces.push(await file.read(unit.start + at, Math.min(longest, unit.length - at)));
+  }
+  const { before, after } = around?.(unit) ?? { before: [], after: new Uint8Array(0) };
+  const head = new Uint8Array(PART_HEAD + before.length);
+  new DataView(head.buffer).setBigUint64(0, BigInt(unit.size), true);
+  head.set(before, PART_HEAD);
+  return [head, ...pieces, after];
 }
 
 /** Copies `from` to `to` at `at`, with pauses. */
-async function copy(from: Uint8Array, to: Uint8Array, at: number): Promise<void> {
+export async function copy(from: Uint8Array, to: Uint8Array, at: number): Promise<void> {
   for (let done = 0; done < from.length; done += PIECE) {
     if (done > 0) await nextTask();
     to.set(from.subarray(done, done + PIECE), at + done);

@@ -10,7 +10,7 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { sourceError, unreadable } from '../../sources/source-errors.js';
 import { ignoreManifest, type Unpacked } from '../unpacking.js';
 import { findContent } from './find-content.js';
-import { InPlaceSource } from './in-place-source.js';
+import { copy, InPlaceSource } from './in-place-source.js';
 import type { PackedFile } from './packed-index.js';
 import { UnitDecoder } from './unit-decoder.js';
 
@@ -55,7 +55,7 @@ function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): P
     try {
       const bytes =
         'custom' in spec
-          ? await spec.custom.read(offset, length, { signal: signal ?? NEVER })
+          ? await copied(await spec.custom.read(offset, length, { signal: signal ?? NEVER }))
           : await peek!(offset, length);
       if (bytes.length !== length) throw unreadable('the file was truncated while it was read');
       return bytes as Bytes;
@@ -64,6 +64,13 @@ function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): P
     }
   };
   return { size: size!, read, isLocal: peek !== undefined };
+}
+
+/** Copies `bytes`: their memory belongs to the caller's source. */
+async function copied(bytes: Uint8Array): Promise<Bytes> {
+  const copied = new Uint8Array(bytes.length);
+  await copy(bytes, copied, 0);
+  return copied;
 }
 
 const NEVER = new AbortController().signal;

@@ -22,7 +22,7 @@ export interface PackedIndex {
   around?: (unit: Unit) => { before: Bytes; after: Bytes };
 }
 
-/** Reads exactly `length` bytes of the compressed file at `offset`. */
+/** Reads exactly `length` bytes of the compressed file at `offset`, to memory that the caller may give away. */
 type ReadPacked = (offset: number, length: number) => Promise<Bytes>;
 
 /** A compressed file. */

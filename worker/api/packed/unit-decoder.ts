@@ -10,7 +10,7 @@ import type { PackedIndex } from './packed-index.js';
 export interface DecodedUnit {
   /** Its size in bytes. */
   size: number;
-  /** The data; empty if it is all zeros. */
+  /** Begins with the data; empty if it is all zeros. */
   bytes: Bytes;
 }
 
@@ -39,9 +39,9 @@ class WorkersInUse {
     this.#connected = this.#connect();
   }
 
-  async run(task: Uint8Array, part: Bytes): Promise<DecodedUnit> {
+  async run(task: Uint8Array, part: Bytes[]): Promise<DecodedUnit> {
     const { dispatcher } = await this.#connected;
-    const { read, bytes } = (await dispatcher.run(task, [part])) as { read: number; bytes: Bytes };
+    const { read, bytes } = (await dispatcher.run(task, part)) as { read: number; bytes: Bytes };
     return { size: read, bytes };
   }
 
@@ -81,10 +81,10 @@ export class UnitDecoder {
   ) {}
 
   /**
-   * Decodes `part`, a complete file of `container` after `PART_HEAD` bytes, and takes its memory. Fails as the core does, and with
+   * Decodes the pieces `part` of a complete file of `container` after `PART_HEAD` bytes, and takes their memory. Fails as the core does, and with
    * `internal` if the workers end.
    */
-  async decode(container: PackedIndex['container'], part: Bytes): Promise<DecodedUnit> {
+  async decode(container: PackedIndex['container'], part: Bytes[]): Promise<DecodedUnit> {
     // Workers that have ended are not used again.
     if (!this.#inUse || this.#inUse.haveEnded) this.#inUse = new WorkersInUse(this.starter, this.workers);
     const inUse = this.#inUse;
