@@ -21,14 +21,10 @@ import {
   doneView,
   failedView,
   openingView,
-  queueView,
   unlockingView,
   windowTitle,
 } from './views.js';
-import { disksView } from './views-disks.js';
 import { linkForm } from './views-link.js';
-import { needsView } from './views-needs.js';
-import { packedView, unpackingView } from './views-packed.js';
 import { readyView } from './views-ready.js';
 import { Announced, warningsOf } from './warnings.js';
 
@@ -46,6 +42,9 @@ function focusKey({ state, addressProblem }: Session): string {
   if (state.step === 'disks') return [state.step, state.notice].filter(Boolean).join(' ');
   return [state.step, refused].filter(Boolean).join(' ');
 }
+
+/** Calls `work` when the browser has time. Not all browsers say when. */
+const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback ?? setTimeout)(work);
 
 /** A drag with data. */
 type Dragging = DragEvent & { dataTransfer: DataTransfer };
@@ -117,6 +116,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (this.#connected) return;
     this.#connected = new AbortController();
     this.#listen(this.wholeWindow ? window : this);
+    whenIdle(() => this.#session.asked.preload());
     // The picture is painted in colours of the scheme.
     const { signal } = this.#connected;
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.requestUpdate(), { signal });
@@ -223,6 +223,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Moves the focus to a new step or question, for keyboards and screen readers. */
   #moveFocus(): void {
+    // What takes the focus is not there yet.
+    if (this.#session.asked.isLoading) return;
     const key = focusKey(this.#session);
     const before = this.#focused;
     this.#focused = key;
@@ -274,7 +276,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </slot>
         <section class="card" part="card">${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
-        ${queueView(session)}
+        ${session.queue.isShown ? session.asked.view(texts, ({ queueView }) => queueView(session)) : nothing}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
@@ -294,6 +296,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   #view(state: State): TemplateResult {
     const session = this.#session;
+    const { asked, texts } = session;
     switch (state.step) {
       case 'empty':
         return this.#dropZone(state.notice);
@@ -302,13 +305,13 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       case 'unlocking':
         return unlockingView(state, session);
       case 'needs':
-        return needsView(state, session);
+        return asked.view(texts, ({ needsView }) => needsView(state, session));
       case 'disks':
-        return disksView(state, session);
+        return asked.view(texts, ({ disksView }) => disksView(state, session));
       case 'packed':
-        return packedView(state, session);
+        return asked.view(texts, ({ packedView }) => packedView(state, session));
       case 'unpacking':
-        return unpackingView(state, session);
+        return asked.view(texts, ({ unpackingView }) => unpackingView(state, session));
       case 'ready':
         return readyView(state, session);
       case 'converting':

@@ -10,10 +10,9 @@ import {
   type Progress,
   type Waiting,
 } from 'decant';
-import { contentsOf } from 'decant/contents';
+import { loadAsked, loadContents } from './asked-on-demand.js';
 import { isSameName, labelOf } from './bundle.js';
 import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
-import { doubtsAbout } from './companions.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
@@ -179,6 +178,7 @@ export class Opener {
   async #proceed(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
+      const { doubtsAbout } = await loadAsked();
       const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
       if (turn.aborted) return;
       if (reasons.length > 0) {
@@ -348,7 +348,9 @@ async function surveyContents(image: AnyImage, turn: AbortSignal, survey: Survey
   if (image.streamed) return;
   const read = (offset: number, length: number) => image.read(offset, length, { signal: turn });
   // A conversion reports the same failure.
-  const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
+  const contents = await loadContents()
+    .then(({ contentsOf }) => contentsOf(read, image.info.virtualSize))
+    .catch(() => undefined);
   if (!contents) return;
   survey.contents = contents;
   show();

@@ -22,6 +22,12 @@ export class Queue {
     return this.#items;
   }
 
+  /** Whether it contains more than the image that is shown. */
+  get isShown(): boolean {
+    const { length } = this.#items;
+    return length > 1 || (this.waiting.length === length && length > 0);
+  }
+
   get waiting(): Item[] {
     return this.#items.filter(({ status }) => status === 'waiting');
   }

@@ -1,6 +1,7 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Waiting } from 'decant';
+import { Asked } from './asked-on-demand.js';
 import { isSameName, labelOf, type Sorted } from './bundle.js';
 import { asError, nextSteps } from './failures.js';
 import { type Given, givenBy, linked, MOST, mayBeSame, pickFiles, plain } from './given.js';
@@ -36,6 +37,7 @@ interface Taking {
 
 export class Session {
   readonly queue = new Queue();
+  readonly asked: Asked;
   readonly #stage: Stage;
   readonly #opener: Opener;
   readonly #saver: Saver;
@@ -47,6 +49,7 @@ export class Session {
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
     this.#stage = new Stage(host, changed);
+    this.asked = new Asked(changed);
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),

@@ -1,18 +1,10 @@
 // Loads what sorts files when there are several: most people drop one.
 
-import { DecantError } from 'decant';
 import { alone, type Sorted } from './bundle.js';
 import type { Given } from './given.js';
+import { loadPart } from './load-part.js';
 
-/** Fails with `internal` if the code cannot be loaded. */
-async function load() {
-  try {
-    return await import('./sorting.js');
-  } catch (cause) {
-    const message = 'Could not load the code for several files; try again, or reload the page';
-    throw new DecantError('internal', message, { code: 'module-not-loaded', cause });
-  }
-}
+const load = () => loadPart('several files', () => import('./sorting.js'));
 
 /** As `sort` of sorting.ts. */
 export async function sort(files: Given[], signal: AbortSignal): Promise<Sorted> {

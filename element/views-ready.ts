@@ -8,7 +8,7 @@ import { imageFiles } from './opening.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
-import type { Asking, Step } from './state.js';
+import type { Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts, heading, waitingView } from './views.js';
 import { imageWarnings, nameWarnings, outputWarnings } from './warnings.js';
@@ -52,7 +52,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${waitingView(session)}
     ${outputField(state, session)}
     ${state.way === 'host' ? nothing : placeFields(state, session)}
-    ${state.asking ? askingView(state.asking, session) : nothing}
+    ${state.asking ? session.asked.view(session.texts, ({ askingView }) => askingView(state.asking!, session)) : nothing}
     <div class="actions">
       <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
       <button class="link" part="button link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
@@ -194,70 +194,4 @@ function nameField(state: Step<'ready'>, session: Session): TemplateResult {
     ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem.text}</p>` : nothing}
     ${warnings.length > 0 ? html`<div id="name-warnings">${warnings.map(({ text }) => noticeView(text))}</div>` : nothing}
   `;
-}
-
-/** A question that the person must answer before anything is written. */
-function askingView(asking: Asking, session: Session): TemplateResult {
-  const { texts } = session;
-  const box = (title: string, content: TemplateResult) => html`
-    <section class="asking" aria-labelledby="asking">
-      <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>
-      ${content}
-    </section>
-  `;
-  switch (asking.kind) {
-    case 'replace':
-      return box(
-        texts.replaceTitle(asking.name, asking.folder.name),
-        html`
-          <p id="asking-text">${texts.replaceQuestion}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-            <button part="button" @click=${() => session.replace()}>${texts.replace}</button>
-          </div>
-        `,
-      );
-    case 'source':
-      return box(
-        texts.sourceTitle(asking.name),
-        html`
-          <p id="asking-text">${texts.sourceHint}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-          </div>
-        `,
-      );
-    case 'resume':
-      return box(
-        texts.goOnTitle(asking.share),
-        html`
-          <p id="asking-text">${texts.goOnQuestion}</p>
-          <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.download(true)}>${texts.goOn}</button>
-            <button part="button" @click=${() => session.download(false)}>${texts.beginAnew}</button>
-          </div>
-        `,
-      );
-    case 'elsewhere':
-      return box(
-        texts.elsewhereTitle,
-        html`
-          <p id="asking-text">${texts.elsewhereHint}</p>
-          <div class="actions">
-            <button part="button" @click=${() => session.downloadAgain()}>${texts.beginAnew}</button>
-          </div>
-        `,
-      );
-    case 'noFolder':
-      return box(
-        texts.noFolderTitle,
-        html`
-          <p id="asking-text">${texts.noFolderHint}</p>
-          <p>${texts.dialogHint} ${texts.dialogWarning}</p>
-          <div class="actions">
-            <button part="button" @click=${() => session.convert('dialog')}>${texts.useDialog}</button>
-          </div>
-        `,
-      );
-  }
 }

@@ -1,8 +1,7 @@
-// The steps opening, unlocking, converting, done and failed, and the queue.
+// The steps opening, unlocking, converting, done and failed.
 
 import { type Result, shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { labelOf } from './bundle.js';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT, STALLED } from './progress-meter.js';
@@ -215,45 +214,5 @@ export function failedView({ title, message, left, next }: Step<'failed'>, sessi
           html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.takeStep(step)}>${texts.next[step]}</button>`,
       )}
     </div>
-  `;
-}
-
-/** The queue, if it contains more than the image that is shown. */
-export function queueView(session: Session): TemplateResult | typeof nothing {
-  const { texts } = session;
-  const { items } = session.queue;
-  if (items.length === 0 || (items.length === 1 && items[0]!.status !== 'waiting')) return nothing;
-  const text = (status: (typeof items)[number]['status'], outcome: string) =>
-    status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
-  return html`
-    <section class="queue" aria-labelledby="queue">
-      <h2 id="queue">${texts.queue}</h2>
-      <ol>
-        ${items.map(({ id, bundle, status, outcome }) => {
-          const name = shownText(labelOf(bundle));
-          return html`
-            <li aria-current=${status === 'current' ? 'true' : nothing}>
-              <span class="name">${name}</span>
-              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
-              ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
-            </li>
-          `;
-        })}
-      </ol>
-    </section>
-  `;
-}
-
-function waitingActions(id: number, name: string, session: Session): TemplateResult {
-  const { texts } = session;
-  return html`
-    <span class="item-actions">
-      ${
-        session.isBusy
-          ? nothing
-          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
-      }
-      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
-    </span>
   `;
 }

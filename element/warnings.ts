@@ -1,7 +1,7 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
 import { render } from 'lit';
-import { smallerLayers } from './companions.js';
+import { smallerLayers } from './layers.js';
 import { downloadName, nameProblem } from './names.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';

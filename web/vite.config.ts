@@ -64,6 +64,12 @@ async function smallest(chunk: string): Promise<string> {
 /** Minifying takes most of a build, and need not be reported. */
 const QUIET = { checks: { pluginTimings: false } };
 
+/** What the page loads at once is one file beside its own script. */
+const AT_ONCE = {
+  name: 'index',
+  test: /dist.((api\.shared|browser|threads|element)|element\.(?!asked|german|sorting)\w[\w-]*)\.js$/,
+};
+
 export default defineConfig({
   base: './',
   resolve: {
@@ -82,10 +88,10 @@ export default defineConfig({
   build: {
     target: 'esnext',
     assetsInlineLimit: 0,
-    modulePreload: false,
+    modulePreload: { polyfill: false },
     outDir: '../site',
     emptyOutDir: true,
-    rolldownOptions: QUIET,
+    rolldownOptions: { ...QUIET, output: { codeSplitting: { groups: [AT_ONCE] } } },
   },
   server: { headers: isolation, fs: { allow: [path('..')] } },
   preview: { headers: { ...isolation, ...policy } },

@@ -92,7 +92,12 @@ test('each warning that appears is announced once', async ({ page }, testInfo) =
   await page.getByLabel('State of the disk').selectOption({ index: 1 });
   await said(/^512 bytes/, /^A file name cannot contain \//, /^Open the chosen state/);
   await page.getByRole('button', { name: 'Remove states.qcow2' }).click();
-  await said(/^512 bytes/, /^A file name cannot contain \//, /^Open the chosen state/, /^Removed from the queue: states\.qcow2\.$/);
+  await said(
+    /^512 bytes/,
+    /^A file name cannot contain \//,
+    /^Open the chosen state/,
+    /^Removed from the queue: states\.qcow2\.$/,
+  );
   await audit(page);
 });
 
@@ -249,7 +254,7 @@ test('Convert says why it cannot be pressed yet', async ({ page }) => {
   await choose(page, images.kinds());
   const convert = page.getByRole('button', { name: 'Convert' });
   await expect(convert).toHaveAttribute('aria-disabled', 'true');
-  await expect(convert).toHaveAccessibleDescription(/^Choose where to save it/);
+  await expect(convert).toHaveAccessibleDescription(/^Checking where to save it/);
   await page.getByRole('radio', { name: 'As a download' }).check();
   await expect(convert).not.toHaveAttribute('aria-disabled');
   await expect(convert).toHaveAccessibleDescription('');

@@ -4,6 +4,7 @@ import { type AnyImage, open } from 'decant';
 import { isSameName } from './bundle.js';
 import { diskSize } from './disk-size.js';
 import { type Given, mayBeSame, sourceOf } from './given.js';
+import { smaller } from './layers.js';
 import type { Answer } from './opening.js';
 import type { AllTexts } from './types.texts.js';
 
@@ -57,17 +58,4 @@ async function formatOf(given: Given, signal: AbortSignal): Promise<string | und
   } catch {
     return undefined;
   }
-}
-
-type ImageLayer = AnyImage['info']['layers'][number];
-
-const smaller = (layer: ImageLayer, above: ImageLayer, texts: AllTexts): string =>
-  texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
-
-/** Returns a sentence for each layer whose disk is smaller than the disk of the layer above. */
-export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): string[] {
-  return layers.flatMap((layer, at) => {
-    const above = layers[at - 1];
-    return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above, texts)] : [];
-  });
 }

@@ -1,0 +1,45 @@
+// The queue.
+
+import { shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { labelOf } from './bundle.js';
+import type { Session } from './session.js';
+import { spoken } from './spoken.js';
+
+export function queueView(session: Session): TemplateResult {
+  const { texts } = session;
+  const { items } = session.queue;
+  const text = (status: (typeof items)[number]['status'], outcome: string) =>
+    status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
+  return html`
+    <section class="queue" aria-labelledby="queue">
+      <h2 id="queue">${texts.queue}</h2>
+      <ol>
+        ${items.map(({ id, bundle, status, outcome }) => {
+          const name = shownText(labelOf(bundle));
+          return html`
+            <li aria-current=${status === 'current' ? 'true' : nothing}>
+              <span class="name">${name}</span>
+              <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
+              ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
+            </li>
+          `;
+        })}
+      </ol>
+    </section>
+  `;
+}
+
+function waitingActions(id: number, name: string, session: Session): TemplateResult {
+  const { texts } = session;
+  return html`
+    <span class="item-actions">
+      ${
+        session.isBusy
+          ? nothing
+          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
+      }
+      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
+    </span>
+  `;
+}
