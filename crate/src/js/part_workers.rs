@@ -29,8 +29,9 @@ impl PartWorkers {
 }
 
 impl PartDecoder for PartWorkers {
+    /// A worker has jobs between its parts: with one part more than workers, some wait for the next part.
     fn depth(&self) -> usize {
-        self.workers + 1
+        2 * self.workers + 2
     }
 
     fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
