@@ -308,8 +308,10 @@ export class OpenImage {
     }
     const { setup, sessions, info } = this;
     const conversion = { platform: this.platform, setup, sessions, info };
-    const converting = convertImage(conversion, output, { ...options, signal }, spool);
-    return this.#use(this.packed?.content?.during(converting) ?? converting);
+    const content = this.packed?.content;
+    const memory = content && { memory: options.memory ?? content.memory };
+    const converting = convertImage(conversion, output, { ...options, ...memory, signal }, spool);
+    return this.#use(content?.during(converting) ?? converting);
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::io::stream::ByteStream;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, ArrayBuffer, ArrayBufferOptions, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 /// The pieces of a part, which are freed when they have been read.
@@ -53,7 +53,9 @@ impl ByteStream for BroughtPart {
 
 impl PartRoom for Uint8Array {
     fn resize(&mut self, len: usize) -> Result<()> {
-        let larger = Uint8Array::new_with_length(len as u32);
+        // A resizable buffer is mapped by the system: an allocator may keep the memory of others when they are freed.
+        let buffer = ArrayBuffer::new_with_options(len, &ArrayBufferOptions::new(len));
+        let larger = Uint8Array::new_with_byte_offset_and_length(&buffer, 0, len as u32);
         larger.set(self, 0);
         release(&self.buffer());
         *self = larger;

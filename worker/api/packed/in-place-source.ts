@@ -21,6 +21,8 @@ const FREE_UNITS = 16;
 
 export class InPlaceSource implements Source {
   readonly size: number;
+  /** The `memory` of a conversion by default, in bytes: units take memory, too. */
+  readonly memory = 32 << 20;
   readonly #units: Unit[];
   readonly #cache: UnitCache;
   /** The units that have been decoded, and how many may be. */

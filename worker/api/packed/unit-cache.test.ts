@@ -53,4 +53,5 @@ test('the memory of a unit is not freed while it is used', async () => {
   ]);
   finish();
   await using;
+  expect(decoded.map(({ bytes }) => bytes.length)).toEqual([0, 0, 1, 1]);
 });

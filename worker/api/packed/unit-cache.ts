@@ -52,12 +52,19 @@ export class UnitCache {
   /** Lets `read` use the unit of this number. Fails as `decode` and `read` do, and with `cancelled`. */
   async use(number: number, signal: AbortSignal, read: (unit: DecodedUnit) => Promise<void>): Promise<void> {
     this.#users.set(number, (this.#users.get(number) ?? 0) + 1);
+    let unit: DecodedUnit | undefined;
     try {
-      await read(await this.#get(number, signal));
+      unit = await this.#get(number, signal);
+      await read(unit);
     } finally {
       const left = this.#users.get(number)! - 1;
-      if (left > 0) this.#users.set(number, left);
-      else this.#users.delete(number);
+      if (left > 0) {
+        this.#users.set(number, left);
+      } else {
+        this.#users.delete(number);
+        // It has lost its room while it was used.
+        if (unit && this.#kept.get(number) !== unit) release(unit.bytes);
+      }
     }
   }
 
