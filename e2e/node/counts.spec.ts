@@ -24,6 +24,7 @@ interface Counts {
   progress: { guestTotal: number; written: number };
 }
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const program = fileURLToPath(new URL('../support/count.mjs', import.meta.url));
 const count = (image: string): Counts =>
   JSON.parse(execFileSync(process.execPath, [program, image], { encoding: 'utf8' }));
@@ -90,3 +91,40 @@ test('empty space costs nothing', () => {
   expect(reads.calls).toBeLessThan(10);
   expect(all).toBeLessThan(200);
 });
+
+/** Converts `image` by the package and counts the workers that it starts. */
+function workersFor(image: string): number {
+  const script = `
+    import { Worker } from 'node:worker_threads';
+    import { configure, open } from '${root}dist/node.js';
+    let started = 0;
+    const worker = () => {
+      started += 1;
+      return new Worker('${root}dist/worker.node.mjs');
+    };
+    configure({ worker });
+    const image = await open(process.argv[1], { workers: 4 });
+    await image.convert({ write: async () => {}, close: async () => {}, abort: async () => {} });
+    await image.close();
+    console.log(started);
+  `;
+  const program = ['--input-type=module', '-e', script, image];
+  return Number(execFileSync(process.execPath, program, { encoding: 'utf8' }));
+}
+
+/** The worker that opens the image. */
+const COORDINATOR = 1;
+
+for (const [clusters, most] of [
+  [0, 0],
+  [1, 1],
+] as const) {
+  test(`a small disk with ${clusters} clusters of data starts ${most} workers beside the coordinator`, () => {
+    const [raw, image] = [join(folder, `raw${clusters}`), join(folder, `clusters${clusters}`)];
+    const disk = Buffer.alloc(1 << 20);
+    disk.fill(1, 0, clusters << 16);
+    writeFileSync(raw, disk);
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, image);
+    expect(workersFor(image)).toBe(COORDINATOR + most);
+  });
+}

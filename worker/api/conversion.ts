@@ -201,7 +201,8 @@ async function write(
   { setup: { sources }, sessions, info, plan, setting, meter, signal }: Writing,
 ): Promise<Converted> {
   // The workers start while the target is prepared.
-  let pool = sessions.acquirePool();
+  sessions.prepare().catch(() => {});
+  let pool: Pool | undefined;
   let session: ImageSession | undefined;
   let healthy = false;
   let wasOverdue = false;
@@ -211,12 +212,9 @@ async function write(
     const { resumePoint } = target;
     if (resumePoint) meter.begin(resumePoint);
     session = await sessions.acquire(signal, (share) => meter.unlocking(share));
-    if (pool && !pool.usable) {
-      // It may have failed in another conversion while the target was prepared.
-      pool.release(false);
-      pool = sessions.acquirePool();
-    }
-    await orCancelled(signal, pool?.ready ?? Promise.resolve());
+    // Those of a large image run its first jobs together: what one of them writes counts only after what is before it.
+    await orCancelled(signal, sessions.prepare());
+    pool = sessions.acquirePool();
     const check = async ({ progress }: Converted) => {
       const { guestDone } = progress;
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
@@ -294,12 +292,18 @@ async function run(
   const { client, image } = session;
   const connection = pool?.connect();
   let completing = false;
+  let notBegun: unknown;
   const work = async (operation: number): Promise<Converted> => {
     const poolEnded = (sentence: string) => {
       // A dead coordinator runs nothing.
       client.call('poolEnded', operation, sentence).catch(() => {});
     };
     pool?.onEnd(poolEnded);
+    client.on(`worker:${operation}`, (at) => {
+      connection!.begin(at as number).catch((thrown) => {
+        notBegun = thrown;
+      });
+    });
     client.on(`progress:${operation}`, (detail) => update(detail as CrateProgress));
     try {
       const ports = connection?.ports ?? [];
@@ -319,9 +323,12 @@ async function run(
       completing = true;
       await client.call('complete', operation);
       return converted;
+    } catch (thrown) {
+      throw notBegun ?? thrown;
     } finally {
       await connection?.close();
       pool?.offEnd(poolEnded);
+      client.off(`worker:${operation}`);
       client.off(`progress:${operation}`);
     }
   };

@@ -1,7 +1,7 @@
 // Starts workers in advance.
 
 import { freeCoordinator } from '../client-side/coordinator.js';
-import { acquirePool } from '../client-side/pool.js';
+import { startPool } from '../client-side/pool.js';
 import { toDecantError } from '../errors/errors.js';
 import type { PrepareOptions } from '../public/types.js';
 import { checkCall, settle } from './options.js';
@@ -12,17 +12,8 @@ export async function prepareWorkers(platform: Platform, options: PrepareOptions
   checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);
   const coordinator = freeCoordinator(platform, engine, workers).prepare();
-  const pool = engine === 'workers' ? preparePool(platform, workers) : undefined;
+  const pool = engine === 'workers' ? startPool(platform, workers) : undefined;
   await Promise.all([coordinator, pool]).catch((thrown) => {
     throw toDecantError(thrown);
   });
-}
-
-async function preparePool(...kind: Parameters<typeof acquirePool>): Promise<void> {
-  const pool = acquirePool(...kind);
-  try {
-    await pool.ready;
-  } finally {
-    pool.release(true);
-  }
 }

@@ -1,6 +1,10 @@
 // Runs a command. An error is one line on stderr.
 
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { node } from '../api/node-platform.js';
+import { freeCoordinator } from '../client-side/coordinator.js';
+import { WORTH_ALL } from '../client-side/pool.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/http-url.js';
@@ -85,10 +89,9 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
       await printOptions(command.format, signal);
       return 0;
   }
-  if (command.name === 'convert') await requireOutput(command);
-  // Starts workers while the image is opened. Ignores errors: the conversion reports them.
   const workers = command.name === 'convert' ? command.workers : undefined;
-  if (command.name === 'convert') prepare(workers === undefined ? {} : { workers }).catch(() => {});
+  startWorkers(command, workers);
+  if (command.name === 'convert') await requireOutput(command);
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
   let made: Promise<Output> | undefined;
@@ -106,6 +109,23 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
     // The conversion was begun in place.
     unpacking.isNeeded = true;
     return await runOn(command, open, output, waiting, signal);
+  }
+}
+
+/** Starts the workers that the command needs, while files are opened. Ignores errors: opening the image reports them. */
+function startWorkers({ name, image }: ImageCommand, workers: number | undefined): void {
+  const needsAll = name === 'convert' && sizeOf(image) >= WORTH_ALL;
+  const options = workers === undefined ? {} : { workers };
+  const started = needsAll ? prepare(options) : freeCoordinator(node, 'workers', 0).prepare();
+  started.catch(() => {});
+}
+
+/** The size of a file in bytes; infinite if it is unknown, as that of a URL. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }
 

@@ -13,6 +13,7 @@ let nextOperation = 0;
 export const newOperation = (): number => nextOperation++;
 
 export class Coordinator extends WarmWorkers {
+  /** Resolves when it can be used. Rejects if it did not start. */
   readonly ready: Promise<void>;
   readonly #client: RpcClient<CoordinatorMethods>;
   /** Users that only wait until it is ready. */

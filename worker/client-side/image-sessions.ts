@@ -5,7 +5,7 @@ import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
-import { acquirePool, type Pool } from './pool.js';
+import { acquirePool, type Pool, startPool, WORTH_ALL } from './pool.js';
 
 export class ImageSessions {
   #session: ImageSession;
@@ -64,14 +64,11 @@ export class ImageSessions {
     return engine === 'workers' ? acquirePool(starter, workers) : undefined;
   }
 
-  /** Starts the workers that convert the image. */
+  /** Starts the workers that convert the image. Those of a small one start with its jobs: it may need few of them. */
   async prepare(): Promise<void> {
-    const pool = this.acquirePool();
-    try {
-      await orCancelled(this.#ending.signal, pool?.ready ?? Promise.resolve());
-    } finally {
-      pool?.release(true);
-    }
+    const { starter, engine, workers } = this.setup;
+    if (engine !== 'workers' || this.info.fileSize! < WORTH_ALL) return;
+    await orCancelled(this.#ending.signal, startPool(starter, workers));
   }
 
   /**

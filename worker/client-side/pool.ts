@@ -1,39 +1,43 @@
 // Pools: workers that run the jobs of any number of coordinators.
 
-import { DecantError } from '../errors/errors.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
 import { provideCodecs } from './codecs.js';
 import type { WorkerStarter } from './starter.js';
 import { WarmWorkers } from './warm.js';
 
+/** The size of files in bytes that are worth all workers from the start. */
+export const WORTH_ALL = 4 << 20;
+
 let nextConnection = 0;
 
 /** The connections of one coordinator to the workers of a pool, for one conversion. */
 export interface Connection {
-  /** One port for each worker, to transfer to the coordinator. */
+  /** One port for each worker, to transfer to the coordinator. They keep messages until `begin`. */
   ports: MessagePort[];
+  /** Starts the worker with this number if necessary, and connects it. Rejects, and ends the pool, if it does not start. */
+  begin(at: number): Promise<void>;
   /** Resolves when no worker has files of the conversion open. Never rejects. */
   close(): Promise<void>;
 }
 
 export class Pool extends WarmWorkers {
-  readonly ready: Promise<void>;
-  readonly #workers: RpcClient<PoolMethods>[];
+  readonly #clients: RpcClient<PoolMethods>[] = [];
+  /** By number: a worker is started when it is first needed. */
+  readonly #workers: Promise<RpcClient<PoolMethods>>[] = [];
   readonly #listeners = new Set<(sentence: string) => void>();
 
   constructor(
-    starter: WorkerStarter,
+    private readonly starter: WorkerStarter,
     readonly size: number,
   ) {
     super();
-    this.#workers = Array.from({ length: size }, () => new RpcClient<PoolMethods>(starter.spawn('workers')));
-    for (const worker of this.#workers) {
-      provideCodecs(worker, starter);
-      worker.onDeath((sentence) => this.end(sentence));
-    }
-    this.ready = this.#start(starter.module('workers'));
-    this.ready.catch((error) => this.end(error.message));
+  }
+
+  /** Starts all workers. Resolves when they are ready. */
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.size }, (_, at) => this.#worker(at)));
   }
 
   /** Calls `ended` with the reason when the workers end: their open calls are never answered then. */
@@ -46,39 +50,66 @@ export class Pool extends WarmWorkers {
     this.#listeners.delete(ended);
   }
 
-  /** Connects a conversion. Throws `internal` if the workers have ended. */
+  /** Connects a conversion. */
   connect(): Connection {
-    if (this.reasonOfEnd !== undefined) throw new DecantError('internal', this.reasonOfEnd);
     const number = nextConnection++;
-    const ports = this.#workers.map((worker) => {
-      const { port1, port2 } = new MessageChannel();
-      // The death of a worker ends the pool.
-      worker.callMoving([port2], 'connect', number, port2).catch(() => {});
-      return port1;
-    });
-    const close = async () => {
-      await Promise.allSettled(this.#workers.map((worker) => worker.call('disconnect', number)));
+    const channels = Array.from({ length: this.size }, () => new MessageChannel());
+    const begun: Promise<RpcClient<PoolMethods>>[] = [];
+    const begin = async (at: number) => {
+      begun[at] = this.#worker(at);
+      const worker = await begun[at];
+      const { port2 } = channels[at]!;
+      await worker.callMoving([port2], 'connect', number, port2);
     };
-    return { ports, close };
+    const close = async () => {
+      await Promise.allSettled(begun.map(async (worker) => (await worker).call('disconnect', number)));
+    };
+    return { ports: channels.map(({ port1 }) => port1), begin, close };
   }
 
-  async #start(module: Promise<WebAssembly.Module>): Promise<void> {
-    const compiled = await module;
-    await Promise.all(this.#workers.map((worker) => worker.call('startPoolWorker', compiled)));
+  #worker(at: number): Promise<RpcClient<PoolMethods>> {
+    this.#workers[at] ??= this.#start();
+    return this.#workers[at];
+  }
+
+  /** Starts a worker. Resolves when it is ready. If that fails, the pool ends. */
+  async #start(): Promise<RpcClient<PoolMethods>> {
+    if (this.reasonOfEnd !== undefined) throw new DecantError('internal', this.reasonOfEnd);
+    try {
+      const client = new RpcClient<PoolMethods>(this.starter.spawn('workers'));
+      this.#clients.push(client);
+      provideCodecs(client, this.starter);
+      client.onDeath((sentence) => this.end(sentence));
+      await client.call('startPoolWorker', await this.starter.module('workers'));
+      return client;
+    } catch (thrown) {
+      this.end(toDecantError(thrown).message);
+      throw thrown;
+    }
   }
 
   protected async stop(sentence: string): Promise<void> {
     for (const ended of this.#listeners) ended(sentence);
-    await Promise.all(this.#workers.map((worker) => worker.terminate(sentence)));
+    await Promise.all(this.#clients.map((client) => client.terminate(sentence)));
   }
 
   protected keepAlive(alive: boolean): void {
-    for (const worker of this.#workers) worker.keepAlive(alive);
+    for (const client of this.#clients) client.keepAlive(alive);
   }
 }
 
 /** Usable pools, by size. */
 const pools = new Map<number, Pool>();
+
+/** Starts all workers of the pool of `size` workers. Resolves when they are ready. */
+export async function startPool(starter: WorkerStarter, size: number): Promise<void> {
+  const pool = acquirePool(starter, size);
+  try {
+    await pool.start();
+  } finally {
+    pool.release(true);
+  }
+}
 
 /** Acquires the pool of `size` workers. The caller must release it. */
 export function acquirePool(starter: WorkerStarter, size: number): Pool {

@@ -6,7 +6,6 @@ import { endAllWorkers, WarmWorkers } from './warm.js';
 const WARM = 10_000;
 
 class Workers extends WarmWorkers {
-  readonly ready = Promise.resolve();
   readonly stops: string[] = [];
   alive: boolean | undefined;
   stopped = () => {};

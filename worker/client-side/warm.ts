@@ -37,9 +37,6 @@ export abstract class WarmWorkers {
     running.add(this);
   }
 
-  /** Resolves when they can be used. Rejects if they did not start. */
-  abstract readonly ready: Promise<void>;
-
   /** Terminates them. Resolves when they have stopped. Work under way fails with `internal` and `sentence`. */
   protected abstract stop(sentence: string): Promise<void>;
 

@@ -108,8 +108,8 @@ interface ConvertRequest {
 }
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `died` when a thread of its pool has
- * failed.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with the number of a
+ * pool worker that is needed from now on, and `died` when a thread of its pool has failed.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
@@ -267,7 +267,8 @@ export function coordinatorMethods(
       resumePoint,
     }: ConvertRequest): Promise<Converted> {
       const { image: crateImage, spec, sources } = images.get(image)!;
-      const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources) : undefined;
+      const begin = (at: number) => report(`worker:${operation}`, at);
+      const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources, begin) : undefined;
       if (dispatcher) dispatchers.set(operation, dispatcher);
       const work = async (cancel: Cancel) => {
         const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failTarget);
@@ -275,8 +276,7 @@ export function coordinatorMethods(
           const specs = specsOf(spec);
           const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
           const keys = crateImage.keys();
-          dispatcher?.attach({ files, keys, target: place.shared ? targetSpec : undefined });
-          keys?.fill(0);
+          if (dispatcher) dispatcher.attachment = { files, keys, target: place.shared ? targetSpec : undefined };
           const progress = (detail: CrateProgress) => {
             place.journal?.settled({ guest: detail.settled, written: detail.settledWritten });
             report(`progress:${operation}`, detail);

@@ -24,25 +24,25 @@ export class Dispatcher {
   readonly #workers: RpcClient<JobMethods>[];
   /** The number of jobs of each worker. */
   readonly #jobs: number[];
+  /** How many workers, the first ones, have had jobs. */
+  #begun = 0;
   /** Reads for jobs that have not been sent. */
   readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, ReadQueue>();
   /** By file number. */
   readonly #reads = new Map<number, ReadQueue>();
+  /** The conversion's settings, which are sent with each worker's first job. Must be set before the first job. */
+  attachment: Attachment | undefined;
   #failure: DecantError | undefined;
 
   constructor(
     private readonly ports: MessagePort[],
     /** The sources, in the order in which jobs number them. */
     private readonly sources: unknown[],
+    /** Called before the first job of the worker with this number. */
+    private readonly begin: (at: number) => void,
   ) {
     this.#workers = ports.map((port) => new RpcClient<JobMethods>(workerPort(port)));
     this.#jobs = ports.map(() => 0);
-  }
-
-  /** Sends the conversion's settings to all workers. Must be called before the first job. */
-  attach(attachment: Attachment): void {
-    // The calling side reports the end of a worker.
-    for (const worker of this.#workers) worker.call('attach', attachment).catch(() => {});
   }
 
   /**
@@ -52,10 +52,16 @@ export class Dispatcher {
   async run(job: Uint8Array, reads: (SourceRange | Uint8Array<ArrayBuffer>)[]): Promise<unknown> {
     const brought = await Promise.all(reads.map((read) => (read instanceof Uint8Array ? read : this.#fetch(read))));
     const at = this.#jobs.indexOf(Math.min(...this.#jobs));
+    const worker = this.#workers[at]!;
     this.#jobs[at]! += 1;
+    const isFirst = at === this.#begun;
+    if (isFirst && worker.alive) {
+      this.#begun += 1;
+      this.begin(at);
+    }
     try {
       const moved = brought.map(({ buffer }) => buffer);
-      return await this.#workers[at]!.callMoving(moved, 'run', job, brought);
+      return await worker.callMoving(moved, 'run', job, brought, isFirst ? this.attachment : undefined);
     } finally {
       this.#jobs[at]! -= 1;
     }
@@ -72,9 +78,10 @@ export class Dispatcher {
     return this.#failure;
   }
 
-  /** Ends the conversion: cancels its reads and closes the ports. */
+  /** Ends the conversion: cancels its reads, closes the ports and wipes the keys. */
   end(): void {
     this.#abandon('The conversion has ended');
+    this.attachment?.keys?.fill(0);
     for (const port of this.ports) port.close();
   }
 

@@ -23,7 +23,6 @@ export type JobMethods = ReturnType<typeof jobMethods>;
 
 /** The runner of one conversion. The first job creates it: before that, the target may not have its length. */
 class JobRunner {
-  #attachment: Attachment | undefined;
   #runner: Promise<Workers.Runner> | undefined;
   #handle: OpenHandle | undefined;
   #running = new Set<Promise<unknown>>();
@@ -34,12 +33,13 @@ class JobRunner {
     private readonly host: WorkerHost,
   ) {}
 
-  attach(attachment: Attachment): void {
-    this.#attachment = attachment;
-  }
-
-  async run(job: Uint8Array, brought: Uint8Array[]): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
-    const running = this.#run(job, brought);
+  /** The first job comes with `attachment`. */
+  async run(
+    job: Uint8Array,
+    brought: Uint8Array[],
+    attachment?: Attachment,
+  ): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
+    const running = this.#run(job, brought, attachment);
     this.#running.add(running);
     try {
       return await running;
@@ -55,14 +55,12 @@ class JobRunner {
     const runner = await this.#runner?.catch(() => undefined);
     this.#handle?.close();
     runner?.free();
-    // If there was no job.
-    this.#attachment?.keys?.fill(0);
   }
 
-  async #run(job: Uint8Array, brought: Uint8Array[]): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
+  async #run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): ReturnType<JobRunner['run']> {
     // A job that was in transit when the conversion ended: nothing waits for it.
     if (this.#closed) throw new Error('the conversion has ended');
-    this.#runner ??= this.#open(this.#attachment!);
+    this.#runner ??= this.#open(attachment!);
     return (await this.#runner).run(job, brought) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
   }
 
@@ -82,12 +80,8 @@ class JobRunner {
 
 function jobMethods(runner: JobRunner) {
   return {
-    attach(attachment: Attachment): void {
-      runner.attach(attachment);
-    },
-
-    async run(job: Uint8Array, brought: Uint8Array[]): Promise<unknown> {
-      const reply = await runner.run(job, brought);
+    async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<unknown> {
+      const reply = await runner.run(job, brought, attachment);
       return reply.bytes ? new Moved(reply, [reply.bytes.buffer]) : reply;
     },
   } satisfies Methods;

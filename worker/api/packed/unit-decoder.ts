@@ -61,10 +61,12 @@ class WorkersInUse {
   }
 
   async #connect(): Promise<Connected> {
-    await this.#pool.ready;
+    await this.#pool.start();
     const connection = this.#pool.connect();
-    const dispatcher = new Dispatcher(connection.ports, []);
-    dispatcher.attach({ files: [], keys: undefined, target: undefined });
+    // The death of a worker ends the pool.
+    const begin = (at: number) => void connection.begin(at).catch(() => {});
+    const dispatcher = new Dispatcher(connection.ports, [], begin);
+    dispatcher.attachment = { files: [], keys: undefined, target: undefined };
     const fail = (sentence: string) => dispatcher.fail(sentence);
     this.#pool.onEnd(fail);
     return { connection, dispatcher, fail };
