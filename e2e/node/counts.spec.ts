@@ -100,13 +100,13 @@ function workersFor(image: string): number {
     let started = 0;
     const worker = () => {
       started += 1;
-      return new Worker('${root}dist/worker.node.mjs');
+      return new Worker('${root}dist/worker.node.mjs', { execArgv: [] });
     };
     configure({ worker });
     const image = await open(process.argv[1], { workers: 4 });
     await image.convert({ write: async () => {}, close: async () => {}, abort: async () => {} });
     await image.close();
-    console.log(started);
+    process.stdout.write(String(started));
   `;
   const program = ['--input-type=module', '-e', script, image];
   return Number(execFileSync(process.execPath, program, { encoding: 'utf8' }));
