@@ -5,6 +5,7 @@ import 'decant/element';
 import { threads } from 'decant/threads';
 import { reasons } from './download/reasons.js';
 import { streamObstacle, unlessAborted } from './download/streaming-worker.js';
+import { fillIcon } from './icon.js';
 import { isGerman } from './language.js';
 import { registerServiceWorker } from './service-worker/register.js';
 
@@ -37,6 +38,11 @@ const { title } = document;
 converter.addEventListener('decant-title', ({ detail }) => {
   document.title = detail === undefined ? title : `${detail} – Decant`;
 });
+
+converter.addEventListener('decant-progress', ({ detail }) => {
+  if (detail.phase === 'converting') fillIcon(detail.fraction ?? 0);
+});
+for (const end of ['decant-done', 'decant-error'] as const) converter.addEventListener(end, () => fillIcon());
 
 // Loads the package while the person looks for a file. A failure is ignored, because opening an image fails for the same
 // reason and reports it. The service worker follows; without it the page works, but not offline.
