@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: {
       'decant/contents': fileURLToPath(new URL('worker/contents/index.ts', import.meta.url)),
+      'decant/places': fileURLToPath(new URL('worker/places/index.ts', import.meta.url)),
       'decant/upload': fileURLToPath(new URL('worker/upload/index.ts', import.meta.url)),
       'decant-module': fileURLToPath(new URL('crate/module/src/module.js', import.meta.url)),
       decant: fileURLToPath(new URL('worker/browser.ts', import.meta.url)),

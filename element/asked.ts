@@ -1,8 +1,10 @@
-// What most conversions do not need: the steps that ask for something, and the queue.
+// What is not needed to convert: the steps that ask for something, the queue, and the step after a conversion.
 
 export { doubtsAbout } from './doubts.js';
 export { askingView } from './views-asking.js';
+export { detailsView, lostView, snapshotPicker } from './views-details.js';
 export { disksView } from './views-disks.js';
 export { needsView } from './views-needs.js';
+export { nextView } from './views-next.js';
 export { packedView, unpackingView } from './views-packed.js';
 export { queueView } from './views-queue.js';

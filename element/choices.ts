@@ -201,31 +201,31 @@ export function bestChoice(choices: Choice[]): Choice | undefined {
 }
 
 /**
- * Returns the way to select. A selected way is never replaced by another one, because the person may be about to click: if it has
- * become impossible, it is `lostWay`. Without a selected way, `remembered` is proposed, or once `isDue` the best one.
+ * Returns the way to select. A way that the person has selected, or is about to use, is never replaced by another one: if it has
+ * become impossible, it is `lostWay`. Otherwise `remembered` is proposed, or the best one; once `isDue`, the proposal stays.
  */
 export function selectWay(
   choices: Choice[],
-  before: Pick<Step<'ready'>, 'way' | 'lostWay' | 'isChosen'> | undefined,
+  before: Pick<Step<'ready'>, 'way' | 'lostWay' | 'isChosen' | 'isHeld' | 'isSettled'> | undefined,
   remembered: Way | undefined,
   isDue: boolean,
   { wasFull }: Environment,
-): Pick<Step<'ready'>, 'way' | 'lostWay'> {
+): Pick<Step<'ready'>, 'way' | 'lostWay' | 'isSettled'> {
   const best = bestChoice(choices);
   const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle);
   /** Whether its result probably does not fit, and there is another way or it has failed before. */
   const isDoubtful = (choice: Choice) => choice.fit === 'unlikely' && (choice !== best || wasFull);
+  const isSettled = isDue || choices.length === 1;
   const selected = before?.way ?? before?.lostWay;
-  if (selected) {
-    const kept = possible(selected);
-    const stays = kept && (before?.isChosen || !isDoubtful(kept));
-    return stays ? { way: selected, lostWay: undefined } : { way: undefined, lostWay: selected };
+  if (selected && (before?.isChosen || before?.isHeld)) {
+    const lost = { way: undefined, lostWay: selected };
+    return { ...(possible(selected) ? { way: selected, lostWay: undefined } : lost), isSettled };
   }
-  const isClear = isDue || choices.length === 1;
-  const proposed = [possible(remembered), isClear ? best : undefined].find(
-    (choice) => choice && !isDoubtful(choice) && (isClear || !choice.fit),
+  const kept = before?.isSettled ? possible(before.way) : undefined;
+  const proposed = [kept, possible(remembered), best].find(
+    (choice) => choice && !isDoubtful(choice) && (isSettled || !choice.fit),
   );
-  return { way: proposed?.way, lostWay: undefined };
+  return { way: proposed?.way, lostWay: undefined, isSettled };
 }
 
 /** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */

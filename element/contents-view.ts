@@ -12,13 +12,13 @@ export function contentsView({ table, parts }: Contents, texts: AllTexts): Templ
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`
-    <details class="contents" open>
-      <summary>${texts.contents.title(table, parts.length)}</summary>
+    <section class="contents">
+      <h3>${texts.contents.title(table, parts.length)}</h3>
       <ul>
         ${parts.slice(0, MOST_SHOWN).map((part) => html`<li>${texts.contents.part(part)}</li>`)}
         ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
       </ul>
       ${table?.isDamaged ? noticeView(texts.contents.damaged) : nothing}
-    </details>
+    </section>
   `;
 }

@@ -71,6 +71,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     sample: {},
     wholeWindow: { type: Boolean, attribute: 'whole-window', reflect: true },
     output: { attribute: false },
+    places: { attribute: false },
     texts: { attribute: false },
     dragging: { state: true },
   };
@@ -83,6 +84,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   declare wholeWindow: boolean;
   declare texts: Texts | undefined;
   declare output: DecantConverterElement['output'];
+  declare places: DecantConverterElement['places'];
   streamedDownloads: DecantConverterElement['streamedDownloads'];
   private declare dragging: boolean;
   /** The texts of the language, without the page's replacements. */
@@ -332,17 +334,15 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
           <path class="fill" d="M12 29h24v8a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z" />
         </svg>
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
-        <p>${texts.orPaste}</p>
+        <p>${texts.takes}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
-        ${linkForm(this.#session)}
+        <details class="fold"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
         ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
       </div>
       <slot name="help">
-        <ul class="help quiet">
-          ${[...texts.help, ...(this.output ? [] : [texts.checkUploads])].map((line) => html`<li>${line}</li>`)}
-        </ul>
+        ${this.output ? nothing : html`<details class="help quiet"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}
       </slot>
     `;
   }

@@ -2,7 +2,7 @@
 
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 
-export interface Host extends Pick<DecantConverterElement, 'output' | 'streamedDownloads'> {
+export interface Host extends Pick<DecantConverterElement, 'output' | 'places' | 'streamedDownloads'> {
   /** Dispatches an event of the element. */
   emit<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void;
 }

@@ -8,12 +8,12 @@ import { english } from './texts/english.js';
 // (image, extension of the output, taken names, suggestion)
 for (const [image, extension, taken, suggested] of [
   ['disk.qcow2', '.raw', [], 'disk.raw'],
-  ['disk.qcow2', '.raw', ['disk.raw'], 'disk-1.raw'],
-  ['disk.qcow2', '.raw', ['DISK.RAW', 'disk-1.raw'], 'disk-2.raw'],
-  ['disk.raw', '.raw', ['disk.raw'], 'disk-1.raw'],
+  ['disk.qcow2', '.raw', ['disk.raw'], 'disk-converted.raw'],
+  ['disk.qcow2', '.raw', ['DISK.RAW', 'disk-converted.raw'], 'disk-converted-1.raw'],
+  ['disk.raw', '.raw', ['disk.raw'], 'disk-converted.raw'],
   // Composed and decomposed.
-  ['Gr\u00f6\u00dfe.raw', '.raw', ['Gro\u0308\u00dfe.raw'], 'Gr\u00f6\u00dfe-1.raw'],
-  ['disk.qcow2', '.tar.gz', ['disk.tar.gz'], 'disk-1.tar.gz'],
+  ['Gr\u00f6\u00dfe.raw', '.raw', ['Gro\u0308\u00dfe.raw'], 'Gr\u00f6\u00dfe-converted.raw'],
+  ['disk.qcow2', '.tar.gz', ['disk.tar.gz'], 'disk-converted.tar.gz'],
   ['disk.raw.gz', '.vhd', [], 'disk.vhd'],
   ['Disk.QCOW2', '.raw.gz', [], 'Disk.raw.gz'],
   // `.qcow` is also used for qcow2.
@@ -25,7 +25,7 @@ for (const [image, extension, taken, suggested] of [
   ['disk.RAW.xz', '.raw', [], 'disk.raw'],
   ['ubuntu-24.04.qcow2', '.raw', [], 'ubuntu-24.04.raw'],
   [`${'x'.repeat(249)}.vmdk`, '.raw', [], `${'x'.repeat(244)}.raw`],
-  [`${'x'.repeat(249)}.vmdk`, '.raw', [`${'x'.repeat(244)}.raw`], `${'x'.repeat(242)}-1.raw`],
+  [`${'x'.repeat(249)}.vmdk`, '.raw', [`${'x'.repeat(244)}.raw`], `${'x'.repeat(234)}-converted.raw`],
   [`${'ü'.repeat(121)}.vdi`, '.raw.gz', [], `${'ü'.repeat(120)}.raw.gz`],
   ['my.disk', '.raw', [], 'my.disk.raw'],
   ['disk', '.raw', [], 'disk.raw'],

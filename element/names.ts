@@ -41,11 +41,16 @@ export function plainName(name: string, extension: string): string {
   return `${cut(stem, MOST_BYTES - extension.length)}${extension}`;
 }
 
-/** Suggests a name with `extension` for the disk in the image file `name`: the plain one, or numbered if it is among `taken`. */
+/**
+ * Suggests a name with `extension` for the disk in the image file `name`: the plain one, or if it is among `taken`, one that
+ * says that it is converted.
+ */
 export function suggestName(name: string, extension: string, taken: string[]): string {
   const plain = plainName(name, extension);
-  let free = plain;
-  for (let number = 1; isTaken(free, taken); number += 1) free = numbered(plain, number);
+  if (!isTaken(plain, taken)) return plain;
+  const converted = withEnd(plain, '-converted');
+  let free = converted;
+  for (let number = 1; isTaken(free, taken); number += 1) free = withEnd(converted, `-${number}`);
   return free;
 }
 
@@ -56,20 +61,20 @@ export function suggestName(name: string, extension: string, taken: string[]): s
 export const downloadName = (name: string): string =>
   name.replace(/^[.\s]+/, '').replace(/[~\p{Cf}\p{Noncharacter_Code_Point}]/gu, '_');
 
-/** Inserts `number` before the extensions of `name`, and shortens it if necessary. */
-function numbered(name: string, number: number): string {
+/** Inserts `ending` before the extensions of `name`, and shortens it if necessary. */
+function withEnd(name: string, ending: string): string {
   const known = stemOf(name);
   const dot = known === name ? name.lastIndexOf('.') : known.length;
   const [stem, extensions] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-  const end = `-${number}${extensions}`;
+  const end = `${ending}${extensions}`;
   return `${cut(stem, MOST_BYTES - bytesOf(end))}${end}`;
 }
 
 /** Numbers `name` so that it is neither among `taken` nor in `folder`. Does not list the folder. */
 export async function freeNameIn(folder: FileSystemDirectoryHandle, name: string, taken: string[]): Promise<string> {
-  let free = numbered(name, 1);
+  let free = withEnd(name, '-1');
   for (let number = 2; isTaken(free, taken) || (await isThere(folder, free)); number += 1)
-    free = numbered(name, number);
+    free = withEnd(name, `-${number}`);
   return free;
 }
 

@@ -75,10 +75,10 @@ const STREAMED = { obstacle: async () => undefined, open: () => Promise.reject(n
 
 const ready = () => session.state as Step<'ready'>;
 
-test('a way is proposed after the map was read', async () => {
+test('a way is proposed at once, and corrected after the map was read', async () => {
   await open();
   await vi.advanceTimersByTimeAsync(1999);
-  expect(ready()).toMatchObject({ step: 'ready', way: undefined, survey: { complete: false } });
+  expect(ready()).toMatchObject({ step: 'ready', way: 'folder', isSettled: false, survey: { complete: false } });
   rest.resolve();
   await vi.advanceTimersByTimeAsync(0);
   expect(ready().survey).toMatchObject({ data: 2e6, compressed: 1e6, lost: 1e6, complete: true });
@@ -120,14 +120,14 @@ test('a proposed way stays, whatever is found later', async () => {
 const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
 
 // (case, whether the person has chosen the way)
-for (const [what, chooses] of [
-  ['proposed', false],
-  ['chosen', true],
+for (const [what, act] of [
+  ['chosen', () => session.select('folder')],
+  ['held', () => session.hold()],
 ] as const) {
   test(`a ${what} way that turns out to be impossible is not replaced by another one`, async () => {
     kinds = new Held();
     await open();
-    if (chooses) session.select('folder');
+    act();
     await vi.advanceTimersByTimeAsync(2000);
     expect(ready().way).toBe('folder');
     kinds.resolve(FOREIGN);
@@ -139,6 +139,16 @@ for (const [what, chooses] of [
     expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
   });
 }
+
+test('a proposed way that turns out to be impossible is replaced', async () => {
+  kinds = new Held();
+  await open();
+  expect(ready().way).toBe('folder');
+  kinds.resolve(FOREIGN);
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+});
 
 test('a way that was chosen for an earlier image does not replace a proposed one', async () => {
   await open();
@@ -185,9 +195,7 @@ async function outgrow(chooses: boolean): Promise<void> {
 
 test('a proposed download is no longer selected if another output probably does not fit', async () => {
   await outgrow(false);
-  expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
-  session.selectOutput(OUTPUTS[0]!);
-  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+  expect(ready()).toMatchObject({ way: 'folder', lostWay: undefined });
 });
 
 test('a chosen download stays selected, but is not proposed for the next image if that probably does not fit', async () => {

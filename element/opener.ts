@@ -1,18 +1,10 @@
 // Opens an image: asks for the files and passwords that it needs, then describes it.
 
-import {
-  type AnyImage,
-  type Image,
-  type Layer,
-  type Need,
-  type OutputFormat,
-  open,
-  type Progress,
-  type Waiting,
-} from 'decant';
+import { type AnyImage, type Image, type Layer, type Need, open, type Progress, type Waiting } from 'decant';
 import { loadAsked, loadContents } from './asked-on-demand.js';
 import { isSameName, labelOf } from './bundle.js';
 import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
+import { type Destination, destinationsOf, proposed, rememberedPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
@@ -37,8 +29,12 @@ export class Opener {
   /** The way and the folder that the person has chosen; kept for the next image. */
   way: Way | undefined;
   folder: FileSystemDirectoryHandle | undefined;
-  /** The name of the output format that the person has chosen; kept for the next image. */
+  /** The name of the output format that the person has chosen instead of a place; kept for the next image. */
   format: string | undefined;
+  /** The name of the place that was chosen last. */
+  place = rememberedPlace();
+  #destinations: Destination[] = [];
+  #placesProblem: string | undefined;
   /** Whether the person has agreed to unpack an image: the others are unpacked without a question. */
   #mayUnpack = false;
 
@@ -262,6 +258,8 @@ export class Opener {
     const show = () => this.showImage(image, turn, { ...survey });
     const opening = this.opening!;
     const isRemote = sourcesOf(opening).some(({ link }) => link);
+    this.#destinations = [];
+    this.#placesProblem = undefined;
     this.environment = { ...newEnvironment(this.stage, isRemote), wasFull: opening.wasFull ?? false };
     this.stage.host.emit('decant-info', image.info);
     const due = setTimeout(() => {
@@ -272,7 +270,13 @@ export class Opener {
     show();
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
-    await Promise.all([explored, this.#survey(image, turn, survey, show), surveyContents(image, turn, survey, show)]);
+    const found = this.#findPlaces(image, turn, show);
+    await Promise.all([
+      found,
+      explored,
+      this.#survey(image, turn, survey, show),
+      surveyContents(image, turn, survey, show),
+    ]);
   }
 
   /** Reads the map to its end, or until a conversion begins, which reads the whole map itself. */
@@ -299,6 +303,25 @@ export class Opener {
     show();
   }
 
+  /** Finds the places where the disk can run. Without them, only the format can be chosen. */
+  async #findPlaces(image: AnyImage, turn: AbortSignal, show: () => void): Promise<void> {
+    try {
+      const found = await destinationsOf(image, this.stage.host);
+      if (!turn.aborted) this.#destinations = found;
+    } catch (thrown) {
+      if (!turn.aborted) this.#placesProblem = this.stage.texts.failure(asError(thrown));
+    }
+    show();
+  }
+
+  /** The output for the image: of the format that the person has chosen, or for a place, as far as places are known. */
+  #proposal(image: AnyImage): Pick<Step<'ready'>, 'output' | 'destination'> {
+    const possible = image.formats.filter(({ refusal }) => !refusal);
+    const format = possible.find(({ name }) => name === this.format);
+    const destination = format ? undefined : proposed(this.#destinations, this.place);
+    return { output: format ?? destination?.output ?? possible[0]!, destination };
+  }
+
   /** Shows the image with the current findings. Keeps the person's choices. */
   showImage(image: AnyImage, turn: AbortSignal, survey: Survey): void {
     const { state } = this.stage;
@@ -306,13 +329,14 @@ export class Opener {
     const { opening, environment } = this;
     const isOpening = ['opening', 'unpacking', 'unlocking'].includes(state.step);
     if (!opening || !environment || (!before && !isOpening)) return;
-    const output = before?.output ?? outputOf(image, this.format);
+    const destinations = this.#destinations;
+    const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.placing);
+    const { output, destination } = isNew ? this.#proposal(image) : before;
     const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const selection = selectWay(choices, before, this.way, isDue, environment);
     const taken = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
-      output,
       nameProblem: undefined,
       nameRefusals: 0,
       chosenSnapshot: snapshotIndex(image, opening.snapshot),
@@ -321,7 +345,12 @@ export class Opener {
       placing: false,
       picking: false,
       isChosen: false,
+      isHeld: false,
       ...before,
+      output,
+      destinations,
+      destination,
+      placesProblem: this.#placesProblem,
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       step: 'ready',
@@ -374,12 +403,6 @@ function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening)
   const before = [top, ...bundle.companions, ...answers.map(({ given }) => given), ...repeated.filter(stays)];
   const once = surplus.filter((given) => !repeated.includes(given));
   return without(once, before, mayBeSame);
-}
-
-/** The output format `name` if the image can be converted to it, otherwise the first possible one. */
-function outputOf(image: AnyImage, name: string | undefined): OutputFormat {
-  const possible = image.formats.filter(({ refusal }) => !refusal);
-  return possible.find((output) => output.name === name) ?? possible[0]!;
 }
 
 /** The size of the largest output whose size is known before the conversion, in bytes. */

@@ -34,16 +34,16 @@ test('the suggested name follows the output format, a typed name stays; the form
   await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
 });
 
-test('a suggested name is numbered only where the image has it, and is never the name of the image', async () => {
+test('a suggested name differs from the plain one only where the image has it, and is never the name of the image', async () => {
   await open({}, 'disk.raw');
-  await ready({ name: 'disk-1.raw' });
+  await ready({ name: 'disk-converted.raw' });
   session.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd' });
   session.selectOutput(OUTPUTS[0]!);
-  await ready({ name: 'disk-1.raw' });
+  await ready({ name: 'disk-converted.raw' });
   await open({}, 'other.vhd');
   session.selectOutput(OUTPUTS[2]!);
-  await ready({ name: 'other-1.vhd' });
+  await ready({ name: 'other-converted.vhd' });
 });
 
 test('another format forgets a problem with the suggested name', async () => {
@@ -78,7 +78,14 @@ test('a typed name stays, even after a cancel', async () => {
 // (case, image, typed name, files in the folder, name in the field, free name)
 for (const [what, image, typed, files, name, freeName] of [
   ['suggested', 'disk.qcow2', undefined, ['disk.raw'], 'disk.raw', 'disk-1.raw'],
-  ['suggested and numbered', 'disk.raw', undefined, ['disk-1.raw', 'disk-2.raw'], 'disk-1.raw', 'disk-3.raw'],
+  [
+    'suggested for another name',
+    'disk.raw',
+    undefined,
+    ['disk-converted.raw', 'disk-1.raw'],
+    'disk-converted.raw',
+    'disk-2.raw',
+  ],
   ['typed', 'disk.qcow2', 'mine.raw', ['mine.raw'], 'mine.raw', 'mine-1.raw'],
   ['typed with a number', 'disk.qcow2', 'mine-1.raw', ['mine-1.raw'], 'mine-1.raw', 'mine-1-1.raw'],
 ] as const) {

@@ -1,6 +1,7 @@
 // Saves the disk of an image: asks for the place, then converts.
 
 import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
+import { type Destination, rememberPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
@@ -22,7 +23,7 @@ const TICK = 200;
 const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
 
 /** The part of a conversion's state that does not change. */
-type Shown = Pick<Step<'converting'>, 'step' | 'name' | 'place' | 'picture'>;
+type Shown = Pick<Step<'converting'>, 'step' | 'name' | 'place' | 'picture' | 'destination' | 'contents'>;
 
 export class Saver {
   #cancel: AbortController | undefined;
@@ -64,12 +65,31 @@ export class Saver {
     this.#change(this.stage.turn, { way, isChosen: true, lostWay: undefined, asking: undefined });
   }
 
+  /** Stops proposals, because the person is about to convert. */
+  hold(): void {
+    if (this.#ready && !this.#ready.isHeld) this.#change(this.stage.turn, { isHeld: true });
+  }
+
+  selectDestination(destination: Destination): void {
+    if (!this.#ready) return;
+    this.opener.format = undefined;
+    this.opener.place = destination.name;
+    rememberPlace(destination.name);
+    this.stage.host.emit('decant-place', destination.name);
+    this.#useOutput(destination.output, destination);
+  }
+
   selectOutput(output: OutputFormat): void {
+    if (!this.#ready) return;
+    this.opener.format = output.name;
+    this.#useOutput(output, undefined);
+  }
+
+  #useOutput(output: OutputFormat, destination: Destination | undefined): void {
     const ready = this.#ready;
     if (!ready) return;
-    this.opener.format = output.name;
     const { turn } = this.stage;
-    this.#change(turn, { output, asking: undefined });
+    this.#change(turn, { output, destination, asking: undefined });
     // The suggested name and the ways to save depend on the output.
     this.opener.showImage(ready.image, turn, ready.survey);
     const { state } = this.stage;
@@ -285,13 +305,13 @@ export class Saver {
   async #convertTo(place: Place): Promise<void> {
     const { state, turn, texts } = this.stage;
     if (state.step !== 'ready') return;
-    const { image, survey, output: format } = state;
+    const { image, survey, output: format, destination } = state;
     const isSized = image.info.virtualSize !== undefined;
     const name = image.info.name ?? texts.image;
     // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
     const nothing = { share: 0, secondsLeft: undefined, speed: undefined, silence: 0, stalled: 0, waiting: undefined };
-    const { picture } = survey;
-    const shown = { step: 'converting', name, place, picture } as const;
+    const { picture, contents } = survey;
+    const shown = { step: 'converting', name, place, picture, destination, contents } as const;
     this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });
     const release = guardWork();
     const cancel = new AbortController();
@@ -381,17 +401,18 @@ export class Saver {
   /** Shows the result. `more` has the time that it took, and the time for which the browser copies the download. */
   #showDone(
     turn: AbortSignal,
-    { name, place, picture }: Shown,
+    shown: Shown,
     result: Result,
     meter: ProgressMeter,
     more: Pick<Step<'done'>, 'seconds' | 'copying' | 'hasGpt'>,
   ): void {
+    const { place, picture } = shown;
     const speed = meter.speed();
     const converting = result.time.converting / 1000;
     // The cancel came when the conversion could no longer be stopped.
     const tooLate = this.#cancel?.signal.aborted ?? false;
     for (const range of result.lost) picture?.lose(range);
-    const done = { step: 'done', name, place, result, picture, converting, speed, tooLate, ...more } as const;
+    const done = { ...shown, step: 'done', result, converting, speed, tooLate, ...more } as const;
     this.stage.show(turn, { ...done, isCopyGone: false });
     if (place.kind !== 'stored') return;
     // The package has removed the copy by then.

@@ -2,18 +2,18 @@
 
 import type { OutputFormat, Waiting } from 'decant';
 import { Asked } from './asked-on-demand.js';
-import { isSameName, labelOf, type Sorted } from './bundle.js';
+import { labelOf } from './bundle.js';
+import type { Destination } from './destinations.js';
 import { asError, nextSteps } from './failures.js';
-import { type Given, givenBy, linked, MOST, mayBeSame, pickFiles, plain } from './given.js';
+import { type Given, givenBy, linked, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
+import { Intake } from './intake.js';
 import { addressIn } from './links.js';
-import { newsOf } from './news.js';
 import { askToNotify } from './notification.js';
 import { Opener, snapshotIndex } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
-import { sort, sortImages, sortMore } from './sorting-on-demand.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
 import type { AllTexts } from './types.texts.js';
@@ -28,23 +28,20 @@ interface AddressProblem {
   refusals: number;
 }
 
-/** A turn whose files are being found and sorted. */
-interface Taking {
-  turn: AbortSignal;
-  /** Whether other files have begun the next turn. */
-  isOvertaken: boolean;
-}
-
 export class Session {
   readonly queue = new Queue();
   readonly asked: Asked;
   readonly #stage: Stage;
   readonly #opener: Opener;
   readonly #saver: Saver;
+  readonly #intake: Intake;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
+  /** Whether the person looks at what can be changed. */
+  isChanging = false;
+  /** The text by which the person looks for a place. */
+  placeSearch = '';
   #addressProblem: AddressProblem | undefined;
-  #taking: Taking | undefined;
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
@@ -53,9 +50,14 @@ export class Session {
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),
-      (files) => this.#run(this.#enqueueImages(files)),
-      (names) => this.#claim(names),
+      (files) => this.#run(this.#intake.enqueueImages(files)),
+      (names) => this.#intake.claim(names),
     );
+    this.#intake = new Intake(this, this.#stage, this.#opener, {
+      begin: (state) => this.#begin(state),
+      openNext: () => this.#openNext(),
+      report: (turn, notice) => this.#report(turn, notice),
+    });
     this.#saver = new Saver(
       this.#stage,
       this.#opener,
@@ -99,18 +101,6 @@ export class Session {
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
   }
 
-  /** Whether an image is open, or being opened, that can give way to a new one. */
-  get #isOpen(): boolean {
-    const { step } = this.state;
-    if (step === 'opening') return this.opening !== undefined && !this.asksForFile;
-    return step === 'unlocking' || step === 'unpacking' || (step === 'ready' && !this.isBusy);
-  }
-
-  /** Whether a question of the image that is shown must be answered first. */
-  get #asks(): boolean {
-    return ['needs', 'disks', 'packed'].includes(this.state.step);
-  }
-
   /** Whether new files are for the image that is shown, because it needs some. */
   get asksForFile(): boolean {
     return this.#opener.missing.length > 0;
@@ -123,109 +113,7 @@ export class Session {
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
   takeFrom(name: string, find: () => Promise<Given[]>): void {
-    this.#step(() => this.#takeFrom(name, find));
-  }
-
-  async #takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
-    const asking = this.asksForFile ? this.opening?.bundle : undefined;
-    // Any other screen stays until there are files.
-    const first = this.state.step === 'empty' ? this.#beginTaking(name) : undefined;
-    let files: Given[];
-    try {
-      files = await find();
-    } catch {
-      this.#report(first?.turn, this.texts.notFetched(name));
-      return;
-    }
-    if (files.length === 0 || files.length > MOST) {
-      this.#report(first?.turn, files.length === 0 ? this.texts.noFiles : this.texts.tooMany(MOST));
-      return;
-    }
-    if (first?.isOvertaken) await this.#sortToQueue(files);
-    else if (first) await this.#openSorted(files, first);
-    else if (asking && this.asksForFile && this.opening?.bundle === asking) await this.#opener.take(files);
-    else if (this.#hasMissingDisk(files)) await this.#opener.take(files);
-    else if (this.isBusy || this.#asks || this.asksForFile) await this.#offer(files);
-    else if (this.#isOpen) await this.#takeMore(files, this.#stage.turn);
-    else await this.#openSorted(files, this.#beginTaking(name));
-  }
-
-  /** Adds `files` to the queue; a single one may also be a missing disk of the machine that is shown. */
-  async #offer(files: Given[]): Promise<void> {
-    const { state } = this;
-    const [offered, ...others] = files;
-    if (state.step === 'disks' && state.disks.some((disk) => disk.missing) && offered && others.length === 0)
-      this.#stage.show(this.#stage.turn, { ...state, offered });
-    await this.#sortToQueue(files);
-  }
-
-  /** Whether one of `files` is a missing disk of the machine that is shown. */
-  #hasMissingDisk(files: Given[]): boolean {
-    const { state } = this;
-    const missing = state.step === 'disks' ? state.disks.filter((disk) => disk.missing) : [];
-    return missing.some(({ name }) => files.some(({ file }) => isSameName(file.name, name)));
-  }
-
-  /** Begins a turn for files that are not sorted yet. Those of an unfinished turn will be queued. */
-  #beginTaking(name: string): Taking {
-    if (this.#taking && !this.#taking.turn.aborted) this.#taking.isOvertaken = true;
-    this.#taking = { turn: this.#begin({ step: 'opening', name }), isOvertaken: false };
-    return this.#taking;
-  }
-
-  /** Opens the first image among `files`, unless the turn is over. */
-  async #openSorted(files: Given[], taking: Taking): Promise<void> {
-    const { turn } = taking;
-    if (turn.aborted) return;
-    const sorted = await sort(files, turn);
-    if (taking.isOvertaken) await this.#sortToQueue(files);
-    else if (!turn.aborted) await this.#openFirst(sorted);
-  }
-
-  /** Adds the images among `files` to the end of the queue. */
-  async #sortToQueue(files: Given[]): Promise<void> {
-    this.#enqueue(await sortMore(files, new AbortController().signal));
-  }
-
-  /** Opens the first image among `files`. The image that is open in `turn` waits, unless it is given again. */
-  async #takeMore(files: Given[], turn: AbortSignal): Promise<void> {
-    const { opening } = this;
-    const sorted = await sortMore(files, new AbortController().signal);
-    const again = await Promise.all(sorted.bundles.map(({ top }) => opening && mayBeSame(top, opening.top)));
-    if (turn.aborted || !this.#isOpen || sorted.bundles.length === 0) {
-      this.#enqueue(sorted);
-      return;
-    }
-    if (again.includes(true)) this.queue.leave();
-    await this.#openFirst(sorted);
-  }
-
-  /** Adds images before those in the queue, and opens the first one. */
-  async #openFirst(sorted: Sorted): Promise<void> {
-    this.news = newsOf(sorted, this.texts);
-    this.queue.addFirst(sorted.bundles);
-    await this.#openNext();
-  }
-
-  /** Adds images to the end of the queue, and reports it. */
-  #enqueue(sorted: Sorted): void {
-    const { bundles } = sorted;
-    this.queue.add(bundles);
-    const added = bundles.length > 0 ? this.texts.queued.added(bundles.map(({ top }) => top.file.name)) : '';
-    this.news = [added, newsOf(sorted, this.texts)].filter(Boolean).join(' ');
-    this.#stage.refresh();
-  }
-
-  /** Adds those of `files` that are images to the end of the queue. */
-  async #enqueueImages(files: Given[]): Promise<void> {
-    this.#enqueue(await sortImages(files, new AbortController().signal));
-  }
-
-  /** Takes files out of the queue that the image needs, and reports it. */
-  #claim(names: string[]): Given[] {
-    const claimed = this.queue.claim(names);
-    if (claimed.length > 0) this.news = this.texts.queued.claimed(claimed.map(({ file }) => file.name));
-    return claimed;
+    this.#step(() => this.#intake.takeFrom(name, find));
   }
 
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
@@ -405,6 +293,21 @@ export class Session {
     this.#saver.select(way);
   }
 
+  selectDestination(destination: Destination): void {
+    this.#saver.selectDestination(destination);
+  }
+
+  /** Shows the places whose names contain `text`. */
+  searchPlace(text: string): void {
+    this.placeSearch = text;
+    this.#stage.refresh();
+  }
+
+  /** Stops proposals, because the person is about to convert. */
+  hold(): void {
+    this.#saver.hold();
+  }
+
   selectOutput(output: OutputFormat): void {
     this.#saver.selectOutput(output);
   }
@@ -439,6 +342,16 @@ export class Session {
     this.#run(this.#saver.downloadAgain());
   }
 
+  /** Copies commands for the person. */
+  copy(commands: string): void {
+    this.#run(
+      navigator.clipboard.writeText(commands).then(
+        () => this.#report(undefined, this.texts.copyDone),
+        () => this.#report(undefined, this.texts.copyFailed),
+      ),
+    );
+  }
+
   /** Asks for the permission to notify the person at the end. */
   askToNotify(): void {
     this.#run(
@@ -461,6 +374,7 @@ export class Session {
   }
 
   async #openNext(id?: number): Promise<void> {
+    this.placeSearch = '';
     const item = this.queue.take(id, this.opening);
     if (item) await this.#opener.open({ ...(item.opening ?? beginOpening(item.bundle)), missing: [] });
   }

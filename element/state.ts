@@ -1,6 +1,8 @@
 // The states of the element.
 
 import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Waiting } from 'decant';
+import type { Contents } from 'decant/contents';
+import type { Destination } from './destinations.js';
 import type { Given } from './given.js';
 import type { DiskPicture } from './picture/disk-picture.js';
 import type { Method } from './rates.js';
@@ -96,6 +98,16 @@ export type State =
       way: Way | undefined;
       /** Whether the person has selected the way. */
       isChosen: boolean;
+      /** Whether the focus is, or was, on Convert: then no proposal changes. */
+      isHeld: boolean;
+      /** Whether the way was proposed when enough was known, so that the proposal stays. */
+      isSettled: boolean;
+      /** The places where disks run; empty until they are known. */
+      destinations: Destination[];
+      /** The one that is chosen or proposed. */
+      destination: Destination | undefined;
+      /** Why the places are not known. */
+      placesProblem: string | undefined;
       /** The way that was selected until it became impossible. No other one is selected in its place. */
       lostWay: Way | undefined;
       /** The chosen output format, which is possible for the image. */
@@ -120,6 +132,9 @@ export type State =
       step: 'converting';
       name: string;
       place: Place;
+      destination: Destination | undefined;
+      /** The partitions and file systems, if they are known. */
+      contents: Contents | undefined;
       phase: 'converting' | 'finishing';
       /** The completed share of the work: 0 to 1. */
       share: number;
@@ -138,6 +153,8 @@ export type State =
       step: 'done';
       name: string;
       place: Place;
+      destination: Destination | undefined;
+      contents: Contents | undefined;
       result: Result;
       picture: DiskPicture | undefined;
       /** The total time, in seconds. */

@@ -83,20 +83,35 @@ export const styles = css`
   .choice:has(:disabled) { cursor: default; }
   .choice input { flex: none; margin: 0.3rem 0 0; accent-color: var(--decant-accent); }
   .choice em { font-style: normal; font-size: 0.85rem; color: var(--decant-accent); }
+  .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: 0.5rem; }
+  .tile { position: relative; display: grid; align-items: center; min-height: 2.75rem; padding: 0.4rem 0.75rem; border: 1px solid var(--decant-edge); border-radius: calc(var(--decant-radius) * 0.6); background: var(--decant-card); color: inherit; font: inherit; cursor: pointer; }
+  .tile input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: inherit; }
+  .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); font-weight: 600; }
+  .tile:has(:disabled) { opacity: 0.5; cursor: default; }
+  .tile:has(:focus-visible) { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
+  @media (forced-colors: active) { .tile:has(:checked) { border-width: 3px; } }
+  input.tile { width: 100%; min-width: 0; padding-inline-end: 0; cursor: text; }
+  .line { display: flex; align-items: center; gap: 0.5rem 1rem; margin: 1rem 0; }
+  .line p { flex: 1; margin: 0; }
+  .line button { flex: none; }
   .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; margin: 0 0 0 1rem; }
   progress { width: 100%; height: 0.75rem; accent-color: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; min-height: 1.5rem; font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 4ch; }
   .link-form { width: 100%; max-width: 30rem; margin: 0.5rem 0 0; text-align: start; }
   .drop .link-form .field { margin: 0; }
-  .help { margin: 1.25rem 0 0; padding-inline-start: 1.25rem; font-size: 0.9rem; }
-  .help li + li { margin-top: 0.35rem; }
+  .drop details { width: 100%; max-width: 30rem; margin: 0; }
+  .drop summary { color: var(--decant-accent); text-align: center; }
+  .help { margin: 0.75rem 0 0; font-size: 0.9rem; }
+  .contents h3 { margin: 0.5rem 0; font-size: 1rem; }
   .contents ul { margin: 0; padding-inline-start: 1.25rem; }
   .contents li { overflow-wrap: anywhere; }
   .picture { margin: 1rem 0; }
   .picture canvas { display: block; width: 100%; height: auto; }
+  .picture div { position: relative; }
+  .picture .part { position: absolute; inset-inline-end: 0; max-width: 100%; padding: 0 0.4rem; border-radius: 0.25rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; background: color-mix(in srgb, var(--decant-card) 85%, transparent); font-size: 0.8rem; }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: 0.15rem 1rem; margin-top: 0.35rem; font-size: 0.85rem; color: var(--decant-quiet); }
-  .picture span { display: inline-flex; align-items: center; gap: 0.4rem; overflow-wrap: anywhere; }
+  figcaption span { display: inline-flex; align-items: center; gap: 0.4rem; overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75rem; height: 0.75rem; border-radius: 2px; forced-color-adjust: none; }
   .layer-0 { background: var(--decant-accent); }
   .layer-1 { background: light-dark(#3f6fb0, #8db8f0); }
@@ -111,6 +126,9 @@ export const styles = css`
   .asking { margin: 1rem 0 0; padding: 0.75rem 1rem 1rem; border: 2px solid var(--decant-accent); border-radius: calc(var(--decant-radius) * 0.75); }
   .asking h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; outline: none; }
   .asking .actions { margin-top: 0.75rem; }
+  .next { margin: 1rem 0; padding: 0.75rem 1rem 1rem; border: 1px solid var(--decant-accent); border-radius: calc(var(--decant-radius) * 0.75); }
+  .next h3 { margin: 0; font-size: 1rem; }
+  .next .actions { margin-top: 0.5rem; }
   .news { padding: 0.6rem 0.9rem; border: 1px solid var(--decant-line); border-radius: calc(var(--decant-radius) * 0.6); overflow-wrap: anywhere; }
   .queue { margin-top: 1.5rem; }
   .queue h2 { margin: 0 0 0.5rem; font-size: 1rem; }
@@ -161,6 +179,8 @@ export const styles = css`
   .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
   @media (max-width: 26rem) {
     dl div { grid-template-columns: 1fr; gap: 0; }
-    .actions button { width: 100%; }
+    .actions button, .line button { width: 100%; }
+    .line { flex-wrap: wrap; }
+    .line p { flex-basis: 100%; }
   }
 `;

@@ -13,6 +13,17 @@ export interface DiskToSave {
   name: string;
 }
 
+/** A place of the page's own, where disks run. */
+export interface OwnPlace {
+  name: string;
+  /** The name for people. */
+  label: string;
+  /** The name of an output format. */
+  format: string;
+  /** The options of the format; by default the recommended ones. */
+  formatOptions?: Record<string, string>;
+}
+
 /** A download under way, whose bytes the page sends to the browser. */
 export interface StreamedDownload {
   /**
@@ -46,6 +57,8 @@ export interface DecantConverterEvents {
   'decant-done': CustomEvent<Result>;
   /** Opening or converting an image has failed; `kind` is `cancelled` after a cancel. */
   'decant-error': CustomEvent<DecantError>;
+  /** The person has chosen a place where the disk will run: its name. */
+  'decant-place': CustomEvent<string>;
   /** A title for the window: the current step, or the progress. `undefined` on the first screen. */
   'decant-title': CustomEvent<string | undefined>;
 }
@@ -64,6 +77,11 @@ export interface DecantConverterElement extends HTMLElement {
    * throws, the conversion fails with the message of the error.
    */
   output: ((disk: DiskToSave) => Output | Promise<Output>) | undefined;
+  /**
+   * The places that are offered, in this order: names of `decant/places`, or places of the page's own. By default all of
+   * `decant/places`, but none if `output` is set. With an empty list, the person chooses a format.
+   */
+  places: readonly (string | OwnPlace)[] | undefined;
   /** How the page streams downloads. Without it, downloads need room in the browser's storage. */
   streamedDownloads: StreamedDownloads | undefined;
   /** Texts that replace those of the element. */

@@ -54,15 +54,18 @@ export interface AllTexts {
   nothingUploaded: string;
 
   dropHere: string;
-  orPaste: string;
+  /** What goes in, and what comes out. */
+  takes: string;
   choose: string;
+  /** Opens the field for a link. */
+  fromLink: string;
   address: string;
   addressFor: (need: MissingFile) => string;
   openAddress: string;
   noAddress: string;
   trySample: string;
-  help: string[];
-  /** Shown unless the page has set `output`. */
+  /** Opens `checkUploads`, which says how to check that nothing is uploaded. Both are shown unless the page has set `output`. */
+  proof: string;
   checkUploads: string;
   /** Shown during a drag; so are `dropToQueue` and `dropToAnswer`. */
   dropToOpen: string;
@@ -220,6 +223,19 @@ export interface AllTexts {
   notice: (notice: Notice, hasGpt: boolean | undefined) => string;
   /** Why the disk cannot become `output`. */
   outputRefusal: (output: OutputFormat, refusal: NonNullable<OutputFormat['refusal']>) => string;
+  /** The question above the places where the disk can run. */
+  where: string;
+  placeLabel: (place: { name: string; label: string }) => string;
+  /** The field that looks for a place, and that there is none. */
+  otherPlace: string;
+  noPlace: string;
+  /** `output` is the name of the format. */
+  forPlace: (place: { name: string; label: string }, output: string) => string;
+  estimate: (cost: SaveCost) => string;
+  /** The image itself can be used in the place. */
+  fits: (name: string, place: string) => string;
+  /** Opens the format, the way to save and the name. */
+  change: string;
   saveHow: string;
   fileName: string;
   noName: string;
@@ -367,6 +383,15 @@ export interface AllTexts {
   /** The value of `facts.threads`: the page is not cross-origin isolated. */
   notIsolated: string;
   convertAnother: string;
+  /** Above the commands that bring the disk to its place. */
+  nextStep: (place: string, shell: 'sh' | 'powershell') => string;
+  /** The words in the commands that stand for the person's own. */
+  replaceWords: (words: string[]) => string;
+  virtio: string;
+  /** Copies the commands. */
+  copy: string;
+  copyDone: string;
+  copyFailed: string;
 
   // After a failure.
   failed: string;
@@ -412,5 +437,5 @@ type Replaced<T> = T extends string
     ? string | ((...values: V) => string)
     : { [Name in keyof T]?: Replaced<T[Name]> | undefined };
 
-/** Replacements of texts, by name. All other texts stay. To replace `help`, use its slot. */
-export type Texts = Replaced<Omit<AllTexts, 'help'>>;
+/** Replacements of texts, by name. All other texts stay. */
+export type Texts = Replaced<AllTexts>;

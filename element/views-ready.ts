@@ -1,86 +1,91 @@
 // The step that describes an image and offers ways to save its disk.
 
-import { type OutputFormat, type Snapshot, shownText } from 'decant';
+import { type OutputFormat, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { advice } from './choices.js';
-import { contentsView } from './contents-view.js';
-import { imageFiles } from './opening.js';
+import { fits } from './destinations.js';
 import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import type { Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
-import { facts, heading, waitingView } from './views.js';
+import { heading, waitingView } from './views.js';
+import { placesView } from './views-places.js';
 import { imageWarnings, nameWarnings, outputWarnings } from './warnings.js';
 import type { Choice } from './ways.js';
 
 export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { info } = state.image;
-  const { survey, placing, picking } = state;
-  const warnings = imageWarnings(state, session);
-  const cannot = !state.way || placing || session.isOtherSnapshot;
-  const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
-  const choose = state.lostWay ? texts.chooseWay : texts.noWay;
-  const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
-  // If the question has a primary button, Convert is not primary: it would only ask again.
-  const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
+  const { survey, destinations, placesProblem } = state;
+  const warnings = [...outputWarnings(state, texts), ...imageWarnings(state, session)];
   return html`
-    ${heading(shownText(info.name ?? texts.image))}
-    ${facts([
-      [texts.format, texts.formatValue(info)],
-      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
-      [
-        texts.fileSize,
-        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, session.opening)),
-      ],
-      [
-        texts.data,
-        info.virtualSize === undefined
-          ? undefined
-          : survey.complete
-            ? texts.dataValue(survey.data, survey.compressed)
-            : texts.dataCounting(survey.data),
-      ],
-      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
-      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
-    ])}
-    ${survey.contents ? contentsView(survey.contents, texts) : nothing}
-    ${survey.picture ? pictureView(survey.picture, undefined, texts) : nothing}
-    ${info.snapshots.length > 0 ? snapshotPicker(info.snapshots, state, session) : nothing}
+    ${heading(`${nameOf(state, texts)} → ${shownText(state.name)}`)}
+    ${destinations.length > 0 ? placesView(state, session) : nothing}
+    ${placesProblem ? noticeView(placesProblem) : nothing}
+    ${convertLine(state, session)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
     ${waitingView(session)}
-    ${outputField(state, session)}
-    ${state.way === 'host' ? nothing : placeFields(state, session)}
-    ${state.asking ? session.asked.view(session.texts, ({ askingView }) => askingView(state.asking!, session)) : nothing}
+    ${state.asking ? session.asked.view(texts, ({ askingView }) => askingView(state.asking!, session)) : nothing}
+    ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
+    ${changeView(state, session)}
+    <details class="fold">
+      <summary>${texts.details}</summary>
+      ${session.asked.view(texts, ({ detailsView }) => detailsView(state, session))}
+    </details>
     <div class="actions">
-      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @click=${() => session.convert()}>${texts.convert}</button>
-      <button class="link" part="button link" aria-disabled=${placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
+      <button class="link" part="button link" aria-disabled=${state.placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
     </div>
-    ${why ? html`<p class="quiet" id="why">${why}</p>` : nothing}
   `;
 }
 
-/** A list and a button, because arrow keys in a list must not open each snapshot that they pass. */
-function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
+const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(image.info.name ?? texts.image);
+
+/** What will be made, and the button. */
+function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { chosenSnapshot } = state;
-  // The closed list may have no room for it.
-  const chosen = snapshots[chosenSnapshot];
-  const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
+  const { placing, picking, destination } = state;
+  const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
+  const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
+  const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
+  const cannot = !state.way || placing || session.isOtherSnapshot;
+  // If the question has a primary button, Convert is not primary: it would only ask again.
+  const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
+  const hasFit = destination && !session.opening?.snapshot && !session.isSalvage && fits(state.image, destination);
   return html`
-    <div class="with-button">
-      <label class="field">
-        <span>${texts.snapshot}</span>
-        <select part="field" @change=${choose} .value=${String(chosenSnapshot)}>
-          <option value="-1" ?selected=${chosenSnapshot === -1}>${texts.activeDisk}</option>
-          ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosenSnapshot === at}>${texts.snapshotValue(snapshot)}</option>`)}
-        </select>
-      </label>
-      <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
+    <div class="line">
+      <p>
+        ${lineOf(state, texts)}
+        ${hasFit ? html`<br /><strong class="good">${texts.fits(nameOf(state, texts), texts.placeLabel(destination))}</strong>` : nothing}
+        ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
+      </p>
+      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => session.hold()} @focus=${() => session.hold()} @click=${() => session.convert()}>${texts.convert}</button>
     </div>
-    ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
-    ${session.isOtherSnapshot ? noticeView(texts.otherSnapshot) : nothing}
+  `;
+}
+
+/** The format, the size, the time and the way to save, as far as they are known. */
+function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
+  const choice = choices.find((one) => one.way === way);
+  const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
+  const isKnown = choice !== undefined && output.size !== undefined;
+  return [what, isKnown && texts.estimate(choice), way && texts.ways[way]].filter(Boolean).join(' · ');
+}
+
+/** What can be chosen instead of the proposals. Open if the person must choose. */
+function changeView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts, asked } = session;
+  const { snapshots } = state.image.info;
+  const must = state.nameProblem !== undefined || (!state.way && (state.isSettled || state.lostWay !== undefined));
+  const toggled = (event: Event) => {
+    session.isChanging = (event.target as HTMLDetailsElement).open;
+  };
+  return html`
+    <details class="fold" ?open=${session.isChanging || must} @toggle=${toggled}>
+      <summary>${texts.change}</summary>
+      ${snapshots.length > 0 ? asked.view(texts, ({ snapshotPicker }) => snapshotPicker(snapshots, state, session)) : nothing}
+      ${outputField(state, session)}
+      ${state.way === 'host' ? nothing : placeFields(state, session)}
+    </details>
   `;
 }
 
@@ -103,7 +108,6 @@ function outputField(state: Step<'ready'>, session: Session): TemplateResult {
       </select>
     </label>
     ${output.hint ? html`<p class="quiet" id="output-hint">${texts.outputHint(output)}</p>` : nothing}
-    ${outputWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
   `;
 }
@@ -117,9 +121,11 @@ const placeFields = (state: Step<'ready'>, session: Session) => html`
   ${nameField(state, session)}
 `;
 
-/** The text about the cost of `choice`, for a disk of `virtualSize` bytes. */
-function costOf(choice: Choice, virtualSize: number | undefined, texts: AllTexts): string {
-  if (virtualSize === undefined) return texts.unknownCost;
+/** The text about the cost of `choice`. */
+function costOf(choice: Choice, { image, output }: Step<'ready'>, texts: AllTexts): string {
+  const { virtualSize } = image.info;
+  if (output.compressed) return texts.compressedCost;
+  if (virtualSize === undefined || output.size === undefined) return texts.unknownCost;
   return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
 }
 
@@ -130,9 +136,8 @@ const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean 
 function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { way, obstacle, note } = choice;
-  const cost = costOf(choice, state.image.info.virtualSize, texts);
-  const { compressed } = state.output;
-  const best = compressed ? undefined : advice(state.choices, texts);
+  const cost = costOf(choice, state, texts);
+  const best = state.output.size === undefined ? undefined : advice(state.choices, texts);
   const chosen = state.way === way;
   const restart = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
   return html`
@@ -149,7 +154,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
       />
       <span>
         <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
-        <span class="quiet" id=${`cost-${way}`}>${obstacle ?? [note, compressed ? texts.compressedCost : cost, restart].filter(Boolean).join(' ')}</span>
+        <span class="quiet" id=${`cost-${way}`}>${obstacle ?? [note, cost, restart].filter(Boolean).join(' ')}</span>
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>
     </label>

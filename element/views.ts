@@ -1,6 +1,6 @@
 // The steps opening, unlocking, converting, done and failed.
 
-import { type Result, shownText, type Waiting } from 'decant';
+import { shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
@@ -132,19 +132,19 @@ export function unlockingView({ name, share }: Step<'unlocking'>, session: Sessi
 
 export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { share, secondsLeft, speed, phase, place, picture, cancelling } = state;
+  const { share, secondsLeft, speed, phase, place, picture, contents, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
     ${heading(workTitle(state, texts))}
+    ${picture ? pictureView(picture, share, texts, contents) : nothing}
     <progress part="progress" aria-label=${workTitle(state, texts)} max="1" .value=${share}></progress>
     <p class="numbers">
       <strong>${texts.percent(share)}</strong>
       <span>${left}</span>
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
-    ${picture ? pictureView(picture, share, texts) : nothing}
     ${waitingView(session) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
@@ -156,14 +156,15 @@ const notifyButton = (session: Session) =>
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place, picture, seconds, converting, speed } = state;
+  const { result, place, picture, contents, seconds, converting, speed } = state;
   const method = methodOf(place);
   const waiting = session.queue.waiting[0];
   return html`
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
-    ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
+    ${result.lostBytes > 0 ? session.asked.view(texts, ({ lostView }) => lostView(result, texts)) : nothing}
+    ${state.destination ? session.asked.view(texts, ({ nextView }) => nextView(state, session)) : nothing}
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
       [texts.facts.written, texts.writtenValue(result, method)],
@@ -179,24 +180,11 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
         [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
       ])}
     </details>
-    ${picture ? pictureView(picture, 1, texts) : nothing}
+    ${picture ? pictureView(picture, 1, texts, contents) : nothing}
     <div class="actions">
       ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
       <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => session.reset()}>${texts.convertAnother}</button>
     </div>
-  `;
-}
-
-/** The ranges that could not be read. The result lists only the first ones. */
-function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
-  const more = lostRanges - lost.length;
-  const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
-  return html`
-    <p class="bad">${texts.lost(lostBytes, lostRanges)}</p>
-    <details>
-      <summary>${texts.lostList}</summary>
-      <pre tabindex="0">${lines.join('\n')}</pre>
-    </details>
   `;
 }
 

@@ -117,7 +117,7 @@ const element = (dir) => ({
   cwd: root,
   tsconfig: false,
   platform: 'neutral',
-  external: ['decant', 'decant/contents'],
+  external: ['decant', 'decant/contents', 'decant/places'],
   // These builds of Lit can be imported without a document.
   resolve: {
     conditionNames: ['node', 'import', 'default'],
@@ -126,7 +126,7 @@ const element = (dir) => ({
   plugins: [withoutGlobals, unindented],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
-    paths: { decant: './browser.js', 'decant/contents': './contents.js' },
+    paths: { decant: './browser.js', 'decant/contents': './contents.js', 'decant/places': './places.js' },
     minify: true,
   },
 });

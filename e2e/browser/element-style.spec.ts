@@ -53,7 +53,9 @@ const shown = (page: Page) =>
 /** Disks are accepted, or accepted without ever ending. */
 const takeDisks = (page: Page, isHeld: boolean) =>
   page.evaluate((isHeld) => {
-    document.querySelector('decant-converter')!.output = () => ({
+    const converter = document.querySelector('decant-converter')!;
+    converter.places = ['kvm'];
+    converter.output = () => ({
       write: () => (isHeld ? new Promise(() => {}) : Promise.resolve()),
       close: async () => {},
       abort: async () => {},

@@ -218,10 +218,24 @@ test('the contents of the disk are shown', async ({ page, servers }, testInfo) =
   await openHost(page, servers.plain, '<decant-converter></decant-converter>');
   await choose(page, images.partitioned());
   await expect(page.getByText('On this disk: 2 partitions (GPT)')).toBeVisible();
-  await expect(page.getByText('EFI system “EFI”, 8.4 MB')).toBeVisible();
+  await expect(page.getByRole('listitem').filter({ hasText: 'EFI system “EFI”, 8.4 MB' })).toBeVisible();
   const { size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
-  await expect(page.getByText(`ext4, ${size(DISK_SIZE)}, Linux`)).toBeVisible();
+  const part = `ext4, ${size(DISK_SIZE)}, Linux`;
+  await expect(page.getByRole('listitem').filter({ hasText: part })).toBeVisible();
+  await expect(page.getByRole('figure').getByText(part)).toBeVisible();
   await look(page, testInfo, 'inside');
+});
+
+test('a page offers its own places', async ({ page, servers }) => {
+  const script = `
+    converter.places = ['azure', { name: 'mine', label: 'My cloud', format: 'qcow2' }];
+    converter.addEventListener('decant-place', ({ detail }) => { window.noted.place = detail; });`;
+  await openHost(page, servers.plain, '<decant-converter></decant-converter>', script);
+  await choose(page, images.zlib());
+  await expect(page.locator('.tiles label')).toHaveText(['Azure', 'My cloud']);
+  await page.getByRole('radio', { name: 'My cloud' }).check();
+  await expect(page.getByText('qcow2 for My cloud')).toBeVisible();
+  expect(await noted(page)).toMatchObject({ place: 'mine' });
 });
 
 test('the end of a long conversion is announced if the page is hidden', async ({ page, servers }) => {

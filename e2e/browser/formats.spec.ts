@@ -168,12 +168,12 @@ test.describe('the page', () => {
     await name.fill('mine.vhd');
     await output.selectOption('Raw disk');
     await expect(name).toHaveValue('mine.vhd');
-    const mismatch = page.getByText('The name ends in .vhd, but files of the chosen format end in .raw.').first();
+    const mismatch = page.getByText("The name ends in .vhd, but the format's files end in .raw.").first();
     await expect(mismatch).toBeVisible();
     await output.selectOption('VHD');
     await expect(mismatch).toHaveCount(0);
     await page.getByRole('radio', { name: 'As a download' }).check();
-    await expect(page.getByText('Takes the full size of the disk, 3.1 MB')).toBeVisible();
+    await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
     await look(page, testInfo, 'ready');
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();

@@ -61,7 +61,7 @@ for (const [how, give] of [
   test(`an address that is ${how} becomes a disk`, async ({ page }) => {
     remote = await serveFile(readFileSync(images.states()), { headers: OPEN_TO_ALL });
     await give(page, `${remote.url}?token=secret`);
-    await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+    await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
     expect(hashFile(await download(page))).toBe(hashFile(images.filled(2)));
     await expect(page.locator('decant-converter')).not.toContainText('secret');
   });
@@ -96,7 +96,7 @@ test('code for servers that cannot be loaded is reported, and loaded again', asy
   );
   await page.context().unroute(code);
   await page.getByRole('button', { name: 'Try again' }).click();
-  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+  await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
 });
 
 /** Waits until the page is kept for offline use, with the code for servers. */
@@ -123,7 +123,7 @@ test('a link that is opened while the network is down is opened when it is back'
     await expect(notice).toHaveText('This device is offline. Decant tries again.', { timeout: 1000 });
   }).toPass();
   await page.context().setOffline(false);
-  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+  await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
 });
 
 test('the file that an image needs, by its address', async ({ page }) => {
@@ -151,7 +151,7 @@ test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
     },
   });
   await type(page, remote.url);
-  await expect(page.getByRole('heading', { name: 'disk.qcow2', exact: true })).toBeVisible();
+  await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
   await page.getByRole('radio', { name: /As a download/ }).check();
   isGone = true;
   const downloading = page.waitForEvent('download');

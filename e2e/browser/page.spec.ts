@@ -29,11 +29,12 @@ test('a whole conversion by keyboard alone', async ({ page }) => {
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeFocused();
   // Tab stops in a radio group once, at the checked button; the arrow keys choose another one.
-  const proposed = page.getByRole('radio', { checked: true });
+  const saving = page.getByRole('group', { name: 'Where to save it' });
+  const proposed = saving.getByRole('radio', { checked: true });
   await expect(proposed).toHaveCount(1);
   await press('As a download');
   await expect(proposed).toBeFocused();
-  const ways = await page.getByRole('radio').count();
+  const ways = await saving.getByRole('radio').count();
   for (let arrows = 0; arrows < ways && !(await download.isChecked()); arrows += 1)
     await page.keyboard.press('ArrowDown');
   await expect(download).toBeChecked();

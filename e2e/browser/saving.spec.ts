@@ -127,8 +127,8 @@ test('a download that does not fit is not proposed, nor after it has failed', as
   await expect(way).toBeChecked();
   await page.getByLabel('Output format').selectOption('qcow2');
   await expect(page.getByText('Whether the result fits is known at the end.')).toBeVisible();
-  await expect(page.getByText('Choose where to save it.')).toBeVisible();
   await expect(way).not.toBeChecked();
+  await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
   await look(page, testInfo, 'full');
   await way.check();
   await page.getByRole('button', { name: 'Convert' }).click();

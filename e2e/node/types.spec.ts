@@ -68,8 +68,6 @@ const BROWSER = `
     converter.texts = { convert: () => 'Import' };
     // @ts-expect-error a name is no number
     converter.texts = { notOpened: (name: number) => name.toFixed() };
-    // @ts-expect-error the help has a slot
-    converter.texts = { help: ['Help'] };
     converter.addEventListener('decant-done', ({ detail }) => void detail.outputSize.toFixed());
     // @ts-expect-error an error has no size
     converter.addEventListener('decant-error', ({ detail }) => void detail.outputSize);

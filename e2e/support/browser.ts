@@ -1,6 +1,7 @@
 // Chromium with the built package: pages and helpers.
 
 import { test as base, expect, type Page } from '@playwright/test';
+import { openFolds } from './folds.js';
 import { defineHold, type HeldSource, loadDecant } from './in-page.js';
 import type { Decant } from './package.js';
 import { startServer, type TestServer } from './server.js';
@@ -26,10 +27,11 @@ export const ENGINES = [
 ] as const;
 
 export const test = base.extend<
-  { isolated: boolean; apiPage: Page },
+  { isolated: boolean; opensFolds: boolean; apiPage: Page },
   { servers: Record<'isolated' | 'plain', TestServer> }
 >({
   isolated: [true, { option: true }],
+  opensFolds: [true, { option: true }],
 
   servers: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
@@ -50,8 +52,9 @@ export const test = base.extend<
   },
 
   /** Fails a test after uncaught errors, and resets `alter` of the servers. */
-  context: async ({ context, servers }, use) => {
+  context: async ({ context, servers, opensFolds }, use) => {
     const check = watchUnhandled(context);
+    if (opensFolds) openFolds(context);
     await use(context);
     for (const server of Object.values(servers)) server.alter = undefined;
     check();

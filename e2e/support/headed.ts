@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type LaunchOptions } from '@playwright/test';
 import type { Page } from './browser.js';
+import { openFolds } from './folds.js';
 import { pickFolder } from './save-dialog.mjs';
 import { watchUnhandled } from './unhandled.js';
 
@@ -32,6 +33,7 @@ export async function withHeaded(options: Headed, work: (page: Page) => Promise<
     ? await chromium.launchPersistentContext(folder, { ...launch, serviceWorkers })
     : await browser!.newContext({ serviceWorkers });
   const check = watchUnhandled(context);
+  openFolds(context);
   try {
     const page = context.pages()[0] ?? (await context.newPage());
     await page.goto(url);

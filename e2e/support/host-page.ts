@@ -10,6 +10,7 @@ const POLICY =
 export interface Noted {
   events: [string, unknown][];
   hash?: string;
+  place?: string;
   disk?: { name: string; format: string; size: number | undefined };
 }
 

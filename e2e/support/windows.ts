@@ -5,6 +5,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from '@playwright/test';
 import { test as base, expect, type Page } from './browser.js';
+import { openFolds } from './folds.js';
 import { watchUnhandled } from './unhandled.js';
 
 export { expect };
@@ -51,6 +52,7 @@ export const test = base.extend<{ openWindow: (incognito: boolean) => Promise<Wi
       });
       contexts.push(context);
       checks.push(watchUnhandled(context));
+      openFolds(context);
       // The window that the browser has opened: a new page would be one of the profile.
       const page = context.pages()[0]!;
       const client = await context.newCDPSession(page);

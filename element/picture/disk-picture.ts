@@ -35,6 +35,11 @@ export class DiskPicture {
     return this.#contents.length;
   }
 
+  /** The cell of the byte at `offset`, or the number of cells of as many bytes. */
+  cellAt(offset: number): number {
+    return Math.floor(offset / this.#length);
+  }
+
   contentOf(cell: number): Content {
     return this.#contents[cell]!;
   }

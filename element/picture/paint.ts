@@ -42,4 +42,9 @@ export function paint(figure: HTMLElement, picture: DiskPicture): void {
     if (content === 'compressed') context.clearRect(x + GAP, y + GAP, GAP, GAP);
   }
   context.globalAlpha = 1;
+  // Not by markup, which a policy for styles may forbid.
+  for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]')) {
+    const row = Math.floor(picture.cellAt(Number(part.dataset.offset)) / COLUMNS);
+    part.style.top = `${(row * CELL * 100) / canvas.height}%`;
+  }
 }

@@ -1,13 +1,26 @@
 // The picture of a disk, with its legend.
 
+import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
 import { CELL, COLOURED_LAYERS, COLUMNS } from './paint.js';
 
+/** The least height of a partition with a name, in rows. */
+const NAMED_ROWS = 5;
+
+/** The partitions that are high enough in the picture for a name. */
+const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
+  contents?.parts.filter(({ size }) => picture.cellAt(size) >= NAMED_ROWS * COLUMNS) ?? [];
+
 /** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
-export function pictureView(picture: DiskPicture, share: number | undefined, texts: AllTexts): TemplateResult {
-  const { contents, layers } = picture.legend;
+export function pictureView(
+  picture: DiskPicture,
+  share: number | undefined,
+  texts: AllTexts,
+  contents: Contents | undefined,
+): TemplateResult {
+  const { contents: kinds, layers } = picture.legend;
   const height = Math.ceil(picture.count / COLUMNS) * CELL;
   const entry = (colour: string, text: string) =>
     html`<span><i class=${`swatch ${colour}`} data-colour=${colour}></i>${text}</span>`;
@@ -23,12 +36,15 @@ export function pictureView(picture: DiskPicture, share: number | undefined, tex
     });
   return html`
     <figure class="picture" part="picture">
-      <canvas width=${COLUMNS * CELL} height=${height} role="img" aria-label=${texts.picture.label(share)}></canvas>
+      <div>
+        <canvas width=${COLUMNS * CELL} height=${height} role="img" aria-label=${texts.picture.label(share)}></canvas>
+        ${partsIn(picture, contents).map((part) => html`<span class="part" aria-hidden="true" data-offset=${part.offset}>${texts.contents.part(part)}</span>`)}
+      </div>
       <figcaption aria-hidden="true">
         ${names}
-        ${contents.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
+        ${kinds.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
         ${entry('empty', texts.picture.empty)}
-        ${contents.has('lost') ? entry('lost', texts.picture.lost) : nothing}
+        ${kinds.has('lost') ? entry('lost', texts.picture.lost) : nothing}
       </figcaption>
     </figure>
   `;

@@ -14,9 +14,7 @@ test('each text is listed once, with as many values as it takes', () => {
     name,
     values?.split(', ').length ?? 0,
   ]);
-  const texts = [...textsIn(english)].flatMap(([name, text]) =>
-    name === 'help' ? [] : [[name, typeof text === 'function' ? text.length : 0]],
-  );
+  const texts = [...textsIn(english)].map(([name, text]) => [name, typeof text === 'function' ? text.length : 0]);
   const byName = ([a]: unknown[], [b]: unknown[]) => (String(a) < String(b) ? -1 : 1);
   expect(documented.toSorted(byName)).toEqual(texts.toSorted(byName));
 });

@@ -21,12 +21,19 @@ const roughly = (seconds: number): string => {
   return seconds < 86_400 ? 'a few hours' : 'more than a day';
 };
 
-/** A sentence about the time, after another sentence; empty if the time is unknown. */
-const time = ({ seconds, atLeast, isGuess }: SaveCost): string => {
+/** The time, if it is known. */
+const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
   if (seconds === undefined || (isGuess && atLeast)) return '';
-  if (isGuess) return ` Probably ${roughly(seconds)}.`;
-  return atLeast ? ` At least ${duration(seconds)}.` : ` About ${duration(seconds)}.`;
+  if (isGuess) return `probably ${roughly(seconds)}`;
+  return `${atLeast ? 'at least' : 'about'} ${duration(seconds)}`;
 };
+
+const space = ({ space: bytes, atLeast }: SaveCost): string =>
+  bytes === undefined ? '' : `${atLeast ? 'at least ' : ''}${size(bytes)}`;
+
+/** A sentence about the time, after another sentence; empty if the time is unknown. */
+const time = (cost: SaveCost): string =>
+  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
 
 export const english: AllTexts = {
   size,
@@ -36,19 +43,16 @@ export const english: AllTexts = {
   nothingUploaded: 'Runs in this browser: nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  orPaste: 'or paste a file or a link',
+  takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD …',
   choose: 'Choose a file',
+  fromLink: 'From a link',
   address: 'Link to an image',
   addressFor: ({ role }) => `Link to the ${role}`,
   openAddress: 'Open',
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample image',
-  help: [
-    'Makes a raw disk, qcow2, VMDK, a VHD for Azure or an archive for Google Cloud from the disk of a virtual machine.',
-    'Reads qcow2 (all features), VMDK, VDI, VHD, VHDX, QED, LUKS and raw disks, also inside tar, OVA, zip, gzip, xz, zstd and bzip2 files.',
-    'Images can be of any size: only a small part is in memory at a time. In a folder that you pick, empty parts of the disk take no space.',
-  ],
-  checkUploads: 'Nothing is uploaded. You can check this: turn off your network, and it still works.',
+  proof: 'Is it safe?',
+  checkUploads: 'Nothing is uploaded. Turn your network off: it still works.',
   dropToOpen: 'Drop to open it',
   dropToQueue: 'Drop to add it to the queue',
   dropToAnswer: (name) => `Drop to use it for ${shownText(name)}`,
@@ -201,6 +205,14 @@ export const english: AllTexts = {
     const named = output.hint ? `${english.outputHint(output)}: ${value}` : value;
     return `${named} is not possible. ${english.failure(refusal)}`;
   },
+  where: 'Where will it run?',
+  placeLabel: ({ name, label }) => (name === 'raw' ? 'Raw disk' : shownText(label)),
+  otherPlace: 'Other place',
+  noPlace: 'No place of this name.',
+  forPlace: (place, output) => (place.name === 'raw' ? output : `${output} for ${english.placeLabel(place)}`),
+  estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
+  fits: (name, place) => `Nothing to convert: ${shownText(name)} already fits (${shownText(place)}).`,
+  change: 'Change',
   saveHow: 'Where to save it',
   fileName: 'File name',
   noName: 'Enter a file name.',
@@ -280,7 +292,7 @@ export const english: AllTexts = {
   silent: (seconds) => `No data from the network for ${duration(seconds)}. It resumes when the network is back.`,
   silentShort: 'The network is down. It resumes when it is back.',
   stalled: (seconds) =>
-    `Nothing was converted for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed from the browser's storage. If that does not change, cancel and convert again.`,
+    `Nothing was converted for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If that does not change, cancel and convert again.`,
   stalledShort: 'No progress. Cancel and convert again.',
   waiting: ({ host, status, attempt, completing, offline }) => {
     if (offline) return 'This device is offline. Decant tries again.';
@@ -354,6 +366,12 @@ export const english: AllTexts = {
         : `${workers} workers`,
   notIsolated: 'not used: the server of this page does not allow shared memory',
   convertAnother: 'Convert another image',
+  nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
+  replaceWords: (words) => `Put in your own ${words.join(', ')}.`,
+  virtio: 'A Windows on it may need virtio drivers to start there.',
+  copy: 'Copy',
+  copyDone: 'Copied.',
+  copyFailed: 'The browser does not let this page copy: select the text.',
 
   failed: 'That did not work',
   failure: ({ code, message, fields }) =>

@@ -42,12 +42,19 @@ const roughly = (seconds: number): string => {
 export function german(units: Units): AllTexts {
   const { size, binarySize, duration } = units;
 
-  /** A sentence about the time, after another sentence; empty if the time is unknown. */
-  const time = ({ seconds, atLeast, isGuess }: SaveCost): string => {
+  /** The time, if it is known. */
+  const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
     if (seconds === undefined || (isGuess && atLeast)) return '';
-    if (isGuess) return ` Wahrscheinlich ${roughly(seconds)}.`;
-    return atLeast ? ` Mindestens ${duration(seconds)}.` : ` Etwa ${duration(seconds)}.`;
+    if (isGuess) return `wahrscheinlich ${roughly(seconds)}`;
+    return `${atLeast ? 'mindestens' : 'etwa'} ${duration(seconds)}`;
   };
+
+  const space = ({ space: bytes, atLeast }: SaveCost): string =>
+    bytes === undefined ? '' : `${atLeast ? 'mindestens ' : ''}${size(bytes)}`;
+
+  /** A sentence about the time, after another sentence; empty if the time is unknown. */
+  const time = (cost: SaveCost): string =>
+    about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
 
   /** The beginning of a sentence: the private storage has less room than the disk needs. */
   const holds = (room: number | undefined): string => {
@@ -64,21 +71,17 @@ export function german(units: Units): AllTexts {
     nothingUploaded: 'Läuft in diesem Browser: nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    orPaste: 'oder eine Datei oder einen Link einfügen',
+    takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD usw.',
     choose: 'Datei auswählen',
-    address: 'Oder einen Link zu einem Abbild eingeben',
+    fromLink: 'Von einem Link',
+    address: 'Link zu einem Abbild',
     // All roles are feminine nouns.
-    addressFor: (need) => `Oder einen Link zur ${role(need.role)} eingeben`,
+    addressFor: (need) => `Link zur ${role(need.role)}`,
     openAddress: 'Öffnen',
     noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',
-    help: [
-      'Macht aus der Festplatte einer virtuellen Maschine eine rohe Platte, qcow2, VMDK, eine VHD für Azure oder ein Archiv für die Google Cloud.',
-      'Liest qcow2 (alle Funktionen), VMDK, VDI, VHD, VHDX, QED, LUKS und rohe Platten, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien.',
-      'Abbilder dürfen beliebig groß sein: nur ein kleiner Teil ist jeweils im Speicher. In einem Ordner, den Sie auswählen, belegen leere Teile der Platte keinen Platz.',
-    ],
-    checkUploads:
-      'Nichts wird hochgeladen. Das können Sie prüfen: schalten Sie das Netz aus, es funktioniert trotzdem.',
+    proof: 'Ist das sicher?',
+    checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
     dropToOpen: 'Zum Öffnen loslassen',
     dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen, bis dieses Abbild fertig ist',
     dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
@@ -242,6 +245,14 @@ export function german(units: Units): AllTexts {
       const named = output.hint ? `${texts.outputHint(output)}: ${value}` : value;
       return `${named} ist nicht möglich. ${texts.failure(refusal)}`;
     },
+    where: 'Wo soll sie laufen?',
+    placeLabel: ({ name, label }) => (name === 'raw' ? 'Rohe Platte' : shownText(label.replace(' or ', ' oder '))),
+    otherPlace: 'Anderer Ort',
+    noPlace: 'Kein Ort heißt so.',
+    forPlace: (place, output) => (place.name === 'raw' ? output : `${output} für ${texts.placeLabel(place)}`),
+    estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
+    fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
+    change: 'Ändern',
     saveHow: 'Speicherort',
     fileName: 'Dateiname',
     noName: 'Geben Sie einen Dateinamen ein.',
@@ -410,6 +421,12 @@ export function german(units: Units): AllTexts {
     notIsolated:
       'Nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher. Worker brauchen ihn nicht.',
     convertAnother: 'Noch ein Abbild konvertieren',
+    nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
+    replaceWords: (words) => `Ersetzen Sie ${words.join(', ')}.`,
+    virtio: 'Ein Windows darauf braucht dort vielleicht virtio-Treiber, um zu starten.',
+    copy: 'Kopieren',
+    copyDone: 'Kopiert.',
+    copyFailed: 'Der Browser lässt diese Seite nicht kopieren: markieren Sie den Text.',
 
     failed: 'Das hat nicht funktioniert',
     notOpened: (name) => `${shownText(name)} konnte nicht geöffnet werden`,

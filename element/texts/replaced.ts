@@ -11,9 +11,7 @@ function merged<T extends object>(texts: T, replacements: object): T {
   const entries = Object.entries(texts).map(([name, text]) => {
     const other: unknown = Object.hasOwn(replacements, name) ? Reflect.get(replacements, name) : undefined;
     if (other === undefined) return [name, text];
-    // The lines of help are replaced by a slot instead.
-    const isGroup = typeof text === 'object' && !Array.isArray(text);
-    if (isGroup && typeof other === 'object' && other !== null) return [name, merged(text, other)];
+    if (typeof text === 'object' && typeof other === 'object' && other !== null) return [name, merged(text, other)];
     // A text that takes values may be replaced by a string.
     if (typeof text === 'function' && typeof other === 'string') return [name, () => other];
     if (typeof text === 'function' && typeof other === 'function') return [name, guarded(other as Text, text as Text)];

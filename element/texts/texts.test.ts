@@ -146,6 +146,21 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       output,
       { kind: 'limit', code: 'vhd-too-large', fields: { size: 5e12 }, message: 'The disk is too large' },
     ]),
+    placeLabel: each([
+      { name: 'raw', label: 'a raw disk' },
+      { name: 'mine', label: name },
+    ]),
+    forPlace: [
+      [{ name: 'raw', label: 'a raw disk' }, 'Raw disk'],
+      [{ name: 'mine', label: name }, 'qcow2'],
+    ],
+    estimate: each(costs.slice(0, 2)),
+    fits: two,
+    nextStep: [
+      ['KVM', 'sh'],
+      ['Hyper-V', 'powershell'],
+    ],
+    replaceWords: [[['GROUP']]],
     badName: [['/']],
     longName: [[304, 248]],
     otherExtension: [['.raw', '.vhd']],
@@ -323,5 +338,5 @@ for (const [path, values, text] of [
 }
 
 test.each(['backing file', 'data file', 'extent', 'parent'] as const)('German: the link to a file for %s', (role) => {
-  expect(languages.German!.addressFor({ ...needOf('a'), role })).toMatch(/^Oder einen Link zur \w+datei eingeben$/);
+  expect(languages.German!.addressFor({ ...needOf('a'), role })).toMatch(/^Link zur \w+datei$/);
 });

@@ -110,6 +110,7 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
     streamed: false,
     info: infoOf(info),
     formats: OUTPUTS,
+    places: async () => [],
     prepare: async () => {},
     unlock: async () => {},
     map: async function* () {},
@@ -125,7 +126,10 @@ export function stageIn(host: Partial<Host> = {}): { stage: Stage; emitted: [str
   const emit: Host['emit'] = (type, detail) => {
     emitted.push([type, detail]);
   };
-  return { stage: new Stage({ output: undefined, streamedDownloads: undefined, emit, ...host }, () => {}), emitted };
+  return {
+    stage: new Stage({ output: undefined, places: undefined, streamedDownloads: undefined, emit, ...host }, () => {}),
+    emitted,
+  };
 }
 
 /** Yields all texts with their paths of names. */

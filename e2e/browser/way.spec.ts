@@ -1,0 +1,76 @@
+// The shortest way: an image, a place, one button. Nothing is unfolded.
+
+import { expect, type Page, test } from '../support/browser.js';
+import { images, qemuImg } from '../support/images.js';
+import { choose, look } from '../support/page.js';
+
+test.use({ opensFolds: false, viewport: { width: 1280, height: 720 } });
+
+/** Opens the page in a browser that can only download. */
+async function open(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(window, 'showDirectoryPicker');
+    Reflect.deleteProperty(window, 'showSaveFilePicker');
+  });
+  await page.goto('/');
+}
+
+const place = (page: Page, name: string) => page.getByRole('radio', { name });
+const convert = (page: Page) => page.getByRole('button', { name: 'Convert', exact: true });
+
+test('a place is chosen and remembered, one button converts, and the next step is there', async ({
+  page,
+  context,
+}, testInfo) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page);
+  await look(page, testInfo, 'empty');
+  await choose(page, images.zlib());
+  await expect(place(page, 'Raw disk')).toBeChecked();
+  await place(page, 'Proxmox VE').check();
+  await expect(page.getByRole('heading', { name: 'zlib.qcow2 → zlib-converted.qcow2' })).toBeVisible();
+  await expect(page.getByText('qcow2 for Proxmox VE · As a download')).toBeVisible();
+  await expect(page.getByText('Nothing to convert: zlib.qcow2 already fits (Proxmox VE).')).toBeVisible();
+  await expect(convert(page)).toBeInViewport({ ratio: 1 });
+  await look(page, testInfo, 'ready');
+  await page.setViewportSize({ width: 1280, height: 720 });
+  const download = page.waitForEvent('download');
+  await convert(page).click();
+  const path = testInfo.outputPath('converted.qcow2');
+  await (await download).saveAs(path);
+  qemuImg('compare', path, images.zlib());
+  const command = 'qm importdisk VMID zlib-converted.qcow2 STORAGE';
+  await expect(page.getByText(command)).toBeVisible();
+  await expect(page.getByText('Put in your own VMID, STORAGE.')).toBeVisible();
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await expect(page.getByText('Copied.').first()).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command);
+  await look(page, testInfo, 'done');
+  await page.reload();
+  await choose(page, images.states());
+  await expect(place(page, 'Proxmox VE')).toBeChecked();
+});
+
+test('a place is searched, and a format that is chosen belongs to none', async ({ page }) => {
+  await open(page);
+  await choose(page, images.states());
+  await page.getByLabel('Other place').fill('hyper');
+  await expect(page.locator('.tiles label')).toHaveText(['Hyper-V']);
+  await place(page, 'Hyper-V').check();
+  await expect(page.getByText('VHD for Hyper-V · As a download')).toBeVisible();
+  await page.getByLabel('Other place').fill('');
+  await expect(page.locator('.tiles label')).toHaveCount(7);
+  await page.getByLabel('Other place').fill('nowhere');
+  await expect(page.getByText('No place of this name.')).toBeVisible();
+  await page.getByText('Change', { exact: true }).click();
+  await page.getByLabel('Output format').selectOption('vmdk');
+  await expect(page.getByText('VMDK · As a download')).toBeVisible();
+  await expect(page.locator('[name=place]:checked')).toHaveCount(0);
+});
+
+test('what cannot be converted for a place says why', async ({ page }) => {
+  await open(page);
+  await choose(page, images.states());
+  await expect(place(page, 'Azure')).toBeDisabled();
+  await expect(page.getByText(/^Azure: .*20/)).toBeVisible();
+});

@@ -1,0 +1,22 @@
+// Opens what the page shows on demand only, so that tests find it like the rest.
+
+import type { BrowserContext, Page } from '@playwright/test';
+
+const FOLDS = 'decant-converter details.fold:not([open])';
+
+function keepOpen(page: Page): void {
+  const folds = page.locator(FOLDS);
+  const open = () =>
+    folds.evaluateAll((all) => {
+      for (const one of all) (one as HTMLDetailsElement).open = true;
+    });
+  const handling = page.addLocatorHandler(folds.locator('> summary').first(), open, { noWaitAfter: true });
+  // The page may be closed by now.
+  handling.catch(() => {});
+}
+
+/** Opens them in all pages of `context`, before each action and check. */
+export function openFolds(context: BrowserContext): void {
+  for (const page of context.pages()) keepOpen(page);
+  context.on('page', keepOpen);
+}

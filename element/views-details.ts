@@ -1,0 +1,69 @@
+// What is known of an image and of a result, beyond what is needed to convert.
+
+import { type Result, type Snapshot, shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { contentsView } from './contents-view.js';
+import { imageFiles } from './opening.js';
+import type { Session } from './session.js';
+import { noticeView } from './spoken.js';
+import type { Step } from './state.js';
+import type { AllTexts } from './types.texts.js';
+import { facts } from './views.js';
+
+/** A list and a button, because arrow keys in a list must not open each snapshot that they pass. */
+export function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { chosenSnapshot } = state;
+  // The closed list may have no room for it.
+  const chosen = snapshots[chosenSnapshot];
+  const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
+  return html`
+    <div class="with-button">
+      <label class="field">
+        <span>${texts.snapshot}</span>
+        <select part="field" @change=${choose} .value=${String(chosenSnapshot)}>
+          <option value="-1" ?selected=${chosenSnapshot === -1}>${texts.activeDisk}</option>
+          ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosenSnapshot === at}>${texts.snapshotValue(snapshot)}</option>`)}
+        </select>
+      </label>
+      <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
+    </div>
+    ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
+    ${session.isOtherSnapshot ? noticeView(texts.otherSnapshot) : nothing}
+  `;
+}
+
+/** All that is known of the image. */
+export function detailsView({ image, survey }: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { info } = image;
+  const isSized = info.virtualSize !== undefined;
+  const data = survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);
+  return html`
+    ${facts([
+      [texts.format, texts.formatValue(info)],
+      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
+      [
+        texts.fileSize,
+        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, session.opening)),
+      ],
+      [texts.data, isSized ? data : undefined],
+      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
+      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
+    ])}
+      ${survey.contents ? contentsView(survey.contents, texts) : nothing}
+  `;
+}
+
+/** The ranges that could not be read. The result lists only the first ones. */
+export function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
+  const more = lostRanges - lost.length;
+  const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
+  return html`
+    <p class="bad">${texts.lost(lostBytes, lostRanges)}</p>
+    <details>
+      <summary>${texts.lostList}</summary>
+      <pre tabindex="0">${lines.join('\n')}</pre>
+    </details>
+  `;
+}

@@ -1,0 +1,50 @@
+// The places where the disk can run, as tiles.
+
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Destination } from './destinations.js';
+import type { Session } from './session.js';
+import { spoken } from './spoken.js';
+import type { Step } from './state.js';
+
+/** How many are shown to who looks for none. */
+const SHOWN = 6;
+
+export function placesView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { destinations, destination } = state;
+  const sought = session.placeSearch.trim().toLowerCase();
+  const isFound = (one: Destination) => texts.placeLabel(one).toLowerCase().includes(sought);
+  const shown = destinations.filter((one, at) =>
+    sought ? isFound(one) : at < SHOWN || one.name === destination?.name,
+  );
+  const search = (event: Event) => session.searchPlace((event.target as HTMLInputElement).value);
+  return html`
+    <fieldset>
+      <legend>${texts.where}</legend>
+      <div class="tiles">
+        ${shown.map((one) => tile(one, state, session))}
+        ${
+          destinations.length > SHOWN
+            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${session.placeSearch} @input=${search} />`
+            : nothing
+        }
+      </div>
+    </fieldset>
+    ${sought && shown.length === 0 ? html`<p class="quiet">${texts.noPlace}</p>` : nothing}
+    ${shown.map(({ output, ...place }) => (output.refusal ? html`<p class="quiet">${spoken(`${texts.placeLabel(place)}: ${texts.failure(output.refusal)}`)}</p>` : nothing))}
+  `;
+}
+
+const tile = (one: Destination, { destination, placing }: Step<'ready'>, session: Session) => html`
+  <label class="tile" part="tile">
+    <input
+      type="radio"
+      name="place"
+      value=${one.name}
+      .checked=${one.name === destination?.name}
+      ?disabled=${one.output.refusal !== undefined || placing}
+      @change=${() => session.selectDestination(one)}
+    />
+    <span>${session.texts.placeLabel(one)}</span>
+  </label>
+`;
