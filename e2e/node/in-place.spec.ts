@@ -82,6 +82,9 @@ const PACKED: Case[] = [
   ['table.zst', (folder) => seekable(folder, readFileSync(images.zlib()), false), 'zstd', {}],
   ['checked.zst', (folder) => seekable(folder, readFileSync(images.plain()), true), 'zstd', FULL],
   ['blocks.gz', () => bgzf(readFileSync(images.plain())), 'gzip', {}],
+  // The sizes of their parts are not stated.
+  ['members.gz', () => inPieces(images.plain(), 'gzip -1c'), 'gzip', {}],
+  ['unsized.zst', () => inPieces(images.zlib(), 'zstd -qc <'), 'zstd', {}],
   // Their content is decoded in memory, as a whole.
   ['whole.gz', () => `gzip -1c '${small.zlib()}'`, 'gzip', {}],
   ['whole.xz', () => `xz -0c '${small.zlib()}'`, 'xz', FULL],

@@ -1,17 +1,22 @@
 // Finds how the content of a compressed file can be read at any position.
 
-import { GZIP_MAGIC, gzipIndex } from './gzip-index.js';
+import { bgzfParts, GZIP_MAGIC, memberParts } from './gzip-index.js';
 import { partOf } from './in-place-source.js';
-import { hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex } from './packed-index.js';
+import { hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex, type Part, Units } from './packed-index.js';
+import { release } from './unit-cache.js';
 import type { DecodedUnit, UnitDecoder } from './unit-decoder.js';
 import { XZ_MAGIC, xzIndex } from './xz-index.js';
-import { isZstd, zstdIndex } from './zstd-index.js';
+import { isZstd, zstdParts } from './zstd-index.js';
 
 const BZIP2_MAGIC = [0x42, 0x5a, 0x68];
 /** Longer than all magics. */
 const HEAD = 8;
 /** The largest files that are decoded as a whole, in bytes: bzip2 is slow. */
 const LARGEST_WHOLE = { gzip: LARGEST_UNIT, xz: LARGEST_UNIT, zstd: LARGEST_UNIT, bzip2: 16 << 20 };
+
+/** Parts of unknown size are decoded to know it: at most so many, with so many bytes in the file. */
+const MOST_DECODED = 4096;
+const LARGEST_DECODED = 256 << 20;
 
 interface Content {
   /** Undefined if the content cannot be read at any position. */
@@ -29,7 +34,7 @@ interface Content {
 export async function findContent(file: PackedFile, decoder: UnitDecoder): Promise<Content | undefined> {
   const container = containerOf(await file.read(0, Math.min(HEAD, file.size)));
   if (!container) return undefined;
-  const found = await indexOf(container, file);
+  const found = await indexOf(container, file, decoder);
   if (found?.index) return found;
   const expected = found?.size ?? (container === 'gzip' ? await sizeOfLastMember(file) : 0);
   const whole = expected <= LARGEST_UNIT ? await decodedWhole(container, file, expected, decoder) : undefined;
@@ -50,10 +55,56 @@ function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
   return hasMagic(head, BZIP2_MAGIC) ? 'bzip2' : undefined;
 }
 
-async function indexOf(container: PackedIndex['container'], file: PackedFile): Promise<Content | undefined> {
+async function indexOf(
+  container: PackedIndex['container'],
+  file: PackedFile,
+  decoder: UnitDecoder,
+): Promise<Content | undefined> {
   if (container === 'xz') return xzIndex(file);
-  const index = container === 'gzip' ? await gzipIndex(file) : container === 'zstd' ? await zstdIndex(file) : undefined;
-  return index && { index };
+  const parts = await partsOf(container, file);
+  const units = parts && (await unitsOf(container, file, parts, decoder));
+  return units && { index: { container, units: units.all } };
+}
+
+async function partsOf(container: PackedIndex['container'], file: PackedFile): Promise<Part[] | undefined> {
+  if (container === 'zstd') return zstdParts(file);
+  if (container !== 'gzip' || !file.isLocal) return undefined;
+  return (await bgzfParts(file)) ?? (file.size <= LARGEST_DECODED ? memberParts(file) : undefined);
+}
+
+/**
+ * The units of `parts`. Decodes those of unknown size once, if there are several, and they are small together. Resolves to
+ * `undefined` if that fails, or one is too large.
+ */
+async function unitsOf(
+  container: PackedIndex['container'],
+  file: PackedFile,
+  parts: Part[],
+  decoder: UnitDecoder,
+): Promise<Units | undefined> {
+  const unknown = parts.filter(({ size }) => size === undefined);
+  const length = unknown.reduce((sum, part) => sum + part.length, 0);
+  if (unknown.length === 1 || unknown.length > MOST_DECODED || length > LARGEST_DECODED) return undefined;
+  if (unknown.some((part) => part.length > LARGEST_UNIT)) return undefined;
+  let isGood = true;
+  const waiting = unknown.values();
+  const decodeSome = async () => {
+    for (const part of waiting) {
+      const unit = { ...part, offset: 0, size: 0 };
+      const pieces = await partOf(file, unit);
+      // If the file is damaged, unpacking it reports where.
+      const decoded = isGood ? await decoder.decode(container, pieces).catch(() => undefined) : undefined;
+      if (!decoded) {
+        isGood = false;
+        return;
+      }
+      release(decoded.bytes);
+      part.size = decoded.size;
+    }
+  };
+  await Promise.all([decodeSome(), decodeSome()]);
+  const units = new Units();
+  return isGood && parts.every(({ start, length, size }) => units.add(start, length, size!)) ? units : undefined;
 }
 
 /**

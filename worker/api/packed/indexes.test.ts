@@ -1,10 +1,12 @@
-import { deflateRawSync } from 'node:zlib';
+import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Bytes } from '../../public/types.js';
-import { gzipIndex } from './gzip-index.js';
-import type { PackedFile, PackedIndex } from './packed-index.js';
+import { findContent } from './find-content.js';
+import { bgzfParts } from './gzip-index.js';
+import type { PackedFile, PackedIndex, Part } from './packed-index.js';
+import type { UnitDecoder } from './unit-decoder.js';
 import { xzIndex } from './xz-index.js';
-import { zstdIndex } from './zstd-index.js';
+import { zstdParts } from './zstd-index.js';
 
 /** By `xz`: a stream of three blocks of 2,000 bytes, one of 6,000 bytes with CRC-32, and 8 bytes of padding. */
 const XZ = `/Td6WFoAAATm1rRGA8AZ0A8hAQwAAAAA1M0Y3OAHzwARXQAw7/u//qOxXuX4P7KoHOsyAAAAAACyxYi4wwHxgQPAGdAPIQEMAAAAANTNGNzg
@@ -90,18 +92,28 @@ const table = (frames: [number, number][], descriptor = 0) =>
 const MIB = 1 << 20;
 const long = Array.from({ length: 20 }, () => 100_000);
 
-test.each<[string, number[], ReturnType<typeof rangesOf>, boolean?]>([
+const partRanges = (parts: Part[] | undefined) => parts?.map(({ start, length, size }) => [start, length, size]);
+
+test.each<[string, number[], ReturnType<typeof partRanges>, boolean?]>([
   [
     'frames',
     [...frame(long), ...frame([9])],
     [
-      [0, 89, 0, 2_000_000],
-      [89, 13, 2_000_000, 9],
+      [0, 89, 2_000_000],
+      [89, 13, 9],
     ],
   ],
-  ['small frames, joined', [...frame([5]), ...frame([9]), ...frame(long)], [[0, 115, 0, 2_000_014]]],
-  ['skippable frames', [...skippable(0x50, [1, 2]), ...frame(long), ...skippable(0x5f, [])], [[0, 107, 0, 2_000_000]]],
-  ['a frame without its size', [...frame(long), ...frame([9], false)], undefined],
+  ['small frames, joined', [...frame([5]), ...frame([9]), ...frame(long)], [[0, 115, 2_000_014]]],
+  ['skippable frames', [...skippable(0x50, [1, 2]), ...frame(long), ...skippable(0x5f, [])], [[0, 107, 2_000_000]]],
+  [
+    'a frame without its size',
+    [...skippable(0x50, [1]), ...frame([9], false), ...skippable(0x50, [1]), ...frame(long), ...frame([7])],
+    [
+      [0, 28, undefined],
+      [28, 89, 2_000_000],
+      [117, 13, 7],
+    ],
+  ],
   ['a cut frame', [...frame(long), ...frame([9]).slice(0, -1)], undefined],
   ['a cut skippable frame', [...frame(long), ...skippable(0x50, [1, 2]).slice(0, -1)], undefined],
   ['something else', [...frame(long), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], undefined],
@@ -117,12 +129,12 @@ test.each<[string, number[], ReturnType<typeof rangesOf>, boolean?]>([
       ]),
     ],
     [
-      [0, 86, 0, 2_000_000],
-      [86, 13, 2_000_000, 9],
+      [0, 86, 2_000_000],
+      [86, 13, 9],
     ],
     false,
   ],
-  ['a table with checksums', [...frame(long), ...table([[89, 2_000_000]], 0x80)], [[0, 89, 0, 2_000_000]], false],
+  ['a table with checksums', [...frame(long), ...table([[89, 2_000_000]], 0x80)], [[0, 89, 2_000_000]], false],
   ['a table of other frames', [...frame(long), ...table([[88, 2_000_000]])], undefined, false],
   ['a table with reserved bits', [...frame(long), ...table([[89, 2_000_000]], 4)], undefined, false],
   [
@@ -133,7 +145,7 @@ test.each<[string, number[], ReturnType<typeof rangesOf>, boolean?]>([
   ],
   ['a frame that is too large', [...frame(long), ...table([[89, 65 * MIB]])], undefined, false],
 ])('zstd: %s', async (_, bytes, expected, isLocal = true) => {
-  expect(rangesOf(await zstdIndex(fileOf(Uint8Array.from(bytes), isLocal)))).toEqual(expected);
+  expect(partRanges(await zstdParts(fileOf(Uint8Array.from(bytes), isLocal)))).toEqual(expected);
 });
 
 /** A block of BGZF. The checksum is not read. */
@@ -170,12 +182,90 @@ function block(size: number): number[] {
 const blocks = Array.from({ length: 17 }, () => block(65_280)).flat();
 const ofBlock = block(65_280).length;
 
-test.each<[string, number[], ReturnType<typeof rangesOf>]>([
-  ['blocks', [...blocks, ...block(0)], [[0, 17 * ofBlock + block(0).length, 0, 17 * 65_280]]],
+test.each<[string, number[], ReturnType<typeof partRanges>]>([
+  ['blocks', [...blocks, ...block(0)], [[0, 17 * ofBlock + block(0).length, 17 * 65_280]]],
   ['a cut block', blocks.slice(0, -1), undefined],
   ['another member', [...blocks, ...block(3).with(3, 0)], undefined],
   ['another field', [...blocks, ...block(3).with(12, 0x41)], undefined],
   ['a length of nothing', [...blocks, ...block(3).with(16, 1).with(17, 0)], undefined],
 ])('gzip: %s', async (_, bytes, expected) => {
-  expect(rangesOf(await gzipIndex(fileOf(Uint8Array.from(bytes))))).toEqual(expected);
+  expect(partRanges(await bgzfParts(fileOf(Uint8Array.from(bytes))))).toEqual(expected);
+});
+
+/** Decodes as workers do: all members of gzip, and frames of repeated bytes that do not state their size. */
+function decoderOf(most = 64 * MIB) {
+  const decoded: number[] = [];
+  const decode = async (container: string, pieces: Uint8Array[]) => {
+    const file = Buffer.concat(pieces).subarray(8);
+    const size = container === 'gzip' ? gunzipSync(file).length : sizeOfFrames(file);
+    decoded.push(size);
+    if (size > most) throw new Error('too large');
+    return { size, bytes: new Uint8Array(size) };
+  };
+  return { decoder: { decode, workers: 2 } as unknown as UnitDecoder, decoded };
+}
+
+function sizeOfFrames(file: Buffer): number {
+  let size = 0;
+  for (let at = 0; at < file.length; ) {
+    at += 6;
+    for (let isLast = false; !isLast; at += 4) {
+      const bits = file.readUIntLE(at, 3);
+      isLast = (bits & 1) === 1;
+      size += bits >> 3;
+    }
+  }
+  return size;
+}
+
+const noise = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (Math.imul(at + 1, 0x9e37_79b1) >>> 13) & 255));
+const member = gzipSync(noise, { level: 0 });
+/** A member whose data, which is stored, has members in it. */
+const around = gzipSync(Buffer.concat([member, member, member]), { level: 0 });
+const [large, small] = [frame(long, false), frame([9], false)];
+const ofMember = member.length;
+
+test.each<[string, Buffer | number[], ReturnType<typeof rangesOf>, number?]>([
+  [
+    'members',
+    Buffer.concat([member, member, member]),
+    [
+      [0, ofMember, 0, 300_000],
+      [ofMember, ofMember, 300_000, 300_000],
+      [2 * ofMember, ofMember, 600_000, 300_000],
+    ],
+  ],
+  [
+    'small members, together',
+    Buffer.concat([gzipSync('a'), gzipSync('b'), member, gzipSync('c')]),
+    [
+      [0, 42 + ofMember, 0, 300_002],
+      [42 + ofMember, 21, 300_002, 1],
+    ],
+  ],
+  ['members in a stored one', around, [[0, around.length, 0, 3 * ofMember]]],
+  [
+    'damaged members',
+    Buffer.concat([member, Buffer.from(member).fill(0, ofMember - 8, ofMember - 4), member]),
+    undefined,
+  ],
+  [
+    'frames',
+    [...large, ...small],
+    [
+      [0, 86, 0, 2_000_000],
+      [86, 10, 2_000_000, 9],
+    ],
+  ],
+  ['frames that are too large', [...large, ...small], undefined, 1000],
+])('parts of unknown size are decoded once: %s', async (_, bytes, expected, most) => {
+  const { decoder } = decoderOf(most);
+  const found = await findContent(fileOf(Uint8Array.from(bytes)), decoder);
+  expect(rangesOf(found?.index)).toEqual(expected);
+});
+
+test('parts of unknown size on a server are not decoded', async () => {
+  const { decoder, decoded } = decoderOf();
+  const found = await findContent(fileOf(Uint8Array.from([...large, ...small]), false), decoder);
+  expect([found, decoded]).toEqual([{}, []]);
 });

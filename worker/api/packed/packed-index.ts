@@ -12,6 +12,13 @@ export interface Unit {
   size: number;
 }
 
+/** Bytes of a compressed file that decode independently. The size of their data may be unknown. All numbers are in bytes. */
+export interface Part {
+  start: number;
+  length: number;
+  size: number | undefined;
+}
+
 /** The units of a compressed file, and how to make a complete file of each. */
 export interface PackedIndex {
   /** The name of the container. */
@@ -40,7 +47,7 @@ export const LARGEST_UNIT = 64 << 20;
 const MOST_UNITS = 1 << 18;
 
 /** Units with less data are joined with the next one, if their container allows that. */
-const SMALL_UNIT = 1 << 20;
+export const SMALL_UNIT = 1 << 20;
 
 /** Collects units that follow each other in the file and in the content. */
 export class Units {
@@ -55,17 +62,32 @@ export class Units {
     this.size += size;
     return true;
   }
+}
 
-  /** Like `add`, but joins small units with the ones before. */
-  addJoined(start: number, length: number, size: number): boolean {
+/** Collects parts that follow each other in the file. */
+export class Parts {
+  readonly all: Part[] = [];
+
+  /** Adds the next part; joins small ones, and those without data, with the ones before. Returns as `Units.add` does. */
+  add(part: Part): boolean {
+    const { length, size } = part;
+    if (size !== undefined && size > LARGEST_UNIT) return false;
     const last = this.all.at(-1);
-    const isSmall = last && (last.size < SMALL_UNIT || size === 0) && last.size + size <= LARGEST_UNIT;
-    if (!isSmall) return this.add(start, length, size);
-    last.length += length;
-    last.size += size;
-    this.size += size;
+    if (last && areJoined(last.size, size)) {
+      last.length += length;
+      last.size = last.size === undefined || size === undefined ? undefined : last.size + size;
+      return true;
+    }
+    if (this.all.length === MOST_UNITS) return false;
+    this.all.push({ ...part });
     return true;
   }
+}
+
+/** Whether a part with data of `size` is joined with one of `before`. */
+function areJoined(before: number | undefined, size: number | undefined): boolean {
+  if (before === 0 || size === 0) return true;
+  return before !== undefined && size !== undefined && before < SMALL_UNIT && before + size <= LARGEST_UNIT;
 }
 
 /** Whether `bytes` have `magic` at `at`. */

@@ -18,7 +18,7 @@ const nowhere = new MessageChannel();
 nowhere.port2.close();
 
 /** Frees the memory of `bytes` now, as the core does (`crate/src/js/bytes.rs`): the garbage collector lets much accumulate. */
-const release = ({ buffer }: Bytes): void => nowhere.port1.postMessage(undefined, [buffer]);
+export const release = ({ buffer }: Bytes): void => nowhere.port1.postMessage(undefined, [buffer]);
 
 export class UnitCache {
   /** Decoded units by number, the least recently used first. */

@@ -1,6 +1,6 @@
 // The frames of a zstd file: from its seek table (the seekable format, 0.1.0), or found by their headers (RFC 8878, section 3.1).
 
-import { AscendingReader, hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex, Units } from './packed-index.js';
+import { AscendingReader, hasMagic, LARGEST_UNIT, type PackedFile, type Part, Parts } from './packed-index.js';
 
 const FRAME_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** Bytes 1 to 3 of skippable frames; the first is from 0x50 to 0x5f. */
@@ -23,13 +23,12 @@ export const isZstd = (head: Uint8Array): boolean =>
 
 const isSkippable = (first: number): boolean => first >> 4 === 5;
 
-/** Finds the frames of `file`. Resolves to `undefined` if one of them does not state its size, or is too large. */
-export async function zstdIndex(file: PackedFile): Promise<PackedIndex | undefined> {
-  const units = (await unitsOfTable(file)) ?? (file.isLocal ? await unitsOfFrames(file) : undefined);
-  return units && { container: 'zstd', units };
+/** Finds the frames of `file`. Resolves to `undefined` if one of them is too large or damaged. */
+export async function zstdParts(file: PackedFile): Promise<Part[] | undefined> {
+  return (await partsOfTable(file)) ?? (file.isLocal ? partsOfFrames(file) : undefined);
 }
 
-async function unitsOfTable(file: PackedFile): Promise<PackedIndex['units'] | undefined> {
+async function partsOfTable(file: PackedFile): Promise<Part[] | undefined> {
   if (file.size < FOOTER) return undefined;
   const footer = await file.read(file.size - FOOTER, FOOTER);
   const descriptor = footer[4]!;
@@ -42,41 +41,37 @@ async function unitsOfTable(file: PackedFile): Promise<PackedIndex['units'] | un
   const table = await file.read(start, length + 8);
   const view = new DataView(table.buffer, table.byteOffset);
   if (table[0] !== SEEK_TABLE || !hasMagic(table, SKIPPABLE, 1) || view.getUint32(4, true) !== length) return undefined;
-  const units = new Units();
+  const parts = new Parts();
   let at = 0;
   for (let number = 0; number < count; number++) {
     const [compressed, size] = [view.getUint32(8 + number * entry, true), view.getUint32(12 + number * entry, true)];
-    if (!units.addJoined(at, compressed, size)) return undefined;
+    if (!parts.add({ start: at, length: compressed, size })) return undefined;
     at += compressed;
   }
-  return at === start ? units.all : undefined;
+  return at === start ? parts.all : undefined;
 }
 
-async function unitsOfFrames(file: PackedFile): Promise<PackedIndex['units'] | undefined> {
+async function partsOfFrames(file: PackedFile): Promise<Part[] | undefined> {
   const reader = new AscendingReader(file);
-  const units = new Units();
+  const parts = new Parts();
   for (let at = 0; at < file.size; ) {
     const frame = await frameAt(file, reader, at);
-    if (!frame || !units.addJoined(at, frame.length, frame.size)) return undefined;
+    if (!frame || !parts.add(frame)) return undefined;
     at += frame.length;
   }
-  return units.all;
+  return parts.all;
 }
 
-/** The length of the frame at `start`, and the size of its data. */
-async function frameAt(
-  file: PackedFile,
-  reader: AscendingReader,
-  start: number,
-): Promise<{ length: number; size: number } | undefined> {
+/** The frame at `start`. */
+async function frameAt(file: PackedFile, reader: AscendingReader, start: number): Promise<Part | undefined> {
   const header = await reader.at(start, LONGEST_HEADER);
   if (header.byteLength < 8) return undefined;
   if (hasMagic(bytesOf(header), SKIPPABLE, 1) && isSkippable(header.getUint8(0))) {
     const length = 8 + header.getUint32(4, true);
-    return start + length <= file.size ? { length, size: 0 } : undefined;
+    return start + length <= file.size ? { start, length, size: 0 } : undefined;
   }
   const known = hasMagic(bytesOf(header), FRAME_MAGIC) ? headerOf(header) : undefined;
-  if (!known || known.size > LARGEST_UNIT) return undefined;
+  if (!known || (known.size ?? 0) > LARGEST_UNIT) return undefined;
   let at = start + known.length;
   for (let isLast = false; !isLast; ) {
     const block = await reader.at(at, BLOCK_HEADER);
@@ -87,22 +82,23 @@ async function frameAt(
     at += BLOCK_HEADER + (isRepeated ? 1 : bits >> 3);
   }
   const length = at + (known.hasChecksum ? 4 : 0) - start;
-  return start + length <= file.size ? { length, size: known.size } : undefined;
+  return start + length <= file.size ? { start, length, size: known.size } : undefined;
 }
 
 const bytesOf = (view: DataView): Uint8Array => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
-/** Parses the header of a frame (section 3.1.1.1). Returns `undefined` if it does not state the size of the data. */
-function headerOf(view: DataView): { length: number; size: number; hasChecksum: boolean } | undefined {
+/** Parses the header of a frame (section 3.1.1.1). */
+function headerOf(view: DataView): { length: number; size: number | undefined; hasChecksum: boolean } | undefined {
   const descriptor = view.getUint8(4);
   const isSingleSegment = (descriptor & 0x20) !== 0;
   const sizeFlag = descriptor >> 6;
   const at = 5 + (isSingleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!;
   const sizeLength = sizeFlag === 0 ? (isSingleSegment ? 1 : 0) : 1 << sizeFlag;
   const length = at + sizeLength;
-  if (sizeLength === 0 || view.byteLength < length) return undefined;
+  if (view.byteLength < length) return undefined;
   const hasChecksum = (descriptor & 4) !== 0;
   const sizes = {
+    0: () => undefined,
     1: () => view.getUint8(at),
     2: () => view.getUint16(at, true) + 256,
     4: () => view.getUint32(at, true),
