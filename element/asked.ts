@@ -4,6 +4,7 @@ export { doubtsAbout } from './doubts.js';
 export { askingView } from './views-asking.js';
 export { detailsView, lostView, snapshotPicker } from './views-details.js';
 export { disksView } from './views-disks.js';
+export { linkForm } from './views-link.js';
 export { needsView } from './views-needs.js';
 export { nextView } from './views-next.js';
 export { packedView, unpackingView } from './views-packed.js';

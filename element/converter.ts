@@ -24,7 +24,6 @@ import {
   unlockingView,
   windowTitle,
 } from './views.js';
-import { linkForm } from './views-link.js';
 import { readyView } from './views-ready.js';
 import { Announced, warningsOf } from './warnings.js';
 
@@ -337,7 +336,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <p>${texts.takes}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
-        <details class="fold"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
+        <details class="fold"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>
         ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
       </div>

@@ -232,6 +232,7 @@ test('a cancel ends the conversion once, and the remains are reported', async ()
   expect(shown).toHaveLength(length);
   expect(await step('failed')).toEqual({
     step: 'failed',
+    asks: false,
     title: english.cancelled,
     message: undefined,
     left: english.asItWas('disk.raw'),

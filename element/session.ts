@@ -403,9 +403,12 @@ export class Session {
     const cancelled = error.kind === 'cancelled';
     const message = this.texts.failure(error);
     this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : message);
+    const asks = error.code === 'state-format' && next[0] === 'raw';
+    const said = asks ? this.texts.isRaw(labelOf(opening.bundle)) : title;
     this.#stage.show(turn, {
       step: 'failed',
-      title: cancelled ? this.texts.cancelled : title,
+      asks,
+      title: cancelled ? this.texts.cancelled : said,
       message: cancelled ? undefined : message,
       left,
       next,

@@ -174,6 +174,8 @@ export type State =
     }
   | {
       step: 'failed';
+      /** Whether it is a question, and nothing has failed. */
+      asks?: boolean;
       title: string;
       message: string | undefined;
       /** A sentence about the remains of the output. */

@@ -397,6 +397,8 @@ export interface AllTexts {
   failed: string;
   /** Why it failed. The texts from `nothingLeft` on say what remains of the output. */
   failure: (failed: Failed) => string;
+  /** Asks whether a file without a known format is a raw disk. */
+  isRaw: (name: string) => string;
   notOpened: (name: string) => string;
   notConverted: (name: string) => string;
   cancelled: string;

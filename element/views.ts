@@ -189,12 +189,12 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
 }
 
 /** A failure with possible steps, the most likely to work first. */
-export function failedView({ title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
+export function failedView({ asks, title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
   const { texts } = session;
   const waiting = session.queue.waiting.length > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
   return html`
-    ${message ? html`${heading(title)}<p class="bad">${spoken(message)}</p>` : heading(left ? `${sentence(title)} ${left}` : title)}
+    ${message ? html`${heading(title)}<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : heading(left ? `${sentence(title)} ${left}` : title)}
     ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
       ${steps.map(

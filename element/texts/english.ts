@@ -377,6 +377,7 @@ export const english: AllTexts = {
   failure: ({ code, message, fields }) =>
     // Messages of the package mention options for programs, such as `format`.
     (fields.file === undefined && byButton[code]) || sentence(fields.reason ?? message),
+  isRaw: (name) => `Is ${shownText(name)} a raw disk?`,
   notOpened: (name) => `${shownText(name)} could not be opened`,
   notConverted: (name) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
@@ -408,7 +409,7 @@ export const english: AllTexts = {
 
 /** Failures for which the element offers a step. */
 const byButton: Partial<Record<string, string>> = {
-  'state-format': 'Its format is not known. Is it a raw disk?',
+  'state-format': 'Its format is not known.',
   'not-a-disk':
     'Its content has no known format and does not look like a raw disk: no partition table, no known file system, and 512 does not divide its size. If it is one, unpack it first.',
 };

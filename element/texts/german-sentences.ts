@@ -163,7 +163,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Dieses Format nennt die Größe der Platte am Anfang, hier ist sie aber erst am Ende bekannt. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
-    'state-format': 'Das Format der Datei wird nicht erkannt. Ist sie eine rohe Platte, lesen Sie sie als solche.',
+    'state-format': 'Das Format der Datei wird nicht erkannt.',
     'storage-full': ({ size: needed }) =>
       `Die Festplatte oder der Speicher des Browsers ${typeof needed === 'number' ? `hat keinen Platz für ${size(needed)}` : 'ist voll'}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`,
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',

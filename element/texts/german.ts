@@ -67,7 +67,7 @@ export function german(units: Units): AllTexts {
     ...germanMessages(units),
 
     title: 'Decant',
-    tagline: 'Konvertiert ein Festplattenabbild in das Format, das Sie brauchen.',
+    tagline: 'Konvertiert virtuelle Festplatten.',
     nothingUploaded: 'Läuft in diesem Browser: nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
@@ -245,7 +245,7 @@ export function german(units: Units): AllTexts {
       const named = output.hint ? `${texts.outputHint(output)}: ${value}` : value;
       return `${named} ist nicht möglich. ${texts.failure(refusal)}`;
     },
-    where: 'Wo soll sie laufen?',
+    where: 'Wo soll die Platte laufen?',
     placeLabel: ({ name, label }) => (name === 'raw' ? 'Rohe Platte' : shownText(label.replace(' or ', ' oder '))),
     otherPlace: 'Anderer Ort',
     noPlace: 'Kein Ort heißt so.',
@@ -429,6 +429,7 @@ export function german(units: Units): AllTexts {
     copyFailed: 'Der Browser lässt diese Seite nicht kopieren: markieren Sie den Text.',
 
     failed: 'Das hat nicht funktioniert',
+    isRaw: (name) => `Ist ${shownText(name)} eine rohe Platte?`,
     notOpened: (name) => `${shownText(name)} konnte nicht geöffnet werden`,
     notConverted: (name) => `${shownText(name)} konnte nicht konvertiert werden`,
     cancelled: 'Abgebrochen.',

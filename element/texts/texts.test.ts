@@ -230,6 +230,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
         },
       ],
     ],
+    isRaw: named,
     notOpened: named,
     notConverted: named,
     streamLeft: named,
