@@ -18,6 +18,8 @@ import type { Survey, Way } from './ways.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
 const PROPOSAL_TIMEOUT = 2000;
+/** How long the description of an image waits for the places, in milliseconds. */
+const PLACES_TIMEOUT = 500;
 /** How long an opening takes before that is called slow, in milliseconds. */
 const SLOW = 15_000;
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
@@ -267,10 +269,13 @@ export class Opener {
       show();
     }, PROPOSAL_TIMEOUT);
     turn.addEventListener('abort', () => clearTimeout(due));
+    // Places that appear later would move the button that the person is about to press.
+    const found = this.#findPlaces(image, turn, show);
+    await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
+    if (turn.aborted) return;
     show();
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     const explored = explore(this.environment, largestOutput(image), isKept, this.stage, turn, show);
-    const found = this.#findPlaces(image, turn, show);
     await Promise.all([
       found,
       explored,
