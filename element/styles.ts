@@ -92,7 +92,7 @@ export const styles = css`
   @media (forced-colors: active) { .tile:has(:checked) { border-width: 3px; } }
   input.tile { width: 100%; min-width: 0; padding-inline-end: 0; cursor: text; }
   .line { display: flex; align-items: center; gap: 0.5rem 1rem; margin: 1rem 0; }
-  .line p { flex: 1; margin: 0; }
+  .line p { flex: 1; min-height: 3rem; margin: 0; align-content: center; }
   .line button { flex: none; }
   .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; margin: 0 0 0 1rem; }
   progress { width: 100%; height: 0.75rem; accent-color: var(--decant-accent); }
