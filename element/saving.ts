@@ -62,7 +62,9 @@ export class Saver {
 
   select(way: Way): void {
     this.opener.way = way;
-    this.#change(this.stage.turn, { way, isChosen: true, lostWay: undefined, asking: undefined });
+    // A question applies to one way only.
+    const asking = this.#ready?.way === way ? {} : { asking: undefined };
+    this.#change(this.stage.turn, { way, isChosen: true, lostWay: undefined, ...asking });
   }
 
   /** Stops proposals, because the person is about to convert. */

@@ -150,7 +150,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
         aria-describedby=${`best-${way} cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
-        @change=${() => session.select(way)}
+        @click=${() => session.select(way)}
       />
       <span>
         <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />

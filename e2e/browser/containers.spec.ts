@@ -91,7 +91,7 @@ for (const [container, file] of Object.entries(DISKS)) {
     // Not the announcement of it.
     const notice = page.getByRole('listitem').filter({ hasText: 'it is read as raw' });
     await expect(notice).toBeVisible();
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     const begun = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
     const path = testInfo.outputPath('disk.raw');

@@ -465,7 +465,8 @@ test('nothing happens at import, and workers end ten seconds after their last us
   await loadApi(page);
   expect(page.workers()).toHaveLength(0);
   expect(requests.filter((url) => !url.endsWith('.js'))).toEqual([]);
-  await giveFile(page, images.kinds());
+  // Large enough to start all workers.
+  await giveFile(page, images.plain());
   expect((await attempt(page, { engine: 'workers', target: 'opfs' })).kind).toBe('done');
   await page.clock.runFor(9999);
   // A coordinator and two workers.

@@ -39,7 +39,7 @@ test('disks of an archive are chosen, and converted one after the other', async 
     ['vm-disk3.raw', disks[0]!],
   ] as const) {
     await expect(page.getByLabel('File name')).toHaveValue(name);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
     const path = join(folder, name);

@@ -71,7 +71,7 @@ async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   await look();
   await choose(page, images.zlib());
   await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   await page.getByLabel('File name').fill('disk.vhd');
   await expect(page.locator('#name-warnings .notice')).toBeVisible();
   await look();

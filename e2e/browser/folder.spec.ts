@@ -63,7 +63,7 @@ const midway = fifthOf('sparse-64.qcow2', 60);
 /** Opens `image` and begins to save it to a folder, up to the dialog. */
 async function begin(page: Page, image: string, name?: string): Promise<void> {
   await choose(page, image);
-  await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+  await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   if (name !== undefined) await page.getByLabel('File name').fill(name);
   await page.getByRole('button', { name: 'Convert' }).click();
 }
@@ -128,8 +128,8 @@ open(
     await headed(async (page) => {
       await choose(page, mine);
       await page.getByRole('button', { name: 'Read it as a raw disk' }).click();
-      await expect(page.getByLabel('File name')).toHaveValue('mine-1.raw');
-      await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+      await expect(page.getByLabel('File name')).toHaveValue('mine-converted.raw');
+      await page.getByRole('radio', { name: 'To a folder you pick' }).click();
       await page.getByLabel('File name').fill('mine.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await answerFolder(page, display.name, folder);
@@ -137,7 +137,7 @@ open(
       await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
       await page.getByRole('button', { name: 'Choose another file' }).click();
       await choose(page, top, base);
-      await expect(page.getByLabel('File name')).toHaveValue('base-1.raw');
+      await expect(page.getByLabel('File name')).toHaveValue('base-converted.raw');
       await page.getByLabel('File name').fill('base.raw');
       await page.getByRole('button', { name: 'Convert' }).click();
       await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();

@@ -172,7 +172,7 @@ test.describe('the page', () => {
     await expect(mismatch).toBeVisible();
     await output.selectOption('VHD');
     await expect(mismatch).toHaveCount(0);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
     await look(page, testInfo, 'ready');
     const download = page.waitForEvent('download');
@@ -199,7 +199,7 @@ test.describe('the page', () => {
     });
     await choose(page, images.kinds());
     await page.getByRole('combobox', { name: 'Output format' }).selectOption('VHD');
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert' }).click();
     await expect(page.locator('.good')).toContainText('The browser has received all of kinds.vhd.');
@@ -217,7 +217,7 @@ test.describe('the page', () => {
       await page.reload();
       await choose(page, images.kinds());
       await page.getByRole('combobox', { name: 'Output format' }).selectOption('Raw disk, compressed');
-      await page.getByRole('radio', { name: 'As a download' }).check();
+      await page.getByRole('radio', { name: 'As a download' }).click();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Convert' }).click();
       expect((await download).suggestedFilename()).toBe('kinds.raw.gz');

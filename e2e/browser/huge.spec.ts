@@ -32,7 +32,7 @@ test('another image is opened while the map is still read', { tag: '@full' }, as
   await isReading(page);
   await page.getByRole('button', { name: 'Choose another file' }).click();
   await choose(page, images.states());
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   const path = testInfo.outputPath('states.raw');

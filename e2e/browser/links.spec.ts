@@ -48,7 +48,7 @@ const dropLink = (page: Page, address: string) =>
 /** Converts the shown image to a download. */
 async function download(page: Page): Promise<string> {
   const downloading = page.waitForEvent('download');
-  await page.getByRole('radio', { name: /As a download/ }).check();
+  await page.getByRole('radio', { name: /As a download/ }).click();
   await page.getByRole('button', { name: 'Convert' }).click();
   return (await downloading).path();
 }
@@ -152,7 +152,7 @@ test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
   });
   await type(page, remote.url);
   await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
-  await page.getByRole('radio', { name: /As a download/ }).check();
+  await page.getByRole('radio', { name: /As a download/ }).click();
   isGone = true;
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();

@@ -28,7 +28,7 @@ test('the disks of a dropped machine are offered', async ({ page }, testInfo) =>
   await boxes.nth(0).uncheck();
   await page.getByRole('button', { name: 'Continue' }).click();
   await expect(page.getByLabel('File name')).toHaveValue('vm-disk2.raw');
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   const path = join(folder, 'out.raw');
@@ -87,7 +87,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
   await boxes.nth(1).uncheck();
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   const path = join(folder, 'out.raw');
@@ -119,7 +119,7 @@ test('each of two dropped machines gets its own files', async ({ page }, testInf
   );
   await expect(page.getByRole('region', { name: 'Queue' }).getByRole('listitem')).toHaveCount(2);
   for (const [at, { raw }] of machines.entries()) {
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Convert', exact: true }).click();
     const path = join(folder, `out${at}.raw`);
@@ -143,7 +143,7 @@ test('a dropped disk of OVF in pieces is joined, and a missing piece is named', 
   writeFileSync(join(vm, 'vm.ovf'), `<?xml version="1.0"?><Envelope>${file}<Disk fileRef="f"/></Envelope>`);
   await page.goto('/');
   await drop(page, vm);
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = join(folder, 'out.raw');

@@ -153,7 +153,7 @@ test('going on to another image in any step throws nothing', { tag: '@full' }, a
 
 test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await choose(page, images.kinds());
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   await page.getByRole('button', { name: 'Convert' }).click();
   const heading = page.getByRole('heading', { name: 'Done' });
   await expect(heading).toBeFocused();
@@ -210,7 +210,7 @@ test.describe('while it converts', () => {
   test('with forced colours the bar is seen, and how far it is', { tag: '@full' }, async ({ page }, testInfo) => {
     await page.emulateMedia({ forcedColors: 'active' });
     await choose(page, sparse(64 << 20).image);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
     const bar = page.locator('progress');
     const picture = await bar.screenshot({ path: testInfo.outputPath('bar.png') });

@@ -9,7 +9,7 @@ import { choose, look } from '../support/page.js';
 
 /** Converts the shown image to a download. Resolves to the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   await (await download).saveAs(path);

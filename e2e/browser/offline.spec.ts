@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type BrowserContext, chromium, type Page } from '@playwright/test';
 import { build, preview } from 'vite';
 import { test as base, expect } from '../support/browser.js';
+import { openFolds } from '../support/folds.js';
 import { hashFile, images } from '../support/images.js';
 import { choose } from '../support/page.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -85,6 +86,7 @@ const test = base.extend<Fixtures, { builds: { a: string; b: string } }>({
         ? await browser.newContext(options)
         : await chromium.launchPersistentContext(testInfo.outputPath('profile'), { ...launchOptions, ...options });
     const check = watchUnhandled(context);
+    openFolds(context);
     await use(context);
     check();
     await context.close();
@@ -123,7 +125,7 @@ const keptBuild = (page: Page): Promise<string | undefined> =>
   });
 
 async function convert(page: Page, expected: string): Promise<void> {
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const coming = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   const download = await coming;
@@ -412,6 +414,7 @@ test('the server of npm start serves the page as it is kept', async ({ browser }
   expect(script.headers.get('content-type')).toContain('text/javascript');
   expect(script.headers.get('cache-control')).toBe('no-cache');
   const page = await browser.newPage();
+  openFolds(page.context());
   await page.goto(url);
   await untilKept(page, join(root, 'site'));
   await server.close();

@@ -60,7 +60,7 @@ test('the sample becomes a download of the right bytes; no other host is asked, 
   await page.reload();
   await page.getByRole('button', { name: 'Try a sample image' }).click();
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
@@ -82,7 +82,7 @@ for (const [name, tag] of [
     { tag: [...tag] },
     async ({ page }) => {
       await page.getByRole('button', { name: 'Try a sample image' }).click();
-      await page.getByRole('radio', { name: 'As a download' }).check();
+      await page.getByRole('radio', { name: 'As a download' }).click();
       await page.getByLabel('File name').fill(name);
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Convert' }).click();
@@ -93,7 +93,7 @@ for (const [name, tag] of [
 
 test('a name that the browser changes is announced beforehand', async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const name = page.getByLabel('File name');
   await name.fill('.my~disk.vhd');
   await expect(name).toHaveAccessibleDescription(/end in \.raw.* The browser will call it my_disk\.vhd\./);
@@ -105,7 +105,7 @@ test('a name that the browser changes is announced beforehand', async ({ page })
 
 test('Enter in the name converts', async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByLabel('File name').press('Enter');
   expect((await download).suggestedFilename()).toBe('sample.raw');
@@ -146,7 +146,7 @@ test.describe('while it converts', () => {
   /** Begins a conversion that pauses half-way; the returned function resumes it. */
   async function beginConverting(page: Page): Promise<() => Promise<void>> {
     await choose(page, sparse(64 << 20).image);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(page.getByText('so far')).toHaveCount(0);
     return stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
   }
@@ -262,14 +262,14 @@ test(
       Object.assign(window, { showDirectoryPicker: () => Promise.reject(new DOMException('no', 'SecurityError')) });
     });
     await choose(page, images.kinds());
-    await page.getByRole('radio', { name: 'To a folder you pick' }).check();
+    await page.getByRole('radio', { name: 'To a folder you pick' }).click();
     await page.getByRole('button', { name: 'Convert' }).click();
     await expect(page.getByText('does not let this page ask for a place').first()).toBeVisible();
     // A second press must not download by itself.
     const convert = page.getByRole('button', { name: 'Convert' });
     await expect(page.getByRole('radio', { checked: true })).toHaveCount(0);
     await expect(convert).toHaveAccessibleDescription('Choose where to save it.');
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(convert).not.toHaveAttribute('aria-disabled');
   },
 );
@@ -279,7 +279,7 @@ test.describe('without isolation', () => {
 
   test('the page works and says so', { tag: '@full' }, async ({ page }) => {
     await page.getByRole('button', { name: 'Try a sample image' }).click();
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await page.getByRole('button', { name: 'Convert' }).click();
     await page.getByText('Details').click();
     await expect(page.getByText('does not allow shared memory')).toBeVisible();

@@ -22,7 +22,7 @@ async function expectQueue(page: Page, ...texts: string[]): Promise<void> {
 }
 
 async function convert(page: Page): Promise<void> {
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   await page.getByRole('button', { name: 'Convert' }).click();
 }
 

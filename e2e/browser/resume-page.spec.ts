@@ -91,7 +91,7 @@ async function begin(context: BrowserContext): Promise<Page> {
   const field = page.getByRole('textbox', { name: /^Link to/ });
   await field.fill(remote.url);
   await field.press('Enter');
-  await page.getByRole('radio', { name: /As a download/ }).check();
+  await page.getByRole('radio', { name: /As a download/ }).click();
   await page.getByRole('button', { name: 'Convert' }).click();
   return page;
 }

@@ -124,7 +124,7 @@ test.describe('the page', () => {
       await hand(page, top, ...alike(testInfo.outputPath('files'), 'disk.vdi', below));
       await expect(page.getByText(`c.vdi, disk.vdi, ${second}`)).toBeVisible();
       await expectNoQueue(page);
-      await page.getByRole('radio', { name: 'As a download' }).check();
+      await page.getByRole('radio', { name: 'As a download' }).click();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Convert' }).click();
       const path = testInfo.outputPath('out.raw');

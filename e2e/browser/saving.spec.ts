@@ -14,7 +14,7 @@ test.beforeEach(async ({ page }) => {
 });
 
 async function download(page: Page, path: string): Promise<void> {
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   await (await download).saveAs(path);
@@ -70,7 +70,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
   });
   const held = () => page.evaluate(() => (window as unknown as { held: unknown[] }).held.length);
   await choose(page, images.kinds());
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   await expect(page.getByText(/Takes the full.*About/)).toBeVisible();
   await page.getByRole('button', { name: 'Convert' }).evaluate((button: HTMLElement) => {
     button.click();
@@ -94,7 +94,7 @@ test('a private window says beforehand what it can keep, and streams what it can
     timeout: 60_000,
   });
   await look(page, testInfo, 'private');
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   // In the browser's own list of downloads.
@@ -130,7 +130,7 @@ test('a download that does not fit is not proposed, nor after it has failed', as
   await expect(way).not.toBeChecked();
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
   await look(page, testInfo, 'full');
-  await way.check();
+  await way.click();
   await page.getByRole('button', { name: 'Convert' }).click();
   await expect(page.locator('.bad')).toContainText("the browser's storage is full");
   await page.getByRole('button', { name: 'Back to the image' }).click();
@@ -243,7 +243,7 @@ test.describe('in steps', () => {
     });
     const { image } = sparse(64 << 20);
     await choose(page, image);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(page.getByText('so far')).toHaveCount(0);
     const gates = ([20, 40, 60, 80] as const).map((from) => fifthOf('sparse-64.qcow2', from));
     const opens: (() => Promise<void>)[] = [];

@@ -20,7 +20,7 @@ test('parts that are dropped together are one image', async ({ page }, testInfo)
   await page.goto('/');
   await drop(page, parts.toReversed());
   await expect(page.getByLabel('File name')).toHaveValue('disk.raw');
-  await page.getByRole('radio', { name: 'As a download' }).check();
+  await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Convert' }).click();
   const path = join(folder, 'out.raw');

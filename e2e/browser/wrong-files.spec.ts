@@ -181,7 +181,7 @@ test(
     const path = testInfo.outputPath('disk.qcow2');
     copyFileSync(images.kinds(), path);
     await choose(page, path);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     copyFileSync(images.states(), path);
     await page.getByRole('button', { name: 'Convert' }).click();
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
@@ -189,7 +189,7 @@ test(
     await page.getByRole('button', { name: 'Choose another file' }).click();
     // A drop gives a handle, which reads the current content of the file.
     await drop(page, path);
-    await page.getByRole('radio', { name: 'As a download' }).check();
+    await page.getByRole('radio', { name: 'As a download' }).click();
     copyFileSync(images.kinds(), path);
     await page.getByRole('button', { name: 'Convert' }).click();
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
