@@ -19,7 +19,7 @@ test('disks of an archive are chosen, and converted one after the other', async 
   await page.goto('/');
   await choose(page, ovaOfSeveral(folder, 'vm.ova', images));
   await expect(page.getByRole('heading', { name: 'vm.ova contains 3 disks' })).toBeFocused();
-  const boxes = page.getByRole('group', { name: 'Which ones to convert?' }).getByRole('checkbox');
+  const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   // In the order of the descriptor.
   await expect(boxes).toHaveCount(3);
   await expect(boxes.nth(0)).toHaveAccessibleName(/^data\.qcow2/);

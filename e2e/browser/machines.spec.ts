@@ -22,7 +22,7 @@ test('the disks of a dropped machine are offered', async ({ page }, testInfo) =>
   await page.goto('/');
   await drop(page, vm);
   await expect(page.getByRole('heading', { name: 'vm.vmx contains 2 disks' })).toBeVisible();
-  const boxes = page.getByRole('group', { name: 'Which ones to convert?' }).getByRole('checkbox');
+  const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   await expect(boxes.nth(0)).toHaveAccessibleName(/^system\.vmdk/);
   await expect(boxes.nth(1)).toHaveAccessibleName(/^data-000001\.vmdk/);
   await boxes.nth(0).uncheck();
@@ -64,7 +64,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   const { vm, disks } = virtualBox(folder);
   await page.goto('/');
   await drop(page, vm);
-  const boxes = page.getByRole('group', { name: 'Which ones to convert?' }).getByRole('checkbox');
+  const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   await expect(boxes).toHaveCount(2);
   for (const box of await boxes.all()) await expect(box).toBeChecked();
   await page.reload();

@@ -118,7 +118,7 @@ test(
     await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
     // Including the base of a missing file.
     await drop(page, [images.states(), below[1]!, notes]);
-    await expect(page.getByText('Another name than the missing file').first()).toBeVisible();
+    await expect(page.getByText('Not the name of the missing file').first()).toBeVisible();
     await expect(queue(page)).toHaveCount(0);
     await drop(page, [images.kinds(), below[0]!]);
     await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();

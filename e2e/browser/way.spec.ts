@@ -41,7 +41,7 @@ test('a place is chosen and remembered, one button converts, and the next step i
   qemuImg('compare', path, images.zlib());
   const command = 'qm importdisk VMID zlib-converted.qcow2 STORAGE';
   await expect(page.getByText(command)).toBeVisible();
-  await expect(page.getByText('Put in your own VMID, STORAGE.')).toBeVisible();
+  await expect(page.getByText('Replace VMID, STORAGE with your own.')).toBeVisible();
   await page.getByRole('button', { name: 'Copy' }).click();
   await expect(page.getByText('Copied.').first()).toBeVisible();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command);
@@ -61,7 +61,7 @@ test('a place is searched, and a format that is chosen belongs to none', async (
   await page.getByLabel('Other place').fill('');
   await expect(page.locator('.tiles label')).toHaveCount(7);
   await page.getByLabel('Other place').fill('nowhere');
-  await expect(page.getByText('No place of this name.')).toBeVisible();
+  await expect(page.getByText('No place has this name.')).toBeVisible();
   await page.getByText('Change', { exact: true }).click();
   await page.getByLabel('Output format').selectOption('vmdk');
   await expect(page.getByText('VMDK · As a download')).toBeVisible();

@@ -47,8 +47,8 @@ for (const [top, file, ...doubts] of [
   ['over-qcow2.qcow2', 'other.qcow2', 'The image asks for base.qcow2, not other.qcow2.'],
   ['over-qcow2.qcow2', 'small.qcow2', 'not small.qcow2', 'has 3.1 MB, that in over-qcow2.qcow2 5.2 MB'],
   ['over-raw.qcow2', 'base.qcow2', 'is qcow2, but over-raw.qcow2 expects a raw disk'],
-  ['over-raw.qcow2', 'base.raw', 'base.raw is probably no disk: 512 does not divide its size'],
-  ['over-raw.qcow2', 'picture.png', 'not picture.png', 'picture.png is probably no disk'],
+  ['over-raw.qcow2', 'base.raw', 'base.raw is probably not a disk: its size is not a multiple of 512'],
+  ['over-raw.qcow2', 'picture.png', 'not picture.png', 'picture.png is probably not a disk'],
   ['over-unstated.qcow2', 'sectors.raw', 'not sectors.raw', 'It would be read as a raw disk.'],
 ] as const) {
   // One in the short run: element/companions.test.ts has them all.
@@ -116,7 +116,7 @@ test(
     await choose(page, files['over-qcow2.qcow2']!);
     await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
     await drop(page, files['other.qcow2']!);
-    await expect(page.locator('.bad')).toHaveText('Another name than the missing file: other.qcow2.');
+    await expect(page.locator('.bad')).toHaveText('Not the name of the missing file: other.qcow2.');
     await page.getByRole('button', { name: 'Use other.qcow2 as the backing file' }).click();
     await expect(page.getByText('over-qcow2.qcow2, other.qcow2')).toBeVisible();
     await expect(page.getByText('Not used')).toHaveCount(0);
