@@ -144,7 +144,7 @@ test('a page has its own header, help and colours', async ({ page, servers }) =>
   const element = '<decant-converter><h2 slot="header">Import a disk</h2><p slot="help">Ask us.</p></decant-converter>';
   const colours = `const sheet = new CSSStyleSheet(); sheet.replaceSync('decant-converter { --decant-accent: rgb(1, 2, 3) } decant-converter::part(card) { border-radius: 0 }'); document.adoptedStyleSheets = [sheet];`;
   await openHost(page, servers.plain, element, colours);
-  await expect(page.getByText('Converts a disk image')).toBeHidden();
+  await expect(page.getByText('Converts virtual disks')).toBeHidden();
   await expect(page.getByText('Ask us.')).toBeVisible();
   const styles = await page.evaluate(() => {
     const { shadowRoot } = document.querySelector('decant-converter')!;

@@ -131,7 +131,7 @@ test(
     copyFileSync(files['small.qcow2']!, files['base.qcow2']!);
     await choose(page, files['over-qcow2.qcow2']!);
     await chooseFor(page, files['base.qcow2']!);
-    await expect(page.getByText('The rest reads as zeros').first()).toBeVisible();
+    await expect(page.getByText('The rest is zeros').first()).toBeVisible();
     await expect(page.getByRole('radio', { name: 'As a download' })).toBeVisible();
   },
 );
