@@ -167,7 +167,9 @@ test(
     for (const [path, first, others] of table) {
       const name = path.split('/').at(-1)!;
       await choose(page, path);
-      await expect(page.getByRole('heading', { name: `${name} could not be opened` })).toBeVisible();
+      const isQuestion = first === 'Read it as a raw disk';
+      const heading = isQuestion ? `Is ${name} a raw disk?` : `${name} could not be opened`;
+      await expect(page.getByRole('heading', { name: heading })).toBeVisible();
       await expect(page.locator('.actions button'), name).toHaveText([first, ...others]);
       await page.getByRole('button', { name: 'Choose another file' }).click();
     }
