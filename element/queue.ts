@@ -24,8 +24,7 @@ export class Queue {
 
   /** Whether it contains more than the image that is shown. */
   get isShown(): boolean {
-    const { length } = this.#items;
-    return length > 1 || (this.waiting.length === length && length > 0);
+    return this.#items.length > 1 || this.waiting.length > 0;
   }
 
   get waiting(): Item[] {
