@@ -1,4 +1,4 @@
-// What is not needed to convert: the steps that ask for something, the queue, and the step after a conversion.
+// Loaded on demand: the steps that ask for something, the queue, details, and the commands after a conversion.
 
 export { doubtsAbout } from './doubts.js';
 export { askingView } from './views-asking.js';

@@ -11,7 +11,7 @@ export interface Destination {
   output: OutputFormat;
 }
 
-/** The name of the place that is proposed to who has chosen none. */
+/** The place that is proposed first. */
 const FIRST = 'raw';
 /** The key in `localStorage` for the place that was chosen last. */
 const CHOSEN = 'decant.place';
@@ -50,7 +50,7 @@ function destination(image: AnyImage, { name, label, format, ...place }: PlaceOu
   return base ? [{ name, label, output: outputWith(base, place) }] : [];
 }
 
-/** Returns `base` with other options. Only what is known of these is kept of it. */
+/** Returns `base` with the options of a place. Drops what `base` says of other options. */
 function outputWith(base: OutputFormat, place: Omit<PlaceOutput, 'name' | 'label' | 'format'>): OutputFormat {
   const { formatOptions = base.recommended, size, notices = [] } = place;
   const isBase = Object.entries(formatOptions).every(([option, value]) => value === usual(base, option));

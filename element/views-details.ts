@@ -1,4 +1,4 @@
-// What is known of an image and of a result, beyond what is needed to convert.
+// The details of an image, its snapshots, and the ranges that a result has lost.
 
 import { type Result, type Snapshot, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
@@ -33,7 +33,7 @@ export function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, sess
   `;
 }
 
-/** All that is known of the image. */
+/** The image's format, sizes, layers and partitions. */
 export function detailsView({ image, survey }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { info } = image;
@@ -51,7 +51,7 @@ export function detailsView({ image, survey }: Step<'ready'>, session: Session):
       [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
       [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
     ])}
-      ${survey.contents ? contentsView(survey.contents, texts) : nothing}
+    ${survey.contents ? contentsView(survey.contents, texts) : nothing}
   `;
 }
 

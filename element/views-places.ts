@@ -6,7 +6,7 @@ import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
 
-/** How many are shown to who looks for none. */
+/** The number of places that are shown before a search. */
 const SHOWN = 6;
 
 export function placesView(state: Step<'ready'>, session: Session): TemplateResult {

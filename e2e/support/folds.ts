@@ -1,4 +1,4 @@
-// Opens what the page shows on demand only, so that tests find it like the rest.
+// Opens the folded parts of the page, so that tests find what is in them.
 
 import type { BrowserContext, Page } from '@playwright/test';
 

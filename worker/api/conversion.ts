@@ -200,7 +200,7 @@ async function write(
   target: OutputTarget,
   { setup: { sources }, sessions, info, plan, setting, meter, signal }: Writing,
 ): Promise<Converted> {
-  // The workers start while the target is prepared.
+  // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
   sessions.prepare().catch(() => {});
   let pool: Pool | undefined;
   let session: ImageSession | undefined;
@@ -212,7 +212,7 @@ async function write(
     const { resumePoint } = target;
     if (resumePoint) meter.begin(resumePoint);
     session = await sessions.acquire(signal, (share) => meter.unlocking(share));
-    // Those of a large image run its first jobs together: what one of them writes counts only after what is before it.
+    // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
     pool = sessions.acquirePool();
     const check = async ({ progress }: Converted) => {

@@ -83,8 +83,8 @@ export class UnitDecoder {
   ) {}
 
   /**
-   * Decodes the pieces `part` of a complete file of `container` after `PART_HEAD` bytes, and takes their memory. Fails as the core does, and with
-   * `internal` if the workers end.
+   * Decodes `part`, the pieces of a complete file of `container` after `PART_HEAD` bytes, and takes their memory. Fails as the core
+   * does, and with `internal` if the workers end.
    */
   async decode(container: PackedIndex['container'], part: Bytes[]): Promise<DecodedUnit> {
     // Workers that have ended are not used again.
