@@ -32,6 +32,8 @@ test('a whole conversion by keyboard alone', async ({ page }) => {
   const saving = page.getByRole('group', { name: 'Where to save it' });
   const proposed = saving.getByRole('radio', { checked: true });
   await expect(proposed).toHaveCount(1);
+  // Until it is known what this browser can do, the arrow keys pass over the ways that are not allowed yet.
+  await expect(download).toBeEnabled();
   await press('As a download');
   await expect(proposed).toBeFocused();
   const ways = await saving.getByRole('radio').count();
