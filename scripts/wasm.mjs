@@ -21,23 +21,35 @@ const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
 const SKIPPED = ['local-cse', 'memory-packing', 'simplify-locals', 'ssa-nomerge'].map((pass) => `--skip-pass=${pass}`);
 const OF_CORE = [...SKIPPED, '--reorder-functions-by-name'];
 
-/** Each wasm: its crate, its flags (`config` is a file), and whether JavaScript uses it by generated bindings. */
+/** Each codec has less to keep on its stack than the linker gives it by default, 1 MiB. */
+const SMALL_STACK = '-Clink-arg=-zstack-size=262144';
+
+/**
+ * Each wasm: its crate, its `memory` (its flags are in scripts/wasm-MEMORY.toml), the flags of its linker, and whether JavaScript uses
+ * it by generated bindings.
+ */
 const VARIANTS = {
-  workers: { crate: 'decant-wasm', config: 'wasm-workers.toml', optimise: OF_CORE, hasBindings: true },
+  workers: { crate: 'decant-wasm', memory: 'own', optimise: OF_CORE, hasBindings: true },
   threads: {
     crate: 'decant-wasm',
-    config: 'wasm-threads.toml',
+    memory: 'shared',
     features: ['--features', 'threads'],
     optimise: [...OF_CORE, '--enable-threads'],
     hasBindings: true,
   },
-  bzip2: { crate: 'decant-bzip2-wasm', config: 'wasm-codec.toml' },
-  crypt: { crate: 'decant-crypt-wasm', config: 'wasm-crypt.toml' },
-  deflate: { crate: 'decant-deflate-wasm', config: 'wasm-codec.toml' },
-  xz: { crate: 'decant-xz-wasm', config: 'wasm-codec.toml' },
+  bzip2: { crate: 'decant-bzip2-wasm', memory: 'own', link: [SMALL_STACK] },
+  crypt: {
+    crate: 'decant-crypt-wasm',
+    memory: 'own',
+    // Its table can take functions of the platform.
+    link: [SMALL_STACK, '-Clink-arg=--export-table', '-Clink-arg=--growable-table'],
+  },
+  deflate: { crate: 'decant-deflate-wasm', memory: 'own', link: [SMALL_STACK] },
+  xz: { crate: 'decant-xz-wasm', memory: 'own', link: [SMALL_STACK] },
   zstd: {
     crate: 'decant-zstd-wasm',
-    config: 'wasm-codec.toml',
+    memory: 'own',
+    link: [SMALL_STACK],
     cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}`,
   },
 };
@@ -123,20 +135,24 @@ function adaptWorkerHelpers(output) {
   }
 }
 
+/** The folder of what is compiled for a kind of memory. One compiler at a time works in it. */
+const folderOf = (memory) => join(root, 'target', `${memory}-memory`);
+
 function make(name) {
-  const { crate, config, features = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
+  const { crate, memory, features = [], link = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
   const what = `the wasm of ${name}`;
   say(`building ${what}`);
-  const target = join(root, 'target', name);
+  const target = folderOf(memory);
   const output = bindings(name);
   rmSync(output, { recursive: true, force: true });
   mkdirSync(output, { recursive: true });
   cargo(
     `Building ${what}`,
     [
-      ...['build', '-q', '--locked', '--release', '-p', crate, '--lib', '--target', 'wasm32-unknown-unknown'],
+      ...['rustc', '-q', '--locked', '--release', '-p', crate, '--lib', '--target', 'wasm32-unknown-unknown'],
       ...features,
-      ...['--target-dir', target, '--config', `scripts/${config}`, ...STD, ...PANIC],
+      ...['--target-dir', target, '--config', `scripts/wasm-${memory}.toml`, ...STD, ...PANIC],
+      ...['--', ...link],
     ],
     // Stable Rust builds its standard library only with this.
     { RUSTC_BOOTSTRAP: '1', ...(cflags && { CFLAGS_wasm32_unknown_unknown: cflags }) },
@@ -173,7 +189,7 @@ export const INPUTS = [
   'rust-toolchain.toml',
   'tools/bindgen',
   ...['wasm.mjs', 'order-functions.mjs', 'lib.mjs'].map((name) => `scripts/${name}`),
-  ...['workers', 'threads', 'codec', 'crypt'].map((name) => `scripts/wasm-${name}.toml`),
+  ...['own', 'shared'].map((name) => `scripts/wasm-${name}.toml`),
   'package-lock.json',
 ];
 
@@ -182,21 +198,27 @@ const NAMES = Object.keys(VARIANTS);
 const stampOf = (name) => `wasm-${name}`;
 const madeOf = (name) => ({ inputs: INPUTS, output: `target/wasm/${name}/index_bg.wasm` });
 
-/** Builds all outdated wasm concurrently: a compiler that optimises a whole program uses one core. */
+/**
+ * Builds all outdated wasm. Those with the same kind of memory are compiled one after another, so that they share a standard library;
+ * the kinds concurrently, since a compiler that optimises a whole program uses one core.
+ */
 export async function wasm() {
   const due = NAMES.filter((name) => !isDone(stampOf(name), madeOf(name)));
   if (due.length === 0) return;
   compiler();
   rust();
-  const statuses = await Promise.all(due.map(makeAside));
+  const kinds = ['own', 'shared'].map((memory) => due.filter((name) => VARIANTS[name].memory === memory));
+  const statuses = await Promise.all(kinds.filter(({ length }) => length > 0).map(makeAside));
   // The processes have reported their failures.
   if (statuses.some((status) => status !== 0)) process.exit(1);
 }
 
-/** Builds `name` in a separate process. Resolves to its exit status. */
-function makeAside(name) {
+/** Builds `names` in a separate process. Resolves to its exit status. */
+function makeAside(names) {
   const script = fileURLToPath(import.meta.url);
-  return new Promise((resolve) => spawn(process.execPath, [script, name], { stdio: 'inherit' }).on('close', resolve));
+  return new Promise((resolve) =>
+    spawn(process.execPath, [script, ...names], { stdio: 'inherit' }).on('close', resolve),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
