@@ -99,7 +99,7 @@ function outputField(state: Step<'ready'>, session: Session): TemplateResult {
   };
   // The closed list shows the name only, which fits into a narrow window.
   const option = (one: OutputFormat) =>
-    html`<option value=${one.name} ?selected=${one === output} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`;
+    html`<option value=${one.name} ?selected=${one.name === output.name} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`;
   return html`
     <label class="field">
       <span>${texts.output}</span>

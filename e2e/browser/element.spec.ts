@@ -233,6 +233,7 @@ test('a page offers its own places', async ({ page, servers }) => {
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', script);
   await choose(page, images.zlib());
   await expect(page.locator('.tiles label')).toHaveText(['Azure', 'My cloud']);
+  await expect(page.getByLabel('Output format')).toHaveValue('vpc');
   await page.getByRole('radio', { name: 'My cloud' }).check();
   await expect(page.getByText('qcow2 for My cloud')).toBeVisible();
   expect(await noted(page)).toMatchObject({ place: 'mine' });
