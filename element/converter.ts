@@ -94,6 +94,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   /** The focusable elements around the focus, as they were before an update. */
   #stops: { before: HTMLElement[]; after: HTMLElement[] } | undefined;
   #title: string | undefined;
+  readonly #resized = new ResizeObserver(() => this.#paintPicture());
   #listening = new AbortController();
   /** Aborted when the element leaves the document; `undefined` outside of a document. */
   #connected: AbortController | undefined;
@@ -118,8 +119,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#connected = new AbortController();
     this.#listen(this.wholeWindow ? window : this);
     whenIdle(() => this.#session.asked.preload());
-    // The picture is painted in colours of the scheme.
+    // The picture is painted in the size of the element and in colours of the scheme.
     const { signal } = this.#connected;
+    this.#resized.observe(this);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.requestUpdate(), { signal });
   }
 
@@ -137,6 +139,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   #leave(): void {
     this.#listening.abort();
+    this.#resized.disconnect();
     this.#connected?.abort();
     this.#connected = undefined;
     this.#session.end();

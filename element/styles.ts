@@ -107,9 +107,9 @@ export const styles = css`
   .contents ul { margin: 0; padding-inline-start: 1.25rem; }
   .contents li { overflow-wrap: anywhere; }
   .picture { margin: 1rem 0; }
-  .picture canvas { display: block; width: 100%; height: auto; }
+  .picture canvas { display: block; }
   .picture div { position: relative; }
-  .picture .part { position: absolute; inset-inline-end: 0; max-width: 100%; padding: 0 0.4rem; border-radius: 0.25rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; background: color-mix(in srgb, var(--decant-card) 85%, transparent); font-size: 0.8rem; }
+  .picture .part { position: absolute; inset-inline-end: 0; max-width: 100%; padding: 0 0.4rem; border-radius: 0.25rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; background: color-mix(in srgb, var(--decant-card) 85%, transparent); font-size: 0.8rem; line-height: 1.2; }
   .picture figcaption { display: flex; flex-wrap: wrap; gap: 0.15rem 1rem; margin-top: 0.35rem; font-size: 0.85rem; color: var(--decant-quiet); }
   figcaption span { display: inline-flex; align-items: center; gap: 0.4rem; overflow-wrap: anywhere; }
   .swatch { flex: none; width: 0.75rem; height: 0.75rem; border-radius: 2px; forced-color-adjust: none; }

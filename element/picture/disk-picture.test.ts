@@ -3,7 +3,7 @@
 import type { Extent } from 'decant';
 import { expect, test } from 'vitest';
 import { DiskPicture } from './disk-picture.js';
-import { COLOURED_LAYERS, colourOf } from './paint.js';
+import { COLOURED_LAYERS, colourOf, gridOf } from './paint.js';
 
 const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => ({
   ...{ start, length, kind, depth: 0, compressed: false, encrypted: false },
@@ -62,3 +62,13 @@ for (const [content, layer, colour] of [
 ] as const) {
   test(`the colour of ${content} in layer ${layer} is ${colour}`, () => expect(colourOf(content, layer)).toBe(colour));
 }
+
+test.each([
+  // (width in pixels, side of a cell, cells in a row)
+  [1148, 9, 127],
+  [574, 4, 143],
+  [270, 3, 90],
+  [2, 3, 1],
+])('a picture of %i pixels has whole cells, as wide as there is room', (width, side, columns) => {
+  expect(gridOf(width)).toEqual({ side, columns });
+});

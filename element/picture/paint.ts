@@ -1,11 +1,11 @@
-// Draws the picture of a disk on its canvas.
+// Draws the picture of a disk on its canvas, in cells of whole pixels of the screen.
 
 import type { Content, DiskPicture } from './disk-picture.js';
 
-export const COLUMNS = 128;
-/** The side of a cell in pixels of the canvas, including the gap after it. */
-export const CELL = 8;
-const GAP = 2;
+/** The number of cells in a row that a wide picture comes close to. */
+const COLUMNS = 128;
+/** The least side of a cell in pixels, including the gap after it. A narrow picture has more rows instead. */
+const LEAST = 3;
 /** The opacity of a cell that is not converted yet, during a conversion. */
 const WAITING = 0.3;
 /** The opacity of a cell that the map has not reached. */
@@ -21,30 +21,39 @@ export function colourOf(content: Content, layer: number): string {
   return `layer-${Math.min(layer, COLOURED_LAYERS - 1)}`;
 }
 
-/** Draws `picture` in the current colours of the legend in `figure`. */
+/** The side of a cell and the number of cells in a row, where `width` pixels are free. */
+export function gridOf(width: number): { side: number; columns: number } {
+  const side = Math.max(LEAST, Math.round(width / COLUMNS));
+  return { side, columns: Math.max(1, Math.floor(width / side)) };
+}
+
+/** Draws `picture` as wide as `figure`, in the current colours of its legend. */
 export function paint(figure: HTMLElement, picture: DiskPicture): void {
   const canvas = figure.querySelector('canvas');
   const context = canvas?.getContext('2d');
-  if (!canvas || !context) return;
+  if (!canvas || !context || figure.clientWidth === 0) return;
+  const { side, columns } = gridOf(figure.clientWidth * devicePixelRatio);
+  const gap = side > 6 ? 2 : 1;
+  canvas.width = columns * side;
+  canvas.height = Math.ceil(picture.count / columns) * side;
+  canvas.style.width = `${canvas.width / devicePixelRatio}px`;
   const colours = new Map<string, string>();
   for (const swatch of figure.querySelectorAll<HTMLElement>('[data-colour]')) {
     colours.set(swatch.dataset.colour!, getComputedStyle(swatch).backgroundColor);
   }
-  context.clearRect(0, 0, canvas.width, canvas.height);
   for (let cell = 0; cell < picture.count; cell += 1) {
     const content = picture.contentOf(cell);
-    const [x, y] = [(cell % COLUMNS) * CELL, Math.floor(cell / COLUMNS) * CELL];
+    const [x, y] = [(cell % columns) * side, Math.floor(cell / columns) * side];
     context.globalAlpha = (picture.done?.[cell] ?? 1) === 1 ? 1 : WAITING;
     if (content === 'unknown') context.globalAlpha *= UNKNOWN;
     context.fillStyle = colours.get(colourOf(content, picture.layerOf(cell))) ?? 'gray';
-    context.fillRect(x, y, CELL - GAP, CELL - GAP);
+    context.fillRect(x, y, side - gap, side - gap);
     // A hole in the middle, which is visible without colours too.
-    if (content === 'compressed') context.clearRect(x + GAP, y + GAP, GAP, GAP);
+    if (content === 'compressed') context.clearRect(x + gap, y + gap, side - 3 * gap || 1, side - 3 * gap || 1);
   }
-  context.globalAlpha = 1;
   // Not by markup, which a policy for styles may forbid.
   for (const part of figure.querySelectorAll<HTMLElement>('[data-offset]')) {
-    const row = Math.floor(picture.cellAt(Number(part.dataset.offset)) / COLUMNS);
-    part.style.top = `${(row * CELL * 100) / canvas.height}%`;
+    const row = Math.floor(picture.cellAt(Number(part.dataset.offset)) / columns);
+    part.style.top = `${(row * side * 100) / canvas.height}%`;
   }
 }

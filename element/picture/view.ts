@@ -4,14 +4,14 @@ import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
-import { CELL, COLOURED_LAYERS, COLUMNS } from './paint.js';
+import { COLOURED_LAYERS } from './paint.js';
 
-/** The least height of a partition with a name, in rows. */
-const NAMED_ROWS = 5;
+/** The least part of the picture that has room for the name of a partition. */
+const NAMED = 1 / 6;
 
 /** The partitions that are high enough in the picture for a name. */
 const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
-  contents?.parts.filter(({ size }) => picture.cellAt(size) >= NAMED_ROWS * COLUMNS) ?? [];
+  contents?.parts.filter(({ size }) => picture.cellAt(size) >= picture.count * NAMED) ?? [];
 
 /** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
 export function pictureView(
@@ -21,7 +21,6 @@ export function pictureView(
   contents: Contents | undefined,
 ): TemplateResult {
   const { contents: kinds, layers } = picture.legend;
-  const height = Math.ceil(picture.count / COLUMNS) * CELL;
   const entry = (colour: string, text: string) =>
     html`<span><i class=${`swatch ${colour}`} data-colour=${colour}></i>${text}</span>`;
   const names = [...layers]
@@ -37,7 +36,7 @@ export function pictureView(
   return html`
     <figure class="picture" part="picture">
       <div>
-        <canvas width=${COLUMNS * CELL} height=${height} role="img" aria-label=${texts.picture.label(share)}></canvas>
+        <canvas role="img" aria-label=${texts.picture.label(share)}></canvas>
         ${partsIn(picture, contents).map((part) => html`<span class="part" aria-hidden="true" data-offset=${part.offset}>${texts.contents.part(part)}</span>`)}
       </div>
       <figcaption aria-hidden="true">
