@@ -98,8 +98,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #listening = new AbortController();
   /** Aborted when the element leaves the document; `undefined` outside of a document. */
   #connected: AbortController | undefined;
-  /** The size of the card in CSS pixels. */
-  #card = { width: 0, height: 0 };
   /** When the current conversion began, in seconds. */
   #began: number | undefined;
   /** The notification about the end that is shown. */
@@ -182,25 +180,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   override updated(): void {
     this.#announced.show(this.renderRoot.querySelector('#announced')!);
     this.#paintPicture();
-    this.#keepHeight();
     this.#notifyEnd();
     this.#moveFocus();
     this.#keepFocus();
     this.#reportTitle();
-  }
-
-  /**
-   * Keeps the card from shrinking while an image is processed, so that the content below does not jump. The height that is kept
-   * is at most half of the window, so that the content below stays in it.
-   */
-  #keepHeight(): void {
-    const card = this.renderRoot.querySelector<HTMLElement>('.card')!;
-    const width = card.offsetWidth;
-    const isNew = this.#session.state.step === 'empty' || width !== this.#card.width;
-    if (isNew) card.style.minHeight = '';
-    const height = Math.max(isNew ? 0 : this.#card.height, card.offsetHeight);
-    card.style.minHeight = `min(${height}px, 50vh)`;
-    this.#card = { width, height };
   }
 
   /** Notifies the person when a conversion has ended, until the person leaves the result. */
@@ -271,7 +254,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const session = this.#session;
     const { state, news, texts } = session;
     return html`
-      <div>
+      <div class="element">
         <slot name="header">
           <header>
             <h1>${texts.title}</h1>

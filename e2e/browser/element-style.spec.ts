@@ -16,12 +16,16 @@ const [table = ''] = rows.split('\n\n');
 
 const PARTS = [...new Set([...table.matchAll(/`(\w+)`/g)].map(([, part]) => part!))];
 
-/** A different value for each custom property, as the browser reports it. */
+/** A different value for a custom property, as the browser reports it. */
+function sampleOf(name: string, at: number): string {
+  if (/font/.test(name)) return `f${at}`;
+  if (/weight/.test(name)) return `${500 + at}`;
+  if (/shadow/.test(name)) return `rgb(0, 0, 0) 0px 0px ${at}px 0px`;
+  return /radius|space|padding|control|size|height/.test(name) ? `${100 + at}px` : `rgb(1, 2, ${at})`;
+}
+
 const PROPERTIES = new Map(
-  [...new Set(documented.match(/--decant-[a-z-]+/g))].map((name, at) => {
-    const isLength = /radius|padding/.test(name);
-    return [name, isLength ? `${100 + at}px` : `rgb(1, 2, ${at})`];
-  }),
+  [...new Set(documented.match(/--decant-[a-z0-9-]+/g))].map((name, at) => [name, sampleOf(name, at)]),
 );
 
 /** Styles all of them from outside: a part has the property `--part-NAME`, which nothing inherits. */
@@ -42,7 +46,10 @@ const shown = (page: Page) =>
   page.evaluate((parts) => {
     const elements = [...document.querySelector('decant-converter')!.shadowRoot!.querySelectorAll('*')];
     const styles = elements.map((element) => getComputedStyle(element));
-    const named = ['color', 'backgroundColor', 'borderTopColor', 'fill', 'borderTopLeftRadius', 'paddingTop'] as const;
+    const named = [
+      ...(['color', 'backgroundColor', 'borderTopColor', 'fill', 'boxShadow', 'borderTopLeftRadius'] as const),
+      ...(['paddingTop', 'marginTop', 'minHeight', 'fontFamily', 'fontSize', 'fontWeight', 'lineHeight'] as const),
+    ];
     return {
       parts: elements.flatMap((element) => [...element.part]),
       styled: parts.filter((part) => styles.some((style) => style.getPropertyValue(`--part-${part}`) === 'styled')),
@@ -74,6 +81,10 @@ async function visit(page: Page, look: () => Promise<unknown>): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).click();
   await page.getByLabel('File name').fill('disk.vhd');
   await expect(page.locator('#name-warnings .notice')).toBeVisible();
+  await look();
+  await button('Choose another file').click();
+  await choose(page, images.chain().top, ...images.chain().below);
+  await expect(page.locator('.layer-2')).toBeVisible();
   await look();
   await button('Choose another file').click();
   await takeDisks(page, true);

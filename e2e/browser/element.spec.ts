@@ -154,19 +154,6 @@ test('a page has its own header, help and colours', async ({ page, servers }) =>
   expect(styles).toEqual(['rgb(1, 2, 3)', '0px']);
 });
 
-test('the card keeps half of the window while an image is worked on', { tag: '@full' }, async ({ page, servers }) => {
-  await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD);
-  const height = () => page.locator('.card').evaluate((card) => (card as HTMLElement).offsetHeight);
-  await choose(page, images.zlib());
-  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
-  const before = await height();
-  await page.getByRole('button', { name: 'Convert' }).click();
-  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-  const half = (await page.evaluate(() => innerHeight)) / 2;
-  expect(await height()).toBeGreaterThanOrEqual(Math.min(before, half));
-  expect(before).toBeGreaterThan(half);
-});
-
 test('what is below the element comes back into the window after a tall step', async ({ page, servers }) => {
   await page.setViewportSize({ width: 480, height: 700 });
   const refuse = "converter.output = () => { throw new Error('Your quota is used up') };";

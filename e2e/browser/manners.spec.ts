@@ -229,19 +229,6 @@ test.describe('while it converts', () => {
   });
 });
 
-test('the card keeps half of the window while files are read', { tag: '@full' }, async ({ page }) => {
-  const height = async () => (await page.locator('.card').boundingBox())!.height;
-  // What was higher may come back: see element.spec.ts.
-  const kept = Math.min(await height(), page.viewportSize()!.height / 2);
-  await choose(page, images.luksSlow());
-  await expect(page.getByLabel('Password for luks-slow.qcow2')).toBeVisible();
-  expect(await height()).toBeGreaterThanOrEqual(kept);
-  await page.getByLabel('Password for luks-slow.qcow2').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Unlock' }).click();
-  await expect(page.getByRole('heading', { name: 'Unlocking luks-slow.qcow2' })).toBeVisible();
-  expect(await height()).toBeGreaterThanOrEqual(kept);
-});
-
 test('Convert can be pressed at once, before all is known of the browser', async ({ page }) => {
   // A way is proposed after a time-out in any case.
   await page.clock.install();

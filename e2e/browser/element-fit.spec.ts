@@ -1,0 +1,132 @@
+// <decant-converter> in the boxes of other pages: it is as wide as its box, as high as its content, and leaves the page's buttons
+// where they are.
+
+import { expect, type Page, test } from '../support/browser.js';
+import { closeHost, openHost } from '../support/host-page.js';
+import { images } from '../support/images.js';
+import { choose } from '../support/page.js';
+import type { TestServer } from '../support/server.js';
+
+test.use({ isolated: false, opensFolds: false });
+
+test.afterEach(({ servers }) => closeHost(servers.plain));
+
+interface Box {
+  name: string;
+  style: string;
+  attributes: string;
+  /** Whether all steps fit in its height. */
+  fits?: true;
+}
+
+const DIALOG =
+  '.box { width: 480px; height: 360px; box-sizing: border-box; padding: 16px; border: 1px solid; display: flex; flex-direction: column } .body { overflow: auto; flex: 1; min-height: 0 } .box header, .box footer { flex: none; height: 40px }';
+
+const BOXES: Box[] = [
+  { name: 'a dialog of 480 x 360', style: DIALOG, attributes: '' },
+  { name: 'a card of 300 px, German', style: '.box { width: 300px }', attributes: 'lang="de"' },
+  { name: 'a box in a narrow grid', style: 'body { display: grid; width: 320px } main { padding: 0 }', attributes: '' },
+  { name: 'a row', style: '.box { width: 500px; display: flex } .body { display: contents }', attributes: '' },
+  {
+    name: 'a grid',
+    style: '.box { width: 320px; display: grid; justify-items: center } .body { display: contents }',
+    attributes: '',
+  },
+];
+
+async function open(page: Page, server: TestServer, box: Box): Promise<void> {
+  const element = `<section class="box"><header>Import</header><div class="body"><decant-converter ${box.attributes}></decant-converter></div><footer><button id="close">Close</button></footer></section>`;
+  const script = `
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(${JSON.stringify(box.style)});
+    document.adoptedStyleSheets = [sheet];
+    let go;
+    const gate = new Promise((resolve) => { go = resolve; });
+    window.go = go;
+    converter.places = ['azure', 'kvm', 'digitalocean'];
+    converter.output = () => ({ write: () => gate, close: async () => {}, abort: async () => {} });`;
+  await openHost(page, server, element, script);
+}
+
+/** What is wrong with the layout: parts that stick out of the element, scrolling, and a button that was pushed away. */
+const faults = (page: Page, fits = false): Promise<string[]> =>
+  page.evaluate((fits) => {
+    const converter = document.querySelector('decant-converter')!;
+    const [box, body] = ['.box', '.body'].map((name) => document.querySelector<HTMLElement>(name)!);
+    const outer = converter.getBoundingClientRect();
+    const found: string[] = [];
+    for (const one of converter.shadowRoot!.querySelectorAll<HTMLElement>('.element *')) {
+      // Invisible fields cover their tiles.
+      if (!one.checkVisibility({ opacityProperty: true }) || one.closest('.unseen')) continue;
+      const rect = one.getBoundingClientRect();
+      const sides = {
+        left: outer.left - rect.left,
+        right: rect.right - outer.right,
+        bottom: rect.bottom - outer.bottom,
+      };
+      for (const [side, by] of Object.entries(sides))
+        if (by > 1) found.push(`${one.outerHTML.slice(0, 60)}: ${side} ${by}`);
+      if (one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 && !one.matches('pre, .part, select, input'))
+        found.push(`${one.outerHTML.slice(0, 60)}: scrolls`);
+    }
+    if (body!.scrollWidth > body!.clientWidth) found.push('the body scrolls sideways');
+    if (fits && body!.scrollHeight > body!.clientHeight)
+      found.push(`${body!.scrollHeight - body!.clientHeight} px too high`);
+    const frame = box!.getBoundingClientRect();
+    const button = document.querySelector('#close')!.getBoundingClientRect();
+    if (button.right > frame.right || button.bottom > frame.bottom + 1) found.push('the button is outside');
+    if (document.documentElement.scrollWidth > innerWidth) found.push('the page scrolls sideways');
+    return found;
+  }, fits);
+
+for (const box of BOXES) {
+  test(`each step fits in ${box.name}`, { tag: box.fits ? [] : '@full' }, async ({ page, servers }) => {
+    await open(page, servers.plain, box);
+    const check = async (step: string) => expect(await faults(page, box.fits), step).toEqual([]);
+    await check('empty');
+    await choose(page, images.partitioned());
+    await expect(page.locator('canvas')).toBeVisible();
+    await check('read');
+    if (!box.fits) {
+      for (const fold of await page.locator('.fold:visible').all()) await fold.locator('summary').click();
+      await check('everything open');
+    }
+    await page.locator('[data-convert]').click();
+    await expect(page.locator('progress')).toBeVisible();
+    await check('converting');
+    await page.evaluate(() => (window as unknown as { go: () => void }).go());
+    await expect(page.locator('#place')).toBeVisible();
+    await check('done');
+    await page.locator('.actions .primary').click();
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'noise.qcow2', mimeType: '', buffer: Buffer.from('noise') });
+    await expect(page.locator('.card > p.bad').first()).toBeVisible();
+    await check('refused');
+  });
+}
+
+test(
+  'a box without a width is as wide as the element would like to be',
+  { tag: '@full' },
+  async ({ page, servers }) => {
+    await open(page, servers.plain, { name: '', style: '.box { width: fit-content }', attributes: '' });
+    const width = () => page.locator('decant-converter').evaluate((element) => element.getBoundingClientRect().width);
+    expect(await width()).toBeGreaterThan(500);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await faults(page)).toEqual([]);
+    expect(await width()).toBeGreaterThan(280);
+  },
+);
+
+test('the element is as high as what it shows', { tag: '@full' }, async ({ page, servers }) => {
+  await open(page, servers.plain, BOXES[2]!);
+  const height = () => page.locator('decant-converter').evaluate((element) => element.getBoundingClientRect().height);
+  const empty = await height();
+  await choose(page, images.partitioned());
+  await expect(page.locator('canvas')).toBeVisible();
+  expect(await height()).toBeGreaterThan(empty);
+  await page.locator('.actions .link').last().click();
+  await expect(page.locator('.drop')).toBeVisible();
+  expect(await height()).toBe(empty);
+});
