@@ -68,6 +68,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   static override styles = styles;
   static override properties = {
     sample: {},
+    compact: { type: Boolean, reflect: true },
     wholeWindow: { type: Boolean, attribute: 'whole-window', reflect: true },
     output: { attribute: false },
     places: { attribute: false },
@@ -80,6 +81,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   declare sample: string | undefined;
+  declare compact: boolean;
   declare wholeWindow: boolean;
   declare texts: Texts | undefined;
   declare output: DecantConverterElement['output'];
@@ -105,6 +107,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   constructor() {
     super();
+    this.compact = false;
     this.wholeWindow = false;
     this.dragging = false;
   }
@@ -256,7 +259,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     return html`
       <div class="element">
         <slot name="header">
-          <header>
+          <header class="more">
             <h1>${texts.title}</h1>
             <p>${texts.tagline} ${this.output ? nothing : texts.nothingUploaded}</p>
           </header>
@@ -314,20 +317,20 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { texts } = this.#session;
     return html`
       <div class="drop" part="drop">
-        <svg viewBox="0 0 48 48" aria-hidden="true">
+        <svg class="more" viewBox="0 0 48 48" aria-hidden="true">
           <path d="M16 6h16v8l6 9v14a5 5 0 0 1-5 5H15a5 5 0 0 1-5-5V23l6-9z" />
           <path class="fill" d="M12 29h24v8a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z" />
         </svg>
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
-        <p>${texts.takes}</p>
+        <p class="more">${texts.takes}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
-        <details class="fold"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>
-        ${this.sample ? html`<button class="link" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
+        <details class="fold more"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>
+        ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
       </div>
       <slot name="help">
-        ${this.output ? nothing : html`<details class="help quiet"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}
+        ${this.output ? nothing : html`<details class="help quiet more"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}
       </slot>
     `;
   }

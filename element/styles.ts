@@ -197,6 +197,14 @@ export const styles = css`
   .good { color: var(--decant-accent); font-weight: var(--decant-weight); }
   .bad { color: var(--decant-bad); }
   .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+  :host([compact]) .more { display: none; }
+  /* The page around it has a frame. */
+  :host([compact]) .card { padding: 0; border: 0; background: none; box-shadow: none; }
+  :host([compact]) h2 { margin-bottom: calc(var(--decant-space) * 0.25); font-size: 1em; }
+  :host([compact]) .drop { flex-flow: row wrap; justify-content: space-between; padding: calc(var(--decant-space) * 0.5); }
+  :host([compact]) :is(.line, .picture, .actions) { margin: calc(var(--decant-space) * 0.5) 0 0; }
+  :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
+  :host([compact]) .hint { min-height: 0; }
   @container decant (max-width: 26em) {
     dl div { grid-template-columns: 1fr; gap: 0; }
     .actions button, .line button { width: 100%; }

@@ -68,6 +68,11 @@ export interface DecantConverterElement extends HTMLElement {
   /** The URL of a sample image; without it, no sample is offered. Also the attribute `sample`. */
   sample: string | undefined;
   /**
+   * Whether to show only what is made, the picture of the disk, the progress and what must be asked: no title, place, format,
+   * options, facts or next step. Also the attribute `compact`.
+   */
+  compact: boolean;
+  /**
    * Whether to take files and links that are dropped or pasted anywhere in the window. By default the element takes those that
    * are dropped on it, or pasted while it has the focus. Also the attribute `whole-window`.
    */

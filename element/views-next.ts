@@ -28,7 +28,7 @@ export function nextView(state: Step<'done'>, session: Session): TemplateResult 
   if (!step) return html``;
   const commands = step.commands.join('\n');
   return html`
-    <section class="next" aria-labelledby="next">
+    <section class="next more" aria-labelledby="next">
       <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
       <pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>
       ${step.replace.length > 0 ? html`<p>${texts.replaceWords(step.replace)}</p>` : nothing}

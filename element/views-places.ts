@@ -19,7 +19,7 @@ export function placesView(state: Step<'ready'>, session: Session): TemplateResu
   );
   const search = (event: Event) => session.searchPlace((event.target as HTMLInputElement).value);
   return html`
-    <fieldset>
+    <fieldset class="more">
       <legend>${texts.where}</legend>
       <div class="tiles">
         ${shown.map((one) => tile(one, state, session))}
@@ -31,7 +31,7 @@ export function placesView(state: Step<'ready'>, session: Session): TemplateResu
       </div>
     </fieldset>
     ${sought && shown.length === 0 ? html`<p class="quiet">${texts.noPlace}</p>` : nothing}
-    ${shown.map(({ output, ...place }) => (output.refusal ? html`<p class="quiet">${spoken(`${texts.placeLabel(place)}: ${texts.failure(output.refusal)}`)}</p>` : nothing))}
+    ${shown.map(({ output, ...place }) => (output.refusal ? html`<p class="quiet more">${spoken(`${texts.placeLabel(place)}: ${texts.failure(output.refusal)}`)}</p>` : nothing))}
   `;
 }
 

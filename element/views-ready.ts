@@ -28,7 +28,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${state.asking ? session.asked.view(texts, ({ askingView }) => askingView(state.asking!, session)) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
     ${changeView(state, session)}
-    <details class="fold">
+    <details class="fold more">
       <summary>${texts.details}</summary>
       ${session.asked.view(texts, ({ detailsView }) => detailsView(state, session))}
     </details>
@@ -68,7 +68,9 @@ function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: All
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const isKnown = choice !== undefined && output.size !== undefined;
-  return [what, isKnown && texts.estimate(choice), way && texts.ways[way]].filter(Boolean).join(' · ');
+  return [what, isKnown && texts.estimate(choice), way && way !== 'host' && texts.ways[way]]
+    .filter(Boolean)
+    .join(' · ');
 }
 
 /** What can be chosen instead of the proposals. Open if the person must choose. */
@@ -80,7 +82,7 @@ function changeView(state: Step<'ready'>, session: Session): TemplateResult {
     session.isChanging = (event.target as HTMLDetailsElement).open;
   };
   return html`
-    <details class="fold" ?open=${session.isChanging || must} @toggle=${toggled}>
+    <details class=${must ? 'fold' : 'fold more'} ?open=${session.isChanging || must} @toggle=${toggled}>
       <summary>${texts.change}</summary>
       ${snapshots.length > 0 ? asked.view(texts, ({ snapshotPicker }) => snapshotPicker(snapshots, state, session)) : nothing}
       ${outputField(state, session)}

@@ -18,7 +18,7 @@ export const heading = (text: string, by?: string) =>
 
 /** Rows of a name and a value. A row without a value is left out. */
 export const facts = (rows: [string, string | undefined][]) => html`
-  <dl>${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
+  <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
 const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
@@ -146,13 +146,13 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
     ${waitingView(session) ?? (stands ? noticeView(stands) : nothing)}
-    <p class="hint quiet">${finishingHint(state, texts) ?? texts.keepOpen}</p>
+    <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>
     <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
   `;
 }
 
 const notifyButton = (session: Session) =>
-  html`<button class="link" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
+  html`<button class="link more" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -170,7 +170,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
       [texts.facts.written, texts.writtenValue(result, method)],
       [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
     ])}
-    <details>
+    <details class="more">
       <summary>${texts.details}</summary>
       ${facts([
         [texts.facts.time, texts.timeValue(seconds)],

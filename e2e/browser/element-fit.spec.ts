@@ -24,7 +24,9 @@ const DIALOG =
 
 const BOXES: Box[] = [
   { name: 'a dialog of 480 x 360', style: DIALOG, attributes: '' },
+  { name: 'a dialog of 480 x 360, compact', style: DIALOG, attributes: 'compact', fits: true },
   { name: 'a card of 300 px, German', style: '.box { width: 300px }', attributes: 'lang="de"' },
+  { name: 'a card of 300 px, compact', style: '.box { width: 300px }', attributes: 'compact' },
   { name: 'a box in a narrow grid', style: 'body { display: grid; width: 320px } main { padding: 0 }', attributes: '' },
   { name: 'a row', style: '.box { width: 500px; display: flex } .body { display: contents }', attributes: '' },
   {

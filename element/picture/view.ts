@@ -39,7 +39,7 @@ export function pictureView(
         <canvas role="img" aria-label=${texts.picture.label(share)}></canvas>
         ${partsIn(picture, contents).map((part) => html`<span class="part" aria-hidden="true" data-offset=${part.offset}>${texts.contents.part(part)}</span>`)}
       </div>
-      <figcaption aria-hidden="true">
+      <figcaption class="more" aria-hidden="true">
         ${names}
         ${kinds.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
         ${entry('empty', texts.picture.empty)}

@@ -1,6 +1,11 @@
 /** The properties and attributes of `<decant-converter>` in JSX and in templates. */
 export interface DecantConverterProps
-  extends Partial<Pick<DecantConverterElement, 'sample' | 'wholeWindow' | 'output' | 'streamedDownloads' | 'texts'>> {
+  extends Partial<
+    Pick<
+      DecantConverterElement,
+      'sample' | 'compact' | 'wholeWindow' | 'output' | 'places' | 'streamedDownloads' | 'texts'
+    >
+  > {
   'whole-window'?: boolean | '';
 }
 
