@@ -109,7 +109,11 @@ export const styles = css`
   .tile:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); box-shadow: inset 0 0 0 1px var(--decant-accent); font-weight: var(--decant-weight); }
   .tile:has(:disabled) { opacity: 0.5; cursor: default; }
   .tile:has(:focus-visible) { outline: 3px solid var(--decant-accent); outline-offset: 2px; }
-  @media (forced-colors: active) { .tile:has(:checked) { border-width: 3px; } }
+  @media (forced-colors: active) {
+    .tile:has(:checked) { border-width: 3px; }
+    /* Visible also where it is not converted yet. */
+    .swatch.empty { background: color-mix(in srgb, CanvasText 50%, Canvas); }
+  }
   input.tile { width: 100%; min-width: 0; padding-inline-end: 0; cursor: text; }
   .line { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5) var(--decant-space); margin: var(--decant-space) 0; }
   .line p { flex: 1; min-height: 3em; margin: 0; align-content: center; }
