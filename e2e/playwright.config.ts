@@ -52,6 +52,7 @@ export default defineConfig({
     { name: 'matrix', testDir: 'node', testMatch: MATRIX },
     { name: 'sizes', testDir: 'sizes', use: { launchOptions: chromium } },
     { name: 'servers', testDir: 'servers' },
+    { name: 'pictures', testDir: 'pictures', use: { launchOptions: chromium } },
     { name: 'consumers', ...consumers },
     ...OTHER_BROWSERS.map((name) => ({ name, testDir: 'webdriver' })),
   ].map((project) => ({ grepInvert: leftOut, ...project })),

@@ -1,0 +1,105 @@
+// Makes the pictures in docs/: `node_modules/.bin/playwright test -c e2e --project=pictures`. No test run has this project.
+
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, type Page, test } from '../support/browser.js';
+import { serveGates, stopMidway } from '../support/gates.js';
+import { openHost } from '../support/host-page.js';
+import { images, qemuImg } from '../support/images.js';
+import { choose } from '../support/page.js';
+
+test.use({ opensFolds: false, serviceWorkers: 'block', viewport: { width: 900, height: 640 }, colorScheme: 'light' });
+
+/** The dialog of a console. */
+const STYLE = `
+  body { margin: 0; background: #e9edf2; font-family: system-ui, sans-serif }
+  h1, #elsewhere { display: none }
+  dialog { width: 480px; box-sizing: border-box; padding: 24px; border: 0; border-radius: 4px; box-shadow: 0 8px 32px #0003; inset: 0; margin: auto }
+  h2 { margin: 0 0 16px; font-size: 20px }
+  footer { margin-top: 16px; text-align: right }
+  footer button { padding: 8px 16px; border: 1px solid #8894a4; border-radius: 4px; background: none; font: inherit }
+  decant-converter { --decant-accent: #1a4fa0; --decant-radius: 6px; --decant-size: 15px }`;
+
+/** The most of a step that is shown, in CSS pixels. */
+const HIGHEST = 490;
+
+/** Saves a picture of the page, or of the card in it, without a focus ring. */
+async function shoot(page: Page, name: string, isCard = true): Promise<void> {
+  await page.locator('decant-converter').evaluate(({ shadowRoot }) => {
+    (shadowRoot!.activeElement as HTMLElement | null)?.blur();
+    scrollTo(0, 0);
+  });
+  const card = isCard && (await page.locator('.card').boundingBox());
+  const clip = card ? { ...card, height: Math.min(card.height, HIGHEST) } : undefined;
+  const picture = await page.screenshot({ fullPage: true, ...(clip && { clip }) });
+  const path = fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
+  writeFileSync(path, name.endsWith('.png') ? picture : await webp(page, picture));
+}
+
+/** Compresses a PNG: documents are in the package. */
+async function webp(page: Page, picture: Buffer): Promise<Buffer> {
+  const bytes = await page.evaluate(
+    async (picture) => {
+      const bitmap = await createImageBitmap(new Blob([new Uint8Array(picture)]));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+      canvas.getContext('2d')!.drawImage(bitmap, 0, 0);
+      const blob = await canvas.convertToBlob({ type: 'image/webp', quality: 0.6 });
+      return [...new Uint8Array(await blob.arrayBuffer())];
+    },
+    [...picture],
+  );
+  return Buffer.from(bytes);
+}
+
+/** A disk with a system, in the format of many appliances. */
+function appliance(path: string): string {
+  qemuImg('convert', '-O', 'vmdk', '-o', 'subformat=streamOptimized', images.partitioned(), path);
+  return path;
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+test('the steps of a conversion', async ({ page, servers }, testInfo) => {
+  serveGates(servers.isolated);
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(window, 'showDirectoryPicker');
+    Reflect.deleteProperty(window, 'showSaveFilePicker');
+  });
+  await page.goto('/');
+  await expect(button(page, 'Choose a file')).toBeVisible();
+  await shoot(page, 'steps/1-drop.webp');
+  const image = appliance(testInfo.outputPath('web.vmdk'));
+  await choose(page, image);
+  await page.getByRole('radio', { name: 'Azure' }).check();
+  await expect(page.locator('.line', { hasText: 'As a download' })).toBeVisible();
+  await expect(page.getByRole('figure').getByText('ext4')).toBeVisible();
+  await shoot(page, 'page.png', false);
+  const goOn = await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
+  await shoot(page, 'steps/2-converting.webp');
+  await goOn();
+  await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
+  await shoot(page, 'steps/3-done.webp');
+  await button(page, 'Convert another image').click();
+  await choose(page, images.raw());
+  await expect(button(page, 'Read it as a raw disk')).toBeVisible();
+  await shoot(page, 'steps/4-question.webp');
+});
+
+test('compact, in a dialog', async ({ page, servers }, testInfo) => {
+  serveGates(servers.isolated);
+  const dialog =
+    '<dialog><h2>Import a disk</h2><decant-converter compact></decant-converter><footer><button>Close</button></footer></dialog>';
+  const script = `
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(${JSON.stringify(STYLE)});
+    document.adoptedStyleSheets = [sheet];
+    converter.places = ['openstack'];
+    converter.output = () => ({ write: async () => {}, close: async () => {}, abort: async () => {} });
+    document.querySelector('dialog').show();`;
+  await page.setViewportSize({ width: 560, height: 400 });
+  await openHost(page, servers.isolated, dialog, script);
+  await choose(page, appliance(testInfo.outputPath('web.vmdk')));
+  await expect(page.getByRole('figure').getByText('ext4')).toBeVisible();
+  await stopMidway(page, 'web.vmdk', () => button(page, 'Convert').click());
+  await shoot(page, 'steps/compact.webp', false);
+});
