@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { builds, RUNS } from './arguments.mjs';
 import { at } from './images.mjs';
+import { ownSpeed } from './machine.mjs';
 
 export const OUT = at('out.raw');
 
@@ -48,17 +49,45 @@ export function settle() {
   rmSync(OUT);
 }
 
-/** Runs all alternately, `runs` times. Resolves to the seconds of each. */
+/** A run is measured again if the machine's own speed was further from the median than this. */
+const MOVED = 0.05;
+/** The seconds of the machine's own work around each run, by the seconds of the runs. */
+const machine = new WeakMap();
+
+/** Runs `runner` once. Resolves to its seconds, and to those of the machine's own work: the mean of before and after. */
+async function measured(runner) {
+  settle();
+  const before = await ownSpeed();
+  const time = await runner();
+  return { time, own: (before + (await ownSpeed())) / 2 };
+}
+
+/**
+ * Runs all alternately, `runs` times. Runs during which the machine was faster or slower than usual are repeated, each at most `runs`
+ * times. Resolves to the seconds of each.
+ */
 export async function alternate(runners, runs = RUNS) {
-  const times = Object.fromEntries(Object.keys(runners).map((name) => [name, []]));
+  const all = [];
   for (let run = 0; run < runs; run += 1) {
-    for (const [name, runner] of Object.entries(runners)) {
-      settle();
-      times[name].push(await runner());
-    }
+    for (const [name, runner] of Object.entries(runners)) all.push({ name, runner, ...(await measured(runner)) });
+  }
+  const usual = median(all.map(({ own }) => own));
+  const hasMoved = ({ own }) => Math.abs(own / usual - 1) > MOVED;
+  for (let again = 0; again < runs; again += 1) {
+    for (const run of all.filter(hasMoved)) Object.assign(run, await measured(run.runner));
   }
   settle();
-  return times;
+  return Object.fromEntries(
+    Object.keys(runners).map((name) => {
+      const own = all.filter((run) => run.name === name);
+      const times = own.map(({ time }) => time);
+      machine.set(
+        times,
+        own.map((run) => run.own),
+      );
+      return [name, times];
+    }),
+  );
 }
 
 const seconds = (value) => value.toFixed(2);
@@ -67,6 +96,9 @@ const spread = (values) => [sorted(values)[0], median(values), sorted(values).at
 /** How many times as fast `values` are as `others`. */
 const ratio = (values, others) => `${(median(others) / median(values)).toFixed(2)} ×`;
 
+/** The least and the greatest of `values`. */
+const moved = (values) => `${Math.min(...values).toFixed(3)} to ${Math.max(...values).toFixed(3)}`;
+
 /** Prints the times of each runner against those of `rival`, and those of this build against those of the other one. */
 export function printRatios(times, rival) {
   const [, other] = builds;
@@ -74,9 +106,10 @@ export function printRatios(times, rival) {
   const rows = Object.entries(times).map(([name, values]) => {
     const isOurs = name.startsWith(`${builds[0].name},`);
     const against = other ? [isOurs ? ratio(values, before(name)) : ''] : [];
-    return [name, ...spread(values), ratio(values, times[rival]), ...against];
+    return [name, ...spread(values), ratio(values, times[rival]), ...against, moved(machine.get(values))];
   });
-  table(['', 'min s', 'median s', 'max s', `against ${rival}`, ...(other ? [`against ${other.name}`] : [])], rows);
+  const against = [`against ${rival}`, ...(other ? [`against ${other.name}`] : [])];
+  table(['', 'min s', 'median s', 'max s', ...against, "the machine's own work, s"], rows);
 }
 
 /** A runner of `work` for each build, called by the build's name and `name`. */
