@@ -43,7 +43,9 @@ async function convert(page: Page, engine: 'threads' | 'workers', asStream = fal
 
 for (const [engine, details] of ENGINES) {
   for (const [container, file] of Object.entries(DISKS)) {
-    test(`${engine}: a disk in ${container}, and as a stream`, details, async ({ apiPage: page }) => {
+    // Node converts all of them in the short run.
+    const tags = container === 'xz' ? details : { tag: '@full' };
+    test(`${engine}: a disk in ${container}, and as a stream`, tags, async ({ apiPage: page }) => {
       const loads: string[] = [];
       page.on('request', (request) => loads.push(basename(request.url())));
       await giveFile(page, file());
@@ -85,7 +87,8 @@ test('a disk in gzip becomes a download', { tag: '@full' }, async ({ apiPage: pa
 });
 
 for (const [container, file] of Object.entries(DISKS)) {
-  test(`the page converts a disk in ${container}`, async ({ page }, testInfo) => {
+  const details = container === 'gzip' ? {} : { tag: '@full' };
+  test(`the page converts a disk in ${container}`, details, async ({ page }, testInfo) => {
     await page.goto('/');
     await choose(page, file());
     // Not the announcement of it.

@@ -208,7 +208,7 @@ test.describe('the page', () => {
     qemuImg('compare', '-f', 'vpc', '-F', 'qcow2', path, images.kinds());
   });
 
-  test('a compressed disk of unknown size is downloaded in both ways', async ({ page }, testInfo) => {
+  test('a compressed disk of unknown size is downloaded in both ways', { tag: '@full' }, async ({ page }, testInfo) => {
     for (const streamed of [1e6, 1e9]) {
       await page.evaluate((streamed) => {
         const rates = { storage: 1e8, picked: 1e8, finish: 1e8, download: 1e8, streamed };

@@ -89,31 +89,35 @@ async function run(page: Page, row: pairs.Row, engine: Engine): Promise<string |
   return pairs.complaint(decant, row.writer, await openAsBlob(await (await download).path()));
 }
 
-test('every pair makes the disk, or is refused with its sentence', async ({ apiPage: page, servers }) => {
-  test.setTimeout(30 * 60_000);
-  const module = fileURLToPath(new URL('../support/pairs.mjs', import.meta.url));
-  servers.isolated.scripts.set(MODULE, readFileSync(module, 'utf8'));
-  const members = { ...(await prepare(page)), ...(await registered(page)) };
-  for (const format of members.format) {
-    await giveFile(page, pair(format));
-    await page.evaluate((format) => {
-      window.given[format] = window.file;
-    }, format);
-  }
-  const firsts = pairs.rowsOf(members, false)[0]!;
-  const others = (row: pairs.Row) => ROLES.filter((role) => row[role] !== firsts[role]).length;
-  const rows = pairs.rowsOf(members, long).filter((row) => others(row) <= OTHERS);
-  const wrong: string[] = [];
-  for (const [at, row] of rows.entries()) {
-    // In turn, or in the long run both.
-    for (const engine of long ? ENGINES : [ENGINES[at % ENGINES.length]!]) {
-      const told = await run(page, row, engine);
-      if (told !== undefined) wrong.push(`${engine}, ${Object.values(row).join(', ')}: ${told}`);
+test(
+  'every pair makes the disk, or is refused with its sentence',
+  { tag: '@full' },
+  async ({ apiPage: page, servers }) => {
+    test.setTimeout(30 * 60_000);
+    const module = fileURLToPath(new URL('../support/pairs.mjs', import.meta.url));
+    servers.isolated.scripts.set(MODULE, readFileSync(module, 'utf8'));
+    const members = { ...(await prepare(page)), ...(await registered(page)) };
+    for (const format of members.format) {
+      await giveFile(page, pair(format));
+      await page.evaluate((format) => {
+        window.given[format] = window.file;
+      }, format);
     }
-  }
-  console.log(`${rows.length} rows of ${JSON.stringify(members)}`);
-  expect(wrong).toEqual([]);
-  const missing = ROLES.flatMap((role) => members[role].filter((name) => !rows.some((row) => row[role] === name)));
-  expect(missing).toEqual([]);
-  expect(rows.length).toBeGreaterThan(byScope({ short: 15, full: 60 }));
-});
+    const firsts = pairs.rowsOf(members, false)[0]!;
+    const others = (row: pairs.Row) => ROLES.filter((role) => row[role] !== firsts[role]).length;
+    const rows = pairs.rowsOf(members, long).filter((row) => others(row) <= OTHERS);
+    const wrong: string[] = [];
+    for (const [at, row] of rows.entries()) {
+      // In turn, or in the long run both.
+      for (const engine of long ? ENGINES : [ENGINES[at % ENGINES.length]!]) {
+        const told = await run(page, row, engine);
+        if (told !== undefined) wrong.push(`${engine}, ${Object.values(row).join(', ')}: ${told}`);
+      }
+    }
+    console.log(`${rows.length} rows of ${JSON.stringify(members)}`);
+    expect(wrong).toEqual([]);
+    const missing = ROLES.flatMap((role) => members[role].filter((name) => !rows.some((row) => row[role] === name)));
+    expect(missing).toEqual([]);
+    expect(rows.length).toBeGreaterThan(byScope({ short: 15, full: 60 }));
+  },
+);

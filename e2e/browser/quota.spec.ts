@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process';
 import { giveFile, loadApi, storage } from '../support/browser.js';
 import { images } from '../support/images.js';
-import { byScope } from '../support/scope.js';
 import { expect, test } from '../support/windows.js';
 
 /** Folders and journals use a little quota, with a delay. */
@@ -19,14 +18,14 @@ interface Asked {
 
 const ENDS: Ends[] = ['done', 'failed', 'cancelled', 'kept'];
 
-test('every output gives back the room that it was charged for', async ({ openWindow }, testInfo) => {
+test('every output gives back the room that it was charged for', { tag: '@full' }, async ({ openWindow }, testInfo) => {
   test.setTimeout(600_000);
   const packed = testInfo.outputPath('disk.raw.gz');
   execFileSync('sh', ['-c', `gzip -1c '${images.raw()}' > '${packed}'`]);
   // In a private window, files in memory count.
   const { page } = await openWindow(false);
   let before: number | undefined;
-  for (const path of byScope({ short: [images.zlib()], full: [images.zlib(), packed] })) {
+  for (const path of [images.zlib(), packed]) {
     await page.goto('/blank');
     await loadApi(page);
     await giveFile(page, path);
@@ -38,7 +37,7 @@ test('every output gives back the room that it was charged for', async ({ openWi
     expect(formats.length).toBeGreaterThan(1);
     before ??= (await storage(page)).usage;
     for (const { name: format, recommended } of formats) {
-      for (const ends of format === 'raw.gz' ? ENDS : byScope<Ends[]>({ short: ['done'], full: ENDS })) {
+      for (const ends of ENDS) {
         const row = `${path.endsWith('.gz') ? 'in order' : 'at random'}, ${format}, ${ends}`;
         const seen = await page.evaluate(
           async ({ format, formatOptions, ends }: Asked) => {
