@@ -127,6 +127,24 @@ test(
   },
 );
 
+test('the dialog keeps its button in a small window, and Escape ends no import', { tag: '@long' }, async ({ page }) => {
+  await page.setViewportSize({ width: 480, height: 360 });
+  const close = page.getByRole('button', { name: 'Close' });
+  const violations = await choose(page, images.zlib());
+  await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
+  await expect(close).toBeInViewport({ ratio: 1 });
+  await page.route('**/parts/*', NEVER);
+  await begin(page);
+  await expect(page.getByRole('progressbar', { name: 'Importing' })).toBeVisible();
+  await expect(close).toBeInViewport({ ratio: 1 });
+  await page.screenshot({ path: test.info().outputPath('importing.png') });
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('progressbar', { name: 'Importing' })).toBeVisible();
+  await close.click();
+  await expect.poll(incoming).toEqual([]);
+  expect(violations).toEqual([]);
+});
+
 test('a cancel leaves nothing on the server', { tag: '@long' }, async ({ page }) => {
   await page.route('**/parts/*', NEVER);
   await choose(page, images.zlib());

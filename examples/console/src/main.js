@@ -1,6 +1,7 @@
 // The page of a console that imports disk images: a list of disks, and a dialog that adds one.
 
 import 'decant/element';
+import { Modal } from 'bootstrap';
 import { BucketUpload } from './bucket.js';
 import { disks, hasBucket } from './server.js';
 import { Upload } from './upload.js';
@@ -10,6 +11,8 @@ const LARGEST = 64 * 2 ** 30;
 
 const element = (id) => document.getElementById(id);
 const dialog = element('dialog');
+// A click beside the dialog must not end an import by accident.
+const modal = new Modal(dialog, { backdrop: 'static' });
 
 const megabytes = (bytes) => `${Math.ceil(bytes / 1e6).toLocaleString()} MB`;
 
@@ -25,8 +28,7 @@ async function showDisks() {
 const isBucket = await hasBucket();
 
 /** The element's `output`. The dialog shows errors thrown here. */
-function uploadOf({ info, format, name }) {
-  if (format.name !== 'raw') throw new Error('This cloud takes raw disks; choose "Raw disk"');
+function uploadOf({ info, name }) {
   if (info.virtualSize === undefined)
     throw new Error('This cloud must know the size of a disk beforehand; unpack the image');
   if (info.virtualSize > LARGEST) throw new Error(`This cloud takes disks of at most ${megabytes(LARGEST)}`);
@@ -38,6 +40,8 @@ function uploadOf({ info, format, name }) {
 
 function makeConverter() {
   const converter = document.createElement('decant-converter');
+  converter.compact = true;
+  converter.places = ['raw'];
   converter.output = uploadOf;
   converter.texts = {
     convert: 'Import',
@@ -47,30 +51,31 @@ function makeConverter() {
     place: ({ name }) => `${name} is among your disks.`,
     notConverted: (name) => `${name} could not be imported`,
   };
-  // A custom header, and a custom help text below the drop area.
-  const [header, help] = ['div', 'p'].map((tag) => document.createElement(tag));
-  header.slot = 'header';
+  // A custom help text below the drop area.
+  const help = document.createElement('p');
   help.slot = 'help';
   help.textContent = `Takes qcow2, VMDK, VDI and raw images of disks of up to ${megabytes(LARGEST)}.`;
-  converter.append(header, help);
+  converter.append(help);
   return converter;
 }
 
 element('import').addEventListener('click', () => {
   element('sent').textContent = '';
   element('place').replaceChildren(makeConverter());
-  dialog.showModal();
+  modal.show();
 });
-
-element('close').addEventListener('click', () => dialog.close());
 
 // Removing the element aborts the upload, and the server removes its data.
-dialog.addEventListener('close', () => element('place').replaceChildren());
+dialog.addEventListener('hidden.bs.modal', () => {
+  element('place').replaceChildren();
+  isImporting = false;
+});
 
 // Escape must not end an import by accident.
-dialog.addEventListener('cancel', (event) => {
-  if (isImporting) event.preventDefault();
-});
+const keepOpen = (event) => {
+  if (event.key === 'Escape' && isImporting) event.stopPropagation();
+};
+addEventListener('keydown', keepOpen, { capture: true });
 
 let isImporting = false;
 dialog.addEventListener('decant-progress', () => {
