@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
-import { downloadName, freeNameIn, nameProblem, plainName, problemSoFar, suggestName } from './names.js';
+import { downloadName, freeNameIn, nameProblem, plainName, problemSoFar, stateName, suggestName } from './names.js';
 import { english } from './texts/english.js';
 
 // (image, extension of the output, taken names, suggestion)
@@ -38,6 +38,12 @@ for (const [image, extension, taken, suggested] of [
     expect(suggestName(image, extension, taken)).toBe(suggested);
   });
 }
+
+test('the name of a snapshot is cut, and as safe as any other', () => {
+  const long = stateName('disk.qcow2', 'x'.repeat(60_000));
+  expect(plainName(long, '.raw')).toBe(`disk-${'x'.repeat(64)}.raw`);
+  expect(plainName(stateName('disk.qcow2', 'be/fore: \u202e1'), '.raw')).toBe('disk-be_fore_ 1.raw');
+});
 
 test('the plain name may be that of the image', () => {
   expect(plainName('disk.raw', '.raw')).toBe('disk.raw');

@@ -25,6 +25,13 @@ function stemOf(name: string): string {
 /** The name of disk `number` in the archive `name`, without an extension. */
 export const diskName = (name: string, number: number): string => `${stemOf(name)}-disk${number}`;
 
+/** The most characters of a snapshot's name that a file name has. */
+const MOST_OF_STATE = 64;
+
+/** The name of the snapshot `state` of the disk in the file `name`, without an extension. */
+export const stateName = (name: string, state: string): string =>
+  `${stemOf(name)}-${[...state].slice(0, MOST_OF_STATE).join('')}`;
+
 const bytesOf = (name: string): number => new TextEncoder().encode(name).length;
 
 /** Cuts `stem` to at most `most` bytes. */

@@ -344,7 +344,6 @@ export class Opener {
     this.stage.show(turn, {
       nameProblem: undefined,
       nameRefusals: 0,
-      chosenSnapshot: snapshotIndex(image, opening.snapshot),
       folder: this.folder,
       asking: undefined,
       placing: false,
@@ -359,7 +358,7 @@ export class Opener {
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       step: 'ready',
-      name: opening.outputName ?? suggestName(nameForOutput(opening), output.extension, taken),
+      name: opening.outputName ?? suggestName(nameForOutput(opening, image.info), output.extension, taken),
       image,
       survey,
       choices,
@@ -412,7 +411,3 @@ function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening)
 
 /** The size of the largest output whose size is known before the conversion, in bytes. */
 const largestOutput = (image: AnyImage): number => Math.max(...image.formats.map(({ size = 0 }) => size));
-
-/** The index of the snapshot `id` in the image's list; -1 for the active disk. */
-export const snapshotIndex = (image: AnyImage, id: string | undefined): number =>
-  id === undefined ? -1 : image.info.snapshots.findIndex((snapshot) => snapshot.id === id);

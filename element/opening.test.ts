@@ -1,9 +1,17 @@
 // How an image is opened: companions, files for names, and passwords.
 
-import type { Layer } from 'decant';
+import type { Layer, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
 import { fileHandle, givenOf, infoOf } from '../e2e/support/units/element.js';
-import { type Answer, beginOpening, imageFiles, nameForOutput, openingOptions, sourcesOf } from './opening.js';
+import {
+  type Answer,
+  beginOpening,
+  imageFiles,
+  nameForOutput,
+  type Opening,
+  openingOptions,
+  sourcesOf,
+} from './opening.js';
 
 const { signal } = new AbortController();
 const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
@@ -48,8 +56,19 @@ test('a chosen disk of an archive is opened, and names the image and the output'
   const bundle = { top: givenOf('vm.ova'), companions: [base], called: [], disk: { number: 2, name: 'data.vmdk' } };
   const options = await openingOptions(beginOpening(bundle), signal);
   expect(options).toEqual({ companions: [base.file], disk: 2, name: 'vm.ova: data.vmdk' });
-  expect(nameForOutput(beginOpening(bundle))).toBe('vm-disk2');
-  expect(nameForOutput(begun())).toBe('top.qcow2');
+  const info = infoOf({
+    snapshots: [
+      { id: '1', name: 'then' },
+      { id: '2', name: '' },
+    ] as Snapshot[],
+  });
+  const of = (opening: Opening, snapshot?: string) =>
+    nameForOutput(snapshot ? { ...opening, snapshot } : opening, info);
+  expect(of(beginOpening(bundle))).toBe('vm-disk2');
+  expect(of(beginOpening(bundle), '1')).toBe('vm-disk2-then');
+  expect(of(begun())).toBe('top.qcow2');
+  expect(of(begun(), '1')).toBe('top-then');
+  expect(of(begun(), '2')).toBe('top-2');
 });
 
 test('the extents of an image count as parts of it, its parent does not', () => {

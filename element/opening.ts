@@ -3,7 +3,7 @@
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
 import { type Given, isSame, sourceOf, without } from './given.js';
-import { diskName } from './names.js';
+import { diskName, stateName } from './names.js';
 import { Passwords } from './passwords.js';
 import type { FileNeed } from './state.js';
 
@@ -49,11 +49,13 @@ export const beginOpening = (bundle: Bundle): Opening => ({
   passwords: new Passwords(),
 });
 
-/** The name of the file, or of the disk in it, by which the output is called. */
-export function nameForOutput({ top, bundle: { disk, parts } }: Opening): string {
+/** The name of the file, or of the disk in it, by which the output is called; with the state of the disk if it is a snapshot. */
+export function nameForOutput({ top, bundle: { disk, parts }, snapshot }: Opening, { snapshots }: AnyInfo): string {
   const { name } = top.file;
   const whole = parts ? wholeName(name) : name;
-  return disk ? diskName(whole, disk.number) : whole;
+  const called = disk ? diskName(whole, disk.number) : whole;
+  const state = snapshots.find(({ id }) => id === snapshot);
+  return state ? stateName(called, state.name || state.id) : called;
 }
 
 /** All files of an image. A result must not replace any of them. */

@@ -249,7 +249,7 @@ export class Saver {
     const { opening } = this.opener;
     const { state } = this.stage;
     if (!opening || state.step !== 'ready') return name;
-    return opening.outputName ?? plainName(nameForOutput(opening), state.output.extension);
+    return opening.outputName ?? plainName(nameForOutput(opening, state.image.info), state.output.extension);
   }
 
   /** Opens a dialog of the browser. Returns `undefined` if the dialog was closed or refused. */

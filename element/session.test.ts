@@ -406,21 +406,20 @@ for (const [next, expected] of [
   });
 }
 
-test('a chosen snapshot is opened by a button, and no conversion begins before', async () => {
+test('a chosen snapshot is opened, and names the result', async () => {
   const snapshots = [{ id: '7', name: 'before' }] as Image['info']['snapshots'];
-  const convert = vi.fn(async () => RESULT);
-  const opened = vi.fn((_options: object) => imageOf({ snapshots }, { convert }));
+  const opened = vi.fn((_options: object) => imageOf({ snapshots }));
   images.set('disk.qcow2', opened);
   session.take([{ file: fileOf('disk.qcow2') }]);
   await step('ready');
   session.chooseSnapshot(0);
-  expect(session.isOtherSnapshot).toBe(true);
-  session.convert();
-  expect(convert).not.toHaveBeenCalled();
-  session.openSnapshot();
   await soon(() => expect(opened.mock.lastCall![0]).toMatchObject({ snapshot: '7' }));
-  expect((await step('ready')).chosenSnapshot).toBe(0);
-  expect(session.isOtherSnapshot).toBe(false);
+  expect((await step('ready')).name).toBe('disk-before.raw');
+  expect([session.snapshotIndex, session.isChoosingSnapshot]).toEqual([0, true]);
+  session.chooseSnapshot(-1);
+  await soon(() => expect(opened.mock.lastCall![0]).not.toHaveProperty('snapshot'));
+  expect((await step('ready')).name).toBe('disk.raw');
+  expect(session.snapshotIndex).toBe(-1);
 });
 
 test('an unexpected failure is shown, and does not end a conversion', async () => {

@@ -10,7 +10,7 @@ import type { Host } from './host.js';
 import { Intake } from './intake.js';
 import { addressIn } from './links.js';
 import { askToNotify } from './notification.js';
-import { Opener, snapshotIndex } from './opener.js';
+import { Opener } from './opener.js';
 import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
@@ -41,6 +41,8 @@ export class Session {
   isChanging = false;
   /** The text by which the person looks for a place. */
   placeSearch = '';
+  /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
+  isChoosingSnapshot = false;
   #addressProblem: AddressProblem | undefined;
 
   /** Calls `changed` after every visible change. */
@@ -213,26 +215,22 @@ export class Session {
     }
   }
 
-  /** Chooses the snapshot at an index in the list; -1 is the active disk. */
+  /** Opens the snapshot at an index in the list; -1 is the active disk. */
   chooseSnapshot(at: number): void {
-    const { state } = this;
-    if (state.step === 'ready') this.#stage.show(this.#stage.turn, { ...state, chosenSnapshot: at, asking: undefined });
-  }
-
-  /** Opens the chosen snapshot. */
-  openSnapshot(): void {
     const { state, opening } = this;
     if (state.step !== 'ready' || !opening || this.isBusy) return;
     const { snapshot: _before, ...rest } = opening;
-    const id = state.image.info.snapshots[state.chosenSnapshot]?.id;
+    const id = state.image.info.snapshots[at]?.id;
     const chosen = { ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) };
     this.#step(() => this.#opener.open(chosen));
+    this.isChoosingSnapshot = true;
   }
 
-  /** Whether the chosen snapshot is not the open one. */
-  get isOtherSnapshot(): boolean {
+  /** The index of the open snapshot in the list; -1 is the active disk. */
+  get snapshotIndex(): number {
     const { state, opening } = this;
-    return state.step === 'ready' && state.chosenSnapshot !== snapshotIndex(state.image, opening?.snapshot);
+    if (state.step !== 'ready' || opening?.snapshot === undefined) return -1;
+    return state.image.info.snapshots.findIndex(({ id }) => id === opening.snapshot);
   }
 
   get isSalvage(): boolean {
@@ -317,7 +315,6 @@ export class Session {
   }
 
   convert(way?: Way): void {
-    if (this.isOtherSnapshot) return;
     this.#step(() => this.#saver.convert(way));
   }
 
@@ -418,6 +415,7 @@ export class Session {
   /** Runs `work`, a step of the person, which ends the latest news. */
   #step(work: () => Promise<void>): void {
     this.news = '';
+    this.isChoosingSnapshot = false;
     this.#run(work());
   }
 

@@ -118,8 +118,6 @@ export type State =
       nameProblem: Warning | undefined;
       /** How often Convert was refused because of the name. Each time the text field takes the focus. */
       nameRefusals: number;
-      /** The index of the chosen snapshot; -1 is the active disk. */
-      chosenSnapshot: number;
       /** A folder that was picked before. */
       folder: FileSystemDirectoryHandle | undefined;
       asking: Asking | undefined;

@@ -119,9 +119,6 @@ export interface AllTexts {
   snapshot: string;
   activeDisk: string;
   snapshotValue: (snapshot: Snapshot) => string;
-  openSnapshot: string;
-  /** The chosen state of the disk is not the open one. */
-  otherSnapshot: string;
   /** Files that the person has given and that the image does not use. */
   unused: (names: string[]) => string;
   formatValue: (info: AnyInfo) => string;
@@ -291,7 +288,8 @@ export interface AllTexts {
 
   // Questions before the conversion.
   replaceTitle: (name: string, folder: string) => string;
-  replaceQuestion: string;
+  /** The size of the existing file, and when it was last changed. */
+  replaceQuestion: (bytes: number, date: Date) => string;
   replace: string;
   /** The existing file `name` is a source of this conversion. */
   sourceTitle: (name: string) => string;

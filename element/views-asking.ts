@@ -18,7 +18,7 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
       return box(
         texts.replaceTitle(asking.name, asking.folder.name),
         html`
-          <p id="asking-text">${texts.replaceQuestion}</p>
+          <p id="asking-text">${texts.replaceQuestion(asking.there.size, new Date(asking.there.lastModified))}</p>
           <div class="actions">
             <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
             <button part="button" @click=${() => session.replace()}>${texts.replace}</button>

@@ -5,31 +5,26 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { contentsView } from './contents-view.js';
 import { imageFiles } from './opening.js';
 import type { Session } from './session.js';
-import { noticeView } from './spoken.js';
 import type { Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { facts } from './views.js';
 
-/** A list and a button, because arrow keys in a list must not open each snapshot that they pass. */
-export function snapshotPicker(snapshots: Snapshot[], state: Step<'ready'>, session: Session): TemplateResult {
+/** The list of the states of the disk. A choice opens the state. */
+export function snapshotPicker(snapshots: Snapshot[], { placing }: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { chosenSnapshot } = state;
+  const { snapshotIndex: open } = session;
   // The closed list may have no room for it.
-  const chosen = snapshots[chosenSnapshot];
+  const chosen = snapshots[open];
   const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`
-    <div class="with-button">
-      <label class="field">
-        <span>${texts.snapshot}</span>
-        <select part="field" @change=${choose} .value=${String(chosenSnapshot)}>
-          <option value="-1" ?selected=${chosenSnapshot === -1}>${texts.activeDisk}</option>
-          ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${chosenSnapshot === at}>${texts.snapshotValue(snapshot)}</option>`)}
-        </select>
-      </label>
-      <button part="button" ?disabled=${!session.isOtherSnapshot} @click=${() => session.openSnapshot()}>${texts.openSnapshot}</button>
-    </div>
+    <label class="field">
+      <span>${texts.snapshot}</span>
+      <select part="field" ?disabled=${placing} ?data-focus=${session.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
+        <option value="-1" ?selected=${open === -1}>${texts.activeDisk}</option>
+        ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${open === at}>${texts.snapshotValue(snapshot)}</option>`)}
+      </select>
+    </label>
     ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
-    ${session.isOtherSnapshot ? noticeView(texts.otherSnapshot) : nothing}
   `;
 }
 

@@ -47,7 +47,7 @@ function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
   const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
-  const cannot = !state.way || placing || session.isOtherSnapshot;
+  const cannot = !state.way || placing;
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   const hasFit = destination && !session.opening?.snapshot && !session.isSalvage && fits(state.image, destination);

@@ -1,6 +1,6 @@
 // The warnings that are announced to screen readers, each once.
 
-import type { Info, Notice, Snapshot } from 'decant';
+import type { Info, Notice } from 'decant';
 import { expect, test } from 'vitest';
 import { imageOf, layerOf, OUTPUTS, outputOf, RESULT } from '../e2e/support/units/element.js';
 import { problem } from './names.js';
@@ -55,7 +55,6 @@ for (const [what, state, session, expected] of [
   ['an extension', ready({ name: 'MINE.VHD' }), {}, [english.otherExtension('.vhd', '.raw')]],
   ['an extension of no format', ready({ name: 'mine.img' }), {}, []],
   ['the extension of the format', ready({ name: 'a.tar.gz', output: outputOf('tar.gz', '.tar.gz') }), {}, []],
-  ['another snapshot', ready({}, { snapshots: [{} as Snapshot] }), { isOtherSnapshot: true }, [english.otherSnapshot]],
   ['another tab', ready({ otherTab: true }), {}, [english.otherTab]],
   ['a salvage', ready(), { isSalvage: true }, [english.salvaging(0)]],
   ['files without use', ready({}, { unusedCompanions: ['a'] }), {}, [english.unused(['a'])]],

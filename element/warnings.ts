@@ -74,7 +74,6 @@ export function warningsOf(state: State, session: Session, isTyping: boolean): W
   return [
     ...imageWarnings(state, session),
     ...only(survey.contents?.table?.isDamaged, 'table', () => texts.contents.damaged),
-    ...only(session.isOtherSnapshot, 'snapshot', () => texts.otherSnapshot),
     ...outputWarnings(state, texts),
     ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
     ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isTyping }] : []),

@@ -101,8 +101,6 @@ export const english: AllTexts = {
   activeDisk: 'Current state',
   snapshotValue: ({ id, name, dateSeconds }) =>
     `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
-  openSnapshot: 'Open this state',
-  otherSnapshot: 'Open the chosen state to convert it.',
   unused: (names) => `Not used: ${list(names)}.`,
   formatValue: (info) =>
     [
@@ -263,7 +261,8 @@ export const english: AllTexts = {
   picking: "Pick a place in the browser's dialog.",
 
   replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,
-  replaceQuestion: 'It stays unchanged until the new file is complete.',
+  replaceQuestion: (bytes, date) =>
+    `${bytes === 0 ? 'It is empty' : `It has ${size(bytes)}`}, last changed ${date.toLocaleString()}. It stays unchanged until the new file is complete.`,
   replace: 'Replace it',
   sourceTitle: (name) => `${shownText(name)} in that folder is the image itself, or part of it`,
   sourceHint: 'The result cannot replace it.',

@@ -133,8 +133,6 @@ export function german(units: Units): AllTexts {
     activeDisk: 'Aktueller Stand',
     snapshotValue: ({ id, name, dateSeconds }) =>
       `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
-    openSnapshot: 'Diesen Stand öffnen',
-    otherSnapshot: 'Der gewählte Stand ist noch nicht geöffnet. Öffnen Sie ihn, bevor Sie konvertieren.',
     unused: (names) => `Das Abbild verwendet nicht: ${list(names)}.`,
     formatValue: (info) =>
       [
@@ -312,7 +310,8 @@ export function german(units: Units): AllTexts {
       'Wählen Sie im Dialog des Browsers einen Ort aus, oder schließen Sie den Dialog, um hierher zurückzukehren.',
 
     replaceTitle: (name, folder) => `In ${shownText(folder)} gibt es schon eine Datei ${shownText(name)}`,
-    replaceQuestion: 'Soll sie ersetzt werden? Sie bleibt unverändert, bis die neue Datei vollständig ist.',
+    replaceQuestion: (bytes, date) =>
+      `${bytes === 0 ? 'Sie ist leer' : `Sie hat ${size(bytes)}`}, zuletzt geändert ${date.toLocaleString('de')}. Sie bleibt unverändert, bis die neue Datei vollständig ist.`,
     replace: 'Ersetzen',
     sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder eine Datei, die dazugehört`,
     sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',

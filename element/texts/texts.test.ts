@@ -181,6 +181,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     mayNotFit: each([undefined, 0, 5e6]),
     noStream: [['it was refused']],
     replaceTitle: two,
+    replaceQuestion: each([0, 5e6]).map(([bytes]) => [bytes, new Date(1e12)]),
     sourceTitle: named,
     saveAs: named,
     goOnTitle: [[0.5]],
