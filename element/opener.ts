@@ -9,7 +9,7 @@ import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
-import { isMissing, nameForOutput, type Opening, openingOptions, sourcesOf } from './opening.js';
+import { isById, isMissing, nameForOutput, type Opening, openingOptions, sourcesOf } from './opening.js';
 import { DiskPicture } from './picture/disk-picture.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
@@ -147,12 +147,14 @@ export class Opener {
     const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
     const more = { ...opening, answers, missing, companions: [...others, ...files], repeated };
     const named = missing.some((need) => files.some(({ file }) => isSameName(file.name, need.fileName)));
-    await this.open(
-      more,
-      named || missing.length === 0 ? undefined : this.stage.texts.notTheFile(files.map(({ file }) => file.name)),
-    );
+    const { texts } = this.stage;
+    const names = files.map(({ file }) => file.name);
+    const notice = missing.some(isById) ? texts.notTheDisk(names) : texts.notTheFile(names);
+    await this.open(more, named || missing.length === 0 ? undefined : notice);
     const { state } = this.stage;
-    if (!named && files.length === 1 && state.step === 'needs' && this.opening === more) {
+    if (state.step !== 'needs' || this.opening !== more || !state.notice) return;
+    // The disk with an ID is never one with another ID.
+    if (files.length === 1 && !missing.some(isById)) {
       this.stage.show(this.stage.turn, { ...state, offered: files[0] });
     }
   }
@@ -190,8 +192,10 @@ export class Opener {
     const missing = needs.filter(isMissing);
     if (missing.length > 0) {
       const waiting = this.claim(missing.flatMap((need) => namesOf(need, image)));
+      // The notice is about a file that was asked for before.
+      const isAskedAgain = missing.some((need) => opening.missing.some(({ name }) => name === need.name));
       if (waiting.length > 0) await this.open({ ...opening, companions: [...opening.companions, ...waiting] }, notice);
-      else this.stage.show(turn, this.#asking(image, notice));
+      else this.stage.show(turn, this.#asking(image, isAskedAgain ? notice : undefined));
       return;
     }
     const surplus = surplusOf(image, opening);

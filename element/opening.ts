@@ -95,4 +95,9 @@ export async function openingOptions(opening: Opening, signal: AbortSignal): Pro
   return { ...options, ...disk, ...password, companions: [...sources, ...answering] };
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether the image has no name for the needed file, only the ID of the disk. */
+export const isById = ({ role, name }: FileNeed): boolean => role === 'parent' && UUID.test(name);
+
 export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';

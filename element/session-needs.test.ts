@@ -38,6 +38,27 @@ test('files with other names are reported, and a single one is offered', async (
   expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2']) });
 });
 
+test('a disk that is asked for by its ID: no other one is offered, and a deeper one is a new question', async () => {
+  const ids = ['aaaaaaaa-0000-4000-8000-000000000001', 'aaaaaaaa-0000-4000-8000-000000000002'] as const;
+  images.set('top.vdi', ({ companions = [] }) => {
+    const names = companions.map((one) => (one as File).name);
+    const have = ['one.vdi', 'two.vdi'].filter((name) => names.includes(name));
+    const name = ids[have.length];
+    const need = { kind: 'missing-file', role: 'parent', of: 'top.vdi' } as const;
+    return imageOf({ name: 'top.vdi', needs: name ? [{ ...need, name, fileName: name }] : [] });
+  });
+  for (const name of ['one.vdi', 'two.vdi', 'other.vdi']) images.set(name, imageCalled(name));
+  session.take(given('top.vdi'));
+  await step('needs');
+  session.take(given('other.vdi'));
+  await soon(() => expect(session.state).toMatchObject({ notice: english.notTheDisk(['other.vdi']) }));
+  expect(session.state).toMatchObject({ step: 'needs', offered: undefined });
+  session.take(given('one.vdi'));
+  await soon(() => expect(session.state).toMatchObject({ needs: [{ name: ids[1] }], notice: undefined }));
+  session.take(given('two.vdi'));
+  await step('ready');
+});
+
 test('a file that may be wrong is in doubt until the person confirms or removes it', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('other.qcow2', imageCalled('other.qcow2'));

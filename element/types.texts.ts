@@ -166,6 +166,9 @@ export interface AllTexts {
 
   // Files and passwords that an image needs.
   needsFile: (need: MissingFile) => string;
+  /** The image has no name for the file, only the ID of the disk. */
+  needsDisk: (need: MissingFile) => string;
+  diskId: (id: string) => string;
   needsTitle: (name: string, role: string) => string;
   needsPassword: (name: string) => string;
   chooseFor: (need: MissingFile) => string;
@@ -173,6 +176,8 @@ export interface AllTexts {
   needsFileHint: string;
   /** None of these files has the name of a missing file. */
   notTheFile: (names: string[]) => string;
+  /** None of the files has the ID of the missing disk. */
+  notTheDisk: (names: string[]) => string;
   useAllTheSame: (name: string, role: string) => string;
   /** The heading above reasons against the file `name`, which are the texts from `otherName` to `guessedRaw`. */
   doubt: (name: string, role: string) => string;

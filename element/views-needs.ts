@@ -2,6 +2,7 @@
 
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { isById } from './opening.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Doubt, FileNeed, Step } from './state.js';
@@ -40,8 +41,11 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
   };
   const useOffered = () => session.answer(need, offer!.given, true);
   return html`
-    <p>${texts.needsFile(need)}</p>
-    <p><strong class="name">${shownText(need.name)}</strong></p>
+    ${
+      isById(need)
+        ? html`<p>${texts.needsDisk(need)}</p><p class="quiet name">${texts.diskId(need.name)}</p>`
+        : html`<p>${texts.needsFile(need)}</p><p><strong class="name">${shownText(need.name)}</strong></p>`
+    }
     <div class="actions">
       <button class="primary" part="button primary" @click=${choose}>${texts.chooseFor(need)}</button>
       <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />

@@ -57,6 +57,12 @@ for (const [what, state, session, expected] of [
   ['the extension of the format', ready({ name: 'a.tar.gz', output: outputOf('tar.gz', '.tar.gz') }), {}, []],
   ['another tab', ready({ otherTab: true }), {}, [english.otherTab]],
   ['a salvage', ready(), { isSalvage: true }, [english.salvaging(0)]],
+  [
+    'files that were handed over',
+    ready({}, { safety: [{ code: 'backing-file', fields: { file: 'base' }, message: 'It builds on base' }] }),
+    {},
+    [],
+  ],
   ['files without use', ready({}, { unusedCompanions: ['a'] }), {}, [english.unused(['a'])]],
   [
     'a smaller layer',

@@ -9,12 +9,16 @@ import type { State, Step, Warning } from './state.js';
 import type { AllTexts } from './types.texts.js';
 import { hasGpt } from './ways.js';
 
+/** Notices that the image names other files. Those were handed over by the time that its warnings are shown. */
+const OF_REFERENCES = ['backing-file', 'data-file', 'extent', 'extents', 'absolute-path', 'parent-path', 'protocol'];
+
 /** The warnings about the image, above the choices. */
 export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, session: Session): Warning[] {
   const { texts, isSalvage } = session;
   const { info } = image;
+  const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
   return [
-    ...info.safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice, hasGpt(survey)) })),
+    ...safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice, hasGpt(survey)) })),
     ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
     ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
     ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { expect, giveFile, test } from '../support/browser.js';
 import { makeCompressed } from '../support/compressed.js';
 import { hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
-import { choose, look } from '../support/page.js';
+import { choose, drop, look } from '../support/page.js';
 
 /** Converts the shown image to a download. Resolves to the disk's hash. */
 async function convert(page: Page, path: string): Promise<string> {
@@ -40,6 +40,18 @@ test(
     expect(await convert(page, testInfo.outputPath('out.raw'))).toBe(hashFile(raw));
   },
 );
+
+test('a parent without a name is asked for in words, and nothing is said of it afterwards', async ({ page }) => {
+  const { top, below } = images.vdiChain();
+  await choose(page, top);
+  await expect(page.getByText("Drop the machine's whole folder")).toBeVisible();
+  await page.getByLabel('Choose the parent').setInputFiles(below[1]!);
+  await expect(page.locator('.bad')).toContainText('it is not the parent');
+  await drop(page, below);
+  await expect(page.getByRole('heading', { name: 'c.vdi' })).toBeVisible();
+  await expect(page.getByText('c.vdi, {b}.vdi, a.vdi')).toBeVisible();
+  await expect(page.locator('.card')).not.toContainText('builds on');
+});
 
 test('missing backing files are asked for one by one, by name', async ({ page }, testInfo) => {
   const { top, below, raw } = images.chain();

@@ -155,12 +155,16 @@ export const english: AllTexts = {
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 
   needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
+  needsDisk: ({ of }) =>
+    `${shownText(of)} holds only what changed since a snapshot. The rest is in the disk that it was made from, another file of the same machine. Drop the machine's whole folder: the right file is found in it.`,
+  diskId: (id) => `ID of that disk: ${shownText(id)}`,
   needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
   needsPassword: (name) => `${shownText(name)} is encrypted`,
   chooseFor: ({ role }) => `Choose the ${role}`,
   chooseOther: ({ role }) => `Choose another ${role}`,
   needsFileHint: 'Or drop it here: only files that you choose are read.',
   notTheFile: (names) => `Not the name of the missing file: ${list(names)}.`,
+  notTheDisk: (names) => `Not the missing disk: ${list(names)}.`,
   useAllTheSame: (name, role) => `Use ${shownText(name)} as the ${role}`,
   doubt: (name, role) => `${shownText(name)} may be the wrong ${role}`,
   doubtHint: 'With a wrong file, the disk looks whole but is corrupt.',

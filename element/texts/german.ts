@@ -193,6 +193,9 @@ export function german(units: Units): AllTexts {
 
     needsFile: (need) =>
       `${shownText(need.of)} enthält nur einen Teil der Platte. Der Rest steht in einer anderen Datei (${role(need.role)}):`,
+    needsDisk: ({ of }) =>
+      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in der Platte, aus der sie entstand, einer anderen Datei derselben Maschine. Legen Sie den ganzen Ordner der Maschine ab: die richtige Datei wird darin gefunden.`,
+    diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
     needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
     needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
     chooseFor: (need) => `${role(need.role)} auswählen`,
@@ -203,6 +206,7 @@ export function german(units: Units): AllTexts {
       names.length === 1
         ? `${shownText(names[0]!)} heißt anders als die fehlende Datei.`
         : 'Die fehlende Datei ist nicht dabei.',
+    notTheDisk: (names) => `Nicht die fehlende Platte: ${list(names)}.`,
     useAllTheSame: (name, wanted) => `${shownText(name)} als ${role(wanted)} verwenden`,
     doubt: (name, wanted) => `${shownText(name)} ist vielleicht die falsche ${role(wanted)}`,
     doubtHint: 'Mit einer falschen Datei sieht die Platte vollständig aus, ist aber fehlerhaft.',
