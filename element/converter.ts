@@ -189,18 +189,20 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#reportTitle();
   }
 
-  /** Notifies the person when a conversion has ended, until the person leaves the result. */
+  /** Notifies the person when the last conversion has ended, or one needs an answer, until the person goes on. */
   #notifyEnd(): void {
     const { state, texts } = this.#session;
     const now = performance.now() / 1000;
     if (state.step === 'converting') this.#began ??= now;
-    const hasEnded = state.step === 'done' || state.step === 'failed';
-    if (!hasEnded) this.#notification?.close();
-    if (state.step !== 'converting' && this.#began !== undefined) {
+    const isAtWork = state.step === 'converting' || this.#session.isConvertingAll;
+    if (isAtWork || state.step === 'empty' || state.step === 'opening') this.#notification?.close();
+    if (!isAtWork && this.#began !== undefined) {
       const seconds = now - this.#began;
       this.#began = undefined;
-      const title = windowTitle(state, texts) ?? texts.title;
-      if (hasEnded) this.#notification = notify(title, announcement(state, texts), seconds);
+      const title = windowTitle(state, texts);
+      const { done, all } = this.#session.queue.results;
+      const text = all > 1 ? texts.allDone(done, all) : announcement(state, texts);
+      if (title !== undefined) this.#notification = notify(title, text, seconds);
     }
   }
 

@@ -125,3 +125,19 @@ test('an item is replaced by several, which wait at its place', () => {
   expect(rows(queue)).toEqual(['a waiting', 'b1 waiting', 'b2 waiting', 'c waiting']);
   expect(queue.take(first)?.bundle.top.file.name).toBe('b1');
 });
+
+test('images that ask something come last, until only such are left', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  queue.take();
+  expect(queue.postpone()).toBe(true);
+  queue.take();
+  expect(rows(queue)).toEqual(['b current', 'c waiting', 'a waiting']);
+  expect(queue.postpone()).toBe(true);
+  queue.take();
+  queue.settle('done', 'saved');
+  queue.take();
+  expect(rows(queue)).toEqual(['c done', 'a current', 'b waiting']);
+  expect(queue.postpone()).toBe(false);
+  queue.settle('failed', 'Cancelled.');
+  expect(queue.results).toEqual({ done: 1, all: 2 });
+});

@@ -12,6 +12,8 @@ interface Item {
   outcome: string;
   /** The person's answers, if it was opened before. */
   opening?: Opening;
+  /** Whether it comes after those that need no answer. */
+  isPostponed?: boolean;
 }
 
 export class Queue {
@@ -59,6 +61,21 @@ export class Queue {
     }
     if (item) item.status = 'current';
     return item;
+  }
+
+  /** Moves the current item to the end, if others wait that were not moved. Returns whether there are any. */
+  postpone(): boolean {
+    if (this.waiting.every(({ isPostponed }) => isPostponed)) return false;
+    const isCurrent = ({ status }: Item) => status === 'current';
+    const current = this.#items.filter(isCurrent).map((item) => ({ ...item, isPostponed: true }));
+    this.#items = [...this.#items.filter((item) => !isCurrent(item)), ...current];
+    return true;
+  }
+
+  /** How many images were converted, and how many have a result. */
+  get results(): { done: number; all: number } {
+    const count = (wanted: Item['status']) => this.#items.filter(({ status }) => status === wanted).length;
+    return { done: count('done'), all: count('done') + count('failed') };
   }
 
   /** Removes the item `id`, and returns it. */

@@ -2,6 +2,7 @@
 
 import type { OutputFormat, Waiting } from 'decant';
 import { Asked } from './asked-on-demand.js';
+import { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
 import { asError, nextSteps } from './failures.js';
@@ -35,6 +36,7 @@ export class Session {
   readonly #opener: Opener;
   readonly #saver: Saver;
   readonly #intake: Intake;
+  readonly #batch: Batch;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
   /** Whether the person looks at what can be changed. */
@@ -59,6 +61,11 @@ export class Session {
       begin: (state) => this.#begin(state),
       openNext: () => this.#openNext(),
       report: (turn, notice) => this.#report(turn, notice),
+    });
+    this.#batch = new Batch(this, {
+      convert: () => this.#saver.convert(),
+      openNext: () => this.#openNext(),
+      ended: () => this.#stage.refresh(),
     });
     this.#saver = new Saver(
       this.#stage,
@@ -101,6 +108,11 @@ export class Session {
   get isBusy(): boolean {
     const { state } = this;
     return state.step === 'converting' || (state.step === 'ready' && state.placing);
+  }
+
+  /** Whether the images are converted one after the other, without a step of the person. */
+  get isConvertingAll(): boolean {
+    return this.#batch.isRunning;
   }
 
   /** Whether new files are for the image that is shown, because it needs some. */
@@ -318,25 +330,34 @@ export class Session {
     this.#step(() => this.#saver.convert(way));
   }
 
+  /** Converts the image that is shown, and then all that wait the same way. */
+  convertAll(): void {
+    const { state } = this;
+    if (state.step !== 'ready' || !state.way) return;
+    this.#saver.select(state.way);
+    this.#batch.begin(state);
+    this.#step(async () => {});
+  }
+
   otherFolder(): void {
     this.#run(this.#saver.otherFolder());
   }
 
   replace(): void {
-    this.#run(this.#saver.replace());
+    this.#step(() => this.#saver.replace());
   }
 
   useFreeName(): void {
-    this.#run(this.#saver.useFreeName());
+    this.#step(() => this.#saver.useFreeName());
   }
 
   /** Resumes an interrupted download, or starts it over. */
   download(resumes: boolean): void {
-    this.#run(this.#saver.download(resumes));
+    this.#step(() => this.#saver.download(resumes));
   }
 
   downloadAgain(): void {
-    this.#run(this.#saver.downloadAgain());
+    this.#step(() => this.#saver.downloadAgain());
   }
 
   /** Copies commands for the person. */
@@ -360,10 +381,12 @@ export class Session {
   }
 
   cancel(): void {
+    this.#batch.end();
     this.#step(async () => this.#saver.cancel());
   }
 
   #begin(state: State): AbortSignal {
+    if (state.step === 'empty') this.#batch.end();
     this.#opener.opening = undefined;
     this.queue.leave();
     this.news = '';
@@ -416,7 +439,7 @@ export class Session {
   #step(work: () => Promise<void>): void {
     this.news = '';
     this.isChoosingSnapshot = false;
-    this.#run(work());
+    this.#run(work().then(() => this.#batch.run()));
   }
 
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */

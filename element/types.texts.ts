@@ -89,6 +89,9 @@ export interface AllTexts {
 
   // The queue.
   queue: string;
+  /** Converts the image that is shown and those that wait. */
+  convertAll: (images: number) => string;
+  allDone: (done: number, all: number) => string;
   queued: {
     added: (names: string[]) => string;
     /** Files that were in the queue and that the open image needs. */

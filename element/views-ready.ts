@@ -44,6 +44,7 @@ const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(
 function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
   const { texts } = session;
   const { placing, picking, destination } = state;
+  const waiting = session.queue.waiting.length;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
   const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
@@ -59,6 +60,7 @@ function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
         ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
       </p>
       <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => session.hold()} @focus=${() => session.hold()} @click=${() => session.convert()}>${texts.convert}</button>
+      ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => session.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
     </div>
   `;
 }

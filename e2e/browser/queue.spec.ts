@@ -53,6 +53,34 @@ test('several images are converted one after the other, each with its result', a
   await audit(page);
 });
 
+test('five images take three clicks: a drop, a place, and one that converts all', async ({ page }, testInfo) => {
+  const names = ['one', 'two', 'three', 'four', 'five'];
+  await page.addInitScript(() => {
+    // The browser's dialog cannot be driven.
+    Object.assign(window, { showDirectoryPicker: () => navigator.storage.getDirectory() });
+  });
+  await page.reload();
+  const paths = names.map((name, at) => {
+    const raw = testInfo.outputPath(`${name}.raw`);
+    writeFileSync(raw, Buffer.alloc(1 << 20).fill(at + 1, 0, 100_000));
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, testInfo.outputPath(`${name}.qcow2`));
+    return testInfo.outputPath(`${name}.qcow2`);
+  });
+  await drop(page, paths);
+  await page.getByRole('radio', { name: 'To a folder' }).click();
+  await page.getByRole('button', { name: 'All 5 the same way' }).click();
+  await expectQueue(
+    page,
+    ...['five', 'four', 'one', 'three', 'two'].map((name) => `${name}.qcow2 saved as ${name}.raw`),
+  );
+  const bytes = await page.evaluate(async (all) => {
+    const folder = await navigator.storage.getDirectory();
+    const first = async (name: string) => (await folder.getFileHandle(`${name}.raw`)).getFile();
+    return Promise.all(all.map(async (name) => new Uint8Array(await (await first(name)).slice(0, 1).arrayBuffer())[0]));
+  }, names);
+  expect(bytes).toEqual([1, 2, 3, 4, 5]);
+});
+
 test('a queued image can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
   await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');

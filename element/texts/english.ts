@@ -69,6 +69,8 @@ export const english: AllTexts = {
     `Kept for the machine that lacks the file of a disk: ${list(names)}. They may be older states of it. To convert one as it is, add it alone.`,
 
   queue: 'Queue',
+  convertAll: (images) => `All ${images} the same way`,
+  allDone: (done, all) => `${done} of ${all} images were converted.`,
   queued: {
     added: (names) => `Added to the queue: ${list(names)}.`,
     claimed: (names) => `Taken from the queue, for this image: ${list(names)}.`,

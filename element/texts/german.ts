@@ -100,6 +100,8 @@ export function german(units: Units): AllTexts {
       `Für die virtuelle Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um sie trotzdem zu konvertieren, fügen Sie sie allein hinzu.`,
 
     queue: 'Warteschlange',
+    convertAll: (images) => `Alle ${images} genauso`,
+    allDone: (done, all) => `${done} von ${all} Abbildern wurden konvertiert.`,
     queued: {
       added: (names) => `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} in die Warteschlange gestellt.`,
       claimed: (names) =>

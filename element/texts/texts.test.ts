@@ -66,6 +66,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     notFetched: named,
     aside: each(names(name)),
     held: each(names(name)),
+    convertAll: [[5]],
+    allDone: [[4, 5]],
     'queued.added': each(names(name)),
     'queued.claimed': each(names(name)),
     'queued.removed': named,

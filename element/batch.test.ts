@@ -1,0 +1,73 @@
+// All images of the queue, converted the same way.
+
+import { DecantError } from 'decant';
+import { expect, test, vi } from 'vitest';
+import { imageOf, images, openImage, outputOf, RESULT, soon } from '../e2e/support/units/element.js';
+import { given, imageCalled, needing, rows, session, step, waiting } from '../e2e/support/units/session.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+/** Gives images that convert at once, and waits for the first. Returns the names that are converted, in their order. */
+async function give(...names: string[]): Promise<string[]> {
+  const converted: string[] = [];
+  const convert = (name: string) => async () => {
+    converted.push(name);
+    return RESULT;
+  };
+  for (const name of names) if (!images.has(name)) images.set(name, imageCalled(name, { convert: convert(name) }));
+  session.take(given(...names));
+  await step('ready');
+  return converted;
+}
+
+test('one click converts all', async () => {
+  const converted = await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  await soon(() => expect(converted).toEqual(['a.qcow2', 'b.qcow2', 'c.qcow2']));
+  await soon(() => expect(session.isConvertingAll).toBe(false));
+  expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 done', 'c.qcow2 done']);
+  expect(session.queue.results).toEqual({ done: 3, all: 3 });
+  // The next image waits for the person.
+  await give('d.qcow2');
+  expect(converted).toHaveLength(3);
+});
+
+test('a failure does not stop the others', async () => {
+  const convert = () => Promise.reject(new DecantError('corrupt', 'It is damaged'));
+  images.set('b.qcow2', imageCalled('b.qcow2', { convert }));
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 failed', 'c.qcow2 done']));
+});
+
+test('images that ask something come last, and those that are converted otherwise', async () => {
+  needing('b.qcow2', 'base.qcow2');
+  const convert = async () => RESULT;
+  images.set('c.qcow2', imageOf({ name: 'c.qcow2' }, { formats: [outputOf('qcow2', '.qcow2')], convert }));
+  for (const name of ['a.qcow2', 'd.qcow2']) images.set(name, imageCalled(name, { convert }));
+  session.take(given('a.qcow2', 'b.qcow2', 'c.qcow2', 'd.qcow2'));
+  // The image that lacks a file is shown first.
+  await step('needs');
+  session.openNext(session.queue.waiting[0]!.id);
+  await step('ready');
+  session.convertAll();
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'd.qcow2 done', 'b.qcow2 current', 'c.qcow2 waiting']));
+  expect(session.state.step).toBe('needs');
+});
+
+test('a cancel ends it', async () => {
+  const held = waiting('a.qcow2');
+  const converted = await give('a.qcow2', 'b.qcow2');
+  session.convertAll();
+  await step('converting');
+  session.cancel();
+  held.reject(new DecantError('cancelled', 'It was cancelled'));
+  await step('failed');
+  await soon(() => expect(session.isConvertingAll).toBe(false));
+  expect(converted).toEqual([]);
+  expect(rows()).toEqual(['a.qcow2 failed', 'b.qcow2 waiting']);
+});
