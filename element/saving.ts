@@ -418,10 +418,10 @@ export class Saver {
     this.stage.show(turn, { ...done, isCopyGone: false });
     if (place.kind !== 'stored') return;
     // The package has removed the copy by then.
-    const gone = setTimeout(
-      () => this.stage.show(turn, { ...done, isCopyGone: true }),
-      copyLifetime(result.outputSize),
-    );
+    const gone = setTimeout(() => {
+      const { state } = this.stage;
+      if (state.step === 'done') this.stage.show(turn, { ...state, isCopyGone: true });
+    }, copyLifetime(result.outputSize));
     turn.addEventListener('abort', () => clearTimeout(gone));
   }
 }

@@ -1,7 +1,7 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Waiting } from 'decant';
-import { Asked } from './asked-on-demand.js';
+import { Asked, loadAsked } from './asked-on-demand.js';
 import { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
@@ -360,10 +360,16 @@ export class Session {
     this.#step(() => this.#saver.downloadAgain());
   }
 
-  /** Copies commands for the person. */
-  copy(commands: string): void {
+  /** Computes the SHA-256 of the result. */
+  digest(): void {
+    this.news = '';
+    this.#run(loadAsked().then(({ digestResult }) => digestResult(this.#stage)));
+  }
+
+  /** Copies a text, such as commands, for the person. */
+  copy(text: string): void {
     this.#run(
-      navigator.clipboard.writeText(commands).then(
+      navigator.clipboard.writeText(text).then(
         () => this.#report(undefined, this.texts.copyDone),
         () => this.#report(undefined, this.texts.copyFailed),
       ),

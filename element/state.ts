@@ -66,6 +66,14 @@ export type Place =
 
 export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
+/** The SHA-256 of a result, or how much of it is computed, or why that failed. */
+export interface Digest {
+  value?: string;
+  share?: number;
+  cancel?: () => void;
+  problem?: string;
+}
+
 export type State =
   | { step: 'empty'; notice?: string }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
@@ -167,6 +175,8 @@ export type State =
       isCopyGone: boolean;
       /** Whether the disk has a GPT, if known. */
       hasGpt: boolean | undefined;
+      /** The SHA-256 of the file, once the person has asked for it. */
+      digest?: Digest | undefined;
       /** Whether a cancel came too late to stop the conversion. */
       tooLate: boolean;
     }

@@ -194,7 +194,7 @@ export const styles = css`
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   .name { overflow-wrap: anywhere; }
-  pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; }
+  pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }
   ul.notice { margin: calc(var(--decant-space) * 0.75) 0; padding-inline-start: calc(var(--decant-space) * 2); }
   /* The border shows where colours are forced, and backgrounds are not. */
   .notice { padding: calc(var(--decant-space) * 0.6) calc(var(--decant-space) * 0.9); border: 1px solid transparent; border-radius: var(--decant-radius-control); background: var(--decant-warning); }

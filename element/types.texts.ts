@@ -396,6 +396,9 @@ export interface AllTexts {
   virtio: string;
   /** Copies the commands. */
   copy: string;
+  /** Computes the SHA-256 of the result. */
+  compute: string;
+  computing: string;
   copyDone: string;
   copyFailed: string;
 

@@ -165,6 +165,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${result.lostBytes > 0 ? session.asked.view(texts, ({ lostView }) => lostView(result, texts)) : nothing}
     ${state.destination ? session.asked.view(texts, ({ nextView }) => nextView(state, session)) : nothing}
+    <div class="more">${session.asked.view(texts, ({ digestView }) => digestView(state, session))}</div>
     ${facts([
       [texts.facts.disk, texts.size(result.virtualSize)],
       [texts.facts.written, texts.writtenValue(result, method)],

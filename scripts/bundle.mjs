@@ -67,9 +67,12 @@ function options(entries, dir) {
     cwd: root,
     tsconfig: false,
     resolve: {
-      alias: Object.fromEntries(
-        ['workers', 'threads'].map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')]),
-      ),
+      alias: {
+        'decant-module': MODULE,
+        ...Object.fromEntries(
+          ['workers', 'threads'].map((name) => [`decant-wasm/${name}`, join(bindings(name), 'index.js')]),
+        ),
+      },
     },
     external: /^(node:|undici$)/,
     plugins: [quoted, uploadApart],

@@ -1,11 +1,12 @@
 // The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
+import { digest } from './api/digest.js';
 import { disposeOfAll, openImageOn } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
-import type { PrepareOptions, Source } from './public/types.js';
+import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
 import { openServerFile } from './sources/server-files.js';
 import { sweepStorage } from './targets/browser/storage.js';
 
@@ -42,6 +43,12 @@ export const httpSource = (url: string | URL, options?: HttpOptions): Promise<So
  * seconds end. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(browser, options);
+
+/**
+ * Computes the SHA-256 of a file, as 64 hexadecimal digits in lower case. Reads it once, in pieces. Fails with `cancelled`, and
+ * with `source` if the file cannot be read.
+ */
+export const sha256 = (file: Blob, options?: DigestOptions): Promise<string> => digest(browser, file, options);
 
 /**
  * Closes all images and ends all workers, which frees their memory. Operations under way fail. The package can be used again

@@ -1,7 +1,7 @@
 // The shortest way: an image, a place, one button. Nothing is unfolded.
 
 import { expect, type Page, test } from '../support/browser.js';
-import { images, qemuImg } from '../support/images.js';
+import { hashFile, images, qemuImg } from '../support/images.js';
 import { choose, look } from '../support/page.js';
 
 test.use({ opensFolds: false, viewport: { width: 1280, height: 720 } });
@@ -45,6 +45,10 @@ test('a place is chosen and remembered, one button converts, and the next step i
   await page.getByRole('button', { name: 'Copy' }).click();
   await expect(page.getByText('Copied.').first()).toBeVisible();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(command);
+  await page.getByRole('button', { name: 'Compute its SHA-256' }).click();
+  await expect(page.getByText(hashFile(path))).toBeVisible();
+  await page.getByRole('button', { name: 'Copy SHA-256' }).click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(hashFile(path));
   await look(page, testInfo, 'done');
   await page.reload();
   await choose(page, images.states());

@@ -374,6 +374,8 @@ export const english: AllTexts = {
   replaceWords: (words) => `Replace ${words.join(', ')} with your own.`,
   virtio: 'A Windows on it may need virtio drivers to start there.',
   copy: 'Copy',
+  compute: 'Compute its SHA-256',
+  computing: 'Computing the SHA-256',
   copyDone: 'Copied.',
   copyFailed: 'The browser does not let this page copy: select the text.',
 

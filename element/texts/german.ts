@@ -430,6 +430,8 @@ export function german(units: Units): AllTexts {
     replaceWords: (words) => `Ersetzen Sie ${words.join(', ')}.`,
     virtio: 'Ein Windows darauf braucht dort vielleicht virtio-Treiber, um zu starten.',
     copy: 'Kopieren',
+    compute: 'SHA-256 berechnen',
+    computing: 'SHA-256 wird berechnet',
     copyDone: 'Kopiert.',
     copyFailed: 'Der Browser lässt diese Seite nicht kopieren: markieren Sie den Text.',
 

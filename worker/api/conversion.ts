@@ -177,6 +177,7 @@ async function convertTo(
       lost,
       lostRanges,
       lostBytes,
+      ...(target.copy && { copy: target.copy }),
       unusedCompanions: info.unusedCompanions,
       engine,
       engineReason,

@@ -162,6 +162,14 @@ export interface LostRange {
   reason: string;
 }
 
+/** Options of `sha256`. */
+export interface DigestOptions {
+  /** Cancels it. */
+  signal?: AbortSignal;
+  /** Gets the share of the file that is done: 0 to 1. */
+  onProgress?: (share: number) => void;
+}
+
 /** The result of a conversion. */
 export interface Result {
   /** The virtual size of the image. Some formats make the disk larger: see `notices`. */
@@ -198,6 +206,8 @@ export interface Result {
   lostRanges: number;
   /** The number of lost bytes. If it is not 0, the output is damaged. */
   lostBytes: number;
+  /** Of a `{ download }`: its copy in the browser's storage, which can be read for the time that `copyLifetime` returns. */
+  copy?: Blob;
   /** The names of companions that nothing refers to. */
   unusedCompanions: string[];
   /** The engine that ran. */

@@ -56,6 +56,8 @@ export interface OutputTarget {
    * that names what stays, unless it is removed later. If `keep` is true, progress that can be resumed stays.
    */
   discard(reason: DecantError, keep: boolean): Promise<void>;
+  /** After `commit`: a copy of the output that can be read for a while. */
+  readonly copy?: Blob | undefined;
   /** The failure of the target itself, if it says more than its consequences. */
   readonly failure?: DecantError | undefined;
   /** Returns a clearer error for `reason`, or `reason`. */

@@ -27,6 +27,7 @@ export class DownloadTarget implements OutputTarget {
   readonly resumes = true;
   /** Without the name, which matters only at the end: a resumed download may have another name. */
   readonly #output = new StoredOutput('download');
+  copy: Blob | undefined;
 
   constructor(private readonly name: string) {
     const refusal = downloadRefusal();
@@ -54,7 +55,8 @@ export class DownloadTarget implements OutputTarget {
     const { file: copy } = this.#output;
     await copy.removeJournal();
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(file.slice(0, size, TYPE));
+    this.copy = file.slice(0, size, TYPE);
+    link.href = URL.createObjectURL(this.copy);
     link.download = this.name;
     link.click();
     await this.#output.removeOthers();
