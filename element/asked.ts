@@ -1,5 +1,6 @@
 // Loaded on demand: the steps that ask for something, the queue, details, and the commands after a conversion.
 
+export { Batch } from './batch.js';
 export { digestResult } from './digests.js';
 export { doubtsAbout } from './doubts.js';
 export { askingView } from './views-asking.js';

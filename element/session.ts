@@ -2,7 +2,7 @@
 
 import type { OutputFormat, Waiting } from 'decant';
 import { Asked, loadAsked } from './asked-on-demand.js';
-import { Batch } from './batch.js';
+import type { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
 import { asError, nextSteps } from './failures.js';
@@ -36,7 +36,8 @@ export class Session {
   readonly #opener: Opener;
   readonly #saver: Saver;
   readonly #intake: Intake;
-  readonly #batch: Batch;
+  /** Made when the person asks for all images. */
+  #batch: Batch | undefined;
   /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
   news = '';
   /** Whether the person looks at what can be changed. */
@@ -61,11 +62,6 @@ export class Session {
       begin: (state) => this.#begin(state),
       openNext: () => this.#openNext(),
       report: (turn, notice) => this.#report(turn, notice),
-    });
-    this.#batch = new Batch(this, {
-      convert: () => this.#saver.convert(),
-      openNext: () => this.#openNext(),
-      ended: () => this.#stage.refresh(),
     });
     this.#saver = new Saver(
       this.#stage,
@@ -112,7 +108,7 @@ export class Session {
 
   /** Whether the images are converted one after the other, without a step of the person. */
   get isConvertingAll(): boolean {
-    return this.#batch.isRunning;
+    return this.#batch?.isRunning ?? false;
   }
 
   /** Whether new files are for the image that is shown, because it needs some. */
@@ -335,8 +331,15 @@ export class Session {
     const { state } = this;
     if (state.step !== 'ready' || !state.way) return;
     this.#saver.select(state.way);
-    this.#batch.begin(state);
-    this.#step(async () => {});
+    this.#step(async () => {
+      const { Batch } = await loadAsked();
+      this.#batch ??= new Batch(this, {
+        convert: () => this.#saver.convert(),
+        openNext: () => this.#openNext(),
+        ended: () => this.#stage.refresh(),
+      });
+      this.#batch.begin(state);
+    });
   }
 
   otherFolder(): void {
@@ -387,12 +390,12 @@ export class Session {
   }
 
   cancel(): void {
-    this.#batch.end();
+    this.#batch?.end();
     this.#step(async () => this.#saver.cancel());
   }
 
   #begin(state: State): AbortSignal {
-    if (state.step === 'empty') this.#batch.end();
+    if (state.step === 'empty') this.#batch?.end();
     this.#opener.opening = undefined;
     this.queue.leave();
     this.news = '';
@@ -445,7 +448,7 @@ export class Session {
   #step(work: () => Promise<void>): void {
     this.news = '';
     this.isChoosingSnapshot = false;
-    this.#run(work().then(() => this.#batch.run()));
+    this.#run(work().then(() => this.#batch?.run()));
   }
 
   /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
