@@ -67,7 +67,7 @@ const QUIET = { checks: { pluginTimings: false } };
 /** What the page loads at once is one file beside its own script. */
 const AT_ONCE = {
   name: 'index',
-  test: /dist.((api\.shared|browser|threads|element)|element\.(?!asked|german|sorting)\w[\w-]*)\.js$/,
+  test: /dist.((api\.shared|of-image\.shared|browser|threads|element)|element\.(?!asked|german|sorting)\w[\w-]*)\.js$/,
 };
 
 export default defineConfig({
