@@ -1,10 +1,16 @@
 //! LUKS volumes by themselves: those of qemu-img, which reads only version 1, and of cryptsetup.
 
+use crate::common::luks::{json_with, luks2_of};
 use crate::common::*;
 use decant::ErrorKind;
+use decant::convert::Cancel;
 use decant::disk::info::Info;
+use futures_util::FutureExt;
+use futures_util::future::ready;
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
 const MIB: usize = 1 << 20;
 
@@ -61,6 +67,33 @@ fn volumes_of_qemu_img() {
         assert_eq!(said["format-specific"]["data"], serde_json::to_value(&info.specific).unwrap(), "{options}");
         assert_eq!((info.format, info.version, info.virtual_size), ("luks", Some(1), Some(MIB as u64)));
     }
+}
+
+/// Argon2 in 128 MiB and two passes: it is 8 steps.
+#[test]
+fn argon2_reports_progress_and_can_be_cancelled() {
+    const KDF: &str = r#""kdf":{"type":"argon2id","time":2,"memory":131072,"cpus":2,"salt""#;
+    let volume =
+        luks2_of(&json_with(&[(r#""kdf":{"type":"pbkdf2","hash":"sha256","iterations":10,"salt""#, KDF)]), 512, 0);
+    let unlocked = Case::new(volume).with(Answers::InOrder, |image| async move {
+        let (shares, cancel) = (Rc::new(RefCell::new(Vec::new())), Cancel::default());
+        let seen: Rc<RefCell<Vec<f64>>> = shares.clone();
+        let pause = move |share: f64| {
+            seen.borrow_mut().push(share);
+            if share >= 0.3 {
+                cancel.cancel();
+            }
+            ready(cancel.check()).boxed_local()
+        };
+        let unlocked = image.unlock_next(b"secret", false, &pause).await;
+        let shares = shares.borrow().clone();
+        Ok((unlocked.unwrap_err().kind, shares))
+    });
+    let (kind, shares) = unlocked.unwrap();
+    assert_eq!(kind, ErrorKind::Cancelled);
+    assert!(shares.is_sorted(), "{shares:?}");
+    let within = |share: &&f64| (0.1..0.5).contains(*share);
+    assert!(shares.iter().filter(within).count() == 3 && shares.iter().all(|&share| share < 0.5), "{shares:?}");
 }
 
 /// Overlays: QEMU reads a stated format, and recognises an unstated one.

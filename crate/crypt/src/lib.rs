@@ -13,8 +13,8 @@ mod spec;
 
 #[cfg(feature = "direct")]
 pub use direct::{
-    Argon2, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, Platform, PlatformFunction, SectorCipher, argon2,
-    derive, merge, use_platform,
+    Argon2, Argon2Derivation, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, Platform, PlatformFunction,
+    SectorCipher, derive, merge, use_platform,
 };
 #[cfg(not(feature = "direct"))]
 pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe};

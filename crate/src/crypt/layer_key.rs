@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 /// after a cancel.
 pub(crate) type YieldPoint = dyn Fn(f64) -> LocalBoxFuture<'static, Result<()>>;
 
-/// Returns the key of an encrypted layer. Calls `yield_point` every few milliseconds, except during Argon2. Fails with
+/// Returns the key of an encrypted layer. Calls `yield_point` several times a second. Fails with
 /// `password` if the password is wrong, with `limit` if the image requires too many iterations or too much memory, with
 /// `unsupported` for an unknown cipher or hash, with `corrupt` or `source` if key material cannot be read, and as
 /// `yield_point` does. The legacy method cannot verify a password.

@@ -2,6 +2,7 @@
 
 mod aes;
 mod argon2;
+mod argon2_block;
 mod block_cipher;
 mod derivation;
 mod hash;
@@ -11,7 +12,7 @@ mod modes;
 mod platform;
 mod sector_cipher;
 
-pub use argon2::{Argon2, Argon2Kind, argon2};
+pub use argon2::{Argon2, Argon2Derivation, Argon2Kind};
 pub use derivation::Derivation;
 pub use hash::Hasher;
 pub use merge::merge;

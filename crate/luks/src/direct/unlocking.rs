@@ -1,10 +1,10 @@
-//! Finds the key of a LUKS volume by a password, in steps of some milliseconds. Only Argon2 takes as long as it takes.
+//! Finds the key of a LUKS volume by a password, in steps of some milliseconds.
 
 use super::names::cipher_spec;
 use super::{Fault, Kdf, KeySlot, Luks, Read, hash_by_name, read};
 use crate::Answer;
 use decant_crypt::{
-    Argon2, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, argon2, derive, merge,
+    Argon2Derivation, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, derive, merge,
 };
 use std::collections::VecDeque;
 use zeroize::Zeroizing;
@@ -18,6 +18,8 @@ const ITERATIONS_OF_BLOCK: u64 = 2;
 const MAX_MEMORY: u32 = 1 << 20;
 /// Iterations in a step: about 10 ms.
 const STEP: u64 = 8192;
+/// Blocks of Argon2 in a step: about 50 ms. A pause between steps takes some, and a GiB in four passes has 4 million blocks.
+const BLOCKS_STEP: usize = 1 << 15;
 /// The most iterations of a derivation by the platform, which cannot stop before its end: some seconds, and more than programs
 /// choose by default.
 const MOST_BY_PLATFORM: u64 = 1 << 25;
@@ -75,8 +77,10 @@ enum Step {
 }
 
 /// What comes next for the first of the remaining key slots.
+#[expect(clippy::large_enum_variant, reason = "the allocation of a box could fail; it is moved once a step")]
 enum Next {
     Derive(Deriving),
+    DeriveByArgon2(Argon2Derivation),
     Material(Zeroizing<Vec<u8>>),
     /// The key, and its digest.
     Check(Zeroizing<Vec<u8>>, Deriving),
@@ -125,21 +129,26 @@ impl Work {
         let Some(slot) = self.slots.front() else { return Ok(Step::Wrong) };
         match self.next.take() {
             None => {
-                let key = Zeroizing::new(vec![0; slot.derived_len]);
-                match &slot.kdf {
+                let next = match &slot.kdf {
                     Kdf::Pbkdf2 { hash, iterations } => {
-                        let deriving = Deriving::new(hash_by_name(hash)?, slot.salt, *iterations, key);
-                        self.next = Some(Next::Derive(deriving));
-                        Ok(Step::Busy)
+                        let key = Zeroizing::new(vec![0; slot.derived_len]);
+                        Next::Derive(Deriving::new(hash_by_name(hash)?, slot.salt, *iterations, key))
                     }
                     Kdf::Argon2(how) => {
-                        let mut key = key;
-                        let size = u64::from(how.memory) << 10;
-                        argon2(*how, password, &slot.salt, &mut key).map_err(|_| Fault::OutOfMemory(size))?;
-                        self.done += argon2_work(*how);
-                        self.need_material(key)
+                        let begun = Argon2Derivation::new(*how, password, &slot.salt, slot.derived_len);
+                        Next::DeriveByArgon2(begun.map_err(|_| Fault::OutOfMemory(u64::from(how.memory) << 10))?)
                     }
+                };
+                self.continue_with(next)
+            }
+            Some(Next::DeriveByArgon2(mut derivation)) => {
+                self.done += derivation.step(BLOCKS_STEP) as u64 * ITERATIONS_OF_BLOCK;
+                if !derivation.is_finished() {
+                    return self.continue_with(Next::DeriveByArgon2(derivation));
                 }
+                let mut key = Zeroizing::new(vec![0; slot.derived_len]);
+                derivation.write_key(&mut key);
+                self.need_material(key)
             }
             Some(Next::Derive(mut deriving)) => {
                 self.done += deriving.step(password);
@@ -270,15 +279,11 @@ fn pbkdf2_work(hash: &str, iterations: u32, len: usize) -> Read<u64> {
     Ok(u64::from(iterations) * len.div_ceil(hash_by_name(hash)?.output_len()) as u64)
 }
 
-fn argon2_work(Argon2 { passes, memory, .. }: Argon2) -> u64 {
-    u64::from(passes) * u64::from(memory) * ITERATIONS_OF_BLOCK
-}
-
 /// The number of iterations for a key of `len` bytes, by PBKDF2 or as long as Argon2 takes.
 fn kdf_work(kdf: &Kdf, len: usize) -> Read<u64> {
     match kdf {
         Kdf::Pbkdf2 { hash, iterations } => pbkdf2_work(hash, *iterations, len),
-        Kdf::Argon2(how) if how.memory <= MAX_MEMORY => Ok(argon2_work(*how)),
+        Kdf::Argon2(how) if how.memory <= MAX_MEMORY => Ok(how.work() * ITERATIONS_OF_BLOCK),
         Kdf::Argon2(how) => {
             let size = u64::from(how.memory) << 10;
             Err(Fault::Limit(size, format!("{size} bytes of memory to check a password, more than 1 GiB")))
