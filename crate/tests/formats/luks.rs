@@ -155,7 +155,7 @@ fn json_of_version_2() {
     };
     let one = |before: &str, after: &str| slot(&[(before, after)]);
     let huge = "4294967295";
-    let requirement = r#""config":{"requirements":{"mandatory":["online-reencrypt-v2"]},"#;
+    let requirement = |name: &str| format!(r#""config":{{"requirements":{{"mandatory":["{name}"]}},"#);
     let ignored = r#""0":{"priority":0,"type":"luks2""#;
     let second = r#""segments":{"1":{"type":"linear","offset":"0","size":"512"},"0":"#;
     let integrity = r#""integrity":{"type":"hmac(sha256)"},"sector_size""#;
@@ -165,7 +165,12 @@ fn json_of_version_2() {
         ("spaces", json().replace(',', " ,\n\t"), Same),
         ("not JSON", "{".to_owned(), Fails(Corrupt, "not valid JSON")),
         ("nothing at all", "{}".to_owned(), Fails(Unsupported, "another number of segments than one: '0'")),
-        ("a requirement", one(r#""config":{"#, requirement), Fails(Unsupported, "requirement 'online-reencrypt-v2'")),
+        (
+            "a reencryption",
+            one(r#""config":{"#, &requirement("online-reencrypt-v2")),
+            Fails(Unsupported, "--resume-only"),
+        ),
+        ("a requirement", one(r#""config":{"#, &requirement("opal")), Fails(Unsupported, "requirement 'opal'")),
         ("two segments", one(r#""segments":{"0":"#, second), Fails(Unsupported, "than one: '2'")),
         ("a linear segment", one(r#""type":"crypt""#, r#""type":"linear""#), Fails(Unsupported, "'linear'")),
         ("data integrity", one(r#""sector_size""#, integrity), Fails(Unsupported, "integrity by 'hmac(sha256)'")),

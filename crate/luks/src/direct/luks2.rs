@@ -21,6 +21,10 @@ const HDR_OFFSET: usize = 256;
 const CSUM: usize = 448;
 const CSUM_LEN: usize = 64;
 
+/// The start of the requirement of a volume whose reencryption is not complete, and what the message says of it.
+const ONLINE_REENCRYPTION: &str = "online-reencrypt";
+const REENCRYPTION: &str = "LUKS2 with a reencryption that is not complete (complete it with 'cryptsetup reencrypt --resume-only'), the requirement";
+
 /// The lengths of keys, in bytes. The longest is of XTS with two keys of 256 bits.
 const MAX_KEY: u32 = 64;
 const MIN_KEY: u32 = 16;
@@ -85,7 +89,8 @@ fn read_copy(copy: &[u8]) -> Read<Luks> {
     let all = Object { values: &values, path: String::new() };
     let mandatory = all.object("config").object("requirements").object("mandatory");
     if let Some((_, name)) = mandatory.values().next() {
-        return unsupported("LUKS2 with the requirement", name);
+        let is_of_reencryption = name.starts_with(ONLINE_REENCRYPTION);
+        return unsupported(if is_of_reencryption { REENCRYPTION } else { "LUKS2 with the requirement" }, name);
     }
     let (number, segment) = segment(&all)?;
     let (sector, payload_offset) = (segment.number("sector_size")?, segment.number("offset")?);
