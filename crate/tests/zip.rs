@@ -460,6 +460,8 @@ fn wrong_archives() {
         ("65,535 bytes after the end", [&plain[..], &[0; 65_535]].concat(), None),
         ("bytes after a comment", [&of_plain(&[(end + 20, &[1])])[..], b"xy"].concat(), None),
         ("bytes after zip64", [&wide[..], b"xy"].concat(), None),
+        ("65,535 bytes after zip64", [&wide[..], &[0; 65_535]].concat(), None),
+        ("65,536 bytes after zip64", [&wide[..], &[0; 65_536]].concat(), Some("truncated")),
         ("66,000 bytes after the end", [&plain[..], &[0; 66_000]].concat(), Some("truncated")),
         ("bytes before and after", [&prefixed[..], b"x"].concat(), Some("truncated")),
         ("an archive in another one that is cut off", cut_after_inner, Some("truncated")),

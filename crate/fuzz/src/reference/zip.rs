@@ -63,7 +63,7 @@ pub fn files(archive: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
 fn directory(archive: &[u8]) -> Option<Directory> {
     let last = archive.len().checked_sub(22)?;
     let (mut found, mut after) = (None, usize::MAX);
-    for at in (last.saturating_sub(0xffff + 56 + 20)..=last).rev() {
+    for at in (last.saturating_sub(0xffff)..=last).rev() {
         let comment = little(archive, at as u64 + 20, 2)? as usize;
         if archive[at..].starts_with(b"PK\x05\x06") && comment <= last - at && last - at - comment < after {
             (found, after) = (Some(at as u64), last - at - comment);
@@ -93,6 +93,7 @@ fn directory(archive: &[u8]) -> Option<Directory> {
         // The locator counts as the directory does.
         if end.checked_sub(little(archive, locator + 8, 8)?)? != end.checked_sub(fields[4])?.checked_sub(fields[5])?
             || little(archive, locator + 4, 4)? != 0
+            || little(archive, locator + 16, 4)? > 1
         {
             return None;
         }

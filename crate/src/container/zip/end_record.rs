@@ -53,8 +53,10 @@ structure! {
 const MOST_ENTRIES: u64 = 4096;
 /// Maximum size of the central directory, in bytes.
 const LARGEST_DIRECTORY: u64 = 4 << 20;
-/// Maximum length of the records with the comment, in bytes.
-const LONGEST: u64 = (Zip64EndRecord::LEN + Zip64Locator::LEN + EndRecord::LEN + 0xffff) as u64;
+/// Maximum length of the comment and the bytes after it, in bytes.
+const LONGEST_END: usize = 0xffff;
+/// Maximum length of the records with the comment and the bytes after it, in bytes.
+const LONGEST: u64 = (Zip64EndRecord::LEN + Zip64Locator::LEN + EndRecord::LEN + LONGEST_END) as u64;
 
 /// Where the central directory is.
 pub(super) struct CentralDirectory {
@@ -113,7 +115,7 @@ fn end_of(bytes: &[u8]) -> Option<(usize, usize)> {
         let comment = usize::from(le16(bytes, at + EndRecord::comment_length as usize));
         Some((at, (last - at).checked_sub(comment)?))
     };
-    let records = (0..=last).rev().filter(|&at| bytes[at..].starts_with(&END));
+    let records = (last.saturating_sub(LONGEST_END)..=last).rev().filter(|&at| bytes[at..].starts_with(&END));
     records.filter_map(after).min_by_key(|(_, after)| *after)
 }
 
