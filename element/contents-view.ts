@@ -8,7 +8,7 @@ import type { AllTexts } from './types.texts.js';
 /** The most partitions that are listed. Further ones are only counted. */
 const MOST_SHOWN = 16;
 
-export function contentsView({ table, parts }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
+export function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`
@@ -18,6 +18,7 @@ export function contentsView({ table, parts }: Contents, texts: AllTexts): Templ
         ${parts.slice(0, MOST_SHOWN).map((part) => html`<li>${texts.contents.part(part)}</li>`)}
         ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
       </ul>
+      ${firmware ? html`<p>${texts.contents.firmware(firmware)}</p>` : nothing}
       ${table?.isDamaged ? noticeView(texts.contents.damaged) : nothing}
     </section>
   `;

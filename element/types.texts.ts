@@ -148,6 +148,8 @@ export interface AllTexts {
     more: (parts: number) => string;
     /** The partition table is damaged. */
     damaged: string;
+    /** What starts the system on the disk. */
+    firmware: (found: ('UEFI' | 'BIOS')[]) => string;
   };
 
   // The disks in an archive that has several, or of a virtual machine.

@@ -19,7 +19,7 @@ function hasWindows({ contents }: Step<'done'>): boolean {
 
 export function nextView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place } = state;
+  const { result, place, contents } = state;
   const destination = state.destination!;
   const { outputSize: size, virtualSize } = result;
   const made: MadeDisk = { file: place.name, format: destination.output.name, size, virtualSize };
@@ -32,6 +32,7 @@ export function nextView(state: Step<'done'>, session: Session): TemplateResult 
       <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
       <pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>
       ${step.replace.length > 0 ? html`<p>${texts.replaceWords(step.replace)}</p>` : nothing}
+      ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
       ${windows ? html`<p>${texts.virtio}</p>` : nothing}
       <div class="actions"><button part="button" @click=${() => session.copy(commands)}>${texts.copy}</button></div>
     </section>

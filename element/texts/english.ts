@@ -139,6 +139,7 @@ export const english: AllTexts = {
       return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
     },
     more: (parts) => `and ${parts === 1 ? 'one more' : `${parts} more`}`,
+    firmware: (found) => `The system on this disk boots with ${found.join(' or ')}.`,
     damaged: 'The partition table is damaged; the disk is converted as it is.',
   },
 

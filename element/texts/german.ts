@@ -173,6 +173,7 @@ export function german(units: Units): AllTexts {
         return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
       },
       more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
+      firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,
       damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird unverändert konvertiert.',
     },
 

@@ -99,6 +99,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { size: 5e6, name, type: 'Linux', fileSystem: { name: 'ext4', label: name } },
     ]),
     'contents.more': each([1, 2]),
+    'contents.firmware': each([['UEFI'], ['UEFI', 'BIOS']]),
     disksTitle: [
       [name, 1],
       [name, 2],

@@ -270,14 +270,34 @@ const GPT_PARTS = [
 test('a GPT, and its backup if the first is damaged', async () => {
   const disk = blank(16 * MIB);
   run('sfdisk', ['-q', disk], GPT);
-  expect((await inside(disk)).contents).toEqual({ table: { kind: 'GPT', isDamaged: false }, parts: GPT_PARTS });
+  const firmware = ['UEFI', 'BIOS'];
+  const intact = { table: { kind: 'GPT', isDamaged: false }, parts: GPT_PARTS, firmware };
+  expect((await inside(disk)).contents).toEqual(intact);
   for (const damage of [512, 512 + 40, 1024 + 32]) {
     const copy = blank(0);
     copyFileSync(disk, copy);
     write(copy, damage, [0x55]);
-    expect((await inside(copy)).contents).toEqual({ table: { kind: 'GPT', isDamaged: true }, parts: GPT_PARTS });
+    expect((await inside(copy)).contents).toEqual({ ...intact, table: { kind: 'GPT', isDamaged: true } });
   }
 });
+
+// (what, partitions for sfdisk, boot code, firmware)
+for (const [what, table, code, firmware] of [
+  ['a GPT with an EFI system partition', 'label: gpt\ntype=C12A7328-F81F-11D2-BA4B-00A0C93EC93B', '', ['UEFI']],
+  ['a GPT without', 'label: gpt\ntype=linux', 'code', undefined],
+  ['an MBR with an EFI system partition', 'label: dos\ntype=ef', '', ['UEFI']],
+  ['an MBR with an active partition', 'label: dos\ntype=7, bootable', 'code', ['BIOS']],
+  ['an active partition without boot code', 'label: dos\ntype=7, bootable', '', undefined],
+  ['boot code without an active partition', 'label: dos\ntype=83', 'code', undefined],
+  ['GRUB without an active partition', 'label: dos\ntype=83', 'GRUB ', ['BIOS']],
+] as const) {
+  test(`the firmware for ${what}`, async () => {
+    const disk = blank(16 * MIB);
+    run('sfdisk', ['-q', disk], `${table}\n`);
+    write(disk, 100, code);
+    expect((await inside(disk)).contents.firmware).toEqual(firmware);
+  });
+}
 
 test('a GPT of 4,096-byte sectors', async () => {
   const disk = blank(16 * MIB);

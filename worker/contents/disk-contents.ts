@@ -34,10 +34,18 @@ export interface Table {
   isDamaged: boolean;
 }
 
+/** What starts a machine. */
+export type Firmware = 'UEFI' | 'BIOS';
+
 /** The contents of a disk. */
 export interface Contents {
   /** The partition table, if the disk has one. */
   table?: Omit<Table, 'parts'>;
   /** The partitions; without a table, a file system at the start of the disk. */
   parts: Partition[];
+  /**
+   * The firmware that can start the disk, if there are signs of it: an EFI system partition; a partition for boot code, or an MBR
+   * with boot code and an active partition, or with GRUB.
+   */
+  firmware?: Firmware[];
 }

@@ -3,6 +3,7 @@
 import { Disk } from './disk.js';
 import type { Contents, Partition } from './disk-contents.js';
 import { fileSystemAt } from './file-systems.js';
+import { firmwareOf } from './firmware.js';
 import { tableOf } from './tables.js';
 
 export type * from './disk-contents.js';
@@ -32,5 +33,6 @@ export async function contentsOf(
     const found = await fileSystemAt(disk, part.offset);
     if (found) part.fileSystem = found;
   }
-  return { table: rest, parts };
+  const firmware = await firmwareOf(disk, table);
+  return { table: rest, parts, ...(firmware.length > 0 ? { firmware } : {}) };
 }
