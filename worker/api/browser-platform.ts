@@ -4,6 +4,7 @@ import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { webWorker } from '../client-side/web-worker.js';
 import { DecantError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
@@ -14,7 +15,6 @@ import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
 import { DownloadTarget } from '../targets/browser/download.js';
-import { OpfsTarget } from '../targets/browser/opfs.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
 import { compile, hasThreads, loadCodec, makeWorker } from './browser-files.js';
@@ -118,10 +118,13 @@ export const browser: Platform = {
     if (typeof spool !== 'boolean') throw new DecantError('usage', "In a browser, 'spool' must be true or false");
     return spool ? new StoredSpool(otherwise) : undefined;
   },
-  target(output, sources) {
+  async target(output, sources) {
     if (isHandle(output)) return new PickedTarget(output, sources);
     if (isObject(output) && 'folder' in output) return new FolderTarget(output.folder, output.name, sources);
-    if (isObject(output) && 'opfs' in output) return new OpfsTarget(output.opfs, sources);
+    if (isObject(output) && 'opfs' in output) {
+      const { OpfsTarget } = await loadPart("the browser's storage", () => import('../targets/browser/opfs.js'));
+      return new OpfsTarget(output.opfs, sources);
+    }
     if (isObject(output) && 'download' in output) return new DownloadTarget(output.download);
     throw new DecantError(
       'usage',

@@ -97,7 +97,7 @@ async function targetOf(
     const { customTarget, spooledTarget } = await orCancelled(options.signal, loadCustomTargets());
     return spool ? spooledTarget(output, spool) : customTarget(output);
   }
-  const target = platform.target(output, setup.sources.all, options);
+  const target = await orCancelled(options.signal, platform.target(output, setup.sources.all, options));
   if (spool) throw needless();
   return target;
 }
@@ -112,7 +112,7 @@ export async function keptOf(
   // A custom target is not touched.
   if (isCustomOutput(output)) return undefined;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
-  const target = platform.target(output, setup.sources.all, options);
+  const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
   const { comesInOrder } = sessions;
   const layout = () => sessions.layout(signal);

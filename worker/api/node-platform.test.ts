@@ -21,13 +21,6 @@ import { node } from './node-platform.js';
 
 const open = (input: unknown) => node.openSource(input as Input, {});
 const targetFor = (output: unknown) => node.target(output as Output, [], {});
-const caught = (work: () => unknown): unknown => {
-  try {
-    return work();
-  } catch (thrown) {
-    return thrown;
-  }
-};
 const usage = (message: unknown) => expect.objectContaining({ kind: 'usage', message });
 
 /** Opens a new file of 10 bytes. */
@@ -48,8 +41,8 @@ describe('a path that cannot name a file', () => {
   ] as const) {
     test(`is refused: ${what}`, async () => {
       await expect(open(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
-      expect(() => targetFor(path)).toThrow(expect.objectContaining({ name: 'DecantError', kind: 'usage' }));
-      if (!message.includes('\ufffd')) expect(() => targetFor(path)).toThrow(message);
+      await expect(targetFor(path)).rejects.toMatchObject({ name: 'DecantError', kind: 'usage' });
+      if (!message.includes('\ufffd')) await expect(targetFor(path)).rejects.toThrow(message);
     });
   }
 });
@@ -64,7 +57,7 @@ describe('an unsupported or malformed URL', () => {
   ] as const) {
     test(`is refused, without user and query: ${shown}`, async () => {
       const begin = new RegExp(`^'${shown}' is neither a path nor a supported URL: `);
-      const failures = [await open(given).catch((thrown) => thrown), caught(() => targetFor(given))];
+      const failures = await Promise.all([open(given), targetFor(given)].map((made) => made.catch((thrown) => thrown)));
       for (const failure of failures) {
         expect(failure).toMatchObject({ kind: 'usage', message: expect.stringMatching(begin) });
         expect(inspect(failure)).not.toContain('SECRET');
@@ -167,18 +160,20 @@ describe('an open file', () => {
 });
 
 describe('an output', () => {
-  test('is a path or a URL of a file', () => {
-    expect(targetFor('/tmp/x').resumes).toBe(true);
-    expect(targetFor(new URL('file:///tmp/x')).resumes).toBe(true);
+  test('is a path or a URL of a file', async () => {
+    expect((await targetFor('/tmp/x')).resumes).toBe(true);
+    expect((await targetFor(new URL('file:///tmp/x'))).resumes).toBe(true);
   });
 
-  test('cannot be a URL of a server', () => {
-    expect(() => targetFor('http://127.0.0.1/x')).toThrow(
+  test('cannot be a URL of a server', async () => {
+    await expect(targetFor('http://127.0.0.1/x')).rejects.toThrow(
       usage(expect.stringContaining('cannot be a URL of a server')),
     );
   });
 
-  test.for([7, null, undefined, {}, new Blob([])])('is not %j', (output) => {
-    expect(() => targetFor(output)).toThrow(usage(expect.stringContaining('In Node, an output must be a path')));
+  test.for([7, null, undefined, {}, new Blob([])])('is not %j', async (output) => {
+    await expect(targetFor(output)).rejects.toThrow(
+      usage(expect.stringContaining('In Node, an output must be a path')),
+    );
   });
 });

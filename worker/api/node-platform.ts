@@ -69,7 +69,7 @@ export const node: Platform = {
     const folder = isPath ? toPath(spool) : spoolFolder();
     return new SpoolFile({ folder, sources: sources.map(({ spec }) => spec), dense: sparse === false, otherwise });
   },
-  target(output, sources, options) {
+  async target(output, sources, options) {
     if (isHttp(output))
       throw new DecantError('usage', 'An output cannot be a URL of a server; use a file, or a target of decant/upload');
     if (typeof output === 'string' || output instanceof URL) {

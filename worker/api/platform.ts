@@ -29,10 +29,10 @@ export interface Platform extends WorkerStarter {
    */
   spool(options: SpoolOptions, sources: OpenedSource[], otherwise: string): Spool | undefined;
   /**
-   * The target for `output`, neither a stream nor a custom target, and not one of `sources`. Throws `usage` for a value that
-   * cannot be an output.
+   * Resolves to the target for `output`, neither a stream nor a custom target, and not one of `sources`. Fails with `usage` for a
+   * value that cannot be an output.
    */
-  target(output: Output, sources: OpenedSource[], options: ConvertOptions): OutputTarget;
+  target(output: Output, sources: OpenedSource[], options: ConvertOptions): Promise<OutputTarget>;
 }
 
 /** Caches the results of `make` by key. A failure is not cached. */
