@@ -117,6 +117,8 @@ export interface AllTexts {
   fileSizeValue: (bytes: number, files: number) => string;
   data: string;
   layers: string;
+  /** The virtual machine that the disk belongs to. */
+  machine: string;
   encryption: string;
   encryptionValue: (encryption: NonNullable<AnyInfo['encryption']>) => string;
   snapshot: string;

@@ -37,6 +37,7 @@ export function detailsView({ image, survey }: Step<'ready'>, session: Session):
   return html`
     ${facts([
       [texts.format, texts.formatValue(info)],
+      [texts.machine, info.machine === undefined ? undefined : shownText(info.machine)],
       [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
       [
         texts.fileSize,

@@ -220,6 +220,24 @@ fn manifests_of_several_disks() {
     }
 }
 
+#[test]
+fn the_name_of_the_machine() {
+    let descriptor =
+        ovf(&["a"]).replace("</Envelope>", "<VirtualSystem id='vm'><Name>web</Name></VirtualSystem></Envelope>");
+    let descriptor = file("vm.ovf", descriptor.as_bytes());
+    let info = |members: &[Vec<u8>]| {
+        let opened = open_bytes(archive(members), OpenOptions::default()).unwrap();
+        opened.info().machine
+    };
+    assert_eq!(info(&[descriptor.clone(), file("a", &image(1))]).as_deref(), Some("web"));
+    assert_eq!(info(&[file("a", &image(1)), descriptor.clone()]).as_deref(), Some("web"), "the descriptor at the end");
+    assert_eq!(info(&[file("vm.ovf", ovf(&["a"]).as_bytes()), file("a", &image(1))]), None);
+    assert_eq!(info(&[file("a", &image(1))]), None);
+    let several = [descriptor, file("a", &image(1)), file("b", &image(2))];
+    let error = Case::new(archive(&several)).bytes().unwrap_err();
+    assert_eq!(error.fields.get("machine"), Some(&Field::Text("web".to_owned())));
+}
+
 /// The order of the list: of archives without a descriptor, and with odd ones.
 #[test]
 fn the_order_of_disks() {

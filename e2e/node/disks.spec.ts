@@ -46,13 +46,16 @@ test('the command lists the disks, and takes one', ({ folder }) => {
   expect(JSON.parse(command('info', '--output=json', ova).stdout)).toMatchObject({
     filename: ova,
     decant: {
+      machine: 'web & db',
       disks: [
         { name: 'system.vmdk', size: sizes[0], format: 'vmdk' },
         { name: 'data.qcow2', size: sizes[1], format: 'qcow2' },
       ],
     },
   });
-  expect(command('info', '--disk', '2', ova).stdout).toContain("file format: qcow2\npacked in: tar ('data.qcow2')\n");
+  expect(command('info', '--disk', '2', ova).stdout).toContain(
+    "machine: web & db\nfile format: qcow2\npacked in: tar ('data.qcow2')\n",
+  );
   expect(command('map', '--disk=data.qcow2', '--output=json', ova)).toMatchObject({ status: 0, stderr: '' });
   const output = join(folder, 'out.raw');
   for (const [disk, expected] of [

@@ -13,9 +13,11 @@ export function ova(folder: string, disk: string, digest: string): string {
   return join(folder, 'a.ova');
 }
 
+const MACHINE = '<VirtualSystem ovf:id="vm"><Info>A machine</Info><Name>web &amp; db</Name></VirtualSystem>';
+
 /**
  * Makes the OVA `name` of a virtual machine in `folder`, without a manifest. Its members are `disks`, paths; its descriptor lists
- * them in reverse order.
+ * them in reverse order, and calls the machine `web & db`.
  */
 export function ovaOfSeveral(folder: string, name: string, disks: string[]): string {
   const files = disks.map((disk, at) => `<File ovf:id="file${at}" ovf:href="${basename(disk)}"/>`);
@@ -23,7 +25,7 @@ export function ovaOfSeveral(folder: string, name: string, disks: string[]): str
   const references = `<References>${files.join('')}</References>`;
   const section = `<DiskSection>${listed.join('')}</DiskSection>`;
   const head = '<?xml version="1.0"?><Envelope xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1">';
-  writeFileSync(join(folder, 'vm.ovf'), `${head}${references}${section}</Envelope>`);
+  writeFileSync(join(folder, 'vm.ovf'), `${head}${references}${section}${MACHINE}</Envelope>`);
   const members = ['vm.ovf', ...disks.flatMap((disk) => ['-C', dirname(disk), basename(disk)])];
   execFileSync('tar', ['--format=ustar', '-cf', name, ...members], { cwd: folder });
   return join(folder, name);

@@ -96,6 +96,7 @@ export const english: AllTexts = {
   fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
   data: 'Data',
   layers: 'Layers',
+  machine: 'Virtual machine',
   encryption: 'Encryption',
   encryptionValue: ({ format, luks }) =>
     luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',

@@ -128,6 +128,7 @@ export function german(units: Units): AllTexts {
     fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} Dateien` : size(bytes)),
     data: 'Daten',
     layers: 'Schichten',
+    machine: 'Virtuelle Maschine',
     encryption: 'Verschlüsselung',
     encryptionValue: ({ format, luks }) =>
       luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',

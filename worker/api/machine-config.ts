@@ -116,9 +116,11 @@ function ofVbox(text: string): Found {
 /** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path, without the number of a piece. */
 function ofOvf(text: string): Found {
   const [paths, pieces, disks] = [new Map<string, string>(), new Map<string, number>(), [] as string[]];
+  let id: string | undefined;
   let name: string | undefined;
-  for (const { tag, attributes } of tagsOf(text)) {
-    if (tag === 'VirtualSystem') name ??= attributes.get('id');
+  for (const { tag, attributes, after } of tagsOf(text)) {
+    if (tag === 'VirtualSystem') id ??= attributes.get('id');
+    if (tag === 'Name' && id !== undefined) name ??= contentAt(text, after);
     if (tag === 'File') {
       addPath(paths, attributes.get('id'), attributes.get('href'));
       const count = Math.ceil(Number(attributes.get('size')) / Number(attributes.get('chunkSize')));
@@ -126,7 +128,13 @@ function ofOvf(text: string): Found {
     }
     if (tag === 'Disk') disks.push(attributes.get('fileRef') ?? '');
   }
-  return { name, disks: pathsOf(disks, paths), pieces };
+  return { name: name ?? id, disks: pathsOf(disks, paths), pieces };
+}
+
+/** The text of an element from `start`, up to the next tag; undefined if it is empty. */
+function contentAt(text: string, start: number): string | undefined {
+  const end = text.indexOf('<', start);
+  return end < 0 ? undefined : unescaped(text.slice(start, end).trim()) || undefined;
 }
 
 function addPath(paths: Map<string, string>, id: string | undefined, path: string | undefined): void {
@@ -139,6 +147,8 @@ interface Tag {
   /** Its name without a prefix; of an end tag, after a slash. */
   tag: string;
   attributes: Map<string, string>;
+  /** Where it ends in the text. */
+  after: number;
 }
 
 // No part of a hostile text may be matched in many ways: that would take forever.
@@ -148,13 +158,15 @@ const MARKUP =
 const ATTRIBUTE = /([^\s=:"']{1,64})\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 function* tagsOf(text: string): Generator<Tag> {
-  for (const [, name, rest = ''] of text.matchAll(MARKUP)) {
+  for (const match of text.matchAll(MARKUP)) {
+    const [whole, name, rest = ''] = match;
     if (name === undefined) continue;
+    const after = match.index + whole.length;
     const attributes = new Map<string, string>();
     for (const [, key, double, single] of rest.matchAll(ATTRIBUTE)) attributes.set(key!, unescaped(double ?? single!));
-    yield { tag: name.replace(/^(\/?).*:/, '$1'), attributes };
+    yield { tag: name.replace(/^(\/?).*:/, '$1'), attributes, after };
     // An element without content has no end tag.
-    if (rest.endsWith('/')) yield { tag: `/${name}`, attributes };
+    if (rest.endsWith('/')) yield { tag: `/${name}`, attributes, after };
   }
 }
 

@@ -18,7 +18,7 @@ export interface HeaderInfo {
   format: string;
   /** The name of the image, if it has one. */
   name?: string;
-  /** The name of the virtual machine, if the image was opened by its configuration. */
+  /** The name of the virtual machine, if the image was opened by its configuration, or its archive has an OVF descriptor. */
   machine?: string;
   /** The containers of the image, the outermost first. */
   containers: ContainerInfo[];

@@ -16,6 +16,8 @@ pub struct Info {
     pub format: &'static str,
     /// The containers around the image, outermost first.
     pub containers: Vec<ContainerInfo>,
+    /// The name of the virtual machine, if an OVF descriptor in a container has it.
+    pub machine: Option<String>,
     /// The size of the guest disk; `None` if it is unknown until the end of the stream.
     pub virtual_size: Option<u64>,
     /// The size of the image's file, or of the container member that is the image; `None` for a stream.
@@ -76,6 +78,15 @@ pub struct MemberInfo {
     pub size: u64,
     /// Its format, if recognised.
     pub format: Option<&'static str>,
+}
+
+/// The disks in a container from which a caller can choose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DiskList {
+    /// Those of an OVF descriptor in its order, then the others. Empty without a container.
+    pub(crate) disks: Vec<MemberInfo>,
+    /// The name of their virtual machine, if the descriptor has it.
+    pub(crate) machine: Option<String>,
 }
 
 /// An image of a chain.

@@ -1,6 +1,6 @@
 //! The choice of one of the disks in a container.
 
-use crate::disk::info::MemberInfo;
+use crate::disk::info::{DiskList, MemberInfo};
 use crate::disk::reference::base_name;
 use crate::error::fields::Fields;
 use crate::error::shown::shown;
@@ -34,20 +34,21 @@ impl<'a> Choosing<'a> {
         choice.map_or(Self::Possible, Self::Stated)
     }
 
-    /// Returns the index of the disk to open among the `disks` of a `container`, which has at least one. Fails with
+    /// Returns the index of the disk to open among those in `list` of a `container`, which has at least one. Fails with
     /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
-    pub(super) fn choose(self, container: &str, disks: &[MemberInfo]) -> Result<usize> {
+    pub(super) fn choose(self, container: &str, list: &DiskList) -> Result<usize> {
         match self {
-            _ if disks.len() == 1 => Ok(0),
-            Self::Stated(choice) => find(choice, disks),
-            Self::Possible => Err(several(container, disks, ErrorKind::Usage, "state which one")),
-            Self::Impossible => Err(several(container, disks, ErrorKind::Unsupported, "extract the one you need")),
+            _ if list.disks.len() == 1 => Ok(0),
+            Self::Stated(choice) => find(choice, list),
+            Self::Possible => Err(several(container, list, ErrorKind::Usage, "state which one")),
+            Self::Impossible => Err(several(container, list, ErrorKind::Unsupported, "extract the one you need")),
         }
     }
 }
 
 /// Returns the index of the disk that `choice` states. Fails with `usage` if there is none, or if several have the name.
-pub(crate) fn find(choice: &DiskChoice, disks: &[MemberInfo]) -> Result<usize> {
+pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
+    let disks = &list.disks;
     let by = |is_it: &dyn Fn(usize) -> bool| (0..disks.len()).filter(|&at| is_it(at)).collect::<Vec<_>>();
     let (found, stated) = match choice {
         DiskChoice::Number(number) => (by(&|at| at as u64 + 1 == *number), number.to_string()),
@@ -64,11 +65,11 @@ pub(crate) fn find(choice: &DiskChoice, disks: &[MemberInfo]) -> Result<usize> {
         [] if disks.is_empty() => Err(not_in_archive()),
         [] => {
             let message = format!("The archive holds no disk {stated}; it holds {}", names(disks));
-            Err(refused(ErrorKind::Usage, message, "no-such-disk", disks))
+            Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
         _ => {
             let message = format!("The archive holds several disks {stated}; state the number of one");
-            Err(refused(ErrorKind::Usage, message, "no-such-disk", disks))
+            Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
     }
 }
@@ -77,13 +78,13 @@ pub(crate) fn find(choice: &DiskChoice, disks: &[MemberInfo]) -> Result<usize> {
 pub(crate) fn not_in_archive() -> Error {
     let message = "A disk can be chosen only from a virtual machine, an uncompressed tar archive, such as an OVA, or a zip \
                    archive, that is no stream";
-    refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &[])
+    refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
 }
 
-fn several(container: &str, disks: &[MemberInfo], kind: ErrorKind, advice: &str) -> Error {
-    let count = disks.len();
-    let message = format!("The {container} archive holds {count} disk images, {}; {advice}", names(disks));
-    refused(kind, message, "several-images", disks).field("count", count as u64)
+fn several(container: &str, list: &DiskList, kind: ErrorKind, advice: &str) -> Error {
+    let count = list.disks.len();
+    let message = format!("The {container} archive holds {count} disk images, {}; {advice}", names(&list.disks));
+    refused(kind, message, "several-images", list).field("count", count as u64)
 }
 
 fn names(disks: &[MemberInfo]) -> String {
@@ -91,8 +92,12 @@ fn names(disks: &[MemberInfo]) -> String {
     names.join(", ") + if disks.len() > LISTED { " and others" } else { "" }
 }
 
-fn refused(kind: ErrorKind, message: String, code: &'static str, disks: &[MemberInfo]) -> Error {
-    Error::new(kind, message).coded(code).field("disks", disks.iter().map(fields).collect::<Vec<_>>())
+fn refused(kind: ErrorKind, message: String, code: &'static str, list: &DiskList) -> Error {
+    let error = Error::new(kind, message).coded(code).field("disks", list.disks.iter().map(fields).collect::<Vec<_>>());
+    match &list.machine {
+        Some(machine) => error.field("machine", &**machine),
+        None => error,
+    }
 }
 
 fn fields(disk: &MemberInfo) -> Fields {

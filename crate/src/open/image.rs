@@ -117,6 +117,7 @@ impl Image {
         info.virtual_size = Some(self.virtual_size());
         info.file_size = Some(self.opened.source.size());
         info.containers = self.chain.containers.clone();
+        info.machine = self.opened.top.list.machine.clone();
         info.references = top.references().to_vec();
         info.identities = top.identities();
         info.encryption = top.encryption().map(EncryptionInfo::of);
@@ -136,7 +137,7 @@ impl Image {
 
     /// The disks of the image's container that a caller can choose from; empty without one.
     pub fn disks(&self) -> &[MemberInfo] {
-        &self.opened.top.disks
+        &self.opened.top.list.disks
     }
 
     /// Reads the tables for safety notices: a bounded part, up to the first damage. Any other failure is returned.
@@ -256,7 +257,7 @@ impl Image {
 }
 
 impl Image {
-    /// Unlocks the first encrypted layer that has no key yet, if any. Calls `yield_point` every few milliseconds.
+    /// Unlocks the first encrypted layer that has no key yet, if any. Calls `yield_point` several times a second.
     ///
     /// The legacy encryption method cannot verify a password: unless `assume` is set, the decrypted disk must begin
     /// with a known structure.

@@ -1,7 +1,7 @@
 //! Finds the disk image among the files of a container.
 
 use crate::container::{Contents, Member};
-use crate::disk::info::{ContainerInfo, MemberInfo};
+use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -27,8 +27,8 @@ pub(crate) fn is_never_a_disk(name: &str) -> bool {
 pub(crate) struct Found {
     pub(crate) image: Member,
     pub(crate) file_type: FileType,
-    /// The disks that the image was chosen from: those of an OVF descriptor in its order, then the others.
-    pub(crate) disks: Vec<MemberInfo>,
+    /// The disks that the image was chosen from.
+    pub(crate) list: DiskList,
     /// The other files; split files are joined.
     pub(crate) beside: Vec<Member>,
     /// All files, as stored in the container.
@@ -69,13 +69,13 @@ pub(crate) async fn image_in(
         });
     }
     let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
-    let order = ovf::order(&names, &files).await?;
-    let disks: Vec<_> = order.iter().map(|&at| info(&images[at])).collect();
-    let (image, file_type) = images[order[choosing.choose(container, &disks)?]].clone();
+    let (order, machine) = ovf::described(&names, &files).await?;
+    let list = DiskList { disks: order.iter().map(|&at| info(&images[at])).collect(), machine };
+    let (image, file_type) = images[order[choosing.choose(container, &list)?]].clone();
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
-    Ok(Found { image, file_type, disks, beside, members: members.into(), is_ended })
+    Ok(Found { image, file_type, list, beside, members: members.into(), is_ended })
 }
 
 fn info((image, file_type): &(Member, FileType)) -> MemberInfo {

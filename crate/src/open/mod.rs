@@ -98,7 +98,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let tables = Rc::<TableCache>::default();
     let choosing = Choosing::of(options.disk.as_ref());
     let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
-    let Unpacked { inner, is_ended, disks, beside, members } = unpacked;
+    let Unpacked { inner, is_ended, list, beside, members } = unpacked;
     let InnerFile { source, file_type, containers, missing, deflated } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
@@ -130,11 +130,11 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     };
     match access {
         Access::AtAnyPosition(format) => {
-            let top = Top { format, containers, disks: disks.into(), missing, beside, tables };
+            let top = Top { format, containers, list: list.into(), missing, beside, tables };
             Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
         }
         Access::InOrder(packing) => {
-            let around = InContainers { containers, disks, guess: None };
+            let around = InContainers { containers, list, guess: None };
             Ok(Opened::Streamed(open_packed(source, packing, around, manifest, options).await?))
         }
     }
@@ -150,7 +150,7 @@ enum Access {
 async fn open_packed(
     source: Rc<dyn Source>,
     packing: Packing,
-    InContainers { containers, disks, .. }: InContainers,
+    InContainers { containers, list, .. }: InContainers,
     manifest: Option<Manifest>,
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
@@ -162,7 +162,7 @@ async fn open_packed(
     let (archive, decoders) = (descent.archive, descent.decoders.len());
     let mut origin = Origin::File { source, decoders: descent.decoders };
     let (guess, packed) = match (found, archive) {
-        (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !disks.is_empty() => (guess, None),
+        (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !list.disks.is_empty() => (guess, None),
         (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
         (Ok(Content::Packed(_, packed)), None) => (None, Some(packed)),
         (Err(error), None) => return Err(error),
@@ -173,7 +173,7 @@ async fn open_packed(
             (None, Some(Packed::of(archive.container)))
         }
     };
-    let around = InContainers { containers: descent.containers, disks, guess };
+    let around = InContainers { containers: descent.containers, list, guess };
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),

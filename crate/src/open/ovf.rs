@@ -1,28 +1,31 @@
-//! The order of the disks of an OVF descriptor (DSP0243): each `Disk` of its `DiskSection` states by `fileRef` the `id`
-//! of a `File`, whose `href` is the path.
+//! What an OVF descriptor (DSP0243) says of disks. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
+//! `href` is the path. The machine is the first `VirtualSystem`, with its name in `Name`, or else in its `id`.
 //!
-//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list depends
+//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list and a name depend
 //! on it. An XML parser would be several times as large.
 
 use crate::container::Member;
 use crate::disk::file_name::percent_decoded;
 use crate::disk::name_index::NameIndex;
 use crate::disk::reference::resolved;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::open::member_text::text_of;
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
 const MOST: usize = 8192;
 
 /// Returns the order of `files`, files of an archive with `members`: as its first descriptor lists their disks, then the
-/// others. Reads nothing for a single file. Fails with `source`, `corrupt`, or `internal` if memory runs
+/// others; and the name of the machine. A damaged descriptor has no influence. Fails with `source`, or `internal` if memory runs
 /// out.
-pub(super) async fn order(files: &[&str], members: &[Member]) -> Result<Vec<usize>> {
+pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<(Vec<usize>, Option<String>)> {
     let is_descriptor = |member: &&Member| member.name.to_ascii_lowercase().ends_with(".ovf");
-    let descriptor = members.iter().filter(|_| files.len() > 1).find(is_descriptor);
+    let descriptor = members.iter().find(is_descriptor);
     let text = match descriptor {
-        Some(member) => text_of(member).await?.unwrap_or_default(),
-        None => String::new(),
+        Some(member) => match text_of(member).await {
+            Err(error) if error.kind == ErrorKind::Corrupt => None,
+            text => text?,
+        },
+        None => None,
     };
     let path = descriptor.map_or("", |member| &member.name);
     let index = NameIndex::new(files.iter().map(|name| resolved(name, "")));
@@ -33,24 +36,26 @@ pub(super) async fn order(files: &[&str], members: &[Member]) -> Result<Vec<usiz
             order.push(at);
         }
     };
-    for file in files_of_disks(&text) {
+    let (paths, machine) = read(&text.unwrap_or_default());
+    for file in paths {
         let decoded = percent_decoded(&file);
         for name in [Some(file), decoded].into_iter().flatten() {
             index.find(&resolved(&name, path)).into_iter().for_each(&mut list);
         }
     }
     (0..files.len()).for_each(list);
-    Ok(order)
+    Ok((order, machine))
 }
 
-/// Returns the paths of the files of all disks, in the order of the disks.
-fn files_of_disks(text: &str) -> Vec<String> {
+/// Returns the paths of the files of all disks, in the order of the disks, and the name of the first machine.
+fn read(text: &str) -> (Vec<String>, Option<String>) {
     let (mut ids, mut paths, mut disks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut id, mut name) = (None, None);
     let mut rest = text.as_bytes();
     while ids.len() + disks.len() < MOST
         && let Some(tag) = next_tag(&mut rest)
     {
-        let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(0);
+        let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(tag.len());
         match local(&tag[..end]) {
             b"File" => {
                 if let (Some(id), Some(path)) = (attribute(tag, b"id"), attribute(tag, b"href")) {
@@ -59,12 +64,21 @@ fn files_of_disks(text: &str) -> Vec<String> {
                 }
             }
             b"Disk" => disks.extend(attribute(tag, b"fileRef")),
+            b"VirtualSystem" if id.is_none() => id = attribute(tag, b"id"),
+            b"Name" if id.is_some() && name.is_none() => name = content(rest),
             _ => {}
         }
     }
     let index = NameIndex::new(ids.into_iter());
     // A file counts once.
-    disks.iter().filter_map(|disk| paths[*index.find(disk).first()?].take()).collect()
+    let files = disks.iter().filter_map(|disk| paths[*index.find(disk).first()?].take()).collect();
+    (files, name.or(id).filter(|name| !name.is_empty()))
+}
+
+/// Returns the text of the element whose start tag ends at the start of `rest`, up to the next tag.
+fn content(rest: &[u8]) -> Option<String> {
+    let text = &rest[1..find(rest, b"<")?];
+    unescaped(str::from_utf8(text.trim_ascii()).ok()?).filter(|text| !text.is_empty())
 }
 
 /// Returns the next start tag without its brackets, and moves `rest` to its end. Skips comments and the like.
@@ -191,7 +205,28 @@ mod tests {
             ("nothing", String::new(), &[]),
         ];
         for (what, text, expected) in rows {
-            assert_eq!(files_of_disks(text), *expected, "{what}");
+            assert_eq!(read(text).0, *expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_machine() {
+        // (what, text, expected)
+        let rows = [
+            ("an ID", "<VirtualSystem ovf:id='vm'><Info>A</Info></VirtualSystem>", Some("vm")),
+            ("a name", "<VirtualSystem ovf:id='vm'><Info>A</Info><Name> web &amp; db\n</Name>", Some("web & db")),
+            ("another prefix", "<ovf:VirtualSystem ovf:id='vm'><ovf:Name>web</ovf:Name>", Some("web")),
+            ("two machines", "<VirtualSystem id='a'></VirtualSystem><VirtualSystem id='b'></VirtualSystem>", Some("a")),
+            ("an empty name", "<VirtualSystem id='vm'><Name></Name>", Some("vm")),
+            ("a name with an entity", "<VirtualSystem id='vm'><Name>&x;</Name>", Some("vm")),
+            ("a name of another element", "<Name>other</Name><VirtualSystem id='vm'/>", Some("vm")),
+            ("similar names", "<VirtualSystem id='vm'><ElementName>a</ElementName><Product Name='b'/>", Some("vm")),
+            ("a name that is cut off", "<VirtualSystem id='vm'><Name>web", Some("vm")),
+            ("an empty ID", "<VirtualSystem id=''/>", None),
+            ("no machine", "<Envelope><Disk fileRef='f1'/></Envelope>", None),
+        ];
+        for (what, text, expected) in rows {
+            assert_eq!(read(text).1.as_deref(), expected, "{what}");
         }
     }
 }

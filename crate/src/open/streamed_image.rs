@@ -2,7 +2,7 @@
 
 use crate::container::part::PartDecoder;
 use crate::container::{Container, Deflated, DividedStream};
-use crate::disk::info::{ContainerInfo, Info, MemberInfo};
+use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
@@ -158,7 +158,7 @@ pub(crate) struct InContainers {
     /// The containers, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
     /// See [`StreamedImage::disks`].
-    pub(crate) disks: Vec<MemberInfo>,
+    pub(crate) list: DiskList,
     /// `None` if the format is stated.
     pub(crate) guess: Option<Guess>,
 }
@@ -170,7 +170,7 @@ pub(crate) struct InContainers {
 pub struct StreamedImage {
     origin: Origin,
     containers: Vec<ContainerInfo>,
-    disks: Vec<MemberInfo>,
+    list: DiskList,
     guess: Option<Guess>,
     /// The format of a file to be unpacked.
     packed: Option<&'static str>,
@@ -185,7 +185,7 @@ impl StreamedImage {
     /// nothing after the damage can be decoded, and the size of the disk may be unknown.
     pub(crate) fn new(
         origin: Origin,
-        InContainers { containers, disks, guess }: InContainers,
+        InContainers { containers, list, guess }: InContainers,
         file_size: Option<u64>,
         manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
@@ -203,18 +203,18 @@ impl StreamedImage {
         }
         let unused = options.companions.iter().filter(|companion| !companion.is_image);
         let unused_companions = unused.map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, disks, guess, packed: None, file_size, manifest, unused_companions })
+        Ok(Self { origin, containers, list, guess, packed: None, file_size, manifest, unused_companions })
     }
 
     /// Creates a file to be unpacked, in the format or container called `packed`.
     pub(crate) fn to_unpack(
         packed: &'static str,
         origin: Origin,
-        InContainers { containers, disks, .. }: InContainers,
+        InContainers { containers, list, .. }: InContainers,
         file_size: Option<u64>,
     ) -> Self {
         let (guess, packed, manifest, unused_companions) = (None, Some(packed), None, Vec::new());
-        Self { origin, containers, disks, guess, packed, file_size, manifest, unused_companions }
+        Self { origin, containers, list, guess, packed, file_size, manifest, unused_companions }
     }
 
     /// Whether it is a file to be unpacked.
@@ -232,6 +232,7 @@ impl StreamedImage {
         let mut info = Info {
             format: self.packed.unwrap_or(raw_disk::NAME),
             containers: self.containers.clone(),
+            machine: self.list.machine.clone(),
             file_size: self.file_size,
             unused_companions: self.unused_companions.clone(),
             ..Info::default()
@@ -242,7 +243,7 @@ impl StreamedImage {
 
     /// The disks of its container that a caller can choose from; empty without a container that is read at any position.
     pub fn disks(&self) -> &[MemberInfo] {
-        &self.disks
+        &self.list.disks
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.

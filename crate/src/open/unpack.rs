@@ -1,7 +1,7 @@
 //! Unwraps the containers of a file.
 
 use crate::container::{Deflated, List, MAX_NESTED, Member};
-use crate::disk::info::{ContainerInfo, MemberInfo};
+use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
@@ -33,7 +33,7 @@ pub(crate) struct Unpacked {
     pub(crate) is_ended: bool,
     /// The disks that the caller can choose from: those of the outermost container with several, or else of the
     /// innermost one. Empty for a companion.
-    pub(crate) disks: Vec<MemberInfo>,
+    pub(crate) list: DiskList,
     /// The other files of the innermost container; split files are joined.
     pub(crate) beside: Vec<Member>,
     /// All files of the innermost container.
@@ -50,7 +50,7 @@ pub(crate) async fn unpack(
     mut choosing: Choosing<'_>,
     tables: &Rc<TableCache>,
 ) -> Result<Unpacked> {
-    let (mut containers, mut missing, mut is_ended, mut disks) = (Vec::new(), 0, true, Vec::new());
+    let (mut containers, mut missing, mut is_ended, mut disk_list) = (Vec::new(), 0, true, DiskList::default());
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
     let mut deflated = None;
@@ -62,10 +62,10 @@ pub(crate) async fn unpack(
         let found = image_in(container.name, list, source, salvage, choosing, tables).await;
         let found = found.map_err(|error| error.within(place_in(&containers)))?;
         if !matches!(choosing, Choosing::Impossible) {
-            if found.disks.len() > 1 {
+            if found.list.disks.len() > 1 {
                 choosing = Choosing::Impossible;
             }
-            disks = found.disks;
+            disk_list = found.list;
         }
         let image = found.image;
         (source, missing, deflated, is_ended) = (image.source, image.missing, image.deflated, found.is_ended);
@@ -73,12 +73,12 @@ pub(crate) async fn unpack(
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
     if let Choosing::Stated(choice) = choosing
-        && !(disks.is_empty() && matches!(file_type, FileType::Container(_) | FileType::Unsupported(_)))
+        && !(disk_list.disks.is_empty() && matches!(file_type, FileType::Container(_) | FileType::Unsupported(_)))
     {
-        disk_choice::find(choice, &disks)?;
+        disk_choice::find(choice, &disk_list)?;
     }
     let inner = InnerFile { source, file_type, containers, missing, deflated };
-    Ok(Unpacked { inner, is_ended, disks, beside, members })
+    Ok(Unpacked { inner, is_ended, list: disk_list, beside, members })
 }
 
 async fn image_in(

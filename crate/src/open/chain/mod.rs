@@ -12,7 +12,7 @@ use crate::container::Member;
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
-use crate::disk::info::{ContainerInfo, LayerInfo, MemberInfo, Need};
+use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need};
 use crate::disk::reference::Reference;
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -42,7 +42,7 @@ pub(crate) struct Top {
     /// The containers around the file, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
     /// The disks of its container that a caller can choose from.
-    pub(crate) disks: Rc<[MemberInfo]>,
+    pub(crate) list: Rc<DiskList>,
     /// See [`LayerOptions::missing`].
     pub(crate) missing: u64,
     /// The other files of its container, which may include companions.
@@ -64,7 +64,7 @@ impl Top {
                 FileType::Container(_) | FileType::Unknown => return Err(not_recognised(options, source.size())),
             },
         };
-        Ok(Self { format, containers: Vec::new(), disks: Rc::default(), missing: 0, beside: Vec::new(), tables })
+        Ok(Self { format, containers: Vec::new(), list: Rc::default(), missing: 0, beside: Vec::new(), tables })
     }
 }
 
