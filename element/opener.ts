@@ -61,14 +61,15 @@ export class Opener {
     }, SLOW);
     turn.addEventListener('abort', () => clearTimeout(slow));
     const onWaiting = (waiting: Waiting | undefined) => this.stage.wait(turn, waiting);
-    const onProgress = ({ fraction }: Progress) => this.stage.show(turn, { step: 'unpacking', name, share: fraction });
+    const onProgress = ({ phase, fraction }: Progress) =>
+      this.stage.show(turn, { step: phase === 'measuring' ? 'opening' : 'unpacking', name, share: fraction });
     const links = sourcesOf(opening).flatMap(({ link }) => link ?? []);
     for (const link of links) link.onWaiting = onWaiting;
     try {
       const image = await open(await sourceOf(opening.top, turn), {
         signal: turn,
         ...(links.length > 0 ? { onWaiting } : {}),
-        ...(opening.spool ? { onProgress } : {}),
+        onProgress,
         ...(await openingOptions(opening, turn)),
       });
       if (turn.aborted) {

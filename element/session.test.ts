@@ -400,7 +400,14 @@ for (const [next, expected] of [
     opened.mockImplementation(() => imageCalled('disk.img'));
     session.takeStep(next);
     await step('ready');
-    const { signal: _, companions, ...options } = opened.mock.calls.at(-1)![0] as { signal: unknown; companions: [] };
+    const {
+      signal: _,
+      onProgress: _listener,
+      companions,
+      ...options
+    } = opened.mock.calls.at(-1)![0] as Record<string, unknown> & {
+      companions: [];
+    };
     expect({ options, companions }).toEqual({ options: expected, companions: [] });
     expect(rows()).toEqual(['disk.img current']);
   });

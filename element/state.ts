@@ -77,7 +77,7 @@ export interface Digest {
 export type State =
   | { step: 'empty'; notice?: string }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
-  | { step: 'opening'; name: string; isSlow?: boolean }
+  | { step: 'opening'; name: string; isSlow?: boolean; share?: number | undefined }
   | {
       step: 'needs';
       image: AnyImage;

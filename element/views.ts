@@ -111,11 +111,11 @@ export function windowTitle(state: State, texts: AllTexts): string | undefined {
 /** A notice about the server that keeps the session waiting, if any. */
 export const waitingView = ({ waiting, texts }: Session) => waiting && noticeView(texts.waiting(waiting));
 
-export function openingView({ name, isSlow }: Step<'opening'>, session: Session): TemplateResult {
+export function openingView({ name, isSlow, share }: Step<'opening'>, session: Session): TemplateResult {
   const { texts } = session;
   return html`
     ${heading(texts.opening(name))}
-    <progress part="progress" aria-label=${texts.opening(name)}></progress>
+    <progress part="progress" aria-label=${texts.opening(name)} max="1" value=${share ?? nothing}></progress>
     ${waitingView(session) ?? (isSlow ? noticeView(texts.slow) : nothing)}
     <div class="actions"><button part="button" @click=${() => session.reset()}>${texts.cancel}</button></div>
   `;

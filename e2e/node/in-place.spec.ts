@@ -174,6 +174,27 @@ test('a disk in another order than its own is unpacked', async ({ folder }) => {
   expect(run('qemu-img', ['compare', 'a.qcow2', 'out'], { cwd: folder })).toMatchObject({ status: 0 });
 });
 
+test('parts of unknown size are measured with progress, and a cancel ends it', async ({ folder }) => {
+  const file = packed(folder, 'members.gz', inPieces(images.plain(), 'gzip -1c'));
+  const reports: Decant.Progress[] = [];
+  const image = await api.open(file, { onProgress: (progress) => reports.push(progress) });
+  await image.close();
+  const shares = reports.map(({ fraction }) => fraction!);
+  expect(reports.every(({ phase }) => phase === 'measuring')).toBe(true);
+  expect(shares.length).toBeGreaterThan(1);
+  expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+  expect(shares.at(-1)).toBe(1);
+  const cancel = new AbortController();
+  const cancelled = api.open(file, { signal: cancel.signal, onProgress: () => cancel.abort() });
+  await expect(cancelled).rejects.toMatchObject({ kind: 'cancelled' });
+  const onProgress = () => {
+    throw new Error('asleep');
+  };
+  await expect(api.open(file, { onProgress })).rejects.toMatchObject({ kind: 'usage' });
+  const { status, stderr } = decant('convert', '-p', file, join(folder, 'out'));
+  expect([status, /\r {4}measuring the compressed file \(100%\) *\n/.test(stderr)]).toEqual([0, true]);
+});
+
 test('a closed image, a cancel and a changed file end in place reading', async ({ folder }) => {
   const file = packed(folder, 'a.xz', `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`);
   const cancelled = new AbortController();

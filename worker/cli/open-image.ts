@@ -97,9 +97,11 @@ async function openOrUnpack(
 ): Promise<AnyImage> {
   if (!unpacking) return open(input, options);
   const { folder, report, check } = unpacking;
+  const onProgress = (progress: Progress) => report.show(progress);
   let format: unknown;
   if (!isOnce) {
-    const image = await open(input, options).catch((thrown) => {
+    const opening = open(input, { ...options, onProgress }).finally(() => report.end());
+    const image = await opening.catch((thrown) => {
       if (!needsSpool(thrown)) throw thrown;
       format = thrown.fields.format;
     });
@@ -109,7 +111,6 @@ async function openOrUnpack(
     unpacking.isNeeded = true;
   }
   await check(read, format);
-  const onProgress = (progress: Progress) => report.show(progress);
   return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
 }
 

@@ -15,15 +15,16 @@ function clock(seconds: number): string {
 export class ProgressLine {
   #shown = 0;
 
-  /** `doing` begins the line, unless the phase has its own word. */
+  /** `doing` begins the line, unless the phase has its own word; `measuring` is the one of that phase. */
   constructor(
     private readonly stream: Pick<WriteStream, 'write'>,
     private readonly doing = '',
+    private readonly measuring = 'first pass',
   ) {}
 
   show(progress: Progress): void {
     const { phase, fraction, guestDone, bytesPerSecond, secondsLeft, network, waiting } = progress;
-    if (phase === 'measuring') this.#write(`    first pass (${((fraction ?? 0) * 100).toFixed(0)}%)`);
+    if (phase === 'measuring') this.#write(`    ${this.measuring} (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'unlocking') this.#write(`    unlocking (${((fraction ?? 0) * 100).toFixed(0)}%)`);
     if (phase === 'preparing' && waiting) this.#write(`    ${waitingText(waiting)}`);
     if (phase === 'unlocking' || phase === 'preparing' || phase === 'measuring') return;

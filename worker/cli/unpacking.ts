@@ -42,7 +42,7 @@ export async function folderFor(output: string): Promise<string> {
 /** An output that cannot be examined fails with its reason when it is opened. */
 const statOf = (path: string) => stat(path).catch(() => undefined);
 
-/** Reports that an image is being unpacked, and how far. */
+/** Reports how far the parts of an image are measured, and that it is being unpacked. */
 export class UnpackingReport {
   #line: ProgressLine | undefined;
   #isBegun = false;
@@ -57,12 +57,13 @@ export class UnpackingReport {
 
   show(progress: Progress): void {
     if (this.isQuiet) return;
-    if (!this.#isBegun) {
+    if (progress.phase !== 'measuring' && !this.#isBegun) {
+      this.end();
       report(`note: unpacking '${shownText(this.image)}' to a temporary file in '${shownText(this.folder)}'`);
       this.#isBegun = true;
     }
     if (!this.shows) return;
-    this.#line ??= new ProgressLine(process.stderr, 'unpacking ');
+    this.#line ??= new ProgressLine(process.stderr, 'unpacking ', 'measuring the compressed file');
     this.#line.show(progress);
   }
 

@@ -94,7 +94,8 @@ export interface CommonConvertOptions {
 
 /**
  * The phases of a conversion, in order. `unlocking` occurs only if keys are not known yet, and `measuring` only if the image is
- * read twice: it is the first pass, in which nothing is written. `sending` occurs only with `spool`: `converting` writes the
+ * read twice: it is the first pass, in which nothing is written. `open` reports it, too, while parts of a compressed file are decoded
+ * to know their sizes, with the `fraction` of the file. `sending` occurs only with `spool`: `converting` writes the
  * temporary file then.
  */
 export type Phase = 'unlocking' | 'preparing' | 'measuring' | 'converting' | 'sending' | 'finalizing';

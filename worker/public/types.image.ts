@@ -57,7 +57,10 @@ export interface CommonOpenOptions extends PrepareOptions {
    * means reading all of it.
    */
   checkManifest?: boolean;
-  /** Called while the image is unpacked to the temporary file of `spool`: see `CommonConvertOptions`. */
+  /**
+   * Called while the image is unpacked to the temporary file of `spool` (see `CommonConvertOptions`), and before, in the phase
+   * `measuring`, while parts of unknown size of a compressed file are decoded to read it in place.
+   */
   onProgress?: (progress: Progress) => void;
   /** Cancels the opening. */
   signal?: AbortSignal;

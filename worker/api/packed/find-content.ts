@@ -29,12 +29,17 @@ interface Content {
 
 /**
  * Finds the content of `file`. Resolves to `undefined` if the file is not compressed. Content of at most `LARGEST_UNIT` bytes in a
- * local file is one unit, whatever the container. Fails as reading does.
+ * local file is one unit, whatever the container. `measured` gets the finished share while parts are decoded to know their sizes.
+ * Fails as reading does.
  */
-export async function findContent(file: PackedFile, decoder: UnitDecoder): Promise<Content | undefined> {
+export async function findContent(
+  file: PackedFile,
+  decoder: UnitDecoder,
+  measured: (share: number) => void = () => {},
+): Promise<Content | undefined> {
   const container = containerOf(await file.read(0, Math.min(HEAD, file.size)));
   if (!container) return undefined;
-  const found = await indexOf(container, file, decoder);
+  const found = await indexOf(container, file, decoder, measured);
   if (found?.index) return found;
   const expected = found?.size ?? (container === 'gzip' ? await sizeOfLastMember(file) : 0);
   const whole = expected <= LARGEST_UNIT ? await decodedWhole(container, file, expected, decoder) : undefined;
@@ -59,10 +64,11 @@ async function indexOf(
   container: PackedIndex['container'],
   file: PackedFile,
   decoder: UnitDecoder,
+  measured: (share: number) => void,
 ): Promise<Content | undefined> {
   if (container === 'xz') return xzIndex(file);
   const parts = await partsOf(container, file);
-  const units = parts && (await unitsOf(container, file, parts, decoder));
+  const units = parts && (await unitsOf(container, file, parts, decoder, measured));
   return units && { index: { container, units: units.all } };
 }
 
@@ -81,12 +87,14 @@ async function unitsOf(
   file: PackedFile,
   parts: Part[],
   decoder: UnitDecoder,
+  measured: (share: number) => void,
 ): Promise<Units | undefined> {
   const unknown = parts.filter(({ size }) => size === undefined);
   const length = unknown.reduce((sum, part) => sum + part.length, 0);
   if (unknown.length === 1 || unknown.length > MOST_DECODED || length > LARGEST_DECODED) return undefined;
   if (unknown.some((part) => part.length > LARGEST_UNIT)) return undefined;
   let isGood = true;
+  let done = 0;
   const waiting = unknown.values();
   const decodeSome = async () => {
     for (const part of waiting) {
@@ -100,6 +108,8 @@ async function unitsOf(
       }
       release(decoded.bytes);
       part.size = decoded.size;
+      done += part.length;
+      measured(done / length);
     }
   };
   await Promise.all([decodeSome(), decodeSome()]);

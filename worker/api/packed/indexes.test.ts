@@ -260,8 +260,11 @@ test.each<[string, Buffer | number[], ReturnType<typeof rangesOf>, number?]>([
   ['frames that are too large', [...large, ...small], undefined, 1000],
 ])('parts of unknown size are decoded once: %s', async (_, bytes, expected, most) => {
   const { decoder } = decoderOf(most);
-  const found = await findContent(fileOf(Uint8Array.from(bytes)), decoder);
+  const shares: number[] = [];
+  const found = await findContent(fileOf(Uint8Array.from(bytes)), decoder, (share) => shares.push(share));
   expect(rangesOf(found?.index)).toEqual(expected);
+  // A single part is decoded as the whole file.
+  if (expected && expected.length > 1) expect([shares.length, shares.at(-1)]).toEqual([expected.length, 1]);
 });
 
 test('parts of unknown size on a server are not decoded', async () => {

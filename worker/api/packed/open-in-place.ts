@@ -8,6 +8,7 @@ import type { OpenOptions } from '../../public/caller-types.js';
 import type { Bytes } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { sourceError, unreadable } from '../../sources/source-errors.js';
+import { withListener } from '../guarded-listener.js';
 import { ignoreManifest, type Unpacked } from '../unpacking.js';
 import { findContent } from './find-content.js';
 import { copy, InPlaceSource } from './in-place-source.js';
@@ -21,7 +22,7 @@ import { UnitDecoder } from './unit-decoder.js';
 export async function openInPlace(
   setup: ImageSetup,
   passwords: LayerPasswords,
-  { signal, assumePassword = false }: OpenOptions,
+  { signal, assumePassword = false, onProgress }: OpenOptions,
   refusal: DecantError,
 ): Promise<Unpacked> {
   const { sources } = setup;
@@ -29,7 +30,10 @@ export async function openInPlace(
   // The core joins the parts of a split file.
   if (sources.isJoined || !isReadable(image)) throw refusal;
   const decoder = new UnitDecoder(setup.starter, setup.workers);
-  const found = await findContent(packedFile(image, signal), decoder);
+  const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
+  const found = await withListener(signal, listener, (signal, measured) =>
+    findContent(packedFile(image, signal), decoder, measured),
+  );
   if (!found?.index) throw withSize(refusal, found?.size);
   const content = new InPlaceSource(packedFile(image), found.index, decoder, found.first);
   await sources.replaceImage({
@@ -44,6 +48,9 @@ export async function openInPlace(
   const sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
   return { sessions, containers: [{ name: found.index.container }], members: [], content };
 }
+
+/** The progress of an opening, of whose disk nothing is read yet. */
+const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
 
 /** Whether `source` can be read at any position from here. */
 const isReadable = ({ spec, peek }: OpenedSource): boolean => 'custom' in spec || peek !== undefined;
