@@ -29,7 +29,7 @@ const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
 };
 
 const space = ({ space: bytes, atLeast }: SaveCost): string =>
-  bytes === undefined ? '' : `${atLeast ? 'at least ' : ''}${size(bytes)}`;
+  bytes ? `${atLeast ? 'at least ' : ''}${size(bytes)}` : '';
 
 /** A sentence about the time, after another sentence; empty if the time is unknown. */
 const time = (cost: SaveCost): string =>
@@ -200,7 +200,8 @@ export const english: AllTexts = {
   output: 'Output format',
   outputHint: ({ hint = '' }) => hint,
   outputValue: ({ label }) => label,
-  notice: ({ code, fields: { added, unit }, message }, hasGpt) => {
+  notice: ({ code, fields: { added, unit, size: bytes }, message }, hasGpt) => {
+    if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
     if (code !== 'disk-grows') return sentence(message);
     const grows = `${size(Number(added))} of zeros are added at the end, to a multiple of ${binarySize(Number(unit))}.`;
     if (hasGpt === undefined) return `${grows} A backup GPT is then no longer at the end.`;

@@ -50,7 +50,7 @@ export function german(units: Units): AllTexts {
   };
 
   const space = ({ space: bytes, atLeast }: SaveCost): string =>
-    bytes === undefined ? '' : `${atLeast ? 'mindestens ' : ''}${size(bytes)}`;
+    bytes ? `${atLeast ? 'mindestens ' : ''}${size(bytes)}` : '';
 
   /** A sentence about the time, after another sentence; empty if the time is unknown. */
   const time = (cost: SaveCost): string =>
@@ -280,7 +280,7 @@ export function german(units: Units): AllTexts {
     },
     pickedCost: (choice) => {
       const { space, atLeast } = choice;
-      if (space === undefined) return 'Nur Daten belegen Platz.';
+      if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${time(choice)}` : 'Nur Daten belegen Platz.';
       return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}: nur Daten belegen Platz.${time(choice)}`;
     },
     downloadCost: (choice, disk) => `Belegt die volle Größe der Platte, ${size(disk)}.${time(choice)}`,
