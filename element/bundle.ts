@@ -12,6 +12,8 @@ export interface Bundle {
   called: string[];
   /** The disk to open, if the person has chosen it among several in an archive. `number` counts from 1. */
   disk?: { number: number; name: string };
+  /** The ID of the snapshot to open, if the person has chosen one with the disk. */
+  snapshot?: string;
 }
 
 /** What an image is called on the screen. */

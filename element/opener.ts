@@ -83,7 +83,8 @@ export class Opener {
       const { kind, code, fields } = asError(thrown);
       const isChoice = code === 'missing-file' || (kind === 'usage' && code === 'several-images');
       if (isChoice && fields.disks) {
-        this.stage.show(turn, { step: 'disks', name, disks: fields.disks, notice: undefined });
+        const { disks, snapshots = [], machine = name } = fields;
+        this.stage.show(turn, { step: 'disks', name: String(machine), disks, snapshots, notice: undefined });
         return;
       }
       if (code === 'needs-spool' && !opening.spool) {

@@ -40,6 +40,7 @@ export interface Opening {
 }
 
 export const beginOpening = (bundle: Bundle): Opening => ({
+  ...(bundle.snapshot === undefined ? {} : { snapshot: bundle.snapshot }),
   bundle,
   top: bundle.top,
   companions: bundle.companions,

@@ -1,6 +1,6 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
-import type { OutputFormat, Waiting } from 'decant';
+import type { OutputFormat, Snapshot, Waiting } from 'decant';
 import { Asked, loadAsked } from './asked-on-demand.js';
 import type { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
@@ -225,20 +225,26 @@ export class Session {
 
   /** Opens the snapshot at an index in the list; -1 is the active disk. */
   chooseSnapshot(at: number): void {
-    const { state, opening } = this;
-    if (state.step !== 'ready' || !opening || this.isBusy) return;
+    const { opening } = this;
+    if (!opening || this.isBusy) return;
     const { snapshot: _before, ...rest } = opening;
-    const id = state.image.info.snapshots[at]?.id;
+    const id = this.snapshots[at]?.id;
     const chosen = { ...rest, missing: [], ...(id === undefined ? {} : { snapshot: id }) };
     this.#step(() => this.#opener.open(chosen));
     this.isChoosingSnapshot = true;
   }
 
+  /** The snapshots of the image or the machine that is shown. */
+  get snapshots(): readonly Snapshot[] {
+    const { state } = this;
+    if (state.step === 'disks') return state.snapshots;
+    return state.step === 'ready' ? state.image.info.snapshots : [];
+  }
+
   /** The index of the open snapshot in the list; -1 is the active disk. */
   get snapshotIndex(): number {
-    const { state, opening } = this;
-    if (state.step !== 'ready' || opening?.snapshot === undefined) return -1;
-    return state.image.info.snapshots.findIndex(({ id }) => id === opening.snapshot);
+    const { snapshot } = this.opening ?? {};
+    return snapshot === undefined ? -1 : this.snapshots.findIndex(({ id }) => id === snapshot);
   }
 
   get isSalvage(): boolean {
@@ -253,11 +259,12 @@ export class Session {
       this.#stage.show(this.#stage.turn, { ...state, notice: this.texts.noDiskChosen });
       return;
     }
-    const { bundle, companions } = opening;
+    const { bundle, companions, snapshot } = opening;
     const disks = places.map((at) => ({
       ...bundle,
       companions,
       disk: { number: at + 1, name: state.disks[at]!.name },
+      ...(snapshot === undefined ? {} : { snapshot }),
     }));
     this.openNext(this.queue.split(disks));
   }

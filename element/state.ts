@@ -1,6 +1,6 @@
 // The states of the element.
 
-import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Waiting } from 'decant';
+import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { Destination } from './destinations.js';
 import type { Given } from './given.js';
@@ -92,7 +92,15 @@ export type State =
    * Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. `offered`: a
    * file with another name, which may be one of them.
    */
-  | { step: 'disks'; name: string; disks: readonly Member[]; notice: string | undefined; offered?: Given }
+  | {
+      step: 'disks';
+      name: string;
+      disks: readonly Member[];
+      /** The snapshots of the machine. */
+      snapshots: readonly Snapshot[];
+      notice: string | undefined;
+      offered?: Given;
+    }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
   | { step: 'packed'; name: string; format: string; size: number | undefined }
   /** `share` is missing if it is unknown. */

@@ -1,6 +1,6 @@
 // The details of an image, its snapshots, and the ranges that a result has lost.
 
-import { type Result, type Snapshot, shownText } from 'decant';
+import { type Result, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { contentsView } from './contents-view.js';
 import { imageFiles } from './opening.js';
@@ -10,16 +10,15 @@ import type { AllTexts } from './types.texts.js';
 import { facts } from './views.js';
 
 /** The list of the states of the disk. A choice opens the state. */
-export function snapshotPicker(snapshots: Snapshot[], { placing }: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
-  const { snapshotIndex: open } = session;
+export function snapshotPicker(session: Session): TemplateResult {
+  const { texts, snapshots, snapshotIndex: open } = session;
   // The closed list may have no room for it.
   const chosen = snapshots[open];
   const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`
     <label class="field">
       <span>${texts.snapshot}</span>
-      <select part="field" ?disabled=${placing} ?data-focus=${session.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
+      <select part="field" ?disabled=${session.isBusy} ?data-focus=${session.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
         <option value="-1" ?selected=${open === -1}>${texts.activeDisk}</option>
         ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${open === at}>${texts.snapshotValue(snapshot)}</option>`)}
       </select>

@@ -7,6 +7,7 @@ import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
 import { heading } from './views.js';
+import { snapshotPicker } from './views-details.js';
 
 export function disksView({ name, disks, notice, offered }: Step<'disks'>, session: Session): TemplateResult {
   const { texts } = session;
@@ -19,6 +20,7 @@ export function disksView({ name, disks, notice, offered }: Step<'disks'>, sessi
   return html`
     ${heading(texts.disksTitle(name, disks.length), notice ? 'notice' : undefined)}
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
+    ${session.snapshots.length > 0 ? snapshotPicker(session) : nothing}
     <form @submit=${submit}>
       <fieldset>
         <legend>${texts.disksQuestion}</legend>

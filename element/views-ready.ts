@@ -86,7 +86,7 @@ function changeView(state: Step<'ready'>, session: Session): TemplateResult {
   return html`
     <details class=${must ? 'fold' : 'fold more'} ?open=${session.isChanging || must} @toggle=${toggled}>
       <summary>${texts.change}</summary>
-      ${snapshots.length > 0 ? asked.view(texts, ({ snapshotPicker }) => snapshotPicker(snapshots, state, session)) : nothing}
+      ${snapshots.length > 0 ? asked.view(texts, ({ snapshotPicker }) => snapshotPicker(session)) : nothing}
       ${outputField(state, session)}
       ${state.way === 'host' ? nothing : placeFields(state, session)}
     </details>

@@ -51,7 +51,7 @@ function virtualBox(folder: string) {
   const attached = (uuid: string) => `<AttachedDevice type="HardDisk"><Image uuid="{${uuid}}"/></AttachedDevice>`;
   const text = `<?xml version="1.0"?><VirtualBox version="1.19-linux"><Machine uuid="{9}" name="vb"><MediaRegistry><HardDisks>
 <HardDisk uuid="{1}" location="base.vdi"><HardDisk uuid="{2}" location="Snapshots/{2}.vdi"/></HardDisk>
-<HardDisk uuid="{3}" location="second.vdi"/></HardDisks></MediaRegistry><Snapshot name="one"><Hardware>${attached('1')}</Hardware>
+<HardDisk uuid="{3}" location="second.vdi"/></HardDisks></MediaRegistry><Snapshot uuid="{7}" name="one"><Hardware>${attached('1')}</Hardware>
 </Snapshot><Hardware>${attached('2')}${attached('3')}</Hardware></Machine></VirtualBox>`;
   writeFileSync(join(vm, 'vb.vbox'), text);
   return { vm, disks };
@@ -67,11 +67,17 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   await expect(boxes).toHaveCount(2);
   for (const box of await boxes.all()) await expect(box).toBeChecked();
+  await expect(page.getByRole('heading', { name: 'vb contains 2 disks' })).toBeVisible();
+  // In the state of the snapshot, the machine has one disk.
+  await page.getByLabel('State of the disk').selectOption({ index: 1 });
+  await expect(page.getByLabel('File name')).toHaveValue('vb-one.raw');
+  await page.getByLabel('State of the disk').selectOption({ index: 0 });
+  await expect(boxes).toHaveCount(2);
   await page.reload();
   const elsewhere = join(folder, '{2}.vdi');
   renameSync(join(vm, 'Snapshots', '{2}.vdi'), elsewhere);
   await drop(page, vm);
-  await expect(page.getByRole('heading', { name: 'vb.vbox contains 2 disks' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'vb contains 2 disks' })).toBeVisible();
   await expect(boxes.nth(0)).toHaveAccessibleName(/\{2\}\.vdi its file is missing/);
   await expect(boxes.nth(0)).toBeDisabled();
   await expect(page.locator('.news')).toContainText('lacks the file of a disk: base.vdi');
