@@ -161,8 +161,8 @@ open('a cancel while the browser finishes a new file removes it', { tag: '@full'
       await answerFolder(page, display.name, folder);
       await expect(page.getByRole('heading', { name: 'Finishing sparse-64.qcow2' })).toBeVisible({ timeout: 30_000 });
       await page.getByRole('button', { name: 'Cancel' }).click();
-      await expect(page.locator('.hint')).toContainText('The file is removed right afterwards');
-      await expect(page.getByRole('status')).toContainText('The file is removed right afterwards');
+      await expect(page.locator('.hint')).toContainText('the file is removed afterwards');
+      await expect(page.getByRole('status')).toContainText('the file is removed afterwards');
       const cancel = page.getByRole('button', { name: 'Cancel' });
       await expect(cancel).toHaveAttribute('aria-disabled', 'true');
       await expect(cancel).toBeFocused();

@@ -194,7 +194,7 @@ test('after a failure the page says what is kept', async ({ context }, testInfo)
   remote.refuse();
   const title = page.getByRole('heading', { name: 'disk.qcow2 could not be converted' });
   await expect(title).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(/^The browser's storage keeps the finished part for a week/)).toBeVisible();
+  await expect(page.getByText(/^The finished part is kept for a week/)).toBeVisible();
   await expect(page.locator('decant-converter')).not.toContainText('with resume');
   await look(page, testInfo, 'failed');
 });

@@ -15,10 +15,10 @@ const list = (names: string[]): string =>
 
 /** A time that is only estimated. */
 const roughly = (seconds: number): string => {
-  if (seconds < 60) return 'less than a minute';
+  if (seconds < 60) return 'under a minute';
   if (seconds < 600) return 'a few minutes';
-  if (seconds < 3600) return 'less than an hour';
-  return seconds < 86_400 ? 'a few hours' : 'more than a day';
+  if (seconds < 3600) return 'under an hour';
+  return seconds < 86_400 ? 'a few hours' : 'over a day';
 };
 
 /** The time, if it is known. */
@@ -40,7 +40,7 @@ export const english: AllTexts = {
 
   title: 'Decant',
   tagline: 'Converts virtual disks.',
-  nothingUploaded: 'Runs in this browser: nothing is uploaded.',
+  nothingUploaded: 'Nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
   takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD …',
@@ -57,7 +57,7 @@ export const english: AllTexts = {
   dropToQueue: 'Drop to add it to the queue',
   dropToAnswer: (name) => `Drop to use it for ${shownText(name)}`,
   opening: (name) => `Reading ${shownText(name)}`,
-  slow: 'This takes longer than usual: a disk or a server does not respond.',
+  slow: 'This is slow: a disk or a server does not respond.',
   dropped: 'the dropped files',
   chosen: 'the chosen files',
   noFiles: 'No files were found.',
@@ -66,7 +66,7 @@ export const english: AllTexts = {
   aside: (names) => `Skipped, not a disk image: ${list(names)}.`,
 
   held: (names) =>
-    `Kept for the machine that lacks the file of a disk: ${list(names)}. They may be older states of it. To convert one as it is, add it alone.`,
+    `Kept for the machine that lacks a disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,
 
   queue: 'Queue',
   convertAll: (images) => `All ${images} the same way`,
@@ -91,7 +91,7 @@ export const english: AllTexts = {
   image: 'Image',
   format: 'Format',
   virtualSize: 'Disk size',
-  unknownSize: 'known only after converting',
+  unknownSize: 'known at the end',
   fileSize: 'Image file',
   fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
   data: 'Data',
@@ -154,7 +154,7 @@ export const english: AllTexts = {
 
   packedTitle: (name) => `${shownText(name)} must be unpacked first`,
   packed: (format, bytes) =>
-    `The ${shownText(format)} inside is unpacked into this browser's storage${bytes === undefined ? '' : `, ${size(bytes)}`}, and removed afterwards.`,
+    `The ${shownText(format)} inside is unpacked into this browser's storage${bytes === undefined ? '' : `, ${size(bytes)}`}, then removed.`,
   unpack: 'Unpack',
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 
@@ -250,8 +250,8 @@ export const english: AllTexts = {
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
   foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
   frameDownload: {
-    'sandboxed-downloads': 'The page around this one does not allow downloads.',
-    'sandboxed-frame': 'The page around this one does not allow it storage, which a download needs.',
+    'sandboxed-downloads': 'The surrounding page allows no downloads.',
+    'sandboxed-frame': 'The surrounding page allows no storage, which a download needs.',
     'foreign-frame': 'This browser gives no storage to a page inside a page of another site, and a download needs it.',
   },
   pickerFailed: 'The browser does not let this page ask for a place.',
@@ -284,9 +284,9 @@ export const english: AllTexts = {
   elsewhereHint: 'The finished part is there. Here it can only start over.',
   noFolderTitle: 'No folder was picked',
   noFolderHint:
-    'Browsers refuse some, such as the home folder, Desktop and Downloads. A folder inside one works: create one in the dialog.',
-  dialogHint: "Or use the browser's save dialog, which can save anywhere.",
-  dialogWarning: 'Pick no file that you still need: the browser empties it at once, even if you cancel later.',
+    'Browsers refuse some, such as the home folder, Desktop and Downloads. Create one inside, in the dialog.',
+  dialogHint: "Or use the browser's save dialog: it saves anywhere.",
+  dialogWarning: 'Pick no file that you need: the browser empties it at once, even if you cancel.',
   useDialog: "Use the browser's save dialog",
 
   phase: { converting: 'Converting', finishing: 'Finishing' },
@@ -296,10 +296,10 @@ export const english: AllTexts = {
   speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`,
   left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
-  silent: (seconds) => `No data from the network for ${duration(seconds)}. It resumes when the network is back.`,
-  silentShort: 'The network is down. It resumes when it is back.',
+  silent: (seconds) => `No data from the network for ${duration(seconds)}; it resumes by itself.`,
+  silentShort: 'The network is down; it resumes by itself.',
   stalled: (seconds) =>
-    `Nothing was converted for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If that does not change, cancel and convert again.`,
+    `No progress for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If it stays so, cancel and convert again.`,
   stalledShort: 'No progress. Cancel and convert again.',
   waiting: ({ host, status, attempt, completing, offline }) => {
     if (offline) return 'This device is offline. Decant tries again.';
@@ -314,7 +314,7 @@ export const english: AllTexts = {
   finishing: 'The browser checks the whole file, and does not say how far it is.',
   cancel: 'Cancel',
   cancelling: 'Stopping',
-  cancelWaits: 'The browser cannot be stopped now. The file is removed right afterwards.',
+  cancelWaits: 'The browser cannot be stopped now; the file is removed afterwards.',
   cancelTooLate: 'Too late to cancel: the file will be complete.',
   wasTooLate: 'Too late to cancel: the file is complete.',
   keepOpen: 'Keep this tab open.',
@@ -333,12 +333,12 @@ export const english: AllTexts = {
       case 'host':
         return `This page has received all of ${shownText(place.name)}.`;
       case 'streamed':
-        return `The browser has received all of ${shownText(place.name)}. Its downloads show when the file is complete.`;
+        return `The browser has received all of ${shownText(place.name)}. Its downloads show when it is complete.`;
       case 'stored':
-        return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, probably ${roughly(copying)}` : ''}. Keep this tab open until they show it as complete.`;
+        return `The browser is copying ${shownText(place.name)} to your downloads${copying && copying >= 2 ? `, probably ${roughly(copying)}` : ''}. Keep this tab open until it is complete there.`;
     }
   },
-  copied: (name) => `The browser has copied ${shownText(name)} to your downloads, which show whether it is complete.`,
+  copied: (name) => `The browser has copied ${shownText(name)} to your downloads: check that it is complete.`,
   copyKept: (bytes) =>
     `${size(bytes)} in the browser's storage, removed in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened`,
   details: 'Details',
@@ -391,9 +391,9 @@ export const english: AllTexts = {
   notConverted: (name) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
   nothingLeft: 'Nothing was left behind.',
-  partKept: "The browser's storage keeps the finished part for a week. To resume, convert the image again.",
+  partKept: 'The finished part is kept for a week. To resume, convert the image again.',
   streamLeft: (name) =>
-    `The browser's downloads show that ${shownText(name)} has failed. If a part of it was kept, it is not a complete disk.`,
+    `${shownText(name)} has failed, as the downloads show. A part that was kept is not a complete disk.`,
   asItWas: (name) => `${shownText(name)} is unchanged.`,
   emptyLeft: (name) => `An empty file was left: ${shownText(name)}.`,
   fileLeft: (name) => `${shownText(name)} may be changed or incomplete.`,

@@ -58,7 +58,7 @@ export function german(units: Units): AllTexts {
 
   /** The beginning of a sentence: the private storage has less room than the disk needs. */
   const holds = (room: number | undefined): string => {
-    if (room === undefined) return 'Dieses Fenster kann die Platte nicht ganz speichern';
+    if (room === undefined) return 'Dieses Fenster kann die Platte nicht speichern';
     return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
   };
 
@@ -67,8 +67,8 @@ export function german(units: Units): AllTexts {
     ...germanMessages(units),
 
     title: 'Decant',
-    tagline: 'Konvertiert virtuelle Festplatten.',
-    nothingUploaded: 'Läuft in diesem Browser: nichts wird hochgeladen.',
+    tagline: 'Konvertiert virtuelle Platten.',
+    nothingUploaded: 'Nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
     takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD usw.',
@@ -83,30 +83,26 @@ export function german(units: Units): AllTexts {
     proof: 'Ist das sicher?',
     checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
     dropToOpen: 'Zum Öffnen loslassen',
-    dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen, bis dieses Abbild fertig ist',
+    dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen',
     dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
     opening: (name) => `${shownText(name)} wird gelesen`,
-    slow: 'Das dauert länger als sonst: Die Datei, ein Datenträger oder ein Server antwortet nicht. Sie können abbrechen und es noch einmal versuchen.',
+    slow: 'Das dauert länger als sonst: ein Datenträger oder ein Server antwortet nicht.',
     dropped: 'Das Abgelegte',
     chosen: 'Die Auswahl',
     noFiles: 'Es wurden keine Dateien gefunden.',
-    tooMany: (most) => `Das sind mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
-    notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden. Versuchen Sie es noch einmal.`,
-    aside: (names) =>
-      names.length === 1
-        ? `${shownText(names[0]!)} ist kein Festplattenabbild und wurde übersprungen.`
-        : `Keine Festplattenabbilder, daher übersprungen: ${list(names)}.`,
+    tooMany: (most) => `Mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
+    notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden; versuchen Sie es noch einmal.`,
+    aside: (names) => `Übersprungen, kein Festplattenabbild: ${list(names)}.`,
     held: (names) =>
-      `Für die virtuelle Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um sie trotzdem zu konvertieren, fügen Sie sie allein hinzu.`,
+      `Für die Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um eine so zu konvertieren, fügen Sie sie allein hinzu.`,
 
     queue: 'Warteschlange',
     convertAll: (images) => `Alle ${images} genauso`,
     allDone: (done, all) => `${done} von ${all} Abbildern wurden konvertiert.`,
     queued: {
-      added: (names) => `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} in die Warteschlange gestellt.`,
-      claimed: (names) =>
-        `${list(names)} ${names.length === 1 ? 'wurde' : 'wurden'} aus der Warteschlange genommen, weil dieses Abbild ${names.length === 1 ? 'die Datei' : 'die Dateien'} braucht.`,
-      removed: (name) => `${shownText(name)} wurde aus der Warteschlange entfernt.`,
+      added: (names) => `In die Warteschlange gestellt: ${list(names)}.`,
+      claimed: (names) => `Aus der Warteschlange genommen, für dieses Abbild: ${list(names)}.`,
+      removed: (name) => `Aus der Warteschlange entfernt: ${shownText(name)}.`,
       waiting: 'wartet',
       current: 'gerade geöffnet',
       saved: (place) => {
@@ -136,7 +132,7 @@ export function german(units: Units): AllTexts {
     activeDisk: 'Aktueller Stand',
     snapshotValue: ({ id, name, dateSeconds }) =>
       `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
-    unused: (names) => `Das Abbild verwendet nicht: ${list(names)}.`,
+    unused: (names) => `Nicht verwendet: ${list(names)}.`,
     formatValue: (info) =>
       [
         info.format,
@@ -175,74 +171,66 @@ export function german(units: Units): AllTexts {
       },
       more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
       firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,
-      damaged: 'Die Partitionstabelle ist beschädigt. Die Platte wird unverändert konvertiert.',
+      damaged: 'Die Partitionstabelle ist beschädigt; die Platte wird unverändert konvertiert.',
     },
 
     disksTitle: (name, count) => `${shownText(name)} enthält ${count === 1 ? 'eine Platte' : `${count} Platten`}`,
     disksQuestion: 'Welche Platten möchten Sie konvertieren?',
     diskMissing: 'ihre Datei fehlt',
     disksMissing: (count) =>
-      count === 1
-        ? 'Legen Sie die fehlende Datei hier ab, oder wählen Sie sie aus.'
-        : 'Legen Sie die fehlenden Dateien hier ab, oder wählen Sie sie aus.',
+      `Legen Sie die ${count === 1 ? 'fehlende Datei' : 'fehlenden Dateien'} hier ab, oder wählen Sie sie aus.`,
     useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,
     noDiskChosen: 'Wählen Sie mindestens eine Platte.',
     openDisks: 'Weiter',
 
     packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
     packed: (format, bytes) =>
-      `Um den Inhalt (${shownText(format)}) zu lesen, entpackt Decant die Datei in den Speicher dieses Browsers und entfernt sie danach wieder. Das braucht ${bytes === undefined ? 'so viel Platz wie die entpackte Datei' : `${size(bytes)} Platz`}.`,
+      `Der Inhalt (${shownText(format)}) wird in den Speicher dieses Browsers entpackt${bytes === undefined ? '' : `, ${size(bytes)}`}, und danach entfernt.`,
     unpack: 'Entpacken',
     unpacking: (name) => `${shownText(name)} wird entpackt`,
 
     needsFile: (need) =>
-      `${shownText(need.of)} enthält nur einen Teil der Platte. Der Rest steht in einer anderen Datei (${role(need.role)}):`,
+      `${shownText(need.of)} enthält einen Teil der Platte. Der Rest steht in der ${role(need.role)}:`,
     needsDisk: ({ of }) =>
-      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in der Platte, aus der sie entstand, einer anderen Datei derselben Maschine. Legen Sie den ganzen Ordner der Maschine ab: die richtige Datei wird darin gefunden.`,
+      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in der Platte, aus der sie entstand. Legen Sie den ganzen Ordner der Maschine ab.`,
     diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
     needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
     needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
     chooseFor: (need) => `${role(need.role)} auswählen`,
     chooseOther: (need) => `Eine andere ${role(need.role)} auswählen`,
-    needsFileHint:
-      'Oder legen Sie sie hier ab. Ein Abbild kann nicht selbst Dateien öffnen: nur Dateien, die Sie auswählen, werden gelesen.',
-    notTheFile: (names) =>
-      names.length === 1
-        ? `${shownText(names[0]!)} heißt anders als die fehlende Datei.`
-        : 'Die fehlende Datei ist nicht dabei.',
+    needsFileHint: 'Oder legen Sie sie hier ab: nur Dateien, die Sie auswählen, werden gelesen.',
+    notTheFile: (names) => `Heißt anders als die fehlende Datei: ${list(names)}.`,
     notTheDisk: (names) => `Nicht die fehlende Platte: ${list(names)}.`,
     useAllTheSame: (name, wanted) => `${shownText(name)} als ${role(wanted)} verwenden`,
     doubt: (name, wanted) => `${shownText(name)} ist vielleicht die falsche ${role(wanted)}`,
     doubtHint: 'Mit einer falschen Datei sieht die Platte vollständig aus, ist aber fehlerhaft.',
     useIt: 'Trotzdem verwenden',
-    otherName: (name, wanted) => `Das Abbild verlangt ${shownText(wanted)}. Diese Datei heißt ${shownText(name)}.`,
+    otherName: (name, wanted) => `Das Abbild verlangt ${shownText(wanted)}, nicht ${shownText(name)}.`,
     probablyTheImage: (name) => `${shownText(name)} ist wahrscheinlich das Abbild selbst.`,
     smallerLayer: (name, bytes, above, aboveBytes) =>
-      `Die Platte in ${shownText(name)} hat ${size(bytes)}, die Platte in ${shownText(above)} hat ${size(aboveBytes)}. Der Rest wird als Nullen gelesen, und das ist nur richtig, wenn die Platte später vergrößert wurde.`,
-    shortDataFile: (name, bytes, disk) => `${shownText(name)} hat nur ${size(bytes)}, die Platte aber ${size(disk)}.`,
+      `Die Platte in ${shownText(name)} hat ${size(bytes)}, die in ${shownText(above)} ${size(aboveBytes)}. Der Rest sind Nullen: richtig nur, wenn die Platte später vergrößert wurde.`,
+    shortDataFile: (name, bytes, disk) => `${shownText(name)} hat ${size(bytes)}, die Platte ${size(disk)}.`,
     notRaw: (name, format, above) =>
-      `${shownText(name)} ist ein ${format}-Abbild, aber ${shownText(above)} erwartet eine rohe Platte.`,
+      `${shownText(name)} ist ${format}, aber ${shownText(above)} erwartet eine rohe Platte.`,
     noDisk: (name) =>
       `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512 Bytes.`,
-    guessedRaw: (name) =>
-      `Decant erkennt das Format von ${shownText(name)} nicht. Die Datei würde Byte für Byte als rohe Platte gelesen.`,
+    guessedRaw: (name) => `${shownText(name)} hat kein bekanntes Format. Die Datei würde als rohe Platte gelesen.`,
     passwordOf: (name) => `Passwort für ${shownText(name)}`,
-    passwordHint: 'Es bleibt in diesem Tab und wird vergessen, sobald das Abbild geschlossen wird.',
+    passwordHint: 'Es bleibt in diesem Tab.',
     unlock: 'Entsperren',
     unlocking: (name) => `${shownText(name)} wird entsperrt`,
-    assume: 'Das Passwort stimmt sicher: ohne Prüfung fortfahren',
+    assume: 'Das Passwort stimmt: ohne Prüfung fortfahren',
 
     salvaging: (bytes) =>
-      `Das Abbild ist beschädigt. Unlesbare Teile werden zu Nullen${bytes > 0 ? `: mindestens ${size(bytes)}` : ''}.`,
+      `Beschädigt: unlesbare Teile werden zu Nullen${bytes > 0 ? `, mindestens ${size(bytes)}` : ''}.`,
     lost: (bytes, ranges) =>
       `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen.`,
     lostList: 'Verlorene Teile der Platte',
-    lostMore: (ranges) =>
-      `und ${ranges === 1 ? 'ein weiterer Bereich' : `${ranges} weitere Bereiche`}, nicht aufgeführt`,
+    lostMore: (ranges) => `und ${ranges === 1 ? 'ein weiterer' : `${ranges} weitere`}`,
 
-    unknownCost: 'Die Größe ist erst nach dem Konvertieren bekannt.',
-    compressedCost: 'Belegt meist weniger Platz als die Platte. Größe und Dauer hängen von den Daten ab.',
-    beginsAnew: 'Wird dieser Download unterbrochen, muss er von vorn beginnen.',
+    unknownCost: 'Die Größe ist am Ende bekannt.',
+    compressedCost: 'Komprimiert; die Größe hängt von den Daten ab.',
+    beginsAnew: 'Wird er unterbrochen, muss er von vorn beginnen.',
     output: 'Ausgabeformat',
     outputHint: ({ name, hint = '' }) => OUTPUTS[name]?.[1] ?? hint,
     outputValue: ({ name, label }) => OUTPUTS[name]?.[0] ?? label,
@@ -262,81 +250,74 @@ export function german(units: Units): AllTexts {
     saveHow: 'Speicherort',
     fileName: 'Dateiname',
     noName: 'Geben Sie einen Dateinamen ein.',
-    badName: (character) => `Das Zeichen ${character} ist in einem Dateinamen nicht möglich.`,
+    badName: (character) => `Ein Dateiname kann ${character} nicht enthalten.`,
     controlInName: 'Ein Dateiname darf keine Steuerzeichen enthalten.',
     nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
-    longName: (bytes, most) =>
-      `Der Name ist zu lang: er hat ${bytes} Bytes, und höchstens ${most} sind möglich. Umlaute zählen als zwei oder mehr.`,
-    folderOfName: 'Der ausgewählte Ordner enthält einen Ordner mit diesem Namen. Wählen Sie einen anderen Namen.',
+    longName: (bytes, most) => `Der Name hat ${bytes} Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
+    folderOfName: 'Der Ordner enthält einen Ordner dieses Namens. Wählen Sie einen anderen Namen.',
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
-    otherExtension: (end, extension) =>
-      `Der Name endet auf ${end}, aber Dateien des gewählten Formats enden auf ${extension}.`,
-    changedName: (name) => `Der Browser wird diesen Namen in ${shownText(name)} ändern.`,
+    otherExtension: (end, extension) => `Der Name endet auf ${end}, aber Dateien des Formats enden auf ${extension}.`,
+    changedName: (name) => `Der Browser wird sie ${shownText(name)} nennen.`,
     ways: {
-      folder: 'In einen Ordner, den Sie auswählen',
+      folder: 'In einen Ordner Ihrer Wahl',
       dialog: 'Mit dem Speicherdialog des Browsers',
       download: 'Als Download',
       host: 'Von dieser Seite speichern lassen',
     },
     pickedCost: (choice) => {
       const { space, atLeast } = choice;
-      if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${time(choice)}` : 'Nur Daten belegen Platz.';
-      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}: nur Daten belegen Platz.${time(choice)}`;
+      if (!space)
+        return space === 0 && !atLeast ? `Belegt fast keinen Platz.${time(choice)}` : 'Nur Daten belegen Platz.';
+      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${time(choice)}`;
     },
-    downloadCost: (choice, disk) => `Belegt die volle Größe der Platte, ${size(disk)}.${time(choice)}`,
+    downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
     folderChosen: (name) => `Ordner: ${shownText(name)}`,
     otherFolder: 'Anderen Ordner auswählen',
-    betterTime: (seconds) => `Am besten für dieses Abbild: etwa ${duration(seconds)} schneller`,
+    betterTime: (seconds) => `Hier am besten: etwa ${duration(seconds)} schneller`,
     betterSpace: (bytes, other) =>
-      `Am besten für dieses Abbild: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
-    noPicker: 'Dieser Browser kann nicht in einen ausgewählten Ordner schreiben; Chrome und Edge können es.',
-    foreignPicker:
-      'Diese Seite ist in eine Seite einer anderen Website eingebettet; dort lassen Browser keinen Ort auswählen.',
+      `Hier am besten: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
+    noPicker: 'Dieser Browser kann nicht in Ordner schreiben; Chrome und Edge können es.',
+    foreignPicker: 'In einer Seite einer anderen Website lassen Browser keinen Ort auswählen.',
     frameDownload: {
-      'sandboxed-downloads': 'Die Seite, in die diese eingebettet ist, erlaubt keine Downloads.',
-      'sandboxed-frame':
-        'Die Seite, in die diese eingebettet ist, erlaubt ihr keinen Speicher, den ein Download braucht.',
+      'sandboxed-downloads': 'Die umgebende Seite erlaubt keine Downloads.',
+      'sandboxed-frame': 'Die umgebende Seite erlaubt keinen Speicher, den ein Download braucht.',
       'foreign-frame':
-        'Diese Seite ist in eine Seite einer anderen Website eingebettet; dort erlaubt ihr dieser Browser keinen Speicher, den ein Download braucht.',
+        'In einer Seite einer anderen Website gibt dieser Browser keinen Speicher, den ein Download braucht.',
     },
-    pickerFailed:
-      'Der Browser lässt diese Seite nicht nach einem Ort fragen. Laden Sie die Platte stattdessen herunter.',
-    streamsForRoom: (room) => `${holds(room)}; deshalb wird die Platte schon beim Konvertieren heruntergeladen.`,
+    pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen.',
+    streamsForRoom: (room) => `${holds(room)}; deshalb wird sie beim Konvertieren heruntergeladen.`,
     noRoom: (room, obstacle, canPick) =>
-      `${holds(room)}, und die Platte kann nicht schon beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner, den Sie auswählen.' : 'Verwenden Sie Chrome oder Edge, die in einen ausgewählten Ordner schreiben können.'}`,
-    mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist erst nach dem Konvertieren bekannt.`,
-    finding: 'Es wird geprüft, wie dieser Browser die Platte herunterladen kann.',
+      `${holds(room)}, und sie kann nicht beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner.' : 'Verwenden Sie Chrome oder Edge, die in Ordner schreiben können.'}`,
+    mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist am Ende bekannt.`,
+    finding: 'Es wird geprüft, wie sie heruntergeladen werden kann.',
     streamsNot: 'diese Seite bietet das nicht an',
     noStream: (reason) => `Der Download konnte nicht beginnen: ${reason}`,
-    insecure:
-      'Diese Seite kommt nicht über https, deshalb lässt der Browser sie keine Dateien speichern. Öffnen Sie sie über https oder auf localhost.',
-    otherTab: 'Auch ein anderer Tab konvertiert gerade; beide werden langsamer.',
+    insecure: 'Browser lassen eine Seite nur über https oder auf localhost Dateien speichern.',
+    otherTab: 'Auch ein anderer Tab konvertiert: beide sind langsamer.',
     convert: 'Konvertieren',
-    noWay: 'Wählen Sie einen Speicherort, oder warten Sie auf einen Vorschlag.',
+    noWay: 'Der Speicherort wird geprüft.',
     chooseWay: 'Wählen Sie einen Speicherort.',
-    picking:
-      'Wählen Sie im Dialog des Browsers einen Ort aus, oder schließen Sie den Dialog, um hierher zurückzukehren.',
+    picking: 'Wählen Sie im Dialog des Browsers einen Ort.',
 
     replaceTitle: (name, folder) => `In ${shownText(folder)} gibt es schon eine Datei ${shownText(name)}`,
     replaceQuestion: (bytes, date) =>
       `${bytes === 0 ? 'Sie ist leer' : `Sie hat ${size(bytes)}`}, zuletzt geändert ${date.toLocaleString('de')}. Sie bleibt unverändert, bis die neue Datei vollständig ist.`,
     replace: 'Ersetzen',
-    sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder eine Datei, die dazugehört`,
+    sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder ein Teil davon`,
     sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
     saveAs: (name) => `Als ${shownText(name)} speichern`,
     goOnTitle: (share) => `${Math.floor(share * 100)} % dieser Platte sind schon konvertiert`,
-    goOnQuestion:
-      'Ein früherer Download wurde unterbrochen. Der fertige Teil ist im Speicher des Browsers. Dort fortsetzen?',
+    goOnQuestion: 'Ein Download wurde unterbrochen; dieser Teil ist im Speicher des Browsers.',
     goOn: 'Fortsetzen',
     beginAnew: 'Von vorn beginnen',
-    elsewhereTitle: 'Ein anderer Tab setzt diesen Download schon fort',
-    elsewhereHint: 'Er hat den fertigen Teil und behält ihn. Hier kann die Konvertierung nur von vorn beginnen.',
+    elsewhereTitle: 'Ein anderer Tab setzt diesen Download fort',
+    elsewhereHint: 'Der fertige Teil ist dort. Hier kann er nur von vorn beginnen.',
     noFolderTitle: 'Es wurde kein Ordner ausgewählt',
     noFolderHint:
-      'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin funktioniert: legen Sie im Dialog einen neuen an.',
+      'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie ihn im Dialog an.',
     dialogHint: 'Oder verwenden Sie den Speicherdialog des Browsers, der überall speichern kann.',
     dialogWarning:
-      'Wenn Sie dort eine vorhandene Datei auswählen, leert der Browser sie sofort, auch wenn Sie später abbrechen. Wählen Sie weder das Abbild selbst noch eine Datei, die Sie noch brauchen.',
+      'Wählen Sie keine Datei, die Sie noch brauchen: der Browser leert sie sofort, auch wenn Sie später abbrechen.',
     useDialog: 'Speicherdialog des Browsers verwenden',
 
     phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
@@ -347,34 +328,32 @@ export function german(units: Units): AllTexts {
     left: (seconds) => `noch etwa ${duration(seconds)}`,
     leftUnknown: 'fast fertig',
     silent: (seconds) =>
-      `Seit ${duration(seconds)} sind keine Daten aus dem Netz gekommen. Die Konvertierung wird automatisch fortgesetzt, wenn das Netz wieder da ist.`,
-    silentShort: 'Das Netz ist ausgefallen. Die Konvertierung wird fortgesetzt, wenn es wieder da ist.',
+      `Seit ${duration(seconds)} keine Daten aus dem Netz. Es geht weiter, wenn das Netz wieder da ist.`,
+    silentShort: 'Das Netz ist ausgefallen. Es geht weiter, wenn es wieder da ist.',
     stalled: (seconds) =>
-      `Seit ${duration(seconds)} wurde nichts mehr konvertiert. Bleibt es dabei, brechen Sie ab und konvertieren Sie noch einmal: Vielleicht wurden die Dateien dieser Seite aus dem Speicher des Browsers gelöscht, oder ein Datenträger oder Server antwortet nicht.`,
-    stalledShort: 'Die Konvertierung kommt nicht voran. Sie können sie abbrechen und noch einmal beginnen.',
+      `Seit ${duration(seconds)} wurde nichts konvertiert: ein Datenträger oder Server antwortet nicht, oder die Dateien dieser Seite wurden entfernt. Bleibt es dabei, brechen Sie ab und konvertieren Sie noch einmal.`,
+    stalledShort: 'Kein Fortschritt. Brechen Sie ab und konvertieren Sie noch einmal.',
     waiting: ({ host, status, attempt, completing, offline }) => {
-      if (offline) return 'Dieses Gerät ist offline. Decant versucht es automatisch wieder.';
+      if (offline) return 'Dieses Gerät ist offline. Decant versucht es wieder.';
       if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;
-      if (attempt === 0)
-        return `Vom Server ${shownText(host)} kommt seit einigen Sekunden nichts. Die Anfrage wird automatisch wiederholt.`;
+      if (attempt === 0) return `Der Server ${shownText(host)} sendet nichts. Decant versucht es wieder.`;
       const answer =
         status === undefined
           ? 'antwortet nicht oder bricht die Verbindung ab'
           : `antwortet mit einem Fehler (Status ${status})`;
-      return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es automatisch wieder.`;
+      return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es wieder.`;
     },
     waitingShort: ({ host, offline }) =>
       offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
-    finishing: 'Der Browser prüft die ganze Datei, bevor er sie speichert. Wie weit er ist, zeigt er nicht an.',
+    finishing: 'Der Browser prüft die ganze Datei und sagt nicht, wie weit er ist.',
     cancel: 'Abbrechen',
     cancelling: 'Wird abgebrochen',
-    cancelWaits:
-      'Der Browser lässt sich nicht anhalten, während er eine Datei abschließt. Die Datei wird gleich danach entfernt.',
-    cancelTooLate: 'Zu spät zum Abbrechen: der Browser schließt die Datei gerade ab, und sie wird vollständig.',
-    wasTooLate: 'Zum Abbrechen war es zu spät: die Datei ist vollständig.',
+    cancelWaits: 'Der Browser lässt sich jetzt nicht anhalten. Die Datei wird gleich danach entfernt.',
+    cancelTooLate: 'Zu spät zum Abbrechen: die Datei wird vollständig.',
+    wasTooLate: 'Zu spät zum Abbrechen: die Datei ist vollständig.',
     keepOpen: 'Lassen Sie diesen Tab offen.',
     notify: 'Benachrichtigen, wenn es fertig ist',
-    notifyRefused: 'Der Browser erlaubt dieser Seite keine Benachrichtigungen.',
+    notifyRefused: 'Der Browser erlaubt keine Benachrichtigungen.',
 
     done: 'Fertig',
     doneDamaged: 'Fertig, aber die Platte ist beschädigt',
@@ -388,15 +367,15 @@ export function german(units: Units): AllTexts {
         case 'host':
           return `Diese Seite hat ${shownText(place.name)} vollständig erhalten.`;
         case 'streamed':
-          return `Der Browser hat ${shownText(place.name)} vollständig erhalten. Seine Liste der Downloads zeigt, wann die Datei fertig ist.`;
+          return `Der Browser hat ${shownText(place.name)} vollständig erhalten. Seine Downloads zeigen, wann die Datei fertig ist.`;
         case 'stored':
-          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, was wahrscheinlich ${roughly(copying)} dauert` : ''}. Seine Liste der Downloads zeigt, wann die Datei fertig ist. Lassen Sie diesen Tab bis dahin offen.`;
+          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, wahrscheinlich ${roughly(copying)}` : ''}. Lassen Sie diesen Tab offen, bis sie dort vollständig ist.`;
       }
     },
     copied: (name) =>
-      `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Seine Liste der Downloads zeigt, ob die Datei vollständig ist.`,
+      `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Sie zeigen, ob die Datei vollständig ist.`,
     copyKept: (bytes) =>
-      `${size(bytes)} im Speicher des Browsers, die er zum Speichern der Datei braucht. Sie werden automatisch entfernt, in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird.`,
+      `${size(bytes)} im Speicher des Browsers, entfernt in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird`,
     details: 'Einzelheiten',
     facts: {
       disk: 'Platte',
@@ -410,14 +389,14 @@ export function german(units: Units): AllTexts {
     },
     writtenValue: (result, method) =>
       method === 'picked' && result.holeBytes > 0
-        ? `${size(result.bytesWritten)}; weitere ${size(result.holeBytes)} sind leer und belegen keinen Platz`
+        ? `${size(result.bytesWritten)} und ${size(result.holeBytes)} Lücken`
         : size(method === 'host' ? result.bytesWritten : result.outputSize),
     timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
     convertingValue: (seconds, speed, method) =>
       speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,
     methodValue: {
-      picked: 'Schreiben an den ausgewählten Ort, ohne leere Teile',
-      stored: 'Schreiben in den Speicher des Browsers, dann Kopieren zu den Downloads',
+      picked: 'Schreiben der Daten an den ausgewählten Ort',
+      stored: 'Schreiben in den Speicher des Browsers, dann Kopieren',
       streamed: 'Herunterladen beim Konvertieren',
       host: 'diese Seite',
     },
@@ -425,8 +404,7 @@ export function german(units: Units): AllTexts {
       if (engine === 'threads') return `${workers} Threads mit gemeinsamem Speicher`;
       return workers === 1 ? 'ein Worker' : `${workers} Worker`;
     },
-    notIsolated:
-      'Nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher. Worker brauchen ihn nicht.',
+    notIsolated: 'nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher',
     convertAnother: 'Noch ein Abbild konvertieren',
     nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
     replaceWords: (words) => `Ersetzen Sie ${words.join(', ')}.`,
@@ -444,22 +422,21 @@ export function german(units: Units): AllTexts {
     cancelled: 'Abgebrochen.',
     nothingLeft: 'Nichts ist zurückgeblieben.',
     partKept:
-      'Der fertige Teil bleibt eine Woche lang im Speicher des Browsers. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
+      'Der Speicher des Browsers behält den fertigen Teil eine Woche. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
     streamLeft: (name) =>
-      `Die Liste der Downloads zeigt, dass ${shownText(name)} fehlgeschlagen ist. Hat der Browser einen Teil der Datei behalten, ist dieser Teil keine vollständige Platte.`,
+      `Die Downloads des Browsers zeigen, dass ${shownText(name)} fehlgeschlagen ist. Ein Teil, den er behalten hat, ist keine vollständige Platte.`,
     asItWas: (name) => `${shownText(name)} ist unverändert.`,
-    emptyLeft: (name) => `Am ausgewählten Ort ist nur eine leere Datei zurückgeblieben: ${shownText(name)}.`,
-    fileLeft: (name) =>
-      `Prüfen Sie ${shownText(name)}, bevor Sie die Datei verwenden: sie ist vielleicht verändert oder unvollständig.`,
+    emptyLeft: (name) => `Eine leere Datei ist zurückgeblieben: ${shownText(name)}.`,
+    fileLeft: (name) => `${shownText(name)} ist vielleicht verändert oder unvollständig.`,
     fileInFolderLeft: (folder, name, swap) =>
-      `Prüfen Sie ${shownText(name)}, bevor Sie die Datei verwenden: sie ist vielleicht verändert oder unvollständig. Haben Sie den Ordner ${shownText(folder)} verschoben und ein anderer heißt jetzt so, löschen Sie im verschobenen ${shownText(swap)}, und ${shownText(name)}, falls sie leer ist.`,
+      `${shownText(name)} ist vielleicht verändert oder unvollständig. Haben Sie den Ordner ${shownText(folder)} verschoben und ein anderer heißt jetzt so, löschen Sie im verschobenen ${shownText(swap)}, und ${shownText(name)}, falls sie leer ist.`,
     folderMoved: (folder, name, swap, replaces) =>
       replaces
         ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist unverändert. Löschen Sie ${shownText(swap)} daneben.`
         : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine vollständige Platte.`,
     fileMoved: (name, swap) =>
       `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine vollständige Platte.`,
-    unknownLeft: (name) => `Diese Seite kann nicht sehen, ob bei ${shownText(name)} etwas zurückgeblieben ist.`,
+    unknownLeft: (name) => `Vielleicht ist bei ${shownText(name)} etwas zurückgeblieben.`,
     next: {
       raw: 'Als rohe Platte lesen',
       salvage: 'Lesbare Teile retten',

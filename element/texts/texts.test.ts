@@ -316,11 +316,7 @@ for (const [path, values, text] of [
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
   ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB, that of its data. Probably a few minutes.'],
   ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB, that of its data.'],
-  [
-    'pickedCost',
-    [{ ...choice, isGuess: true, seconds: 4e6 }],
-    'Takes 5 MB, that of its data. Probably more than a day.',
-  ],
+  ['pickedCost', [{ ...choice, isGuess: true, seconds: 4e6 }], 'Takes 5 MB, that of its data. Probably over a day.'],
   [
     'notice',
     [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
