@@ -50,16 +50,16 @@ const shownByReceiver = {
 
 const MODULE = join(root, 'crate', 'module', 'src', 'module.js');
 
-/** In Node, the bindings import another class for modules of wasm, which extends the one of all platforms. */
-const moduleOfNode = {
-  name: 'module-of-node',
+/** The bindings import another class for modules of wasm, which extends the plain one: `node` or `browser`. */
+const moduleOf = (platform) => ({
+  name: 'module-of-platform',
   resolveId(id) {
     if (id === 'decant-module') return MODULE;
     return /decant-module-\w+.src.module\.js$/.test(id)
-      ? join(root, 'worker', 'worker-side', 'node-module.ts')
+      ? join(root, 'worker', 'worker-side', `${platform}-module.ts`)
       : undefined;
   },
-};
+});
 
 function options(entries, dir) {
   return {
@@ -148,7 +148,7 @@ export async function bundle(dir) {
     const isOfNode = worker === 'worker.node';
     // The script for Node must be a module wherever a bundler puts it.
     const entryFileNames = isOfNode ? '[name].mjs' : '[name].js';
-    const plugins = [...rest.plugins, shownByReceiver, ...(isOfNode ? [moduleOfNode] : [])];
+    const plugins = [...rest.plugins, shownByReceiver, moduleOf(isOfNode ? 'node' : 'browser')];
     await build({ ...rest, plugins, output: { ...output, entryFileNames, minify: true } });
   }
 }

@@ -1,11 +1,13 @@
-// AES and PBKDF2 by Node: the same bytes as by `crypt.wasm` alone, whatever Node lacks.
+// AES and PBKDF2 by Node, and PBKDF2 by browsers, whose WebCrypto Node has too: the same bytes as by `crypt.wasm` alone, whatever they lack.
 
 import crypto from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { type CryptExports, usePlatform } from '../../worker/worker-side/platform-crypt.js';
+import { usePlatform as useBrowser } from '../../worker/worker-side/browser-crypt.js';
+import { usePlatform } from '../../worker/worker-side/node-crypt.js';
+import type { CryptExports } from '../../worker/worker-side/platform.js';
 import { PASSWORD, qemuImgLuks } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
@@ -27,9 +29,10 @@ function encoded(number: bigint | number): number[] {
 class Crypt {
   readonly #exports: Exports;
 
-  constructor(byPlatform: boolean) {
+  /** Without `use`, all is done by the module. */
+  constructor(use?: (exports: Exports) => void) {
     this.#exports = new WebAssembly.Instance(MODULE).exports as unknown as Exports;
-    if (byPlatform) usePlatform(this.#exports);
+    use?.(this.#exports);
   }
 
   serve(request: number[], input: Uint8Array, length: number): Uint8Array {
@@ -148,7 +151,7 @@ for (const [name, functions, byNode] of [
     done = 0;
     let wanted = 0;
     await withFunctions(functions, () => {
-      const [own, others] = [new Crypt(false), new Crypt(true)];
+      const [own, others] = [new Crypt(), new Crypt(usePlatform)];
       for (let round = 0; round < byScope({ short: 30, full: 120 }); round += 1) {
         const [mode, iv, sector] = [some([0, 0, 1, 2, 3]), some([0, 1, 2]), some([512, 1024, 4096])];
         const offset = BigInt(some([0, 0, 5, 2 ** 33]));
@@ -181,7 +184,7 @@ for (const [hash, tag] of [
     const options = `key-secret=s,hash-alg=${hash},iter-time=1000`;
     qemuImgLuks('create', '-q', '--object', `secret,id=s,data=${PASSWORD}`, '-f', 'luks', '-o', options, path, '1M');
     const file = readFileSync(path);
-    const { answer } = await new Crypt(false).unlocked(file, PASSWORD);
+    const { answer } = await new Crypt().unlocked(file, PASSWORD);
     expect(answer[0]).toBe(0);
 
     const { pbkdf2 } = crypto;
@@ -198,12 +201,16 @@ for (const [hash, tag] of [
       [{ pbkdf2: failing }, 0],
     ] as [Functions, number][]) {
       begun = 0;
-      const unlocked = await withFunctions(functions, () => new Crypt(true).unlocked(file, PASSWORD));
+      const unlocked = await withFunctions(functions, () => new Crypt(usePlatform).unlocked(file, PASSWORD));
       expect(Buffer.compare(unlocked.answer, answer)).toBe(0);
       // The digest of the key has few iterations.
       expect(begun).toBe(expected);
     }
-    const wrong = await new Crypt(true).unlocked(file, 'wrong');
-    expect(wrong.answer[0]).toBe(5);
+    for (const use of [usePlatform, useBrowser]) {
+      const right = await new Crypt(use).unlocked(file, PASSWORD);
+      expect(Buffer.compare(right.answer, answer)).toBe(0);
+      const wrong = await new Crypt(use).unlocked(file, 'wrong');
+      expect(wrong.answer[0]).toBe(5);
+    }
   });
 }

@@ -1,51 +1,20 @@
-// AES and PBKDF2 by Node, which uses instructions of the processor for them. `crate/crypt/src/direct/platform.rs` calls them.
+// AES and PBKDF2 by Node, which uses instructions of the processor for them.
 
 import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync } from 'node:crypto';
+import { ALL, CANNOT, type CryptExports, lend, type PlatformFunction, take } from './platform.js';
 
-/** What this file uses of the exports of `crate/crypt/wasm`. */
-export interface CryptExports {
-  memory: WebAssembly.Memory;
-  __indirect_function_table: WebAssembly.Table;
-  use_platform(...places: number[]): void;
-}
-
-type PlatformFunction = (a: number, b: number, c: number) => number;
-
-const CANNOT = -1;
 /** In the order of `Hash` in the crate. */
 const HASHES = ['md5', 'sha1', 'ripemd160', 'sha224', 'sha256', 'sha384', 'sha512'];
 /** How many iterations are done at once, to see how fast they are. They take a few milliseconds. */
 const FIRST_ITERATIONS = 10_000;
 /** How long a call may take, in milliseconds. */
 const TURN = 10;
-/** The thousandths of a derivation. */
-const ALL = 1000;
-
-/** Exports the function that it imports: a table takes only functions of modules. */
-const reexport = new WebAssembly.Module(
-  new Uint8Array([
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    // The type (i32, i32, i32) -> i32.
-    ...[1, 8, 1, 0x60, 3, 0x7f, 0x7f, 0x7f, 1, 0x7f],
-    // Imports a function of type 0, without a name.
-    ...[2, 5, 1, 0, 0, 0, 0],
-    // Exports function 0, without a name.
-    ...[7, 4, 1, 0, 0, 0],
-  ]),
-);
 
 /** Lets the instance with these exports use Node's functions. */
 export function usePlatform(exports: CryptExports): void {
   const bytes = (address: number, length: number) => new Uint8Array(exports.memory.buffer, address, length);
   const { prepare, run, free } = ciphers(bytes);
-  const table = exports.__indirect_function_table;
-  const first = table.grow(4);
-  const places = [prepare, run, free, derivations(bytes)].map((code, i) => {
-    const { exports } = new WebAssembly.Instance(reexport, { '': { '': code } });
-    table.set(first + i, exports['']);
-    return first + i;
-  });
-  exports.use_platform(...places);
+  lend(exports, [prepare, run, free, derivations(bytes)]);
 }
 
 type Bytes = (address: number, length: number) => Uint8Array;
@@ -144,13 +113,6 @@ function derivations(bytes: Bytes): PlatformFunction {
     Atomics.wait(pause, 0, 0, TURN);
     return Math.min(ALL - 1, Math.floor((ALL * (performance.now() - began)) / estimate));
   };
-}
-
-/** Copies the key, wipes it, and returns that all is done. */
-function take(key: Uint8Array, place: Uint8Array): number {
-  place.set(key);
-  key.fill(0);
-  return ALL;
 }
 
 /** Begins a derivation. One of few iterations has a key when it returns. */

@@ -1,0 +1,56 @@
+// The keys of LUKS volumes are derived by the browser where it can, and otherwise by the package.
+
+import { expect, giveFile, hashOpfs, loadApi, test } from '../support/browser.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
+
+declare global {
+  interface Window {
+    /** The iterations of the derivations that the browser was asked for. */
+    derived: number[];
+  }
+}
+
+/** Runs in a worker before its own script. */
+const REPORT = `{
+  const channel = new BroadcastChannel('derived');
+  const { deriveBits } = SubtleCrypto.prototype;
+  SubtleCrypto.prototype.deriveBits = function (how, ...others) {
+    channel.postMessage(how.iterations);
+    return deriveBits.call(this, how, ...others);
+  };
+}
+`;
+const FAIL = `SubtleCrypto.prototype.deriveBits = () => Promise.reject(new Error('failed'));`;
+const LACK = `Object.defineProperty(crypto, 'subtle', { value: undefined });`;
+
+for (const { by, script, asks = false, tag } of [
+  { by: 'the browser', script: REPORT, asks: true, tag: [] },
+  { by: 'a browser that fails', script: FAIL, tag: ['@full'] },
+  { by: 'a browser without a secure context', script: LACK, tag: ['@full'] },
+]) {
+  test(`a LUKS volume is unlocked by ${by}, and the disk is right`, { tag }, async ({ page, servers }) => {
+    servers.isolated.alter = (path, own) => (/\/worker[.\w-]*\.js$/.test(path) ? script + own : own);
+    await page.goto('/blank');
+    await loadApi(page);
+    await giveFile(page, images.luks());
+    const wrong = await page.evaluate(async (password) => {
+      window.derived = [];
+      new BroadcastChannel('derived').onmessage = ({ data }) => window.derived.push(data);
+      const image = await window.decant.open(window.file, { engine: 'workers', password: `not ${password}` });
+      const code = await image.unlock().then(
+        () => 'unlocked',
+        ({ code }: { code: string }) => code,
+      );
+      await image.close();
+      return code;
+    }, PASSWORD);
+    expect(wrong).toBe('password-wrong');
+    await page.evaluate(async (password) => {
+      const image = await window.decant.open(window.file, { engine: 'workers', password });
+      await image.convert({ opfs: 'out.raw' });
+      await image.close();
+    }, PASSWORD);
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(images.raw()));
+    if (asks) await expect.poll(() => page.evaluate(() => window.derived.length)).toBeGreaterThan(0);
+  });
+}
