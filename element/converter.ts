@@ -1,6 +1,8 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { bottle } from './bottle.js';
+import { INPUTS, OUTPUTS } from './formats.js';
 import { filesOf } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
@@ -319,12 +321,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { texts } = this.#session;
     return html`
       <div class="drop" part="drop">
-        <svg class="more" viewBox="0 0 48 48" aria-hidden="true">
-          <path d="M16 6h16v8l6 9v14a5 5 0 0 1-5 5H15a5 5 0 0 1-5-5V23l6-9z" />
-          <path class="fill" d="M12 29h24v8a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z" />
-        </svg>
+        ${bottle()}
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
-        <p class="more">${texts.takes}</p>
+        <p class="more">${texts.takes(INPUTS, OUTPUTS)}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
         <details class="fold more"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>

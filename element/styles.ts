@@ -68,6 +68,9 @@ export const styles = css`
   .drop h2, .drop p { margin: 0; }
   .drop > p { color: var(--decant-quiet); }
   svg { width: 4em; fill: none; stroke: var(--decant-accent); stroke-width: 2.5; stroke-linejoin: round; }
+  .working { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.75); margin-bottom: calc(var(--decant-space) * 0.75); }
+  .working h2 { margin: 0; }
+  .working svg { flex: none; width: 2.5em; }
   svg .fill { fill: var(--decant-accent); stroke: none; opacity: 0.35; }
   button {
     display: inline-block;

@@ -55,7 +55,7 @@ export interface AllTexts {
 
   dropHere: string;
   /** What goes in, and what comes out. */
-  takes: string;
+  takes: (inputs: string[], outputs: string[]) => string;
   choose: string;
   /** Opens the field for a link. */
   fromLink: string;

@@ -2,6 +2,7 @@
 
 import { shownText, type Waiting } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { bottle } from './bottle.js';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT, STALLED } from './progress-meter.js';
@@ -137,7 +138,7 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
   return html`
-    ${heading(workTitle(state, texts))}
+    <div class="working">${bottle(share)}${heading(workTitle(state, texts))}</div>
     ${picture ? pictureView(picture, share, texts, contents) : nothing}
     <progress part="progress" aria-label=${workTitle(state, texts)} max="1" .value=${share}></progress>
     <p class="numbers">

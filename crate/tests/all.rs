@@ -28,6 +28,7 @@ mod parts;
 mod profile;
 mod qed;
 mod reads;
+mod registries;
 mod salvage;
 mod shown;
 mod sparse;

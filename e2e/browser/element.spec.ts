@@ -205,6 +205,7 @@ test('the contents of the disk are shown', async ({ page, servers }, testInfo) =
   await openHost(page, servers.plain, '<decant-converter></decant-converter>');
   await choose(page, images.partitioned());
   await expect(page.getByText('On this disk: 2 partitions (GPT)')).toBeVisible();
+  await expect(page.getByText('The system on this disk boots with UEFI.')).toBeVisible();
   await expect(page.getByRole('listitem').filter({ hasText: 'EFI system “EFI”, 8.4 MB' })).toBeVisible();
   const { size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
   const part = `ext4, ${size(DISK_SIZE)}, Linux`;

@@ -43,7 +43,7 @@ export const english: AllTexts = {
   nothingUploaded: 'Nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD …',
+  takes: (inputs, outputs) => `${inputs.join(', ')}, also in OVA or zip → ${outputs.join(', ')}`,
   choose: 'Choose a file',
   fromLink: 'From a link',
   address: 'Link to an image',
@@ -239,7 +239,7 @@ export const english: AllTexts = {
   },
   pickedCost: (choice) => {
     const { space, atLeast } = choice;
-    if (space === undefined) return 'Only data takes space.';
+    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${time(choice)}` : 'Only data takes space.';
     return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, that of its data.${time(choice)}`;
   },
   downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,

@@ -71,7 +71,7 @@ export function german(units: Units): AllTexts {
     nothingUploaded: 'Nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    takes: 'qcow2, VMDK, OVA, VDI, VHD, VHDX … → raw, qcow2, VMDK, VHD usw.',
+    takes: (inputs, outputs) => `${inputs.join(', ')}, auch in OVA oder zip → ${outputs.join(', ')}`,
     choose: 'Datei auswählen',
     fromLink: 'Von einem Link',
     address: 'Link zu einem Abbild',

@@ -59,6 +59,12 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
   const bytes = each([0, 1, 5e6]);
   return {
     size: bytes,
+    takes: [
+      [
+        ['qcow2', 'raw'],
+        ['raw', 'VHD'],
+      ],
+    ],
     addressFor: needs,
     dropToAnswer: named,
     opening: named,
@@ -316,6 +322,10 @@ for (const [path, values, text] of [
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
   ['pickedCost', [{ ...choice, isGuess: true }], 'Takes 5 MB, that of its data. Probably a few minutes.'],
   ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }], 'Takes at least 5 MB, that of its data.'],
+  ['pickedCost', [{ ...choice, space: 0, isGuess: true, atLeast: true }], 'Only data takes space.'],
+  ['pickedCost', [{ ...choice, space: 0 }], 'Takes almost no space. About 1 min 30 s.'],
+  ['estimate', [{ ...choice, space: 0 }], 'about 1 min 30 s'],
+  ['notice', [{ code: 'huge', fields: { size: 22e12 }, message: '' }], 'The disk has 22 TB, far more than its file.'],
   ['pickedCost', [{ ...choice, isGuess: true, seconds: 4e6 }], 'Takes 5 MB, that of its data. Probably over a day.'],
   [
     'notice',

@@ -1,0 +1,13 @@
+// How full the bottle is drawn.
+
+import { expect, test } from 'vitest';
+import { liquid } from './bottle.js';
+
+test.each([
+  [0, 'M12 37H36V37a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z'],
+  [0.28, 'M12 29H36V37a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z'],
+  [0.6, 'M14.4 20H33.6L36 24V37a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3V24z'],
+  [1, 'M18 8H30V14L36 24V37a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3V24L18 14z'],
+])('%d', (share, outline) => {
+  expect(liquid(share)).toBe(outline);
+});
