@@ -4,8 +4,9 @@ use crate::common::small::{CLUSTER, DATA, changed, overlay, small, small_disk};
 use crate::common::*;
 use crate::tar::{archive, content, member};
 use decant::error::fields::{Field, Fields};
+use decant::io::stream::FileStream;
 use decant::open::disk_choice::DiskChoice;
-use decant::{Error, ErrorKind, OpenOptions};
+use decant::{Error, ErrorKind, Input, OpenOptions, Opened, open};
 
 fn file(name: &str, data: &[u8]) -> Vec<u8> {
     member(name, b'0', data)
@@ -148,6 +149,36 @@ fn nothing_to_choose_from() {
         let error = case.bytes().unwrap_err();
         assert_eq!((error.kind, &*error.code), (ErrorKind::Usage, "no-such-disk"), "{what}: {error}");
         assert!(listed(&error).is_empty(), "{what}: {error}");
+    }
+}
+
+/// An archive that is read in order has one disk.
+#[test]
+fn the_disk_of_an_archive_in_order() {
+    let raw = content();
+    let gzip = |file: Vec<u8>| filter("gzip", &["-cn"], &file);
+    // (the file, the disk's name, and its format if it is not guessed)
+    let rows = [
+        (gzip(archive(&[file("disk.raw", &raw)])), Some(("disk.raw", Some("raw")))),
+        (gzip(archive(&[file("vm/a.img", &raw)])), Some(("vm/a.img", None))),
+        (archive(&[file("disk.raw.gz", &gzip(raw.clone()))]), Some(("disk.raw.gz", None))),
+        (gzip(raw.clone()), None),
+    ];
+    for (image, expected) in rows {
+        let source = HeldSource::new(image);
+        let stream = Box::new(FileStream::new(source.clone()));
+        for input in [Input::File(source.clone()), Input::Stream(stream)] {
+            let work = async move { open(input, &OpenOptions::default()).await };
+            let Ok(Opened::Streamed(image)) =
+                drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
+            else {
+                panic!("it is not read in order")
+            };
+            let found: Vec<_> = image.disks().iter().map(|disk| (&*disk.name, disk.format)).collect();
+            assert_eq!(found, Vec::from_iter(expected));
+            let of_raw = image.disks().iter().filter(|disk| !disk.name.ends_with(".gz"));
+            assert!(of_raw.map(|disk| disk.size).all(|size| size == raw.len() as u64));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 // An archive with several disks: the command, and the API. crate/tests/disks.rs has all permutations.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -212,6 +213,11 @@ test('the API lists the disks, and opens one', async ({ folder }) => {
     await image.close();
   }
   await server.close();
+  // In an archive that is read in order.
+  execFileSync('tar', ['-czf', 'a.tar.gz', 'data.qcow2.raw'], { cwd: folder });
+  const streamed = await decant.open(join(folder, 'a.tar.gz'));
+  expect(streamed.members).toEqual([{ name: 'data.qcow2.raw', size: 2 * MIB }]);
+  await streamed.close();
   const plain = await decant.open(join(folder, 'data.qcow2'));
   expect(plain.members).toEqual([]);
   await plain.close();

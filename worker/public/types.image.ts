@@ -122,8 +122,8 @@ export interface ImageBase {
   /**
    * The disks in the image's archive, also those that were not chosen: in the order of the OVF descriptor if there is one, then
    * those that it does not list, in the order of the archive. The files that another disk is based on, or consists of, are not
-   * listed. It has one entry for an archive with one disk, and is empty for an image that is not in an archive, and for one in
-   * an archive that is read in order. Of archives in archives, it lists the outermost one with several disks.
+   * listed. It has one entry for an archive with one disk, also for one that is read in order, and is empty for an image that is not
+   * in an archive. Of archives in archives, it lists the outermost one with several disks.
    */
   readonly members: readonly Member[];
   /** The formats that the disk can be converted to, the default first; `refusal` says why one is not possible. */

@@ -18,8 +18,8 @@ pub trait ByteStream {
     /// Bytes read so far from the file; for a decoded stream, from the outermost one.
     fn file_position(&self) -> u64;
 
-    /// The name of the container member that the stream decodes, if it has a name and its first bytes have been read.
-    fn member(&self) -> Option<&str> {
+    /// The name and the size of the container member that the stream decodes, if it has a name and its first bytes have been read.
+    fn member(&self) -> Option<(&str, u64)> {
         None
     }
 
@@ -118,7 +118,7 @@ pub(crate) struct Peeked {
     stream: Box<dyn ByteStream>,
     /// Whether the head is the whole stream.
     is_whole: bool,
-    member: Option<String>,
+    member: Option<(String, u64)>,
 }
 
 impl Peeked {
@@ -128,7 +128,7 @@ impl Peeked {
         let mut head = zeroed(len)?;
         let found = stream.read(&mut head).await?;
         head.truncate(found);
-        let member = stream.member().map(str::to_owned);
+        let member = stream.member().map(|(name, size)| (name.to_owned(), size));
         Ok(Self { head, taken: 0, stream, is_whole: found < len, member })
     }
 
@@ -156,8 +156,8 @@ impl ByteStream for Peeked {
         self.stream.file_position()
     }
 
-    fn member(&self) -> Option<&str> {
-        self.member.as_deref()
+    fn member(&self) -> Option<(&str, u64)> {
+        self.member.as_ref().map(|(name, size)| (&**name, *size))
     }
 
     fn pass_hole(&mut self, unit: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Follows a stream through the containers around an image.
 
 use crate::container::{Container, Deflated};
-use crate::disk::info::ContainerInfo;
+use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::error::Result;
 use crate::format::{HEAD, raw_disk};
 use crate::io::source::Source;
@@ -71,6 +71,8 @@ pub(super) struct Descent {
     pub(super) decoders: Vec<ContainerDecoder>,
     /// The outermost archive among them.
     pub(super) archive: Option<Archive>,
+    /// The name and the size of its file.
+    only: Option<(String, u64)>,
     budget: InputBudget,
 }
 
@@ -107,8 +109,11 @@ impl Descent {
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
         self.decoders.push(decoder);
         if let Some(name) = container {
-            let member = content.member().map(str::to_owned);
-            self.containers.push(ContainerInfo { name, member });
+            let member = content.member().map(|(name, size)| (name.to_owned(), size));
+            if self.only.is_none() {
+                self.only.clone_from(&member);
+            }
+            self.containers.push(ContainerInfo { name, member: member.map(|(name, _)| name) });
         }
         Ok(content)
     }
@@ -154,6 +159,13 @@ impl Descent {
                 }
             }
         }
+    }
+
+    /// Returns the only disk of an archive that is decoded in order, `guess` as for [`Content::Raw`]; none without an archive.
+    pub(super) fn list(&mut self, guess: Option<&Guess>) -> DiskList {
+        let format = guess.is_none().then_some(raw_disk::NAME);
+        let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format });
+        DiskList { disks: disks.into_iter().collect(), machine: None }
     }
 
     /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with

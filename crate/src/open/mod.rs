@@ -160,7 +160,7 @@ async fn open_packed(
     let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
-    let mut origin = Origin::File { source, decoders: descent.decoders };
+    let mut origin = Origin::File { source, decoders: std::mem::take(&mut descent.decoders) };
     let (guess, packed) = match (found, archive) {
         (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !list.disks.is_empty() => (guess, None),
         (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
@@ -173,6 +173,7 @@ async fn open_packed(
             (None, Some(Packed::of(archive.container)))
         }
     };
+    let list = if packed.is_none() && list.disks.is_empty() { descent.list(guess.as_ref()) } else { list };
     let around = InContainers { containers: descent.containers, list, guess };
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
@@ -213,7 +214,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }
-    let found = InContainers { containers: descent.containers, guess, ..InContainers::default() };
+    let list = descent.list(guess.as_ref());
+    let found = InContainers { containers: descent.containers, list, guess };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 

@@ -76,7 +76,7 @@ impl ByteStream for Decoded {
         self.stream.file_position()
     }
 
-    fn member(&self) -> Option<&str> {
+    fn member(&self) -> Option<(&str, u64)> {
         self.stream.member()
     }
 
@@ -241,7 +241,7 @@ impl StreamedImage {
         info
     }
 
-    /// The disks of its container that a caller can choose from; empty without a container that is read at any position.
+    /// The disks of its archive, of which there is one if the archive is read in order; empty without an archive.
     pub fn disks(&self) -> &[MemberInfo] {
         &self.list.disks
     }

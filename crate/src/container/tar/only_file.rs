@@ -19,8 +19,8 @@ const PASSED: usize = 64 << 10;
 pub(super) struct OnlyFile {
     archive: StreamedArchive,
     headers: HeaderScan,
-    /// The file's name, once its header was read.
-    name: Option<String>,
+    /// The file's name and size, once its header was read.
+    file: Option<(String, u64)>,
     state: FileState,
     /// Whether the archive has an end mark. Known at the end.
     is_marked: bool,
@@ -65,7 +65,7 @@ impl OpenFile {
 impl OnlyFile {
     pub(super) fn new(stream: Box<dyn ByteStream>) -> Self {
         let archive = StreamedArchive { stream, position: 0, ahead: Vec::new() };
-        Self { archive, headers: HeaderScan::default(), name: None, state: FileState::Start, is_marked: false }
+        Self { archive, headers: HeaderScan::default(), file: None, state: FileState::Start, is_marked: false }
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
@@ -102,7 +102,7 @@ impl OnlyFile {
         let NextItem::File(RegularFile { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
             return Err(refused("The tar archive holds no file".to_owned()));
         };
-        self.name = Some(name);
+        self.file = Some((name, map.size));
         self.state = FileState::File(OpenFile { map, at: 0, stretch: 0, padding: padding(len) });
         Ok(())
     }
@@ -128,8 +128,8 @@ impl ByteStream for OnlyFile {
         self.archive.stream.file_position()
     }
 
-    fn member(&self) -> Option<&str> {
-        self.name.as_deref()
+    fn member(&self) -> Option<(&str, u64)> {
+        self.file.as_ref().map(|(name, size)| (&**name, *size))
     }
 
     fn pass_hole(&mut self, unit: u64) -> u64 {
