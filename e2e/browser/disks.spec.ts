@@ -18,7 +18,7 @@ test('disks of an archive are chosen, and converted one after the other', async 
   const images = disks.map(({ image }) => image);
   await page.goto('/');
   await choose(page, ovaOfSeveral(folder, 'vm.ova', images));
-  await expect(page.getByRole('heading', { name: 'vm.ova contains 3 disks' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'web & db contains 3 disks' })).toBeFocused();
   const boxes = page.getByRole('group', { name: 'Which disks do you want to convert?' }).getByRole('checkbox');
   // In the order of the descriptor.
   await expect(boxes).toHaveCount(3);
