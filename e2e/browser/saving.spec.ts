@@ -99,7 +99,7 @@ test('a private window says beforehand what it can keep, and streams what it can
   await page.getByRole('button', { name: 'Convert' }).click();
   // In the browser's own list of downloads.
   await (await download).cancel();
-  const words = "Cancelled. The browser's downloads show that large.raw has failed.";
+  const words = 'Cancelled. large.raw has failed, as the downloads show.';
   await expect(page.getByRole('heading', { name: words })).toBeVisible();
 });
 
