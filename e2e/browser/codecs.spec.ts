@@ -62,35 +62,37 @@ for (const [engine, details] of ENGINES) {
   );
 }
 
-for (const { name, image } of [
-  { name: 'crypt', image: images.luks },
-  { name: 'zstd', image: images.zstd },
+for (const { name, image, details } of [
+  { name: 'crypt', image: images.luks, details: { tag: '@full' } },
+  { name: 'zstd', image: images.zstd, details: {} },
 ]) {
-  test(`${name} that cannot be loaded is an error, and is loaded again for the next conversion`, async ({
-    apiPage: page,
-  }) => {
-    const address = `**/${name}.wasm`;
-    await giveFile(page, image());
-    const place = await page.evaluate((name) => new URL(`/dist/${name}.wasm`, location.href).href, name);
-    // Nothing, and the wasm of something else.
-    for (const [answer, reason] of [
-      [{ status: 503 }, '503'],
-      [{ body: Buffer.from('\0asm\x01\0\0\0') }, `not the ${name}\\.wasm of this version`],
-    ] as const) {
-      await page.context().route(address, (route) => route.fulfill(answer));
-      expect(await convert(page, 'workers')).toMatchObject({
-        kind: 'internal',
-        code: 'wasm-not-loaded',
-        fields: { place },
-        message: expect.stringMatching(
-          `^Could not load .*${reason}.*; serve the package's ${name}\\.wasm there, .*configure\\(\\{ codec \\}\\)`,
-        ),
-      });
-      await page.context().unroute(address);
-    }
-    expect(await convert(page, 'workers')).toBe('done');
-    expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
-  });
+  test(
+    `${name} that cannot be loaded is an error, and is loaded again for the next conversion`,
+    details,
+    async ({ apiPage: page }) => {
+      const address = `**/${name}.wasm`;
+      await giveFile(page, image());
+      const place = await page.evaluate((name) => new URL(`/dist/${name}.wasm`, location.href).href, name);
+      // Nothing, and the wasm of something else.
+      for (const [answer, reason] of [
+        [{ status: 503 }, '503'],
+        [{ body: Buffer.from('\0asm\x01\0\0\0') }, `not the ${name}\\.wasm of this version`],
+      ] as const) {
+        await page.context().route(address, (route) => route.fulfill(answer));
+        expect(await convert(page, 'workers')).toMatchObject({
+          kind: 'internal',
+          code: 'wasm-not-loaded',
+          fields: { place },
+          message: expect.stringMatching(
+            `^Could not load .*${reason}.*; serve the package's ${name}\\.wasm there, .*configure\\(\\{ codec \\}\\)`,
+          ),
+        });
+        await page.context().unroute(address);
+      }
+      expect(await convert(page, 'workers')).toBe('done');
+      expect(await hashOpfs(page, 'out')).toBe(hashFile(images.raw()));
+    },
+  );
 
   test(`a part of an image that is read needs ${name} too`, async ({ apiPage: page }) => {
     const loads = watchLoads(page);

@@ -305,7 +305,7 @@ for (const [how, tag] of [
   });
 }
 
-test('the class can be used where there is no document', async () => {
+test('the class can be used where there is no document', { tag: '@full' }, async () => {
   const url = fileURLToPath(new URL('../../dist/element.js', import.meta.url));
   const { DecantConverter } = (await import(url)) as { DecantConverter: new () => DecantConverterElement };
   expect(typeof DecantConverter).toBe('function');

@@ -110,21 +110,25 @@ const untilKept = (page: Page) =>
     )
     .toBe(true);
 
-test('a link that is opened while the network is down is opened when it is back', async ({ page }) => {
-  remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
-  await untilKept(page);
-  await page.clock.install();
-  await page.goto('/');
-  await page.context().setOffline(true);
-  await type(page, remote.url);
-  const notice = page.locator('.notice');
-  await expect(async () => {
-    await page.clock.fastForward(6000);
-    await expect(notice).toHaveText('This device is offline. Decant tries again.', { timeout: 1000 });
-  }).toPass();
-  await page.context().setOffline(false);
-  await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
-});
+test(
+  'a link that is opened while the network is down is opened when it is back',
+  { tag: '@full' },
+  async ({ page }) => {
+    remote = await serveFile(readFileSync(small.zlib()), { headers: OPEN_TO_ALL });
+    await untilKept(page);
+    await page.clock.install();
+    await page.goto('/');
+    await page.context().setOffline(true);
+    await type(page, remote.url);
+    const notice = page.locator('.notice');
+    await expect(async () => {
+      await page.clock.fastForward(6000);
+      await expect(notice).toHaveText('This device is offline. Decant tries again.', { timeout: 1000 });
+    }).toPass();
+    await page.context().setOffline(false);
+    await expect(page.getByRole('heading', { name: /^disk\.qcow2 →/ })).toBeVisible();
+  },
+);
 
 test('the file that an image needs, by its address', async ({ page }) => {
   const { top, below, raw } = images.chain();

@@ -108,7 +108,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await expect(boxes.nth(1)).toBeChecked();
 });
 
-test('each of two dropped machines gets its own files', async ({ page }, testInfo) => {
+test('each of two dropped machines gets its own files', { tag: '@full' }, async ({ page }, testInfo) => {
   const folder = testInfo.outputPath('.');
   const machines = ['one', 'two'].map((name, at) => {
     const [vm, raw] = [join(folder, name), join(folder, `${name}.raw`)];
@@ -135,30 +135,34 @@ test('each of two dropped machines gets its own files', async ({ page }, testInf
   }
 });
 
-test('a dropped disk of OVF in pieces is joined, and a missing piece is named', async ({ page }, testInfo) => {
-  const folder = testInfo.outputPath('.');
-  const [vm, raw] = [join(folder, 'vm'), join(folder, 'disk.raw')];
-  mkdirSync(vm);
-  writeFileSync(raw, Buffer.alloc(1 << 20).fill(7, 0, 100_000));
-  qemuImg('convert', '-f', 'raw', '-O', 'vmdk', raw, join(folder, 'disk.vmdk'));
-  const disk = readFileSync(join(folder, 'disk.vmdk'));
-  const size = Math.ceil(disk.length / 3);
-  for (const at of [0, 1, 2])
-    writeFileSync(join(vm, `disk.vmdk.00000000${at}`), disk.subarray(at * size, (at + 1) * size));
-  const file = `<File id="f" href="disk.vmdk" size="${disk.length}" chunkSize="${size}"/>`;
-  writeFileSync(join(vm, 'vm.ovf'), `<?xml version="1.0"?><Envelope>${file}<Disk fileRef="f"/></Envelope>`);
-  await page.goto('/');
-  await drop(page, vm);
-  await page.getByRole('radio', { name: 'As a download' }).click();
-  const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
-  const path = join(folder, 'out.raw');
-  await (await download).saveAs(path);
-  expect(readFileSync(path).equals(readFileSync(raw))).toBe(true);
-  await page.reload();
-  renameSync(join(vm, 'disk.vmdk.000000002'), join(folder, 'disk.vmdk.000000002'));
-  await drop(page, vm);
-  await expect(
-    page.getByText("'disk.vmdk.000000002', a part of a disk of the virtual machine, is missing").first(),
-  ).toBeVisible();
-});
+test(
+  'a dropped disk of OVF in pieces is joined, and a missing piece is named',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    const folder = testInfo.outputPath('.');
+    const [vm, raw] = [join(folder, 'vm'), join(folder, 'disk.raw')];
+    mkdirSync(vm);
+    writeFileSync(raw, Buffer.alloc(1 << 20).fill(7, 0, 100_000));
+    qemuImg('convert', '-f', 'raw', '-O', 'vmdk', raw, join(folder, 'disk.vmdk'));
+    const disk = readFileSync(join(folder, 'disk.vmdk'));
+    const size = Math.ceil(disk.length / 3);
+    for (const at of [0, 1, 2])
+      writeFileSync(join(vm, `disk.vmdk.00000000${at}`), disk.subarray(at * size, (at + 1) * size));
+    const file = `<File id="f" href="disk.vmdk" size="${disk.length}" chunkSize="${size}"/>`;
+    writeFileSync(join(vm, 'vm.ovf'), `<?xml version="1.0"?><Envelope>${file}<Disk fileRef="f"/></Envelope>`);
+    await page.goto('/');
+    await drop(page, vm);
+    await page.getByRole('radio', { name: 'As a download' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
+    const path = join(folder, 'out.raw');
+    await (await download).saveAs(path);
+    expect(readFileSync(path).equals(readFileSync(raw))).toBe(true);
+    await page.reload();
+    renameSync(join(vm, 'disk.vmdk.000000002'), join(folder, 'disk.vmdk.000000002'));
+    await drop(page, vm);
+    await expect(
+      page.getByText("'disk.vmdk.000000002', a part of a disk of the virtual machine, is missing").first(),
+    ).toBeVisible();
+  },
+);

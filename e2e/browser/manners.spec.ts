@@ -39,7 +39,7 @@ test('the password has the focus, and is marked when it was wrong', async ({ pag
   await audit(page);
 });
 
-test('at 360 px the closed list shows the whole name of every format', async ({ page }) => {
+test('at 360 px the closed list shows the whole name of every format', { tag: '@full' }, async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 800 });
   await choose(page, images.snapshots());
   await expect(page.getByRole('combobox', { name: 'Output format' })).toBeVisible();

@@ -82,7 +82,7 @@ test('a snapshot is picked, and the current state again', async ({ page }, testI
   expect([then, now]).toEqual([hashFile(images.filled(1)), hashFile(images.filled(2))]);
 });
 
-test('a LUKS volume by itself', async ({ page }, testInfo) => {
+test('a LUKS volume by itself', { tag: '@full' }, async ({ page }, testInfo) => {
   await choose(page, images.volume());
   await page.getByLabel('Password for volume.luks').fill(PASSWORD);
   await page.keyboard.press('Enter');

@@ -402,7 +402,7 @@ for (const [how, status] of [
   });
 }
 
-test('the server of npm start serves the page as it is kept', async ({ browser }) => {
+test('the server of npm start serves the page as it is kept', { tag: '@full' }, async ({ browser }) => {
   const server = await preview({
     configFile: join(root, 'web', 'vite.config.ts'),
     root: join(root, 'web'),

@@ -93,7 +93,7 @@ for (const [name, tag] of [
   );
 }
 
-test('a name that the browser changes is announced beforehand', async ({ page }) => {
+test('a name that the browser changes is announced beforehand', { tag: '@full' }, async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const name = page.getByLabel('File name');
@@ -105,7 +105,7 @@ test('a name that the browser changes is announced beforehand', async ({ page })
   expect((await download).suggestedFilename()).toBe('my_disk.vhd');
 });
 
-test('Enter in the name converts', async ({ page }) => {
+test('Enter in the name converts', { tag: '@full' }, async ({ page }) => {
   await page.getByRole('button', { name: 'Try a sample image' }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
@@ -165,7 +165,7 @@ test.describe('while it converts', () => {
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
   });
 
-  test('another tab says so', async ({ page, context }) => {
+  test('another tab says so', { tag: '@full' }, async ({ page, context }) => {
     await beginConverting(page);
     const other = await context.newPage();
     await other.goto('/');

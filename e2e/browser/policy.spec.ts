@@ -47,12 +47,12 @@ test.afterEach(({ servers }) => {
   servers.plain.reports.length = 0;
 });
 
-for (const [name, policy, more] of [
-  ['own files only', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'`, ''],
-  ['a nonce', `${NOTHING}; script-src 'nonce-n' 'strict-dynamic' 'wasm-unsafe-eval'`, ''],
-  ['trusted types', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, CONFIGURE],
+for (const [name, policy, more, details] of [
+  ['own files only', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'`, '', {}],
+  ['a nonce', `${NOTHING}; script-src 'nonce-n' 'strict-dynamic' 'wasm-unsafe-eval'`, '', { tag: '@full' }],
+  ['trusted types', `${NOTHING}; script-src 'self' 'wasm-unsafe-eval'; ${TRUSTED}`, CONFIGURE, { tag: '@full' }],
 ] as const) {
-  test(`under a policy of ${name} nothing is violated`, async ({ page, servers }) => {
+  test(`under a policy of ${name} nothing is violated`, details, async ({ page, servers }) => {
     await openHost(page, servers.plain, policy, more);
     for (const image of IMAGES) {
       await giveFile(page, image());

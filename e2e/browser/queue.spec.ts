@@ -112,7 +112,7 @@ test('a dropped image takes the place of the open one, which waits; another file
   await expect(page.getByLabel('File name')).toHaveValue('mine.raw');
 });
 
-test('the focus stays near what is removed', async ({ page }) => {
+test('the focus stays near what is removed', { tag: '@full' }, async ({ page }) => {
   await drop(page, [images.states(), images.kinds(), images.empty()]);
   await expectQueue(page, 'empty.qcow2 open now', 'kinds.qcow2 waiting', 'states.qcow2 waiting');
   await page.getByRole('button', { name: 'Remove states.qcow2' }).press('Enter');
@@ -246,15 +246,19 @@ test('after a failure the next one is offered while there is one', { tag: '@full
   await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
 });
 
-test('the extents of a VMDK come with its descriptor, and a download has the disk', async ({ page }, testInfo) => {
-  mkdirSync(testInfo.outputDir, { recursive: true });
-  const { descriptor, extents, disk } = splitVmdk(testInfo.outputDir);
-  await drop(page, [extents[1]!, descriptor, extents[0]!]);
-  await expect(page.getByRole('heading', { name: 'split.vmdk' })).toBeVisible();
-  await expect(queue(page)).toHaveCount(0);
-  const download = page.waitForEvent('download');
-  await convert(page);
-  const path = testInfo.outputPath('split.raw');
-  await (await download).saveAs(path);
-  expect(readFileSync(path).equals(disk)).toBe(true);
-});
+test(
+  'the extents of a VMDK come with its descriptor, and a download has the disk',
+  { tag: '@full' },
+  async ({ page }, testInfo) => {
+    mkdirSync(testInfo.outputDir, { recursive: true });
+    const { descriptor, extents, disk } = splitVmdk(testInfo.outputDir);
+    await drop(page, [extents[1]!, descriptor, extents[0]!]);
+    await expect(page.getByRole('heading', { name: 'split.vmdk' })).toBeVisible();
+    await expect(queue(page)).toHaveCount(0);
+    const download = page.waitForEvent('download');
+    await convert(page);
+    const path = testInfo.outputPath('split.raw');
+    await (await download).saveAs(path);
+    expect(readFileSync(path).equals(disk)).toBe(true);
+  },
+);

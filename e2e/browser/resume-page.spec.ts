@@ -188,7 +188,7 @@ test('a cancel leaves nothing, and nothing is asked afterwards', { tag: '@full' 
   expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
 });
 
-test('after a failure the page says what is kept', async ({ context }, testInfo) => {
+test('after a failure the page says what is kept', { tag: '@full' }, async ({ context }, testInfo) => {
   const page = await begin(context);
   await noted(page);
   remote.refuse();

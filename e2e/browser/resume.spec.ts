@@ -422,20 +422,24 @@ test('kept progress is reported, and can be discarded', async ({ context }) => {
   expect(await names(page)).toHaveLength(2);
 });
 
-test('what is kept stays for a week, or until somebody converts to the name without resume', async ({ context }) => {
-  const page = await openTab(context);
-  await convertAndCancel(page, RUN);
-  await convert(page, { output: { opfs: 'other.raw' }, resume: false });
-  await page.evaluate(() => window.decant.removeLeftovers());
-  expect(await names(page)).toHaveLength(3);
-  await convert(page, { ...RUN, resume: false });
-  expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
-  await convertAndCancel(page, { ...RUN, output: { opfs: 'third.raw' } });
-  expect(await names(page)).toHaveLength(4);
-  await page.clock.setFixedTime(Date.now() + 8 * 24 * 3600 * 1000);
-  await page.evaluate(() => window.decant.removeLeftovers());
-  expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
-});
+test(
+  'what is kept stays for a week, or until somebody converts to the name without resume',
+  { tag: '@full' },
+  async ({ context }) => {
+    const page = await openTab(context);
+    await convertAndCancel(page, RUN);
+    await convert(page, { output: { opfs: 'other.raw' }, resume: false });
+    await page.evaluate(() => window.decant.removeLeftovers());
+    expect(await names(page)).toHaveLength(3);
+    await convert(page, { ...RUN, resume: false });
+    expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
+    await convertAndCancel(page, { ...RUN, output: { opfs: 'third.raw' } });
+    expect(await names(page)).toHaveLength(4);
+    await page.clock.setFixedTime(Date.now() + 8 * 24 * 3600 * 1000);
+    await page.evaluate(() => window.decant.removeLeftovers());
+    expect((await names(page)).toSorted()).toEqual(['other.raw', 'out.raw']);
+  },
+);
 
 test(
   'two tabs that resume at once: one resumes, the other begins anew, and both are right',

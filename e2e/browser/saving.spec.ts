@@ -28,16 +28,23 @@ function large(path: string, size = '2200M'): string {
 }
 
 // (what was measured, words of the result, of its details)
-for (const [name, measured, place, method] of [
+for (const [name, measured, place, method, details] of [
   [
     'a stream is faster',
     { streamed: 1e9 },
     'The browser has received all of kinds.raw.',
     'downloading while converting',
+    {},
   ],
-  ['a copy is faster', { download: 1e9 }, 'The browser is copying', "writing to the browser's storage, then copying"],
+  [
+    'a copy is faster',
+    { download: 1e9 },
+    'The browser is copying',
+    "writing to the browser's storage, then copying",
+    { tag: '@full' },
+  ],
 ] as const) {
-  test(`where ${name}, that is the way to download, and the result says so`, async ({ page }, testInfo) => {
+  test(`where ${name}, that is the way to download, and the result says so`, details, async ({ page }, testInfo) => {
     await setRates(page, measured);
     await choose(page, images.kinds());
     await download(page, testInfo.outputPath('kinds.raw'));

@@ -95,7 +95,7 @@ for (const [engine, details] of ENGINES) {
   });
 }
 
-test('a stream gets the bytes of a file', async ({ apiPage: page }) => {
+test('a stream gets the bytes of a file', { tag: '@full' }, async ({ apiPage: page }) => {
   await giveFile(page, images.zlib());
   await page.evaluate(async () => {
     const file = await (await navigator.storage.getDirectory()).getFileHandle('out', { create: true });

@@ -29,7 +29,7 @@ const tarOf = (path: string) => `tar -cf - -C '${dirname(path)}' '${basename(pat
 const HALF = DISK_SIZE / 2;
 
 for (const [name, pack, details] of [
-  ['disk.gz', () => `gzip -1c '${raw()}'`, {}],
+  ['disk.gz', () => `gzip -1c '${raw()}'`, FULL],
   ['two.gz', () => `(head -c ${HALF} '${raw()}' | gzip -1c; tail -c +${HALF + 1} '${raw()}' | pigz -1c)`, FULL],
   ['disk.tar.gz', () => `${tarOf(raw())} | gzip -1c`, FULL],
   ['disk.xz', () => `xz -0c '${raw()}'`, FULL],

@@ -167,7 +167,7 @@ test('the package refuses without a folder, and reads at any position with one',
   expect(readdirSync(spool)).toEqual([]);
 });
 
-test('a chosen disk that is an archive of several is refused, packed or not', async ({ folder }) => {
+test('a chosen disk that is an archive of several is refused, packed or not', { tag: '@full' }, async ({ folder }) => {
   for (const name of ['a', 'b', 'c']) copyFileSync(images.zlib(), join(folder, `${name}.qcow2`));
   const inner = 'tar -cf inner.tar b.qcow2 c.qcow2; tar -cf one.tar b.qcow2';
   for (const [outer, pack] of [
