@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -321,8 +322,16 @@ test(
     tag: '@full',
   },
   async ({ cut }) => {
-    await cutOff({ ...cut, point: ALL / 16 }, 'SIGKILL');
-    const first = leftOf(cut.folder)!;
+    const begin = async () => {
+      await cutOff({ ...cut, point: ALL / 16 }, 'SIGKILL');
+      return leftOf(cut.folder)!;
+    };
+    let first = await begin();
+    // A slow machine is sent more before a kill, and the last quarter is never sent.
+    while (first.guest > ALL / 2) {
+      for (const path of [first.partial, first.journal]) rmSync(path);
+      first = await begin();
+    }
     appendFileSync(first.journal, '9');
     await cutOff(cut, 'SIGKILL', first.guest);
     const { journal, guest } = leftOf(cut.folder)!;
