@@ -16,14 +16,14 @@ interface Steps {
   ended(): void;
 }
 
-/** What is made of each image. */
+/** The output and the place for each image. */
 type Made = Pick<Step<'ready'>, 'output' | 'destination'>;
 
 const isAlike = (one: Made, other: Made): boolean =>
   one.output.name === other.output.name && one.destination?.name === other.destination?.name;
 
 export class Batch {
-  /** What is made of all images; `undefined` unless the person has asked for all. */
+  /** The output for all images; `undefined` unless the person has asked to convert all. */
   #made: Made | undefined;
   /** Whether images are opened and converted without a step of the person. */
   isRunning = false;

@@ -1,4 +1,4 @@
-//! The first screen of the page lists what the registries have.
+//! The list of formats on the page's first screen matches the registries.
 
 use decant::format::readable;
 use decant::output::OUTPUT_FORMATS;

@@ -241,7 +241,7 @@ impl StreamedImage {
         info
     }
 
-    /// The disks of its archive, of which there is one if the archive is read in order; empty without an archive.
+    /// The disks in its archive: one if the archive is read in order. Empty without an archive.
     pub fn disks(&self) -> &[MemberInfo] {
         &self.list.disks
     }

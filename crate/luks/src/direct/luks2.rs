@@ -21,7 +21,7 @@ const HDR_OFFSET: usize = 256;
 const CSUM: usize = 448;
 const CSUM_LEN: usize = 64;
 
-/// The start of the requirement of a volume whose reencryption is not complete, and what the message says of it.
+/// How the requirement of an unfinished reencryption begins, and the words for it in the message.
 const ONLINE_REENCRYPTION: &str = "online-reencrypt";
 const REENCRYPTION: &str = "LUKS2 with a reencryption that is not complete (complete it with 'cryptsetup reencrypt --resume-only'), the requirement";
 
