@@ -3,7 +3,7 @@
 use crate::container::{Container, Deflated};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::error::Result;
-use crate::format::{HEAD, raw_disk};
+use crate::format::{HEAD, TAIL, raw_disk, vhd};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Peeked};
 use crate::modules::prepare;
@@ -174,8 +174,11 @@ impl Descent {
         let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
         let start = stream.head();
         let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
-        if (start.len() as u64) < REACH {
-            guess.check_size(start.len() as u64)?;
+        let size = start.len() as u64;
+        let tail = &start[size.saturating_sub(TAIL) as usize..];
+        // The footer of a fixed VHD is no part of the disk.
+        if size < REACH && vhd::fixed_footer(tail).is_none() {
+            guess.check_size(size)?;
         }
         Ok(Content::Raw(stream, Some(guess)))
     }
