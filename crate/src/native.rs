@@ -129,11 +129,15 @@ impl PartDecoder for InlineParts {
         2
     }
 
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn decode(
+        &self,
+        container: ContainerNumber,
+        part: Vec<u8>,
+        _pass: bool,
+    ) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         async move {
             container.prepare().await.ok()?;
-            let (size, bytes) = decode_part(container, part).ok()?;
-            Some(DecodedPart { size, bytes: Box::new(bytes) })
+            decode_part(container, part).ok().map(DecodedPart::in_memory)
         }
         .boxed_local()
     }

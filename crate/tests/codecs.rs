@@ -1,6 +1,7 @@
 //! Raw disks in xz, zstd and bzip2: the bytes of the disk, or one clear error, for any content. What containers have in
 //! common is tested with gzip.
 
+use crate::common::vhd::{FIXED, Vhd};
 use crate::common::*;
 use crate::gzip::{disk, noise};
 use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder};
@@ -300,9 +301,14 @@ impl PartDecoder for Counting {
         3
     }
 
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn decode(
+        &self,
+        container: ContainerNumber,
+        part: Vec<u8>,
+        pass: bool,
+    ) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         let number = self.decoded.replace(self.decoded.get() + 1);
-        if number == self.fails { ready(None).boxed_local() } else { InlineParts.decode(container, part) }
+        if number == self.fails { ready(None).boxed_local() } else { InlineParts.decode(container, part, pass) }
     }
 }
 
@@ -325,6 +331,36 @@ fn parts_of(name: &str, file: Vec<u8>, disk: &[u8], fails: usize) -> usize {
     let bytes = drive(&source, Answers::InOrder, all).expect("it waits for nothing").unwrap();
     assert!(bytes == disk, "{name}: other bytes");
     parts.decoded.get()
+}
+
+/// Jobs read decoded parts, except at the end and after a part that fails.
+#[test]
+fn parts_are_passed_to_jobs() {
+    let footer = Vhd { kind: FIXED, size: 3 * 65_536, ..Vhd::new(65_536, &[]) }.footer();
+    let mut data = [noise(65_536), vec![0; 65_536], disk(65_536)].concat();
+    data.resize(3 * 65_536, 1);
+    // (what, file, its disk)
+    let files = [
+        ("whole blocks", data.clone(), &data[..]),
+        ("a vhd", [&data[..], &footer].concat(), &data),
+        ("a vhd whose footer lacks a byte", [&data[..], &footer[..511]].concat(), &data),
+    ];
+    for (what, file, disk) in files {
+        // The footer is a part of its own, or of the last one, or in two parts. Not all are whole blocks of the output.
+        for size in [4096, 10_000, 65_536, 65_636, 98_304, 1 << 20] {
+            let packed = filter("xz", &["-c0T2", &format!("--block-size={size}")], &file);
+            let parts = file.len().div_ceil(size);
+            for fails in (0..=parts).step_by(1 + parts / 8) {
+                let counting = Rc::new(Counting { decoded: Cell::new(0), fails });
+                let case = Case { by_parts: Some(counting.clone()), ..Case::new(packed.clone()) };
+                let found = case
+                    .bytes()
+                    .unwrap_or_else(|error| panic!("{what} in parts of {size}, part {fails} fails: {error}"));
+                assert!(found == disk, "{what} in parts of {size}, part {fails} fails");
+                assert!(counting.decoded.get() > fails.min(parts - 1), "{what} in parts of {size}");
+            }
+        }
+    }
 }
 
 /// The number of blocks of bzip2 in `file`, by their signature at any bit.

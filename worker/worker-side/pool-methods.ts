@@ -15,6 +15,12 @@ export interface Attachment {
   target: TargetSpec | undefined;
 }
 
+/** The arrays in a runner's reply. */
+interface Reply {
+  bytes?: Uint8Array<ArrayBuffer>;
+  brought?: Uint8Array<ArrayBuffer>[];
+}
+
 /** Methods for the calling side. */
 export type PoolMethods = ReturnType<typeof poolMethods> & CodecMethods;
 
@@ -34,11 +40,7 @@ class JobRunner {
   ) {}
 
   /** The first job comes with `attachment`. */
-  async run(
-    job: Uint8Array,
-    brought: Uint8Array[],
-    attachment?: Attachment,
-  ): Promise<{ bytes?: Uint8Array<ArrayBuffer> }> {
+  async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<Reply> {
     const running = this.#run(job, brought, attachment);
     this.#running.add(running);
     try {
@@ -61,7 +63,7 @@ class JobRunner {
     // A job that was in transit when the conversion ended: nothing waits for it.
     if (this.#closed) throw new Error('the conversion has ended');
     this.#runner ??= this.#open(attachment!);
-    return (await this.#runner).run(job, brought) as Promise<{ bytes?: Uint8Array<ArrayBuffer> }>;
+    return (await this.#runner).run(job, brought) as Promise<Reply>;
   }
 
   async #open({ files: specs, keys, target }: Attachment): Promise<Workers.Runner> {
@@ -80,9 +82,13 @@ class JobRunner {
 
 function jobMethods(runner: JobRunner) {
   return {
-    async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<unknown> {
+    async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<Moved<Reply>> {
       const reply = await runner.run(job, brought, attachment);
-      return reply.bytes ? new Moved(reply, [reply.bytes.buffer]) : reply;
+      const arrays = [...(reply.bytes ? [reply.bytes] : []), ...(reply.brought ?? [])];
+      return new Moved(
+        reply,
+        arrays.map(({ buffer }) => buffer),
+      );
     },
   } satisfies Methods;
 }

@@ -3,12 +3,14 @@
 use super::{CONTAINERS, Container};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
+use crate::io::passed::PartBytes;
 use crate::io::source::zeroed;
 use crate::io::stream::ByteStream;
 use crate::modules::prepare;
 use decant_module::{LARGEST_PART, PART_SIZE_LEN};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
 
 /// Maximum length of the data that one step decodes, in bytes.
 const STEP: usize = 256 << 10;
@@ -18,8 +20,14 @@ pub trait PartDecoder {
     /// The number of parts to have in flight.
     fn depth(&self) -> usize;
 
-    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled.
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>>;
+    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled. If the caller will `pass` the data to
+    /// jobs, it stays with the worker that has it.
+    fn decode(
+        &self,
+        container: ContainerNumber,
+        part: Vec<u8>,
+        pass: bool,
+    ) -> LocalBoxFuture<'static, Option<DecodedPart>>;
 }
 
 /// The number of a container in [`CONTAINERS`].
@@ -55,22 +63,19 @@ pub(super) fn size_of(part: &[u8]) -> u64 {
 pub struct DecodedPart {
     /// Its size in bytes.
     pub(crate) size: u64,
-    /// The data; nothing if it is all zeros.
-    pub(crate) bytes: Box<dyn PartBytes>,
-}
-
-/// The bytes of a decoded part.
-pub(crate) trait PartBytes {
-    /// Fills `buf` with the bytes from `start`, or with zeros if there are none.
-    fn copy_to(&self, start: usize, buf: &mut [u8]);
+    /// The data; `None` if it is all zeros.
+    pub(crate) bytes: Option<Rc<dyn PartBytes>>,
 }
 
 /// Room for the data of a part. At first it is empty.
-pub(crate) trait PartRoom: Default {
-    /// Makes it `len` bytes long. Keeps its content and adds zeros. Fails with `internal` if memory runs out.
+pub(crate) trait PartRoom {
+    /// Makes it at least `len` bytes long. Keeps its content and adds any bytes. Fails with `internal` if memory runs out.
     fn resize(&mut self, len: usize) -> Result<()>;
 
     fn len(&self) -> usize;
+
+    /// Fills the first `len` bytes with zeros.
+    fn zero(&mut self, len: usize);
 
     /// Copies `bytes` to `start`.
     fn put(&mut self, start: usize, bytes: &[u8]);
@@ -89,14 +94,14 @@ pub(crate) struct PartDecoding<Room> {
 }
 
 impl<Room: PartRoom> PartDecoding<Room> {
-    /// Begins to decode `part` of `container`, whose module must be ready. `part` must not wait for its bytes. Fails with `internal` if
-    /// memory runs out.
-    pub(crate) fn begin(container: ContainerNumber, mut part: Box<dyn ByteStream>) -> Result<Self> {
+    /// Begins to decode `part` of `container`, whose module must be ready, to `room`, which is empty. `part` must not wait for its bytes.
+    /// Fails with `internal` if memory runs out.
+    pub(crate) fn begin(container: ContainerNumber, mut part: Box<dyn ByteStream>, room: Room) -> Result<Self> {
         let mut size = [0; PART_SIZE_LEN];
         at_once(part.read(&mut size))?;
         let expected = u64::from_le_bytes(size).min(LARGEST_PART) as usize;
         let stream = container.get().decode.expect("it is divided")(part)?;
-        Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room: Room::default() })
+        Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room })
     }
 
     /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
@@ -110,6 +115,9 @@ impl<Room: PartRoom> PartDecoding<Room> {
         if room > 0 || !is_zero(bytes) {
             if room < end {
                 self.room.resize(end.max(self.expected).max(2 * room))?;
+                if room == 0 {
+                    self.room.zero(self.size);
+                }
             }
             self.room.put(self.size, bytes);
         }
@@ -141,7 +149,7 @@ mod in_memory {
     /// Decodes `part` of `container`, whose module must be ready. Returns the size of the data, and the data, or nothing if it is
     /// all zeros. Fails as [`PartDecoding`] does.
     pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
-        let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }))?;
+        let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }), Vec::new())?;
         while !decoding.step()? {}
         Ok(decoding.finish())
     }
@@ -155,17 +163,27 @@ mod in_memory {
             self.len()
         }
 
+        fn zero(&mut self, len: usize) {
+            self[..len].fill(0);
+        }
+
         fn put(&mut self, start: usize, bytes: &[u8]) {
             self[start..start + bytes.len()].copy_from_slice(bytes);
         }
     }
 
+    impl DecodedPart {
+        /// The part of `size` bytes with the data `bytes`; all zeros if there are none.
+        pub(crate) fn in_memory((size, bytes): (u64, Vec<u8>)) -> Self {
+            let bytes = (!bytes.is_empty()).then(|| Rc::new(bytes) as Rc<dyn PartBytes>);
+            Self { size, bytes }
+        }
+    }
+
     impl PartBytes for Vec<u8> {
-        fn copy_to(&self, start: usize, buf: &mut [u8]) {
-            match self.get(start..start + buf.len()) {
-                Some(bytes) => buf.copy_from_slice(bytes),
-                None => buf.fill(0),
-            }
+        fn read<'a>(&'a self, start: usize, buf: &'a mut [u8]) -> LocalBoxFuture<'a, bool> {
+            buf.copy_from_slice(&self[start..start + buf.len()]);
+            ready(true).boxed_local()
         }
     }
 

@@ -1,10 +1,12 @@
 //! Streams: sequential access to bytes, each read once.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::io::passed::PassedBytes;
 use crate::io::source::{Source, zeroed};
 use crate::offsets::HostOffset;
+use decant_codec::resize;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, ready};
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use std::rc::Rc;
 
@@ -27,6 +29,13 @@ pub trait ByteStream {
     /// byte of the stream. Returns the number of bytes skipped.
     fn pass_hole(&mut self, _unit: u64) -> u64 {
         0
+    }
+
+    /// Passes the next bytes to a job, which reads them later: a multiple of `unit` bytes, at most `most`, which is a multiple of
+    /// it, too. Returns `None` if the next bytes must be read; the end of the stream always must: more than a sector. Fails as
+    /// [`Self::read`] does.
+    fn pass_part(&mut self, _unit: u64, _most: u64) -> LocalBoxFuture<'_, Result<Option<PassedBytes>>> {
+        ready(Ok(None)).boxed_local()
     }
 
     /// What the end of the stream revealed. Valid once the end has been read.
@@ -58,23 +67,34 @@ pub struct FileStream {
     /// The oldest finished read, and how many of its bytes were consumed.
     current: Vec<u8>,
     taken: usize,
+    /// The buffer of an earlier read.
+    spare: Vec<u8>,
     position: u64,
 }
 
 impl FileStream {
     /// Streams `source` from its start. Nothing is read yet.
     pub fn new(source: Rc<dyn Source>) -> Self {
-        Self { source, asked: 0, reads: FuturesOrdered::new(), current: Vec::new(), taken: 0, position: 0 }
+        Self {
+            source,
+            asked: 0,
+            reads: FuturesOrdered::new(),
+            current: Vec::new(),
+            taken: 0,
+            spare: Vec::new(),
+            position: 0,
+        }
     }
 
     fn ask(&mut self) {
         while self.reads.len() < READS_AHEAD && self.asked < self.source.size() {
             let (source, start) = (self.source.clone(), self.asked);
             let len = READ.min(source.size() - start);
+            let mut bytes = std::mem::take(&mut self.spare);
             self.asked += len;
             self.reads.push_back(
                 async move {
-                    let mut bytes = zeroed(len as usize)?;
+                    resize(&mut bytes, len as usize).map_err(Error::no_room)?;
                     source.read_at(HostOffset(start), &mut bytes).await?;
                     Ok(bytes)
                 }
@@ -87,9 +107,10 @@ impl FileStream {
         let mut filled = 0;
         while filled < buf.len() {
             if self.taken == self.current.len() {
+                (self.spare, self.taken) = (std::mem::take(&mut self.current), 0);
                 self.ask();
                 let Some(bytes) = self.reads.next().await else { break };
-                (self.current, self.taken) = (bytes?, 0);
+                self.current = bytes?;
             }
             let len = (buf.len() - filled).min(self.current.len() - self.taken);
             buf[filled..filled + len].copy_from_slice(&self.current[self.taken..self.taken + len]);

@@ -1,6 +1,5 @@
 //! A file whose bytes were delivered with a job.
 
-use super::bytes::release;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{FileRange, Source};
 use crate::offsets::HostOffset;
@@ -31,14 +30,6 @@ impl Delivered {
         }
         bytes.subarray(start as u32, end as u32).copy_to(buf);
         Ok(())
-    }
-}
-
-impl Drop for Delivered {
-    fn drop(&mut self) {
-        for (_, bytes) in &self.ranges {
-            release(&bytes.buffer());
-        }
     }
 }
 

@@ -14,6 +14,8 @@ mod errors;
 mod exports;
 #[cfg(not(feature = "threads"))]
 mod handle;
+#[cfg(not(feature = "threads"))]
+mod held_parts;
 mod modules;
 mod object;
 mod open_spec;
@@ -22,6 +24,8 @@ mod output_spec;
 mod part_workers;
 #[cfg(not(feature = "threads"))]
 mod runner;
+#[cfg(not(feature = "threads"))]
+mod spare_arrays;
 mod sync_handle;
 mod target_failure;
 mod targets;

@@ -2,6 +2,7 @@
 
 use super::brought_part::BroughtPart;
 use super::delivered::Delivered;
+use super::held_parts::{HeldParts, Room};
 use super::turn::turn;
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, PartDecoding};
@@ -22,8 +23,22 @@ use zeroize::Zeroizing;
 #[derive(Serialize, Deserialize)]
 pub(super) enum Task {
     Run(Job),
-    /// Decodes a part of a compressed file, which travels with the task, in pieces.
-    DecodePart(ContainerNumber),
+    /// Decodes a part of a compressed file, which travels with the task, in pieces. The data is returned, or held.
+    DecodePart {
+        container: ContainerNumber,
+        hold: bool,
+    },
+    /// Runs a job that reads a part which the worker holds, from `start`.
+    RunHeld {
+        job: Job,
+        number: u32,
+        start: usize,
+    },
+    /// Returns the data of a held part from `start`.
+    FetchPart {
+        number: u32,
+        start: usize,
+    },
 }
 
 /// How many steps of a part a worker runs before its other tasks get a turn. Those write data that is already decoded.
@@ -36,6 +51,7 @@ pub struct Runner {
     files: Vec<Option<Rc<dyn Source>>>,
     transcoder: Transcoder,
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
+    held: HeldParts,
 }
 
 #[wasm_bindgen]
@@ -50,22 +66,42 @@ impl Runner {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
             transcoder: Transcoder::new(keys),
             handle,
+            held: HeldParts::default(),
         })
     }
 
     /// Runs a task. `brought` has the bytes that travel with it: for a job, an array for each read in files whose bytes travel.
-    /// Their memory is freed.
+    /// The reply returns these arrays, except those of a part whose data it returns, which are freed.
     pub async fn run(&self, task: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         match postcard::from_bytes(&task).map_err(internal)? {
-            Task::Run(job) => self.run_job(job, brought).await,
-            Task::DecodePart(container) => Ok(self.decode_part(container, brought.unwrap_or_default()).await?),
+            Task::Run(job) => {
+                let brought = brought.unwrap_or_default();
+                let reply = self.run_job(job, &brought).await?;
+                reply.set_brought(brought);
+                Ok(reply)
+            }
+            Task::RunHeld { job, number, start } => {
+                let len = job.input_len();
+                let view = self.held.view(number, start, len)?;
+                let reply = self.run_job(job, &Array::of1(&view)).await;
+                self.held.done(number, len);
+                reply
+            }
+            Task::DecodePart { container, hold } => {
+                Ok(self.decode_part(container, hold, brought.unwrap_or_default()).await?)
+            }
+            Task::FetchPart { number, start } => {
+                let reply = new_reply();
+                reply.set_bytes(self.held.fetch(number, start)?);
+                Ok(reply)
+            }
         }
     }
 
-    async fn run_job(&self, job: Job, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
+    async fn run_job(&self, job: Job, brought: &Array) -> std::result::Result<JsReply, JsValue> {
         let files = self.files_of(&job, brought)?;
         let JobOutput { bytes, placement, lost, read } = self.transcoder.run(job, &files).await?;
-        let reply: JsReply = js_sys::Object::new().unchecked_into();
+        let reply = new_reply();
         reply.set_read(read as f64);
         reply.set_written(placement.len() as f64);
         if !lost.is_empty() {
@@ -92,9 +128,10 @@ impl Runner {
 }
 
 impl Runner {
-    async fn decode_part(&self, container: ContainerNumber, brought: Array) -> Result<JsReply> {
+    async fn decode_part(&self, container: ContainerNumber, hold: bool, brought: Array) -> Result<JsReply> {
         container.prepare().await?;
-        let mut decoding = PartDecoding::<Uint8Array>::begin(container, Box::new(BroughtPart::new(brought)))?;
+        let room = if hold { self.held.room() } else { Room::default() };
+        let mut decoding = PartDecoding::begin(container, Box::new(BroughtPart::new(brought.clone(), !hold)), room)?;
         let mut steps = 0;
         while !decoding.step()? {
             steps += 1;
@@ -102,17 +139,24 @@ impl Runner {
                 turn().await;
             }
         }
-        let (size, bytes) = decoding.finish();
-        let reply: JsReply = js_sys::Object::new().unchecked_into();
+        let (size, room) = decoding.finish();
+        let reply = new_reply();
         reply.set_read(size as f64);
-        reply.set_bytes(bytes);
+        if hold {
+            reply.set_brought(brought);
+            if let Some(number) = self.held.hold(room, size as usize) {
+                reply.set_held(number);
+            }
+        } else {
+            reply.set_bytes(room.bytes);
+        }
         Ok(reply)
     }
 
     /// Returns the files for `job`, with the bytes that were brought.
-    fn files_of(&self, job: &Job, brought: Option<Array>) -> Result<Vec<Rc<dyn Source>>> {
+    fn files_of(&self, job: &Job, brought: &Array) -> Result<Vec<Rc<dyn Source>>> {
         let mut travelled: Vec<Delivered> = self.files.iter().map(|_| Delivered::default()).collect();
-        let mut brought = brought.iter().flat_map(|arrays| arrays.iter());
+        let mut brought = brought.iter();
         for read in &job.reads {
             let file = usize::from(read.file.0);
             if self.files.get(file).is_some_and(Option::is_none) {
@@ -123,6 +167,10 @@ impl Runner {
         let files = self.files.iter().zip(travelled);
         Ok(files.map(|(file, travelled)| file.clone().unwrap_or_else(|| Rc::new(travelled))).collect())
     }
+}
+
+fn new_reply() -> JsReply {
+    js_sys::Object::new().unchecked_into()
 }
 
 /// Serialises `value` for another worker. Fails with `internal` if memory runs out.
@@ -138,7 +186,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, placement?, bytes? }`.
+    /// The reply of a runner: `{ read, written, lost?, placement?, bytes?, brought?, held? }`; the dispatcher adds `worker`, the number of the worker.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -161,4 +209,14 @@ extern "C" {
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     fn set_bytes(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn held(this: &JsReply) -> Option<u32>;
+    #[wasm_bindgen(method, setter)]
+    fn set_held(this: &JsReply, value: u32);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn worker(this: &JsReply) -> Option<u32>;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn brought(this: &JsReply) -> Option<Array>;
+    #[wasm_bindgen(method, setter)]
+    fn set_brought(this: &JsReply, value: Array);
 }

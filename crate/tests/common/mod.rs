@@ -297,8 +297,8 @@ pub struct Case {
     pub spool: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
-    /// Whether a compressed file is decoded by parts.
-    pub by_parts: bool,
+    /// Decodes a compressed file by parts.
+    pub by_parts: Option<Rc<dyn PartDecoder>>,
 }
 
 /// Bytes as a stream.
@@ -401,7 +401,7 @@ impl Case {
         let (source, companions, options) = self.files();
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
-        let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts);
+        let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts.clone());
         let input = match self.as_stream {
             true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
             false => Input::File(source.clone()),
@@ -411,7 +411,7 @@ impl Case {
             let image = match open(input, &options).await? {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
-                    let disk = InOrder::new(&image, by_parts.then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>))?;
+                    let disk = InOrder::new(&image, by_parts)?;
                     let executor = Inline::new(disk.files(), Keys::default(), 4, job);
                     let layout = format.layout_in_order(&options_of_format)?;
                     writing.expect(&*layout);
@@ -443,8 +443,8 @@ impl Case {
         let in_order = self.bytes_in_order();
         let is_divided =
             [&b"\xfd7zXZ"[..], b"BZh", &[0x28, 0xb5, 0x2f, 0xfd], b"PK"].map(|sign| self.image.starts_with(sign));
-        if is_divided.contains(&true) && !self.as_stream && !self.by_parts {
-            let divided = Self { by_parts: true, ..self.clone() }.bytes_in_order();
+        if is_divided.contains(&true) && !self.as_stream && self.by_parts.is_none() {
+            let divided = Self { by_parts: Some(Rc::new(InlineParts)), ..self.clone() }.bytes_in_order();
             assert!(divided == in_order, "by parts: {:?} and {:?}", divided.err(), in_order.as_ref().err());
         }
         in_order

@@ -16,8 +16,12 @@ export interface DecodedUnit {
 
 /** The core's numbers of containers, in the order of its registry (`crate/src/container/mod.rs`). */
 const CONTAINERS: PackedIndex['container'][] = ['gzip', 'xz', 'zstd', 'bzip2'];
-/** The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/runner.rs`). The number of the container follows. */
+/**
+ * The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/runner.rs`). The number of the container follows, and
+ * whether the worker holds the data.
+ */
 const DECODE_PART = 1;
+const RETURNED = 0;
 /** Length of the estimated size before each part: zero is a valid estimate. */
 export const PART_HEAD = 8;
 
@@ -92,7 +96,7 @@ export class UnitDecoder {
     const inUse = this.#inUse;
     inUse.users += 1;
     try {
-      return await inUse.run(Uint8Array.of(DECODE_PART, CONTAINERS.indexOf(container)), part);
+      return await inUse.run(Uint8Array.of(DECODE_PART, CONTAINERS.indexOf(container), RETURNED), part);
     } finally {
       inUse.users -= 1;
       if (inUse.users === 0) {
