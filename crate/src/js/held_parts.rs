@@ -7,6 +7,9 @@ use js_sys::{ArrayBuffer, ArrayBufferOptions, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+/// The most memories of earlier parts that are kept: one for the part being decoded, one for the next.
+const SPARES: usize = 2;
+
 /// The parts, and the memory of earlier ones: memory that is new to the process takes longer than a copy.
 #[derive(Default)]
 pub(super) struct HeldParts {
@@ -32,7 +35,9 @@ impl HeldParts {
     /// Holds a part of `size` bytes, at the start of `room`. Returns its number; `None` if it is all zeros.
     pub(super) fn hold(&self, room: Room, size: usize) -> Option<u32> {
         let Room { bytes, spare } = room;
-        self.spares.borrow_mut().extend(spare);
+        if let Some(spare) = spare {
+            self.keep(spare);
+        }
         if bytes.length() == 0 {
             return None;
         }
@@ -63,9 +68,14 @@ impl HeldParts {
         let Some(held) = parts.get_mut(&number) else { return };
         held.left -= len;
         if held.left == 0 {
-            self.spares.borrow_mut().push(held.bytes.clone());
+            self.keep(held.bytes.clone());
             parts.remove(&number);
         }
+    }
+
+    fn keep(&self, spare: Uint8Array) {
+        let mut spares = self.spares.borrow_mut();
+        if spares.len() < SPARES { spares.push(spare) } else { release(&spare.buffer()) }
     }
 }
 

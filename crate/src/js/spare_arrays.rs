@@ -7,6 +7,8 @@ use wasm_bindgen::prelude::*;
 
 /// The size of a new array is a multiple of this, in bytes: the next data may be a little longer.
 const UNIT: u32 = 1 << 20;
+/// The most arrays that are kept.
+const SPARES: usize = 4;
 
 /// Arrays that have come back. They are filled again: memory that is new to the process takes longer than a copy.
 #[derive(Default)]
@@ -34,12 +36,13 @@ impl SpareArrays {
         fitting.map(|at| spares.swap_remove(at))
     }
 
-    /// Takes back those of the arrays `sent` that a worker has `returned`, and frees what it returned for a range.
+    /// Takes back the arrays `sent` that a worker has `returned`. Frees those that are too many, and what it returned for ranges.
     pub(super) fn take_back(&self, sent: &Array, returned: &Array) {
         for (sent, returned) in sent.iter().zip(returned.iter()) {
             let buffer = returned.unchecked_into::<Uint8Array>().buffer();
-            match sent.is_instance_of::<Uint8Array>() {
-                true => self.0.borrow_mut().push(buffer),
+            let mut spares = self.0.borrow_mut();
+            match sent.is_instance_of::<Uint8Array>() && spares.len() < SPARES {
+                true => spares.push(buffer),
                 false => release(&buffer),
             }
         }
