@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
-import { advice, bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
+import { advice } from './advice.js';
+import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
 import { english } from './texts/english.js';
 import type { Choice, Survey } from './ways.js';
 

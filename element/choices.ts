@@ -186,13 +186,10 @@ const isFarLarger = (data: number, { compressed }: OutputFormat, room: number | 
   room !== undefined && data * (compressed ? COMPRESSED : 1) > Math.max(room, LEAST_ROOM);
 
 /** The number of bytes of space that count as much as a second. */
-const BYTES_PER_SECOND = 1e8;
-/** In seconds. A person does not notice a smaller difference. */
-const SOON = 5;
-/** The best way is advised only if its cost is at most this share of the next one's. */
-const CLEARLY = 0.7;
+export const BYTES_PER_SECOND = 1e8;
 
-const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
+/** What a choice costs, in seconds. */
+export const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
 
 /** Returns the cheapest possible choice, if possible one whose result fits; `undefined` if none is possible. */
 export function bestChoice(choices: Choice[]): Choice | undefined {
@@ -226,21 +223,4 @@ export function selectWay(
     (choice) => choice && !isDoubtful(choice) && (isSettled || !choice.fit),
   );
   return { way: proposed?.way, lostWay: undefined, isSettled };
-}
-
-/** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */
-export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: string } | undefined {
-  const best = bestChoice(choices);
-  const others = choices.filter((choice) => choice !== best && !choice.obstacle);
-  const other = others[0];
-  if (!best || !other || best.seconds === undefined || other.seconds === undefined || best.atLeast) return undefined;
-  if (cost(best) > cost(other) * CLEARLY || cost(other) - cost(best) < SOON) return undefined;
-  const sooner = other.seconds - best.seconds;
-  const saved = (other.space ?? 0) - (best.space ?? 0);
-  const bySpace = saved / BYTES_PER_SECOND > sooner;
-  if (!bySpace && (best.isGuess || other.isGuess)) return undefined;
-  return {
-    way: best.way,
-    reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),
-  };
 }

@@ -1,6 +1,7 @@
 // Saves the disk of an image: asks for the place, then converts.
 
 import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
+import { loadAsked } from './asked-on-demand.js';
 import { type Destination, rememberPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
@@ -8,7 +9,7 @@ import { mayBeSame } from './given.js';
 import { downloadName, freeNameIn, nameProblem, plainName, problem, problemSoFar } from './names.js';
 import type { Opener } from './opener.js';
 import { nameForOutput, sourcesOf } from './opening.js';
-import { leftBehind, outputAt } from './places.js';
+import { outputAt } from './places.js';
 import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
 import { keptDownload } from './resuming.js';
@@ -376,12 +377,22 @@ export class Saver {
       const isKept = await this.#settleKept(place, image, format, isCancelled);
       // The element has left the page and shows nothing.
       if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));
-      const left = hasBegun ? leftBehind(place, isKept, texts) : Promise.resolve(texts.nothingLeft);
+      const left = hasBegun ? this.#leftBehind(place, isKept) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
       clearInterval(ticking);
       release();
     }
+  }
+
+  /** Says what an unsuccessful conversion has left at `place`. */
+  #leftBehind(place: Place, isKept: boolean): Promise<string | undefined> {
+    const { texts } = this.stage;
+    // If the code cannot be loaded, the place is not examined.
+    return loadAsked().then(
+      ({ leftBehind }) => leftBehind(place, isKept, texts),
+      () => texts.unknownLeft(place.name),
+    );
   }
 
   /** Whether a part of an unsuccessful conversion is kept. After a cancel, the part is discarded. */

@@ -3,11 +3,11 @@
 import { type Result, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { contentsView } from './contents-view.js';
+import { facts } from './facts.js';
 import { imageFiles } from './opening.js';
 import type { Session } from './session.js';
 import type { Step } from './state.js';
 import type { AllTexts } from './types.texts.js';
-import { facts } from './views.js';
 
 /** The list of the states of the disk. A choice opens the state. */
 export function snapshotPicker(session: Session): TemplateResult {

@@ -17,11 +17,6 @@ import { resultWarnings } from './warnings.js';
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
 
-/** Rows of a name and a value. A row without a value is left out. */
-export const facts = (rows: [string, string | undefined][]) => html`
-  <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
-`;
-
 const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
   return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
@@ -157,31 +152,13 @@ const notifyButton = (session: Session) =>
 
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
-  const { result, place, picture, contents, seconds, converting, speed } = state;
-  const method = methodOf(place);
+  const { picture, contents } = state;
   const waiting = session.queue.waiting[0];
   return html`
     ${heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
-    ${result.lostBytes > 0 ? session.asked.view(texts, ({ lostView }) => lostView(result, texts)) : nothing}
-    ${state.destination ? session.asked.view(texts, ({ nextView }) => nextView(state, session)) : nothing}
-    <div class="more">${session.asked.view(texts, ({ digestView }) => digestView(state, session))}</div>
-    ${facts([
-      [texts.facts.disk, texts.size(result.virtualSize)],
-      [texts.facts.written, texts.writtenValue(result, method)],
-      [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
-    ])}
-    <details class="more">
-      <summary>${texts.details}</summary>
-      ${facts([
-        [texts.facts.time, texts.timeValue(seconds)],
-        [texts.facts.converting, texts.convertingValue(converting, speed, method)],
-        [texts.facts.method, texts.methodValue[method]],
-        [texts.facts.engine, texts.engineValue(result)],
-        [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
-      ])}
-    </details>
+    ${session.asked.view(texts, ({ resultView }) => resultView(state, session))}
     ${picture ? pictureView(picture, 1, texts, contents) : nothing}
     <div class="actions">
       ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
