@@ -4,7 +4,7 @@ import { html, type TemplateResult } from 'lit';
 import { asError } from './failures.js';
 import { loadPart } from './load-part.js';
 import { spoken } from './spoken.js';
-import type { AllTexts } from './types.texts.js';
+import type { FirstTexts } from './texts/english.js';
 
 type Views = typeof import('./asked.js');
 
@@ -26,7 +26,7 @@ export class Asked {
   }
 
   /** Renders what `render` shows, or that its code is being loaded, or why it cannot be. */
-  view(texts: AllTexts, render: (views: Views) => TemplateResult): TemplateResult {
+  view(texts: FirstTexts, render: (views: Views) => TemplateResult): TemplateResult {
     if (this.#views) return render(this.#views);
     if (!this.#failure) {
       if (!this.isLoading) this.#load();

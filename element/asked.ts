@@ -4,6 +4,7 @@ export { Batch } from './batch.js';
 export { digestResult } from './digests.js';
 export { doubtsAbout } from './doubts.js';
 export { leftBehind } from './left-behind.js';
+export { allTexts } from './texts/all-texts.js';
 export { askingView } from './views-asking.js';
 export { changeFields } from './views-change.js';
 export { detailsView } from './views-details.js';

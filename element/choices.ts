@@ -6,8 +6,8 @@ import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
 import type { Stage } from './stage.js';
 import type { Step } from './state.js';
+import type { FirstTexts } from './texts/english.js';
 import { LEAST_ROOM } from './texts/units.js';
-import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
 import { isOtherTabBusy } from './work-guard.js';
 
@@ -88,7 +88,7 @@ export async function explore(
 }
 
 /** Finds what the frames around the page forbid. */
-async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
+async function frameObstacles(texts: FirstTexts): Promise<Partial<Environment>> {
   const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
   const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
   const forbidden: Partial<Record<string, string>> = texts.frameDownload;
@@ -99,7 +99,7 @@ async function frameObstacles(texts: AllTexts): Promise<Partial<Environment>> {
   };
 }
 
-const streamObstacle = async ({ streamedDownloads }: Host, texts: AllTexts): Promise<string | undefined> =>
+const streamObstacle = async ({ streamedDownloads }: Host, texts: FirstTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
 
 /** The ratio of two successive sizes that are tried. */
@@ -154,7 +154,7 @@ function downloading(
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
-  texts: AllTexts,
+  texts: FirstTexts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note' | 'fit'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };

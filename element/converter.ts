@@ -14,7 +14,6 @@ import type { State } from './state.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
-import { replaced } from './texts/replaced.js';
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 import type { Texts } from './types.texts.js';
 import {
@@ -157,7 +156,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#stops = this.#tabStops();
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
     this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
-    if (changed.has('texts')) this.#session.texts = replaced(this.#texts, this.texts);
+    if (changed.has('texts')) this.#session.useTexts(this.#texts, this.texts);
     if (changed.has('wholeWindow') && this.isConnected) this.#listen(this.wholeWindow ? window : this);
   }
 
@@ -178,7 +177,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #loadTexts(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;
-      this.#session.texts = replaced(texts, this.texts);
+      this.#session.useTexts(texts, this.texts);
     }, reportError);
   }
 

@@ -2,11 +2,10 @@
 
 import { DecantError, type Info, type Input, type Layer, type Role } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { givenOf, imageOf, infoOf, layerOf } from '../e2e/support/units/element.js';
+import { english, givenOf, imageOf, infoOf, layerOf } from '../e2e/support/units/element.js';
 import { doubtsAbout } from './doubts.js';
 import type { Given } from './given.js';
 import { smallerLayers } from './layers.js';
-import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

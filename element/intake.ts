@@ -9,7 +9,7 @@ import type { Queue } from './queue.js';
 import { sort, sortImages, sortMore } from './sorting-on-demand.js';
 import type { Stage } from './stage.js';
 import type { State } from './state.js';
-import type { AllTexts } from './types.texts.js';
+import type { FirstTexts } from './texts/english.js';
 
 /** A turn whose files are being found and sorted. */
 interface Taking {
@@ -23,7 +23,7 @@ interface Shown {
   news: string;
   readonly queue: Queue;
   readonly state: State;
-  readonly texts: AllTexts;
+  readonly texts: FirstTexts;
   readonly opening: Opening | undefined;
   readonly isBusy: boolean;
   readonly asksForFile: boolean;

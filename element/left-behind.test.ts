@@ -1,10 +1,9 @@
 // The sentence about the remains of an unsuccessful conversion.
 
 import { expect, test } from 'vitest';
-import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
+import { english, fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
 import { leftBehind } from './left-behind.js';
 import type { Place } from './state.js';
-import { english } from './texts/english.js';
 
 const before = fileOf('disk.raw', 'what was there');
 const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Place => ({

@@ -2,7 +2,7 @@
 
 import { isSameName } from './bundle.js';
 import type { Warning } from './state.js';
-import type { AllTexts } from './types.texts.js';
+import type { FirstTexts } from './texts/english.js';
 
 /** Extensions of disk images and of containers. */
 const KNOWN = /\.(?:box|bz2|dd|gz|img|iso|ov[af]|qcow2?|qed|raw|tar|tgz|vbox|vdi|vhdx?|vmdk|vmx|xz|zip|zst)$/i;
@@ -101,7 +101,7 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
 export const problem = (text: string, id = text): Warning => ({ id, text });
 
 /** Says why no file name can begin with `name`; `undefined` if one can. */
-export function problemSoFar(name: string, texts: AllTexts): Warning | undefined {
+export function problemSoFar(name: string, texts: FirstTexts): Warning | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return problem(/\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad));
   const bytes = bytesOf(name);
@@ -109,7 +109,7 @@ export function problemSoFar(name: string, texts: AllTexts): Warning | undefined
 }
 
 /** Says why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string, texts: AllTexts): Warning | undefined {
+export function nameProblem(name: string, texts: FirstTexts): Warning | undefined {
   if (name.trim() === '') return problem(texts.noName);
   return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? problem(texts.nameEnd) : undefined);
 }

@@ -180,8 +180,8 @@ export class Opener {
   async #proceed(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
-      const { doubtsAbout } = await loadAsked();
-      const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
+      const { allTexts, doubtsAbout } = await loadAsked();
+      const reasons = await doubtsAbout(last, opening.top, image, allTexts(this.stage), turn);
       if (turn.aborted) return;
       if (reasons.length > 0) {
         const doubt = { need: last.need, given: last.given, reasons };

@@ -3,6 +3,7 @@
 import { copyLifetime, DecantError, type Kept } from 'decant';
 import { expect, test, vi } from 'vitest';
 import {
+  english,
   fileHandle,
   fileOf,
   folderHandle,
@@ -33,7 +34,6 @@ import {
 } from '../e2e/support/units/saving.js';
 import { problem } from './names.js';
 import type { Step } from './state.js';
-import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -387,11 +387,11 @@ export class Saver {
 
   /** Says what an unsuccessful conversion has left at `place`. */
   #leftBehind(place: Place, isKept: boolean): Promise<string | undefined> {
-    const { texts } = this.stage;
+    const { stage } = this;
     // If the code cannot be loaded, the place is not examined.
     return loadAsked().then(
-      ({ leftBehind }) => leftBehind(place, isKept, texts),
-      () => texts.unknownLeft(place.name),
+      ({ allTexts, leftBehind }) => leftBehind(place, isKept, allTexts(stage)),
+      () => stage.texts.unknownLeft(place.name),
     );
   }
 

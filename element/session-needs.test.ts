@@ -2,9 +2,8 @@
 
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { givenOf, imageOf, images, layerOf, openImage, soon } from '../e2e/support/units/element.js';
+import { english, givenOf, imageOf, images, layerOf, openImage, soon } from '../e2e/support/units/element.js';
 import { given, imageCalled, needing, news, rows, session, step } from '../e2e/support/units/session.js';
-import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

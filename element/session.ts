@@ -17,7 +17,9 @@ import { Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Next, State } from './state.js';
-import type { AllTexts } from './types.texts.js';
+import type { FirstTexts } from './texts/english.js';
+import { replaced } from './texts/replaced.js';
+import type { Texts } from './types.texts.js';
 import type { Way } from './ways.js';
 
 /** A text in a field for links that is not a link. */
@@ -81,12 +83,18 @@ export class Session {
     return this.#stage.state;
   }
 
-  get texts(): AllTexts {
+  get texts(): FirstTexts {
     return this.#stage.texts;
   }
 
-  set texts(texts: AllTexts) {
-    this.#stage.texts = texts;
+  get replacements(): Texts | undefined {
+    return this.#stage.replacements;
+  }
+
+  /** Shows the texts of a language, with the page's replacements. */
+  useTexts(texts: FirstTexts, replacements: Texts | undefined): void {
+    this.#stage.texts = replaced(texts, replacements);
+    this.#stage.replacements = replacements;
     this.#stage.refresh();
   }
 

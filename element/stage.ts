@@ -4,12 +4,14 @@
 import type { AnyImage, Waiting } from 'decant';
 import type { Host } from './host.js';
 import type { State } from './state.js';
-import { english } from './texts/english.js';
-import type { AllTexts } from './types.texts.js';
+import { english, type FirstTexts } from './texts/english.js';
+import type { Texts } from './types.texts.js';
 
 export class Stage {
   state: State = { step: 'empty' };
-  texts: AllTexts = english;
+  texts: FirstTexts = english;
+  /** The page's replacements, which `texts` has already. */
+  replacements: Texts | undefined;
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();

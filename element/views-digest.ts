@@ -5,9 +5,10 @@ import { canDigest } from './digests.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
+import { allTexts } from './texts/all-texts.js';
 
 export function digestView(state: Step<'done'>, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   const { value, share, cancel, problem } = state.digest ?? {};
   if (value !== undefined) {
     return html`

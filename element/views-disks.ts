@@ -6,11 +6,12 @@ import type { Given } from './given.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
+import { allTexts } from './texts/all-texts.js';
 import { heading } from './views.js';
 import { snapshotPicker } from './views-details.js';
 
 export function disksView({ name, disks, notice, offered }: Step<'disks'>, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const boxes = [...(event.target as HTMLFormElement).querySelectorAll<HTMLInputElement>('[name=disk]')];
@@ -46,7 +47,7 @@ export function disksView({ name, disks, notice, offered }: Step<'disks'>, sessi
 }
 
 function missingFiles(missing: Member[], offered: Given | undefined, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   const choose = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
     session.choose(() => input.click());

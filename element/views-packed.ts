@@ -3,10 +3,11 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Step } from './state.js';
+import { allTexts } from './texts/all-texts.js';
 import { heading, waitingView } from './views.js';
 
 export function packedView({ name, format, size }: Step<'packed'>, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   return html`
     ${heading(texts.packedTitle(name), 'packed')}
     <p id="packed">${texts.packed(format, size)}</p>
@@ -18,7 +19,7 @@ export function packedView({ name, format, size }: Step<'packed'>, session: Sess
 }
 
 export function unpackingView({ name, share }: Step<'unpacking'>, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   return html`
     ${heading(texts.unpacking(name))}
     <progress part="progress" aria-label=${texts.unpacking(name)} max="1" value=${share ?? nothing}></progress>

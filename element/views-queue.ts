@@ -5,9 +5,10 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from './bundle.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
+import { allTexts } from './texts/all-texts.js';
 
 export function queueView(session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   const { items } = session.queue;
   const text = (status: (typeof items)[number]['status'], outcome: string) =>
     status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
@@ -31,7 +32,7 @@ export function queueView(session: Session): TemplateResult {
 }
 
 function waitingActions(id: number, name: string, session: Session): TemplateResult {
-  const { texts } = session;
+  const texts = allTexts(session);
   return html`
     <span class="item-actions">
       ${

@@ -7,7 +7,7 @@ import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import type { Step } from './state.js';
-import type { AllTexts } from './types.texts.js';
+import type { FirstTexts } from './texts/english.js';
 import { heading, waitingView } from './views.js';
 import { placesView } from './views-places.js';
 import { imageWarnings, outputWarnings } from './warnings.js';
@@ -36,7 +36,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   `;
 }
 
-const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(image.info.name ?? texts.image);
+const nameOf = ({ image }: Step<'ready'>, texts: FirstTexts): string => shownText(image.info.name ?? texts.image);
 
 /** What will be made, and the button. */
 function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
@@ -64,7 +64,7 @@ function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
 }
 
 /** The format, the size, the time and the way to save, as far as they are known. */
-function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
+function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: FirstTexts): string {
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const isKnown = choice !== undefined && output.size !== undefined;

@@ -9,37 +9,37 @@ import { SILENT, STALLED } from './progress-meter.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
+import type { FirstTexts } from './texts/english.js';
 import { sentence } from './texts/sentences.js';
-import type { AllTexts } from './types.texts.js';
 import { resultWarnings } from './warnings.js';
 
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
 
-const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
+const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: FirstTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
   return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
-const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
+const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: FirstTexts): string =>
   isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
 /** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
 /** A notice about a conversion that makes no progress, and the same for screen readers. */
-function standstill(state: Step<'converting'>, texts: AllTexts): [text: string, short: string] | undefined {
+function standstill(state: Step<'converting'>, texts: FirstTexts): [text: string, short: string] | undefined {
   if (isSilent(state)) return [texts.silent(state.silence), texts.silentShort];
   if (state.stalled >= STALLED) return [texts.stalled(state.stalled), texts.stalledShort];
   return undefined;
 }
 
-const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
+const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: FirstTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
-function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
+function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: FirstTexts): string | undefined {
   if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
@@ -49,7 +49,7 @@ function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: 
  * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server that
  * keeps the session waiting. The text has no number of attempts, so that each wait is announced once.
  */
-export function announcement(state: State, texts: AllTexts, waiting?: Waiting): string {
+export function announcement(state: State, texts: FirstTexts, waiting?: Waiting): string {
   switch (state.step) {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
@@ -80,7 +80,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting): 
 }
 
 /** The title for the window; `undefined` for the title of the page. */
-export function windowTitle(state: State, texts: AllTexts): string | undefined {
+export function windowTitle(state: State, texts: FirstTexts): string | undefined {
   switch (state.step) {
     case 'converting':
       return `${texts.percent(state.share)} ${shownText(state.name)}`;

@@ -1,10 +1,9 @@
 // The languages of the texts. English is always present, others are loaded when they are needed.
 
-import type { AllTexts } from '../types.texts.js';
-import { english } from './english.js';
+import { english, type FirstTexts } from './english.js';
 import { unitsOf } from './units.js';
 
-const OTHERS: Record<string, () => Promise<AllTexts>> = {
+const OTHERS: Record<string, () => Promise<FirstTexts>> = {
   de: async () => (await import('./german.js')).german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
 };
 
@@ -17,7 +16,7 @@ export function languageOf(element: Element): string {
 }
 
 /** Loads the texts in `language`, or in English if there are none. */
-export async function textsIn(language: string): Promise<AllTexts> {
+export async function textsIn(language: string): Promise<FirstTexts> {
   const [primary = ''] = language.toLowerCase().split('-');
   const load = Object.hasOwn(OTHERS, primary) ? OTHERS[primary] : undefined;
   return load ? load() : english;

@@ -1,9 +1,9 @@
 // Replaces texts by those of the page.
 
-import type { AllTexts, Texts } from '../types.texts.js';
+import type { Texts } from '../types.texts.js';
 
 /** Returns `texts` with `replacements`. Ignores replacements with unknown names. */
-export function replaced(texts: AllTexts, replacements: Texts | undefined): AllTexts {
+export function replaced<T extends object>(texts: T, replacements: Texts | undefined): T {
   return merged(texts, replacements ?? {});
 }
 
@@ -17,7 +17,7 @@ function merged<T extends object>(texts: T, replacements: object): T {
     if (typeof text === 'function' && typeof other === 'function') return [name, guarded(other as Text, text as Text)];
     return [name, typeof other === typeof text ? other : text];
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(entries) as T;
 }
 
 type Text = (...values: unknown[]) => string;

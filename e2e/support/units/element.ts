@@ -17,7 +17,12 @@ import type { Host } from '../../../element/host.js';
 import type { Session } from '../../../element/session.js';
 import { Stage } from '../../../element/stage.js';
 import type { State, Step } from '../../../element/state.js';
+import { allTexts } from '../../../element/texts/all-texts.js';
+import { english as first } from '../../../element/texts/english.js';
 import type { AllTexts } from '../../../element/types.texts.js';
+
+/** All English texts. */
+export const english: AllTexts = allTexts({ texts: first, replacements: undefined });
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });

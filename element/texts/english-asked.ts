@@ -1,0 +1,182 @@
+// The English texts of steps that ask something, of details, of results and of remains: they load with the code that shows them.
+
+import { copyLifetime, shownText } from 'decant';
+import type { AllTexts, SaveCost } from '../types.texts.js';
+import { about, binarySize, duration, failure, size, speed } from './english-words.js';
+
+/** A sentence about the time, after another sentence; empty if the time is unknown. */
+const time = (cost: SaveCost): string =>
+  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
+
+const timeValue = (seconds: number): string => (seconds < 1 ? 'less than a second' : duration(seconds));
+
+export const englishAsked = {
+  address: 'Link to an image',
+  addressFor: ({ role }) => `Link to the ${role}`,
+  openAddress: 'Open',
+
+  queue: 'Queue',
+
+  format: 'Format',
+  virtualSize: 'Disk size',
+  unknownSize: 'known at the end',
+  fileSize: 'Image file',
+  fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
+  data: 'Data',
+  layers: 'Layers',
+  machine: 'Virtual machine',
+  encryption: 'Encryption',
+  encryptionValue: ({ format, luks }) =>
+    luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
+  snapshot: 'State of the disk',
+  activeDisk: 'Current state',
+  snapshotValue: ({ id, name, dateSeconds }) =>
+    `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
+  formatValue: (info) =>
+    [
+      info.format,
+      info.version && `version ${info.version}`,
+      info.clusterSize && `units of ${binarySize(info.clusterSize)}`,
+      ...info.containers.map(({ name }) => `in ${name}`),
+    ]
+      .filter(Boolean)
+      .join(', '),
+  dataCounting: (bytes) => `${size(bytes)} so far`,
+  dataValue: (bytes, compressed) => {
+    if (compressed === 0) return size(bytes);
+    return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
+  },
+
+  disksTitle: (name, count) => `${shownText(name)} contains ${count === 1 ? 'one disk' : `${count} disks`}`,
+  disksQuestion: 'Which disks do you want to convert?',
+  diskMissing: 'its file is missing',
+  disksMissing: (count) => `Drop or choose the missing ${count === 1 ? 'file' : 'files'}.`,
+  useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,
+  openDisks: 'Continue',
+
+  packedTitle: (name) => `${shownText(name)} must be unpacked first`,
+  packed: (format, bytes) =>
+    `The ${shownText(format)} inside is unpacked into this browser's storage${bytes === undefined ? '' : `, ${size(bytes)}`}, then removed.`,
+  unpack: 'Unpack',
+
+  needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
+  needsDisk: ({ of }) =>
+    `${shownText(of)} holds only what changed since a snapshot. The rest is in the disk that it was made from, another file of the same machine. Drop the machine's whole folder: the right file is found in it.`,
+  diskId: (id) => `ID of that disk: ${shownText(id)}`,
+  needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
+  needsPassword: (name) => `${shownText(name)} is encrypted`,
+  chooseFor: ({ role }) => `Choose the ${role}`,
+  chooseOther: ({ role }) => `Choose another ${role}`,
+  needsFileHint: 'Or drop it here: only files that you choose are read.',
+  useAllTheSame: (name, role) => `Use ${shownText(name)} as the ${role}`,
+  doubt: (name, role) => `${shownText(name)} may be the wrong ${role}`,
+  doubtHint: 'With a wrong file, the disk looks whole but is corrupt.',
+  useIt: 'Use it anyway',
+  otherName: (name, wanted) => `The image asks for ${shownText(wanted)}, not ${shownText(name)}.`,
+  shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, the disk ${size(disk)}.`,
+  notRaw: (name, format, above) => `${shownText(name)} is ${format}, but ${shownText(above)} expects a raw disk.`,
+  noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512 bytes.`,
+  guessedRaw: (name) => `${shownText(name)} has no known format. It would be read as a raw disk.`,
+  passwordOf: (name) => `Password for ${shownText(name)}`,
+  passwordHint: 'It stays in this tab.',
+  unlock: 'Unlock',
+  assume: 'The password is right: continue unchecked',
+
+  lostList: 'Lost parts of the disk',
+  lostMore: (ranges) => `and ${ranges} more`,
+  lostRange: ({ start, length, reason }) => `${length} bytes at ${start}: ${reason}`,
+
+  unknownCost: 'Its size is known at the end.',
+  compressedCost: 'Compressed; the size depends on the data.',
+  beginsAnew: 'If interrupted, it must start over.',
+  output: 'Output format',
+  outputHint: ({ hint = '' }) => hint,
+  outputRefusal: ({ label, hint }, refusal) =>
+    `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
+  saveHow: 'Where to save it',
+  fileName: 'File name',
+  pickedCost: (choice) => {
+    const { space, atLeast } = choice;
+    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${time(choice)}` : 'Only data takes space.';
+    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, that of its data.${time(choice)}`;
+  },
+  downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
+  folderChosen: (name) => `Folder: ${shownText(name)}`,
+  otherFolder: 'Pick another folder',
+  betterTime: (seconds) => `Best here: about ${duration(seconds)} faster`,
+  betterSpace: (bytes, other) => `Best here: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
+
+  replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,
+  replaceQuestion: (bytes, date) =>
+    `${bytes === 0 ? 'It is empty' : `It has ${size(bytes)}`}, last changed ${date.toLocaleString()}. It stays unchanged until the new file is complete.`,
+  replace: 'Replace it',
+  sourceTitle: (name) => `${shownText(name)} in that folder is the image itself, or part of it`,
+  sourceHint: 'The result cannot replace it.',
+  saveAs: (name) => `Save as ${shownText(name)}`,
+  goOnTitle: (share) => `${Math.floor(share * 100)} % of this disk is already converted`,
+  goOnQuestion: "A download was interrupted; that part is in the browser's storage.",
+  goOn: 'Resume',
+  beginAnew: 'Start over',
+  elsewhereTitle: 'Another tab has resumed this download',
+  elsewhereHint: 'The finished part is there. Here it can only start over.',
+  noFolderTitle: 'No folder was picked',
+  noFolderHint:
+    'Browsers refuse some, such as the home folder, Desktop and Downloads. Create one inside, in the dialog.',
+  dialogHint: "Or use the browser's save dialog: it saves anywhere.",
+  dialogWarning: 'Pick no file that you need: the browser empties it at once, even if you cancel.',
+  useDialog: "Use the browser's save dialog",
+
+  copyKept: (bytes) =>
+    `${size(bytes)} in the browser's storage, removed in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened`,
+  facts: {
+    disk: 'Disk',
+    written: 'Written',
+    time: 'Total time',
+    converting: 'Conversion time',
+    copy: 'Temporary copy',
+    method: 'Saved by',
+    engine: 'Engine',
+    threads: 'Threads',
+  },
+  writtenValue: (result, method) =>
+    method === 'picked' && result.holeBytes > 0
+      ? `${size(result.bytesWritten)}, and ${size(result.holeBytes)} of holes`
+      : size(method === 'host' ? result.bytesWritten : result.outputSize),
+  timeValue,
+  convertingValue: (seconds, bytesPerSecond, method) =>
+    [timeValue(seconds), bytesPerSecond !== undefined && speed(bytesPerSecond, method)].filter(Boolean).join(', '),
+  methodValue: {
+    picked: 'writing only data to the place you picked',
+    stored: "writing to the browser's storage, then copying",
+    streamed: 'downloading while converting',
+    host: 'this page',
+  },
+  engineValue: ({ engine, workers }) =>
+    engine === 'threads'
+      ? `${workers} threads with shared memory`
+      : workers === 1
+        ? 'one worker'
+        : `${workers} workers`,
+  notIsolated: 'not used: the server of this page does not allow shared memory',
+  nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
+  replaceWords: (words) => `Replace ${words.join(', ')} with your own.`,
+  virtio: 'A Windows on it may need virtio drivers to start there.',
+  copy: 'Copy',
+  compute: 'Compute its SHA-256',
+  computing: 'Computing the SHA-256',
+
+  partKept: 'The finished part is kept for a week. To resume, convert the image again.',
+  streamLeft: (name) =>
+    `${shownText(name)} has failed, as the downloads show. A part that was kept is not a complete disk.`,
+  asItWas: (name) => `${shownText(name)} is unchanged.`,
+  emptyLeft: (name) => `An empty file was left: ${shownText(name)}.`,
+  fileLeft: (name) => `${shownText(name)} may be changed or incomplete.`,
+  fileInFolderLeft: (folder, name, swap) =>
+    `${shownText(name)} may be changed or incomplete. If you moved the folder ${shownText(folder)} and another took its name, delete ${shownText(swap)} in the one you moved, and ${shownText(name)} if it is empty.`,
+  folderMoved: (folder, name, swap, replaces) =>
+    replaces
+      ? `The folder ${shownText(folder)} was moved, renamed or removed. ${shownText(name)} in it is unchanged; delete ${shownText(swap)} beside it.`
+      : `The folder ${shownText(folder)} was moved, renamed or removed. Delete ${shownText(name)} and ${shownText(swap)} in it: neither is a complete disk.`,
+  fileMoved: (name, swap) =>
+    `${shownText(name)}, or the folder where you picked it, was moved, renamed or removed. Delete it and ${shownText(swap)} beside it: neither is a complete disk.`,
+} satisfies Partial<AllTexts>;
