@@ -34,9 +34,12 @@ const withoutPreloads: Plugin = {
   load: (id) => (id.endsWith('vite/preload-helper.js') ? 'export const __vitePreload = (load) => load();' : undefined),
 };
 
-/** Returns `code` without the calls of that helper. */
+/** Returns `code` without the calls of that helper, for code in other files and in the same one. */
 const withoutHelper = (code: string): string =>
-  code.replaceAll(/\b\w+\(\(\)=>(import\([^()]+\)),[^()]*,import\.meta\.url\)/g, '$1');
+  code.replaceAll(
+    /\b\w+\(\(\)=>(import\([^()]+\)|Promise\.resolve\(\)\.then\(\(\)=>\w+\)),[^()]*,import\.meta\.url\)/g,
+    '$1',
+  );
 
 /** Options for one round after the other. Which result is the smallest when it is compressed is hard to foresee. */
 const ROUNDS: CompressOptions[] = [
@@ -64,11 +67,8 @@ async function smallest(chunk: string): Promise<string> {
 /** Minifying takes most of a build, and need not be reported. */
 const QUIET = { checks: { pluginTimings: false } };
 
-/** What the page loads at once is one file beside its own script. */
-const AT_ONCE = {
-  name: 'index',
-  test: /dist.((api\.shared|of-image\.shared|browser|threads|element)|element\.(?!asked|german|sorting)\w[\w-]*)\.js$/,
-};
+/** What the page loads at once is one file: its script with all that it imports, and the places, which each image needs. */
+const AT_ONCE = { name: 'index', test: /web.main\.ts$|dist.of-image\.shared\.js$/ };
 
 export default defineConfig({
   base: './',
