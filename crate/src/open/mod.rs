@@ -209,8 +209,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         Content::Packed(file, packed) => return to_unpack(packed, Box::new(file), descent.containers, options),
     };
     if descent.containers.is_empty() {
-        let message = "The stream is not in a disk image format that Decant recognises; if it is a raw disk, state the \
-                       format raw";
+        let message = "The stream is in no known disk image format; if it is a raw disk, state the format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }

@@ -377,7 +377,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
         return empty_file(options.name.as_deref());
     }
     let not_recognised = |what: &str| {
-        let message = format!("The file is not in a disk image format that Decant recognises; {what}");
+        let message = format!("The file is in no known disk image format; {what}");
         Error::new(ErrorKind::NotRecognised, message)
     };
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
@@ -386,8 +386,9 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     let formats = format::readable().filter(|format| format.name != raw_disk::NAME);
     let formats: Vec<_> = formats.map(Format::short_label).collect();
     let formats = formats.join(", ");
-    let known =
-        format!("it reads {formats}, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these");
+    let known = format!(
+        "Decant reads {formats}, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these"
+    );
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw_disk::STATE_RAW);
         return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);
