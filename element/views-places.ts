@@ -5,6 +5,7 @@ import type { Destination } from './destinations.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
+import type { FirstTexts } from './texts/english.js';
 
 /** The number of places that are shown before a search. */
 const SHOWN = 6;
@@ -31,8 +32,24 @@ export function placesView(state: Step<'ready'>, session: Session): TemplateResu
       </div>
     </fieldset>
     ${sought && shown.length === 0 ? html`<p class="quiet">${texts.noPlace}</p>` : nothing}
-    ${shown.map(({ output, ...place }) => (output.refusal ? html`<p class="quiet more">${spoken(`${texts.placeLabel(place)}: ${texts.failure(output.refusal)}`)}</p>` : nothing))}
+    ${refusals(shown, texts)}
   `;
+}
+
+/** Why places are refused. Places with the same reason share a line. */
+function refusals(shown: Destination[], texts: FirstTexts): TemplateResult[] {
+  const lines = new Map<string, { labels: string[]; source: unknown }>();
+  for (const { output, ...place } of shown) {
+    if (!output.refusal) continue;
+    const why = texts.failure(output.refusal);
+    const line = lines.get(why) ?? { labels: [], source: output.refusal.fields.source };
+    line.labels.push(texts.placeLabel(place));
+    lines.set(why, line);
+  }
+  return [...lines].map(
+    ([why, { labels, source }]) =>
+      html`<p class="quiet more">${spoken(`${labels.join(', ')}: ${why}`)}${typeof source === 'string' ? html` <a href=${source} target="_blank" rel="noreferrer">${new URL(source).host}</a>` : nothing}</p>`,
+  );
 }
 
 const tile = (one: Destination, { destination, placing }: Step<'ready'>, session: Session) => html`

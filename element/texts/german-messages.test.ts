@@ -16,7 +16,9 @@ const FIELDS = new Proxy({} as Fields, {
   get: (_, name) => {
     if (name === 'reason') return undefined;
     if (name === 'damage') return DAMAGE[0]!.code;
-    return /size|added|unit|count|offset|descriptor|header|found|Size/.test(String(name)) ? 2 ** 20 : 'a\u202eb';
+    return /size|added|unit|count|offset|descriptor|header|found|Size|^m(?:in|ax)$/.test(String(name))
+      ? 2 ** 20
+      : 'a\u202eb';
   },
   has: () => true,
 });
@@ -64,7 +66,7 @@ const WITHOUT_SENTENCE = {
     'target-too-large',
     'target-too-small',
   ],
-  'of options that the element does not use': ['place-format', 'place-limit', 'spool-full', 'unknown-place'],
+  'of options that the element does not use': ['place-format', 'spool-full', 'unknown-place'],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
   'of targets(), for which the element has texts': ['no-picker'],
   'of the page around, which speaks its own language': ['from-page'],

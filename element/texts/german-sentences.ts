@@ -182,6 +182,13 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'vhdx-log':
       'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
     'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'place-limit': ({ of, size: has, min, max }) => {
+      const [what, bound] = [
+        of === 'disk' ? 'Die Platte' : 'Die Datei',
+        min === undefined ? 'höchstens' : 'mindestens',
+      ];
+      return `${what} hat ${bytes(has, size)}, erlaubt sind ${bound} ${bytes(min ?? max, size)}.`;
+    },
     'module-not-loaded': 'Ein Teil von Decant konnte nicht geladen werden. Laden Sie die Seite neu.',
     'wasm-not-loaded': 'Ein Teil von Decant (WebAssembly) konnte nicht geladen werden. Laden Sie die Seite neu.',
     'worker-not-started': 'Ein Teil von Decant (ein Worker) konnte nicht starten. Laden Sie die Seite neu.',

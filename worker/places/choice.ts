@@ -62,8 +62,8 @@ export function placeRefusal({ name, label, limits }: Place, sizes: KnownSizes):
     const isTooSmall = min !== undefined && size < min;
     if (!isTooSmall && (max === undefined || size <= max)) continue;
     const bound = isTooSmall ? `at least ${humanSize(min)}` : `at most ${humanSize(max!)}`;
-    const message = `The ${of} has ${humanSize(size)}, but ${label} accepts ${bound} (see ${source})`;
-    const fields = { place: name, of, size, ...(isTooSmall ? { min } : { max: max! }) };
+    const message = `The ${of} has ${humanSize(size)}, but ${label} accepts ${bound}`;
+    const fields = { place: name, of, size, ...(isTooSmall ? { min } : { max: max! }), source };
     return new DecantError('limit', message, { code: 'place-limit', fields });
   }
   return undefined;
