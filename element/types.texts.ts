@@ -265,7 +265,7 @@ export interface AllTexts {
     download: string;
     host: string;
   };
-  pickedCost: (cost: SaveCost) => string;
+  pickedCost: (cost: SaveCost, disk: number) => string;
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;
   otherFolder: string;

@@ -55,7 +55,7 @@ function costOf(choice: Choice, { image, output }: Step<'ready'>, texts: AllText
   const { virtualSize } = image.info;
   if (output.compressed) return texts.compressedCost;
   if (virtualSize === undefined || output.size === undefined) return texts.unknownCost;
-  return choice.method === 'picked' ? texts.pickedCost(choice) : texts.downloadCost(choice, virtualSize);
+  return choice.method === 'picked' ? texts.pickedCost(choice, virtualSize) : texts.downloadCost(choice, virtualSize);
 }
 
 /** Whether an interrupted download can be resumed: only if it is in the storage, resumable and of known size. */

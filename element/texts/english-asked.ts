@@ -3,6 +3,7 @@
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { about, binarySize, duration, failure, size, speed } from './english-words.js';
+import { isLongCheck } from './units.js';
 
 /** A sentence about the time, after another sentence; empty if the time is unknown. */
 const time = (cost: SaveCost): string =>
@@ -95,10 +96,14 @@ export const englishAsked = {
     `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
   saveHow: 'Where to save it',
   fileName: 'File name',
-  pickedCost: (choice) => {
+  pickedCost: (choice, disk) => {
     const { space, atLeast } = choice;
-    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${time(choice)}` : 'Only data takes space.';
-    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, that of its data.${time(choice)}`;
+    const takes = time(choice).replace(
+      /\.$/,
+      isLongCheck(choice, disk) ? `: the browser checks all ${size(disk)}.` : '.',
+    );
+    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
+    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, that of its data.${takes}`;
   },
   downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
   folderChosen: (name) => `Folder: ${shownText(name)}`,

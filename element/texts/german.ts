@@ -4,7 +4,7 @@ import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { germanMessages } from './german-messages.js';
 import { clause } from './sentences.js';
-import { LEAST_ROOM, type Units } from './units.js';
+import { isLongCheck, LEAST_ROOM, type Units } from './units.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -71,7 +71,7 @@ export function german(units: Units): AllTexts {
     nothingUploaded: 'Nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    takes: (inputs, outputs) => `${inputs.join(', ')}, auch in OVA oder zip → ${outputs.join(', ')}`,
+    takes: (inputs, outputs) => `${inputs.join(', ')}, auch in OVA oder zip →\u00a0${outputs.join(', ')}`,
     choose: 'Datei auswählen',
     fromLink: 'Von einem Link',
     address: 'Link zu einem Abbild',
@@ -264,11 +264,14 @@ export function german(units: Units): AllTexts {
       download: 'Als Download',
       host: 'Von dieser Seite speichern lassen',
     },
-    pickedCost: (choice) => {
+    pickedCost: (choice, disk) => {
       const { space, atLeast } = choice;
-      if (!space)
-        return space === 0 && !atLeast ? `Belegt fast keinen Platz.${time(choice)}` : 'Nur Daten belegen Platz.';
-      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${time(choice)}`;
+      const takes = time(choice).replace(
+        /\.$/,
+        isLongCheck(choice, disk) ? `: der Browser prüft alle ${size(disk)}.` : '.',
+      );
+      if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
+      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
     },
     downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
     folderChosen: (name) => `Ordner: ${shownText(name)}`,

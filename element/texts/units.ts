@@ -1,7 +1,13 @@
 // Formats sizes and times for people, in a language.
 
+import type { SaveCost } from '../types.texts.js';
+
 /** The least room in the private storage that is stated as a number, in bytes. */
 export const LEAST_ROOM = 1e6;
+
+/** Whether saving little data takes long, because the browser checks the whole file of `disk` bytes: this is said. */
+export const isLongCheck = ({ seconds = 0, space = 0 }: SaveCost, disk: number): boolean =>
+  seconds >= 3600 && space < disk / 10;
 
 /** The names of units in a language. */
 interface UnitNames {
