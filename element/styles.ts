@@ -59,14 +59,14 @@ export const styles = css`
     display: flex;
     flex-direction: column;
     align-items: center;
-    gap: calc(var(--decant-space) * 0.75);
-    padding: clamp(var(--decant-space), 6cqi, calc(var(--decant-space) * 3)) calc(var(--decant-space) * 0.5);
+    gap: calc(var(--decant-space) * 0.5);
+    padding: clamp(calc(var(--decant-space) * 0.5), 3cqi, calc(var(--decant-space) * 1.5)) calc(var(--decant-space) * 0.5);
     border: 2px dashed var(--decant-edge);
     border-radius: var(--decant-radius-box);
     text-align: center;
   }
   .drop h2, .drop p { margin: 0; }
-  .drop > p { color: var(--decant-quiet); }
+  .drop > p { color: var(--decant-quiet); font-size: var(--decant-size-small); }
   svg { width: 4em; fill: none; stroke: var(--decant-accent); stroke-width: 2.5; stroke-linejoin: round; }
   .working { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.75); margin-bottom: calc(var(--decant-space) * 0.75); }
   .working h2 { margin: 0; }
@@ -93,6 +93,11 @@ export const styles = css`
   /* Where colours are forced, a link has a border. */
   @media not (forced-colors: active) {
     .actions .link:only-child { padding-inline: 0; }
+    /* The browsers' own bars differ: in Firefox, the rest of a dark one is white. */
+    progress[value] { appearance: none; border: 0; border-radius: var(--decant-radius-mark); overflow: hidden; background: var(--decant-line); }
+    ::-webkit-progress-bar { background: none; }
+    ::-webkit-progress-value { background: var(--decant-accent); }
+    progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   }
   dl { margin: 0 0 var(--decant-space); }
   dl div { display: grid; grid-template-columns: minmax(6em, 9em) 1fr; gap: calc(var(--decant-space) * 0.25) var(--decant-space); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); }
@@ -217,5 +222,9 @@ export const styles = css`
     .actions button, .line button { width: 100%; }
     .line { flex-wrap: wrap; }
     .line p { flex-basis: 100%; }
+    .queue li { display: grid; grid-template-columns: 1fr auto; }
+    .queue .name + span { grid-row: 2; }
+    .queue .item-actions { grid-area: 1 / 2 / 3; }
+    .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }
 `;

@@ -21,7 +21,7 @@ export const english: FirstTexts = {
   nothingUploaded: 'Nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  takes: (inputs, outputs) => `${inputs.join(', ')}, also in OVA or zip → ${outputs.join(', ')}`,
+  takes: (inputs, outputs) => `${inputs.join(', ')}, also in OVA or zip →\u00a0${outputs.join(', ')}`,
   choose: 'Choose a file',
   fromLink: 'From a link',
   noAddress: 'Enter a link that begins with https:// or http://.',
