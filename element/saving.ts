@@ -21,6 +21,9 @@ import { guardWork } from './work-guard.js';
 /** The interval at which progress is shown, in milliseconds. */
 const TICK = 200;
 
+/** With so many cores, one is left for the digest of an output that passes in order. */
+const CORES_TO_DIGEST = 4;
+
 const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
 
 /** The part of a conversion's state that does not change. */
@@ -357,6 +360,7 @@ export class Saver {
         signal,
         onProgress,
         resume,
+        sha256: (method === 'streamed' || method === 'host') && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
       });
       if (picture) picture.done = undefined;
       // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.

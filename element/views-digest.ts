@@ -9,7 +9,7 @@ import { allTexts } from './texts/all-texts.js';
 
 export function digestView(state: Step<'done'>, session: Session): TemplateResult {
   const texts = allTexts(session);
-  const { value, share, cancel, problem } = state.digest ?? {};
+  const { value = state.result.sha256, share, cancel, problem } = state.digest ?? {};
   if (value !== undefined) {
     return html`
       <section class="next" aria-labelledby="digest">

@@ -1,8 +1,11 @@
 // `sha256` in Node, beside Node's own.
 
 import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
+import { program } from '../support/command.js';
+import { hashFile, images, PASSWORD } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const { DecantError, sha256 } = (await import(
@@ -19,6 +22,62 @@ for (const size of [0, 1, 64, READ - 1, READ, READ + 1, 3 * READ]) {
     expect(hash).toBe(createHash('sha256').update(bytes).digest('hex'));
     expect(shares).toHaveLength(Math.ceil(size / READ));
     expect(shares.at(-1)).toBe(size > 0 ? 1 : undefined);
+  });
+}
+
+/** Converts the image with `sha256` to `output`, an expression. Returns the digest, and that of the bytes that have passed. */
+const whileWriting = (image: string, output: string, options: object, path = '') =>
+  program<{ sha256?: string; passed: string }>(
+    `const { createHash } = await import('node:crypto');
+     const [path, options, file] = args;
+     const hash = createHash('sha256');
+     const pieces = new Map();
+     const write = async (offset, bytes) => void pieces.set(offset, bytes.slice());
+     const target = { ordered: true, write, close: async () => {}, abort: async () => {} };
+     const stream = () => new WritableStream({ write: (bytes) => void hash.update(bytes) });
+     const image = await decant.open(path, { password: ${JSON.stringify(PASSWORD)}, workers: 2 });
+     const { sha256 } = await image.convert(${output}, { sha256: true, ...JSON.parse(options) });
+     await image.close();
+     for (const [, bytes] of [...pieces].sort(([a], [b]) => a - b)) hash.update(bytes);
+     console.log(JSON.stringify({ sha256, passed: hash.digest('hex') }));`,
+    image,
+    JSON.stringify(options),
+    path,
+  );
+
+// (output, options)
+for (const [output, options] of [
+  ['stream()', {}],
+  ['stream()', { format: 'vpc' }],
+  ['stream()', { format: 'raw.gz' }],
+  ['stream()', { format: 'qcow2', formatOptions: { compress: 'on' }, twoPass: true }],
+  ['target', {}],
+] as [string, object][]) {
+  test(`while it is written to ${output}: ${JSON.stringify(options)}`, () => {
+    const { sha256, passed } = whileWriting(images.zlib(), output, options);
+    expect(sha256).toBe(passed);
+    if (Object.keys(options).length === 0) expect(sha256).toBe(hashFile(images.raw()));
+  });
+}
+
+// (case, output, options)
+for (const [what, output, options] of [
+  ['a file', 'file', {}],
+  ['holes that are told', '{ ...target, hole: async () => {} }', {}],
+  ['any order', '{ ...target, ordered: false }', {}],
+  [
+    'a start that comes last',
+    '{ ...target, lateStart: 2 ** 40 }',
+    { format: 'qcow2', formatOptions: { compress: 'on' } },
+  ],
+  [
+    'a conversion that goes on',
+    '{ ...target, resumes: true, open: async () => ({ offset: 4096, written: 4096 }) }',
+    { resume: true },
+  ],
+] as [string, string, object][]) {
+  test(`not computed while it is written: ${what}`, ({ folder }) => {
+    expect(whileWriting(images.zlib(), output, options, join(folder, 'out.raw')).sha256).toBeUndefined();
   });
 }
 

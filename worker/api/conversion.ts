@@ -150,7 +150,9 @@ async function convertTo(
   const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
   try {
     const plan = { sizes: { virtualSize: info.virtualSize, outputSize: size, hasFooter }, identity };
-    const setting = { format, formatOptions, twoPass, memory };
+    // Without its code there is no digest; the output is the same.
+    const crypt = options.sha256 ? () => platform.codec('crypt').catch(() => undefined) : undefined;
+    const setting = { format, formatOptions, twoPass, memory, crypt };
     const converted = await write(target, { setup, sessions, info, plan, setting, meter, signal });
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = converted;
     let bytesWritten = progress.written;
@@ -178,6 +180,7 @@ async function convertTo(
       lostRanges,
       lostBytes,
       ...(target.copy && { copy: target.copy }),
+      ...(target.sha256 !== undefined && { sha256: target.sha256 }),
       unusedCompanions: info.unusedCompanions,
       engine,
       engineReason,
@@ -191,7 +194,10 @@ async function convertTo(
 
 interface Writing extends Omit<ConversionContext, 'platform'> {
   plan: { sizes: Sizes; identity: string | undefined };
-  setting: Pick<RunSetup, 'format' | 'formatOptions' | 'twoPass' | 'memory'>;
+  setting: Pick<RunSetup, 'format' | 'formatOptions' | 'twoPass' | 'memory'> & {
+    /** Loads the code for the SHA-256 of the output, if that is wanted. */
+    crypt: (() => Promise<Uint8Array | undefined>) | undefined;
+  };
   meter: Meter;
   signal: AbortSignal;
 }
@@ -199,7 +205,7 @@ interface Writing extends Omit<ConversionContext, 'platform'> {
 /** Prepares the target and writes the output to it. No worker is used any more when it returns. */
 async function write(
   target: OutputTarget,
-  { setup: { sources }, sessions, info, plan, setting, meter, signal }: Writing,
+  { setup: { sources }, sessions, info, plan, setting: { crypt, ...setting }, meter, signal }: Writing,
 ): Promise<Converted> {
   // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
   sessions.prepare().catch(() => {});
@@ -211,6 +217,8 @@ async function write(
     // First: a target that cannot be written is reported before unlocking, which takes seconds.
     const spec = await orTargetError(target.prepare(plan.sizes, signal, plan.identity));
     const { resumePoint } = target;
+    // Where holes are reported, the bytes of the output do not pass.
+    if (crypt && 'port' in spec && spec.ordered && !spec.holes) spec.crypt = await orCancelled(signal, crypt());
     if (resumePoint) meter.begin(resumePoint);
     session = await sessions.acquire(signal, (share) => meter.unlocking(share));
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.

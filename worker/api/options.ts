@@ -64,6 +64,7 @@ const NAMES = {
     memory: true,
     onProgress: true,
     resume: true,
+    sha256: true,
     twoPass: true,
     signal: true,
   }),

@@ -88,6 +88,8 @@ export interface PortSpec {
   holes: boolean;
   /** The maximum number of pieces in flight: sent and not yet taken. */
   pieces: number;
+  /** The wasm for the SHA-256 of the output, if that is wanted. */
+  crypt?: Uint8Array | undefined;
 }
 
 /** The maximum length of a `Piece` with bytes: larger ones are not faster, and the receiver may have to hold several. */
@@ -95,6 +97,10 @@ export const PIECE = 1 << 20;
 
 /** A part of the output, or a hole of `length` bytes. The reply is a `Taken`. */
 export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
+/** After the last piece: the SHA-256 of the output. The reply is a `Taken`. */
+export interface Digested {
+  sha256: string;
+}
 /** The reply to a `Piece`: it was written, or the target has failed. */
 export type Taken = { failed: boolean };
 

@@ -86,6 +86,11 @@ export interface CommonConvertOptions {
    * download.
    */
   resume?: boolean;
+  /**
+   * Computes the SHA-256 of the output while it is written: `Result.sha256`. Only where all bytes pass in ascending order: streams
+   * and uploads that are neither resumed nor begun by their end. Elsewhere it does nothing: see `sha256`.
+   */
+  sha256?: boolean;
   /** Cancels the conversion. */
   signal?: AbortSignal;
   /** Called at most 10 times a second, and after the last change. If it throws, the conversion fails. */
@@ -209,6 +214,8 @@ export interface Result {
   lostBytes: number;
   /** Of a `{ download }`: its copy in the browser's storage, which can be read for the time that `copyLifetime` returns. */
   copy?: Blob;
+  /** With `sha256`, if all bytes have passed in ascending order: the SHA-256 of the output, in hexadecimal digits. */
+  sha256?: string;
   /** The names of companions that nothing refers to. */
   unusedCompanions: string[];
   /** The engine that ran. */

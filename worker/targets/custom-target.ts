@@ -2,7 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
-import type { Piece, PortSpec, Taken } from '../messages/messages.js';
+import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import { orTargetError, writers } from './custom-output.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
@@ -29,12 +29,13 @@ export class CustomTarget implements OutputTarget {
   #concurrency = 0;
   #isOrdered = false;
   #lateStart = 0;
-  readonly #queue: Piece[] = [];
+  readonly #queue: (Piece | Digested)[] = [];
   #underWay = 0;
   #port: MessagePort | undefined;
   #size = 0;
   #ended = false;
   failure: DecantError | undefined;
+  sha256: string | undefined;
   /** Why the target could not confirm that the output is complete. */
   #unconfirmed: string | undefined;
   resumePoint: ResumePoint | undefined;
@@ -98,7 +99,7 @@ export class CustomTarget implements OutputTarget {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     port1.onmessage = ({ data }) => {
-      this.#queue.push(data as Piece);
+      this.#queue.push(data as Piece | Digested);
       this.#write();
     };
     return { port: port2, ordered, lateStart, holes: target.hole !== undefined, pieces: this.#concurrency + AHEAD };
@@ -203,7 +204,11 @@ export class CustomTarget implements OutputTarget {
     }
   }
 
-  async #take(piece: Piece): Promise<void> {
+  async #take(piece: Piece | Digested): Promise<void> {
+    if ('sha256' in piece) {
+      this.sha256 = piece.sha256;
+      return this.#taken();
+    }
     const { offset } = piece;
     const length = 'bytes' in piece ? piece.bytes.length : piece.length;
     try {
@@ -213,6 +218,10 @@ export class CustomTarget implements OutputTarget {
     } catch (thrown) {
       this.failure ??= customTargetError(thrown);
     }
+    this.#taken();
+  }
+
+  #taken(): void {
     this.#underWay -= 1;
     this.#port!.postMessage({ failed: this.failure !== undefined } satisfies Taken);
     this.#write();

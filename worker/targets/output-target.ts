@@ -58,6 +58,8 @@ export interface OutputTarget {
   discard(reason: DecantError, keep: boolean): Promise<void>;
   /** After `commit`: a copy of the output that can be read for a while. */
   readonly copy?: Blob | undefined;
+  /** After the last write: the SHA-256 of the output, if it was wanted and all bytes have passed in ascending order. */
+  readonly sha256?: string | undefined;
   /** The failure of the target itself, if it says more than its consequences. */
   readonly failure?: DecantError | undefined;
   /** Returns a clearer error for `reason`, or `reason`. */

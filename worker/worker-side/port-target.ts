@@ -1,7 +1,9 @@
 // A custom target inside a coordinator: sends the output to the calling side in pieces.
 
+import { Instance } from 'decant-module';
+import { Sha256 } from '../calls/sha256-hasher.js';
 import { DecantError } from '../errors/errors.js';
-import { PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
+import { type Digested, PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
 import type { ObjectTarget } from './worker-host.js';
 
 export class PortTarget implements ObjectTarget {
@@ -12,16 +14,21 @@ export class PortTarget implements ObjectTarget {
   readonly #most: number;
   /** The next piece, if pieces are contiguous: its first `filled` bytes are part of the output. */
   #making: { offset: number; bytes: Uint8Array<ArrayBuffer>; filled: number } | undefined;
+  /** Digests the output while its pieces follow each other, up to `#digested`. */
+  #digest: Sha256 | undefined;
+  #digested = 0;
   #inFlight = 0;
   #failed = false;
   /** Callbacks that wait until fewer pieces are in flight. */
   #waiting: (() => void)[] = [];
 
-  constructor({ port, ordered, lateStart, holes, pieces }: PortSpec) {
+  constructor({ port, ordered, lateStart, holes, pieces, crypt }: PortSpec) {
     this.ordered = ordered;
     this.lateStart = lateStart;
     this.holes = holes ? 'reported' : 'filled';
     this.#most = pieces;
+    const instance = crypt && Instance.create('crypt', crypt);
+    if (instance) this.#digest = new Sha256(instance);
     this.#port = port;
     port.onmessage = ({ data }) => this.#taken(data as Taken);
   }
@@ -53,6 +60,8 @@ export class PortTarget implements ObjectTarget {
 
   async close(): Promise<void> {
     await this.settle();
+    if (this.#digest) await this.#send({ sha256: this.#digest.end() }, []);
+    while (this.#isWaiting(0)) await this.#change();
     this.#port.close();
   }
 
@@ -92,11 +101,15 @@ export class PortTarget implements ObjectTarget {
     if (!making) return;
     this.#making = undefined;
     const bytes = making.filled === PIECE ? making.bytes : making.bytes.slice(0, making.filled);
+    // The start of the output may come last, or be there already.
+    if (making.offset !== this.#digested) this.#digest = undefined;
+    this.#digest?.add(bytes);
+    this.#digested += bytes.length;
     await this.#send({ offset: making.offset, bytes }, [bytes.buffer]);
   }
 
   /** Sends `piece` when there is room for another one in flight. */
-  async #send(piece: Piece, moved: ArrayBuffer[]): Promise<void> {
+  async #send(piece: Piece | Digested, moved: ArrayBuffer[]): Promise<void> {
     // Counted without an `await` in between: others wait for the same room.
     while (this.#isWaiting(this.#most - 1)) await this.#change();
     this.#inFlight += 1;
