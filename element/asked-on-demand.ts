@@ -18,7 +18,11 @@ export class Asked {
   /** Whether a step that is shown waits for its code. */
   isLoading = false;
 
-  constructor(private readonly changed: () => void) {}
+  /** Calls `changed` after each visible change, and `loaded` when the code is there. */
+  constructor(
+    private readonly changed: () => void,
+    private readonly loaded: (views: Views) => void,
+  ) {}
 
   /** Loads the code before it is needed. A failure is ignored: it is loaded again when it is needed. */
   preload(): void {
@@ -42,6 +46,7 @@ export class Asked {
     this.#views = views;
     this.isLoading = false;
     this.changed();
+    this.loaded(views);
   }
 
   #load(): void {

@@ -3,6 +3,7 @@
 export { Batch } from './batch.js';
 export { digestResult } from './digests.js';
 export { doubtsAbout } from './doubts.js';
+export { recall } from './interrupted.js';
 export { leftBehind } from './left-behind.js';
 export { allTexts } from './texts/all-texts.js';
 export { askingView } from './views-asking.js';

@@ -120,7 +120,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (this.#connected) return;
     this.#connected = new AbortController();
     this.#listen(this.wholeWindow ? window : this);
-    whenIdle(() => this.#session.asked.preload());
     // The picture is painted in the size of the element and in colours of the scheme.
     const { signal } = this.#connected;
     this.#resized.observe(this);
@@ -173,11 +172,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       target.addEventListener(type, listener as EventListener, { signal });
   }
 
-  /** Loads the texts of the element's language. */
+  /** Loads the texts of the element's language, then what later steps need. */
   #loadTexts(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;
       this.#session.useTexts(texts, this.texts);
+      whenIdle(() => this.#session.asked.preload());
     }, reportError);
   }
 

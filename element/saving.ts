@@ -12,6 +12,7 @@ import { nameForOutput, sourcesOf } from './opening.js';
 import { outputAt } from './places.js';
 import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
+import { remember } from './remembered.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step, type Warning } from './state.js';
@@ -354,6 +355,7 @@ export class Saver {
         this.stage.host.emit('decant-progress', progress);
       };
       const resume = place.kind === 'stored' && place.kept !== undefined;
+      if (resume) remember(name);
       const result = await image.convert(output, {
         format: format.name,
         formatOptions: format.recommended,
@@ -362,6 +364,7 @@ export class Saver {
         resume,
         sha256: (method === 'streamed' || method === 'host') && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
       });
+      remember(undefined);
       if (picture) picture.done = undefined;
       // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
       if (!compressed && !isRemote) learn(method, result, meter.dataDone);
@@ -379,6 +382,7 @@ export class Saver {
       if (place.kind === 'folder' && kind === 'target') this.opener.folder = undefined;
       if (opening && place.kind === 'stored' && code === 'storage-full') opening.wasFull = true;
       const isKept = await this.#settleKept(place, image, format, isCancelled);
+      if (!isKept) remember(undefined);
       // The element has left the page and shows nothing.
       if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));
       const left = hasBegun ? this.#leftBehind(place, isKept) : Promise.resolve(texts.nothingLeft);

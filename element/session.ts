@@ -16,20 +16,11 @@ import { beginOpening, type Opening, sourcesOf } from './opening.js';
 import { Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { Stage } from './stage.js';
-import type { FileNeed, Next, State } from './state.js';
+import type { AddressProblem, FileNeed, Next, State } from './state.js';
 import type { FirstTexts } from './texts/english.js';
 import { replaced } from './texts/replaced.js';
 import type { Texts } from './types.texts.js';
 import type { Way } from './ways.js';
-
-/** A text in a field for links that is not a link. */
-interface AddressProblem {
-  turn: AbortSignal;
-  /** The need of the field; `undefined` on the first screen. */
-  need: string | undefined;
-  /** How often the text was refused. */
-  refusals: number;
-}
 
 export class Session {
   readonly queue = new Queue();
@@ -53,7 +44,7 @@ export class Session {
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
     this.#stage = new Stage(host, changed);
-    this.asked = new Asked(changed);
+    this.asked = new Asked(changed, ({ recall }) => this.#run(recall(this.#stage)));
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),

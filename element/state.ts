@@ -44,6 +44,15 @@ export interface Doubt {
   reasons: string[];
 }
 
+/** A text in a field for links that is not a link. */
+export interface AddressProblem {
+  turn: AbortSignal;
+  /** The need of the field; `undefined` on the first screen. */
+  need: string | undefined;
+  /** How often the text was refused. */
+  refusals: number;
+}
+
 export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
 
 /** A warning, which is shown and announced. */

@@ -64,6 +64,8 @@ export interface AllTexts {
   openAddress: string;
   noAddress: string;
   trySample: string;
+  /** The conversion of the image `name` to a download was interrupted in an earlier visit. */
+  interrupted: (name: string) => string;
   /** Opens `checkUploads`, which says how to check that nothing is uploaded. Both are shown unless the page has set `output`. */
   proof: string;
   checkUploads: string;

@@ -134,8 +134,19 @@ async function cutOff(context: BrowserContext): Promise<void> {
   remote.sent = 0;
 }
 
-test('a closed tab: the page asks, resumes, and the disk is right', async ({ context }, testInfo) => {
+/** Expects these notices on the first screen of another visit. */
+async function firstScreen(context: BrowserContext, notices: RegExp[]): Promise<void> {
+  const page = await context.newPage();
+  await page.goto('/');
+  // A notice follows the code that shows this.
+  await expect(page.getByRole('textbox', { name: /^Link to/ })).toBeVisible();
+  await expect(page.locator('.notice')).toHaveText(notices);
+  await page.close();
+}
+
+test('a closed tab: the page says so, asks, resumes, and the disk is right', async ({ context }, testInfo) => {
   await cutOff(context);
+  await firstScreen(context, [/^The conversion of .* was interrupted\. Open it/]);
   const page = await begin(context);
   await expect(page.getByRole('heading', { name: /^\d+ % of this disk is already converted$/ })).toBeFocused();
   await look(page, testInfo, 'go-on');
@@ -147,6 +158,8 @@ test('a closed tab: the page asks, resumes, and the disk is right', async ({ con
   expect(hashFile(await (await downloading).path())).toBe(hashFile(raw));
   expect(remote.sent).toBeLessThan(nearlyAll());
   expect(await files(page)).toBe(1);
+  await expect(page.getByRole('heading', { name: /^Done/ })).toBeVisible();
+  await firstScreen(context, []);
 });
 
 test('two tabs that resume: the second one says so', { tag: '@full' }, async ({ context }, testInfo) => {

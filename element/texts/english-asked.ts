@@ -15,6 +15,7 @@ export const englishAsked = {
   address: 'Link to an image',
   addressFor: ({ role }) => `Link to the ${role}`,
   openAddress: 'Open',
+  interrupted: (name) => `The conversion of ${shownText(name)} was interrupted. Open it again to resume.`,
 
   queue: 'Queue',
 

@@ -80,6 +80,8 @@ export function german(units: Units): AllTexts {
     openAddress: 'Öffnen',
     noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',
+    interrupted: (name) =>
+      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen.`,
     proof: 'Ist das sicher?',
     checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
     dropToOpen: 'Zum Öffnen loslassen',

@@ -75,6 +75,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     addressFor: needs,
     dropToAnswer: named,
     opening: named,
+    interrupted: named,
     tooMany: [[200]],
     notFetched: named,
     aside: each(names(name)),
