@@ -129,15 +129,11 @@ impl PartDecoder for InlineParts {
         2
     }
 
-    fn decode(
-        &self,
-        container: ContainerNumber,
-        part: Vec<u8>,
-        _pass: bool,
-    ) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         async move {
             container.prepare().await.ok()?;
-            decode_part(container, part).ok().map(DecodedPart::in_memory)
+            let (size, bytes) = decode_part(container, part).ok()?;
+            Some(DecodedPart { size, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }

@@ -291,7 +291,7 @@ export function coordinatorMethods(
             begun: resumePoint?.guest ?? 0,
             begunWritten: resumePoint?.written ?? 0,
           };
-          const dispatch = dispatcher?.run.bind(dispatcher);
+          const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
           const { target } = place;
           const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);
           await place.journal?.end(false);

@@ -46,12 +46,12 @@ export class Dispatcher {
   }
 
   /**
-   * Runs `job` in the worker with this number, or in the one with the fewest jobs. `reads`: data of sources that workers cannot
-   * open, as ranges to fetch, or as bytes that the crate already has. The reply has the number of the worker.
+   * Runs `job` in the worker with the fewest jobs. `reads`: data of sources that workers cannot open, as ranges to fetch, or as
+   * bytes that the crate already has.
    */
-  async run(job: Uint8Array, reads: (SourceRange | Uint8Array<ArrayBuffer>)[], number?: number): Promise<unknown> {
+  async run(job: Uint8Array, reads: (SourceRange | Uint8Array<ArrayBuffer>)[]): Promise<unknown> {
     const brought = await Promise.all(reads.map((read) => (read instanceof Uint8Array ? read : this.#fetch(read))));
-    const at = number ?? this.#jobs.indexOf(Math.min(...this.#jobs));
+    const at = this.#jobs.indexOf(Math.min(...this.#jobs));
     const worker = this.#workers[at]!;
     this.#jobs[at]! += 1;
     const isFirst = at === this.#begun;
@@ -61,8 +61,7 @@ export class Dispatcher {
     }
     try {
       const moved = brought.map(({ buffer }) => buffer);
-      const reply = await worker.callMoving(moved, 'run', job, brought, isFirst ? this.attachment : undefined);
-      return { ...reply, worker: at };
+      return await worker.callMoving(moved, 'run', job, brought, isFirst ? this.attachment : undefined);
     } finally {
       this.#jobs[at]! -= 1;
     }

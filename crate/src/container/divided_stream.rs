@@ -5,8 +5,6 @@ use super::divided_input::{DividedInput, Indivisible};
 use super::part::{ContainerNumber, DecodedPart, PartDecoder, size_of};
 use super::{Container, Decode};
 use crate::error::Result;
-use crate::format::TAIL;
-use crate::io::passed::PassedBytes;
 use crate::io::source::{Source, zeroed};
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use decant_module::StreamDecoder;
@@ -31,14 +29,10 @@ pub(crate) struct DividedStream {
     has_ended: bool,
     decoder: Rc<dyn PartDecoder>,
     in_flight: Vec<InFlight>,
-    /// Whether parts stay with their workers.
-    passes: bool,
-    /// The part after the current one, and the position in the file after it.
-    next: Option<(DecodedPart, u64)>,
-    /// The part that is being read or passed, and how much of it was.
+    /// The part that is being read, and how much of it was.
     current: Option<DecodedPart>,
     taken: u64,
-    /// The number of bytes that were read or passed.
+    /// The number of bytes that were read.
     given: u64,
     /// The position in the file after the current part.
     position: u64,
@@ -73,8 +67,6 @@ impl DividedStream {
             has_ended: false,
             decoder,
             in_flight: Vec::new(),
-            passes: false,
-            next: None,
             current: None,
             taken: 0,
             given: 0,
@@ -84,81 +76,48 @@ impl DividedStream {
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
-        self.passes = false;
         let mut done = 0;
         while done < buf.len() {
             if let Some(stream) = &mut self.in_order {
                 done += stream.read(&mut buf[done..]).await?;
                 break;
             }
-            match self.take(&mut buf[done..]).await {
-                Ok(0) => break,
-                Ok(taken) => done += taken,
+            let taken = self.take(&mut buf[done..]);
+            done += taken;
+            self.given += taken as u64;
+            if taken > 0 {
+                continue;
+            }
+            match self.next_part().await {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(Indivisible) => self.go_on_in_order().await?,
             }
         }
         Ok(done)
     }
 
-    /// Takes the next bytes of the current part, as many as there are. Returns their number; 0 at the end.
-    async fn take(&mut self, buf: &mut [u8]) -> std::result::Result<usize, Indivisible> {
-        let Some(PassedBytes { part, start, len }) = self.rest_of_part().await? else { return Ok(0) };
-        let len = len.min(buf.len());
-        let buf = &mut buf[..len];
-        match part {
-            Some(bytes) if !bytes.read(start, buf).await => return Err(Indivisible),
-            Some(_) => {}
-            None => buf.fill(0),
-        }
-        self.advance(len);
-        Ok(len)
-    }
-
-    /// Passes the next bytes: see [`ByteStream::pass_part`].
-    async fn pass(&mut self, unit: u64, most: u64) -> std::result::Result<Option<PassedBytes>, Indivisible> {
-        let Some(rest) = self.rest_of_part().await? else { return Ok(None) };
-        let len = (rest.len as u64).min(most);
-        let left = rest.len as u64 - len;
-        if !len.is_multiple_of(unit) || left <= TAIL && self.next_part().await?.is_none_or(|next| next.size <= TAIL) {
-            return Ok(None);
-        }
-        self.advance(len as usize);
-        Ok(Some(PassedBytes { len: len as usize, ..rest }))
-    }
-
-    fn advance(&mut self, len: usize) {
+    /// Takes the next bytes of the current part, as many as there are. Returns their number.
+    fn take(&mut self, buf: &mut [u8]) -> usize {
+        let Some(part) = &self.current else { return 0 };
+        let len = (part.size - self.taken).min(buf.len() as u64) as usize;
+        part.bytes.copy_to(self.taken as usize, &mut buf[..len]);
         self.taken += len as u64;
-        self.given += len as u64;
+        len
     }
 
-    /// Returns the bytes of the current part that are left, or those of the next one; `None` at the end.
-    async fn rest_of_part(&mut self) -> std::result::Result<Option<PassedBytes>, Indivisible> {
-        loop {
-            if let Some(DecodedPart { size, bytes }) = self.current.as_ref().filter(|part| part.size > self.taken) {
-                let (start, len) = (self.taken as usize, (size - self.taken) as usize);
-                return Ok(Some(PassedBytes { part: bytes.clone(), start, len }));
-            }
-            self.current = None;
-            self.next_part().await?;
-            let Some((next, position)) = self.next.take() else {
-                self.position = self.input.file_position();
-                return Ok(None);
-            };
-            (self.current, self.taken, self.position) = (Some(next), 0, position);
+    /// Moves on to the next part. Returns whether there is one.
+    async fn next_part(&mut self) -> std::result::Result<bool, Indivisible> {
+        self.current = None;
+        self.send().await?;
+        if self.in_flight.is_empty() {
+            self.position = self.input.file_position();
+            return Ok(false);
         }
-    }
-
-    /// Returns the part after the current one, when it is decoded; `None` at the end.
-    async fn next_part(&mut self) -> std::result::Result<Option<&DecodedPart>, Indivisible> {
-        if self.next.is_none() {
-            self.send().await?;
-            if !self.in_flight.is_empty() {
-                let InFlight { decoded, position, .. } = self.in_flight.remove(0);
-                self.next = Some((decoded.await.ok_or(Indivisible)?, position));
-                self.send().await?;
-            }
-        }
-        Ok(self.next.as_ref().map(|(next, _)| next))
+        let InFlight { decoded, position, .. } = self.in_flight.remove(0);
+        (self.current, self.taken, self.position) = (Some(decoded.await.ok_or(Indivisible)?), 0, position);
+        self.send().await?;
+        Ok(true)
     }
 
     /// Has parts decoded until there are enough.
@@ -172,7 +131,7 @@ impl DividedStream {
                 break;
             };
             let weight = size_of(&part).saturating_add(part.len() as u64);
-            let decoded = self.decoder.decode(self.container, part, self.passes);
+            let decoded = self.decoder.decode(self.container, part);
             self.in_flight.push(InFlight { decoded, weight, position: self.input.file_position() });
         }
         Ok(())
@@ -181,7 +140,6 @@ impl DividedStream {
     /// Starts to decode the file in order, and skips the bytes that were read before.
     async fn go_on_in_order(&mut self) -> Result<()> {
         self.in_flight.clear();
-        (self.current, self.next) = (None, None);
         let mut stream = (self.decode)(Box::new(FileStream::new(self.source.clone())))?;
         let mut skipped = zeroed(SKIPPED)?;
         let mut left = self.given;
@@ -198,23 +156,6 @@ impl DividedStream {
 impl ByteStream for DividedStream {
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
         self.fill(buf).boxed_local()
-    }
-
-    fn pass_part(&mut self, unit: u64, most: u64) -> LocalBoxFuture<'_, Result<Option<PassedBytes>>> {
-        async move {
-            if self.in_order.is_some() {
-                return Ok(None);
-            }
-            self.passes = true;
-            match self.pass(unit, most).await {
-                Ok(passed) => Ok(passed),
-                Err(Indivisible) => {
-                    self.go_on_in_order().await?;
-                    Ok(None)
-                }
-            }
-        }
-        .boxed_local()
     }
 
     fn file_position(&self) -> u64 {

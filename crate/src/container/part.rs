@@ -3,14 +3,12 @@
 use super::{CONTAINERS, Container};
 use crate::compress::is_zero;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::passed::PartBytes;
 use crate::io::source::zeroed;
 use crate::io::stream::ByteStream;
 use crate::modules::prepare;
 use decant_module::{LARGEST_PART, PART_SIZE_LEN};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use std::rc::Rc;
 
 /// Maximum length of the data that one step decodes, in bytes.
 const STEP: usize = 256 << 10;
@@ -20,14 +18,8 @@ pub trait PartDecoder {
     /// The number of parts to have in flight.
     fn depth(&self) -> usize;
 
-    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled. If the caller will `pass` the data to
-    /// jobs, it stays with the worker that has it.
-    fn decode(
-        &self,
-        container: ContainerNumber,
-        part: Vec<u8>,
-        pass: bool,
-    ) -> LocalBoxFuture<'static, Option<DecodedPart>>;
+    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled.
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>>;
 }
 
 /// The number of a container in [`CONTAINERS`].
@@ -63,13 +55,19 @@ pub(super) fn size_of(part: &[u8]) -> u64 {
 pub struct DecodedPart {
     /// Its size in bytes.
     pub(crate) size: u64,
-    /// The data; `None` if it is all zeros.
-    pub(crate) bytes: Option<Rc<dyn PartBytes>>,
+    /// The data; nothing if it is all zeros.
+    pub(crate) bytes: Box<dyn PartBytes>,
 }
 
-/// Room for the data of a part. At first it is empty.
+/// The bytes of a decoded part.
+pub(crate) trait PartBytes {
+    /// Fills `buf` with the bytes from `start`, or with zeros if there are none.
+    fn copy_to(&self, start: usize, buf: &mut [u8]);
+}
+
+/// Room for the data of a part.
 pub(crate) trait PartRoom {
-    /// Makes it at least `len` bytes long. Keeps its content and adds any bytes. Fails with `internal` if memory runs out.
+    /// Makes it `len` bytes long, which is longer than it is. Keeps its content. Fails with `internal` if memory runs out.
     fn resize(&mut self, len: usize) -> Result<()>;
 
     fn len(&self) -> usize;
@@ -89,19 +87,20 @@ pub(crate) struct PartDecoding<Room> {
     /// The data of a step: decoded where it is in the CPU cache.
     step: Vec<u8>,
     size: usize,
-    /// The data, with room for more; empty until there is something else than zeros.
+    /// The data, with room for more. It is not used until there is something else than zeros.
     room: Room,
+    is_zero: bool,
 }
 
 impl<Room: PartRoom> PartDecoding<Room> {
-    /// Begins to decode `part` of `container`, whose module must be ready, to `room`, which is empty. `part` must not wait for its bytes.
-    /// Fails with `internal` if memory runs out.
+    /// Begins to decode `part` of `container`, whose module must be ready, to `room`. `part` must not wait for its bytes. Fails with
+    /// `internal` if memory runs out.
     pub(crate) fn begin(container: ContainerNumber, mut part: Box<dyn ByteStream>, room: Room) -> Result<Self> {
         let mut size = [0; PART_SIZE_LEN];
         at_once(part.read(&mut size))?;
         let expected = u64::from_le_bytes(size).min(LARGEST_PART) as usize;
         let stream = container.get().decode.expect("it is divided")(part)?;
-        Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room })
+        Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room, is_zero: true })
     }
 
     /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
@@ -112,12 +111,13 @@ impl<Room: PartRoom> PartDecoding<Room> {
             return Err(Error::new(ErrorKind::Limit, "A part of the compressed file is too large"));
         }
         let (bytes, room) = (&self.step[..len], self.room.len());
-        if room > 0 || !is_zero(bytes) {
+        if !self.is_zero || !is_zero(bytes) {
             if room < end {
                 self.room.resize(end.max(self.expected).max(2 * room))?;
-                if room == 0 {
-                    self.room.zero(self.size);
-                }
+            }
+            if self.is_zero {
+                self.room.zero(self.size);
+                self.is_zero = false;
             }
             self.room.put(self.size, bytes);
         }
@@ -125,10 +125,10 @@ impl<Room: PartRoom> PartDecoding<Room> {
         Ok(len < STEP)
     }
 
-    /// Returns the size of the data, and room that begins with the data, or empty room if it is all zeros. Must be called after the
-    /// last step.
-    pub(crate) fn finish(self) -> (u64, Room) {
-        (self.size as u64, self.room)
+    /// Returns the size of the data, and room that begins with the data, or `None` if it is all zeros. Must be called after the last
+    /// step.
+    pub(crate) fn finish(self) -> (u64, Option<Room>) {
+        (self.size as u64, (!self.is_zero).then_some(self.room))
     }
 }
 
@@ -151,7 +151,8 @@ mod in_memory {
     pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
         let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }), Vec::new())?;
         while !decoding.step()? {}
-        Ok(decoding.finish())
+        let (size, data) = decoding.finish();
+        Ok((size, data.unwrap_or_default()))
     }
 
     impl PartRoom for Vec<u8> {
@@ -172,18 +173,12 @@ mod in_memory {
         }
     }
 
-    impl DecodedPart {
-        /// The part of `size` bytes with the data `bytes`; all zeros if there are none.
-        pub(crate) fn in_memory((size, bytes): (u64, Vec<u8>)) -> Self {
-            let bytes = (!bytes.is_empty()).then(|| Rc::new(bytes) as Rc<dyn PartBytes>);
-            Self { size, bytes }
-        }
-    }
-
     impl PartBytes for Vec<u8> {
-        fn read<'a>(&'a self, start: usize, buf: &'a mut [u8]) -> LocalBoxFuture<'a, bool> {
-            buf.copy_from_slice(&self[start..start + buf.len()]);
-            ready(true).boxed_local()
+        fn copy_to(&self, start: usize, buf: &mut [u8]) {
+            match self.get(start..start + buf.len()) {
+                Some(bytes) => buf.copy_from_slice(bytes),
+                None => buf.fill(0),
+            }
         }
     }
 

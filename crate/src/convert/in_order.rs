@@ -8,7 +8,6 @@ use crate::container::part::PartDecoder;
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{TAIL, vhd};
-use crate::io::passed::{HeldPart, PassedBytes};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::Holes;
@@ -19,7 +18,7 @@ use crate::open::members::unmarked;
 use crate::open::streamed_image::{Guess, StreamedImage};
 use crate::open::{empty_stream, not_in_order};
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -65,49 +64,20 @@ impl InOrder {
 #[derive(Default)]
 struct Shelf {
     /// By guest offset, ascending.
-    chunks: RefCell<VecDeque<(u64, Chunk)>>,
+    chunks: RefCell<VecDeque<(u64, Vec<u8>)>>,
     /// The buffer of an earlier chunk.
     spare: Cell<Vec<u8>>,
 }
 
-/// The bytes of a job.
-enum Chunk {
-    Read(Vec<u8>),
-    Passed(PassedBytes),
-}
-
-impl Chunk {
-    fn len(&self) -> usize {
-        match self {
-            Self::Read(bytes) => bytes.len(),
-            Self::Passed(bytes) => bytes.len,
-        }
-    }
-}
-
 impl Shelf {
-    /// Takes the chunk of `len` bytes at `offset`, if there is one for which `is_wanted` returns true.
-    fn take(&self, offset: HostOffset, len: usize, is_wanted: impl Fn(&Chunk) -> bool) -> Option<Chunk> {
+    /// Passes the chunk of `len` bytes at `offset` to `receive`. Returns whether there is one.
+    fn take(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
         let mut chunks = self.chunks.borrow_mut();
-        let mut all = chunks.iter();
-        let at = all.position(|(start, chunk)| *start == offset.0 && chunk.len() == len && is_wanted(chunk))?;
-        chunks.remove(at).map(|(_, chunk)| chunk)
-    }
-
-    async fn read(&self, offset: HostOffset, buf: &mut [u8]) -> Result<()> {
-        let twice = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
-        match self.take(offset, buf.len(), |_| true).ok_or_else(twice)? {
-            Chunk::Read(chunk) => {
-                buf.copy_from_slice(&chunk);
-                self.spare.set(chunk);
-            }
-            Chunk::Passed(PassedBytes { part, start, .. }) => {
-                let lost = || Error::new(ErrorKind::Internal, "A decoded part of the disk was lost");
-                let is_there = part.ok_or_else(lost)?.read(start, buf).await;
-                return is_there.then_some(()).ok_or_else(lost);
-            }
-        }
-        Ok(())
+        let at = chunks.iter().position(|(start, chunk)| *start == offset.0 && chunk.len() == len);
+        let Some((_, chunk)) = at.and_then(|at| chunks.remove(at)) else { return false };
+        receive(&chunk);
+        self.spare.set(chunk);
+        true
     }
 }
 
@@ -121,24 +91,13 @@ impl Source for Shelf {
     }
 
     fn lend(&self, offset: HostOffset, len: usize, receive: &mut dyn FnMut(&[u8])) -> bool {
-        let Some(Chunk::Read(chunk)) = self.take(offset, len, |chunk| matches!(chunk, Chunk::Read(_))) else {
-            return false;
-        };
-        receive(&chunk);
-        self.spare.set(chunk);
-        true
-    }
-
-    fn take_held(&self, offset: HostOffset, len: usize) -> Option<(HeldPart, usize)> {
-        let held = |chunk: &Chunk| match chunk {
-            Chunk::Passed(PassedBytes { part, start, .. }) => Some((part.as_ref()?.held()?, *start)),
-            Chunk::Read(_) => None,
-        };
-        held(&self.take(offset, len, |chunk| held(chunk).is_some())?)
+        self.take(offset, len, receive)
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        self.read(offset, buf).boxed_local()
+        let is_there = self.take(offset, buf.len(), &mut |chunk| buf.copy_from_slice(chunk));
+        let twice = || Error::new(ErrorKind::Internal, "A part of the disk was read twice");
+        ready(is_there.then_some(()).ok_or_else(twice)).boxed_local()
     }
 }
 
@@ -196,11 +155,6 @@ impl InOrderPlanner {
         }
         if self.hole > 0 {
             return self.hole_job().map(Some);
-        }
-        if self.ahead.is_none()
-            && let Some(passed) = self.disk.stream.pass_part(self.limits.unit, self.chunk as u64).await?
-        {
-            return self.passed_job(passed).map(Some);
         }
         let mut chunk = match self.ahead.take() {
             Some(chunk) => chunk,
@@ -336,36 +290,19 @@ impl InOrderPlanner {
         job
     }
 
-    /// Returns a job for bytes that the stream has passed.
-    fn passed_job(&mut self, passed: PassedBytes) -> Result<Job> {
-        self.position.set(self.disk.stream.file_position());
-        self.ensure_size(passed.len as u64)?;
-        Ok(match passed.part {
-            Some(_) => self.chunk_job(Chunk::Passed(passed)),
-            None => self.empty_job(passed.len as u64),
-        })
-    }
-
     /// Returns a job for `chunk`, the next part of the disk. Leaves out a chunk of zeros, unless `dense`.
     fn job(&mut self, chunk: Vec<u8>, dense: bool) -> Result<Job> {
+        let (start, len) = (self.planned, chunk.len());
+        let mut job = self.empty_job(len as u64);
+        job.dense |= dense;
         if !dense && is_zero(&chunk) {
-            let job = self.empty_job(chunk.len() as u64);
             self.disk.shelf.spare.set(chunk);
             return Ok(job);
         }
-        let mut job = self.chunk_job(Chunk::Read(chunk));
-        job.dense |= dense;
-        Ok(job)
-    }
-
-    /// Returns a job that reads `chunk`, the next part of the disk.
-    fn chunk_job(&mut self, chunk: Chunk) -> Job {
-        let (start, len) = (self.planned, chunk.len());
-        let mut job = self.empty_job(len as u64);
         job.reads = vec![FileRange { file: FileId::IMAGE, start: HostOffset(start), len: len as u64 }];
         job.pieces = vec![Piece { input: 0, input_len: len, output: 0, output_len: len, stored: Stored::Plain }];
         job.stretches = vec![GuestRun { guest: GuestOffset(start), start: 0, len }];
         self.disk.shelf.chunks.borrow_mut().push_back((start, chunk));
-        job
+        Ok(job)
     }
 }

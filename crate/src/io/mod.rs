@@ -1,6 +1,5 @@
 //! Input and output: sources, streams and targets, and the layers between them and their users.
 
-pub(crate) mod passed;
 pub(crate) mod pieces;
 pub(crate) mod read_budget;
 pub mod source;

@@ -1,7 +1,6 @@
 //! Sources: random access to the bytes of an image and its companions.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::passed::HeldPart;
 use crate::offsets::{ByteRange, HostOffset};
 use decant_codec::resize;
 use futures_util::future::LocalBoxFuture;
@@ -103,12 +102,6 @@ pub trait Source {
     /// read. A range is received once.
     fn lend(&self, _offset: HostOffset, _len: usize, _receive: &mut dyn FnMut(&[u8])) -> bool {
         false
-    }
-
-    /// Returns the part that has the `len` bytes at `offset` and that a worker holds, and where they begin in it, in bytes. `None` if
-    /// they must be read. A range is taken once.
-    fn take_held(&self, _offset: HostOffset, _len: usize) -> Option<(HeldPart, usize)> {
-        None
     }
 
     /// Fills `buf` with the bytes at `offset`. The caller has checked that the range is within the file. Calls may be

@@ -1,12 +1,11 @@
 //! Streams: sequential access to bytes, each read once.
 
 use crate::error::{Error, Result};
-use crate::io::passed::PassedBytes;
 use crate::io::source::{Source, zeroed};
 use crate::offsets::HostOffset;
 use decant_codec::resize;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use std::rc::Rc;
 
@@ -29,13 +28,6 @@ pub trait ByteStream {
     /// byte of the stream. Returns the number of bytes skipped.
     fn pass_hole(&mut self, _unit: u64) -> u64 {
         0
-    }
-
-    /// Passes the next bytes to a job, which reads them later: a multiple of `unit` bytes, at most `most`, which is a multiple of
-    /// it, too. Returns `None` if the next bytes must be read; the end of the stream always must: more than a sector. Fails as
-    /// [`Self::read`] does.
-    fn pass_part(&mut self, _unit: u64, _most: u64) -> LocalBoxFuture<'_, Result<Option<PassedBytes>>> {
-        ready(Ok(None)).boxed_local()
     }
 
     /// What the end of the stream revealed. Valid once the end has been read.

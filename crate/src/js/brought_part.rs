@@ -1,27 +1,25 @@
-//! A part of a compressed file in a worker. It is never a whole in wasm memory, which would not shrink.
+//! A part of a compressed file in a worker: neither it nor its data is ever a whole in wasm memory, which would not shrink.
 
 use super::bytes::release;
+use crate::container::part::PartRoom;
 use crate::error::Result;
 use crate::io::stream::ByteStream;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, ArrayBuffer, ArrayBufferOptions, Uint8Array};
 use wasm_bindgen::prelude::*;
 
-/// The pieces of a part.
+/// The pieces of a part, which are freed when they have been read.
 pub(super) struct BroughtPart {
     pieces: Array,
-    /// Whether pieces are freed when they have been read.
-    frees: bool,
     /// The number of the piece that is being read, and how much of it was, in bytes.
     number: u32,
     taken: u32,
 }
 
 impl BroughtPart {
-    /// The part in `pieces`. If it `frees` them, each is freed when it has been read.
-    pub(super) fn new(pieces: Array, frees: bool) -> Self {
-        Self { pieces, frees, number: 0, taken: 0 }
+    pub(super) fn new(pieces: Array) -> Self {
+        Self { pieces, number: 0, taken: 0 }
     }
 
     fn take(&mut self, buf: &mut [u8]) -> usize {
@@ -35,9 +33,7 @@ impl BroughtPart {
             done += len;
             self.taken = end;
             if end == piece.length() {
-                if self.frees {
-                    release(&piece.buffer());
-                }
+                release(&piece.buffer());
                 (self.number, self.taken) = (self.number + 1, 0);
             }
         }
@@ -52,5 +48,29 @@ impl ByteStream for BroughtPart {
 
     fn file_position(&self) -> u64 {
         0
+    }
+}
+
+impl PartRoom for Uint8Array {
+    fn resize(&mut self, len: usize) -> Result<()> {
+        // A resizable buffer is mapped by the system: an allocator may keep the memory of others when they are freed.
+        let buffer = ArrayBuffer::new_with_options(len, &ArrayBufferOptions::new(len));
+        let larger = Uint8Array::new_with_byte_offset_and_length(&buffer, 0, len as u32);
+        larger.set(self, 0);
+        release(&self.buffer());
+        *self = larger;
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.length() as usize
+    }
+
+    fn zero(&mut self, len: usize) {
+        self.fill(0, 0, len as u32);
+    }
+
+    fn put(&mut self, start: usize, bytes: &[u8]) {
+        self.subarray(start as u32, (start + bytes.len()) as u32).copy_from(bytes);
     }
 }

@@ -14,8 +14,6 @@ mod errors;
 mod exports;
 #[cfg(not(feature = "threads"))]
 mod handle;
-#[cfg(not(feature = "threads"))]
-mod held_parts;
 mod modules;
 mod object;
 mod open_spec;

@@ -1,14 +1,11 @@
 //! Sends the parts of a compressed file to the workers of the `workers` engine.
 
-use super::bytes::release;
 use super::runner::{JsReply, Task, message};
 use super::spare_arrays::SpareArrays;
-use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder};
-use crate::io::passed::{HeldPart, PartBytes};
+use crate::container::part::{ContainerNumber, DecodedPart, PartBytes, PartDecoder};
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
 use js_sys::{Array, Function, Promise, Uint8Array};
-use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -16,6 +13,7 @@ use wasm_bindgen_futures::JsFuture;
 pub(super) struct PartWorkers {
     dispatch: Function,
     workers: usize,
+    /// Memory of earlier parts.
     spares: Rc<SpareArrays>,
 }
 
@@ -24,19 +22,17 @@ impl PartWorkers {
     pub(super) fn new(dispatch: Function, workers: usize) -> Self {
         Self { dispatch, workers, spares: Rc::default() }
     }
-}
 
-/// Sends `task` to `worker`, or to any, by `dispatch`. Returns its reply; `None` if that fails.
-fn send(
-    dispatch: &Function,
-    task: &Task,
-    travelling: &Array,
-    worker: Option<u32>,
-) -> Option<impl Future<Output = Option<JsReply>> + use<>> {
-    let task = Uint8Array::from(&message(task).ok()?[..]);
-    let sent = dispatch.call3(&JsValue::NULL, &task, travelling, &worker.into()).ok()?;
-    let reply = JsFuture::from(sent.unchecked_into::<Promise>());
-    Some(async { Some(reply.await.ok()?.unchecked_into()) })
+    fn send(&self, container: ContainerNumber, part: &[u8]) -> Option<JsFuture> {
+        let (part, room) = (Uint8Array::from(part), self.spares.take(0));
+        let task = message(&Task::DecodePart(container, room.is_some())).ok()?;
+        let travelling = match room {
+            Some(room) => Array::of2(&Uint8Array::new(&room), &part),
+            None => Array::of1(&part),
+        };
+        let sent = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&task[..]), &travelling).ok()?;
+        Some(JsFuture::from(sent.unchecked_into::<Promise>()))
+    }
 }
 
 impl PartDecoder for PartWorkers {
@@ -45,93 +41,33 @@ impl PartDecoder for PartWorkers {
         2 * self.workers + 2
     }
 
-    fn decode(
-        &self,
-        container: ContainerNumber,
-        part: Vec<u8>,
-        pass: bool,
-    ) -> LocalBoxFuture<'static, Option<DecodedPart>> {
-        let task = Task::DecodePart { container, hold: pass };
-        let travelling = Array::of1(&self.spares.filled(&part));
-        let sent = send(&self.dispatch, &task, &travelling, None);
-        let (dispatch, spares) = (self.dispatch.clone(), self.spares.clone());
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+        let (sent, spares) = (self.send(container, &part), self.spares.clone());
         async move {
-            let reply = sent?.await?;
-            spares.take_back(&travelling, &reply.brought().unwrap_or_default());
-            let bytes: Option<Rc<dyn PartBytes>> = match (reply.held(), reply.bytes()) {
-                (Some(number), _) => {
-                    let part = HeldPart { worker: reply.worker()?, number };
-                    Some(Rc::new(Held { dispatch, part, rest: RefCell::default() }))
-                }
-                (None, Some(bytes)) if bytes.length() > 0 => Some(Rc::new(Received { bytes, start: 0 })),
-                (None, _) => None,
-            };
-            Some(DecodedPart { size: reply.read() as u64, bytes })
+            let reply: JsReply = sent?.await.ok()?.unchecked_into();
+            Some(DecodedPart { size: reply.read() as u64, bytes: Box::new(Received { data: reply.bytes()?, spares }) })
         }
         .boxed_local()
     }
 }
 
-/// The data of a part from byte `start` on, from a worker.
+/// The data of a part, from a worker.
 struct Received {
-    bytes: Uint8Array,
-    start: usize,
-}
-
-impl Received {
-    fn copy_to(&self, start: usize, buf: &mut [u8]) {
-        let start = start - self.start;
-        self.bytes.subarray(start as u32, (start + buf.len()) as u32).copy_to(buf);
-    }
+    data: Uint8Array,
+    spares: Rc<SpareArrays>,
 }
 
 impl PartBytes for Received {
-    fn read<'a>(&'a self, start: usize, buf: &'a mut [u8]) -> LocalBoxFuture<'a, bool> {
-        self.copy_to(start, buf);
-        ready(true).boxed_local()
+    fn copy_to(&self, start: usize, buf: &mut [u8]) {
+        match self.data.length() {
+            0 => buf.fill(0),
+            _ => self.data.subarray(start as u32, (start + buf.len()) as u32).copy_to(buf),
+        }
     }
 }
 
 impl Drop for Received {
     fn drop(&mut self) {
-        release(&self.bytes.buffer());
-    }
-}
-
-/// The data of a part that a worker holds.
-struct Held {
-    dispatch: Function,
-    part: HeldPart,
-    /// What of it was fetched.
-    rest: RefCell<Option<Received>>,
-}
-
-impl Held {
-    /// Fetches the bytes from `start` on.
-    async fn fetch(&self, start: usize) -> Option<Received> {
-        let HeldPart { worker, number } = self.part;
-        let reply = send(&self.dispatch, &Task::FetchPart { number, start }, &Array::new(), Some(worker))?.await?;
-        Some(Received { bytes: reply.bytes()?, start })
-    }
-}
-
-impl PartBytes for Held {
-    fn read<'a>(&'a self, start: usize, buf: &'a mut [u8]) -> LocalBoxFuture<'a, bool> {
-        async move {
-            let is_fetched = self.rest.borrow().is_some();
-            if !is_fetched {
-                let Some(rest) = self.fetch(start).await else { return false };
-                self.rest.replace(Some(rest));
-            }
-            if let Some(rest) = &*self.rest.borrow() {
-                rest.copy_to(start, buf);
-            }
-            true
-        }
-        .boxed_local()
-    }
-
-    fn held(&self) -> Option<HeldPart> {
-        Some(self.part)
+        self.spares.keep(self.data.buffer());
     }
 }

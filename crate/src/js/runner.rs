@@ -2,7 +2,6 @@
 
 use super::brought_part::BroughtPart;
 use super::delivered::Delivered;
-use super::held_parts::{HeldParts, Room};
 use super::turn::turn;
 use crate::compress::{GuestRun, Placement};
 use crate::container::part::{ContainerNumber, PartDecoding};
@@ -23,22 +22,9 @@ use zeroize::Zeroizing;
 #[derive(Serialize, Deserialize)]
 pub(super) enum Task {
     Run(Job),
-    /// Decodes a part of a compressed file, which travels with the task, in pieces. The data is returned, or held.
-    DecodePart {
-        container: ContainerNumber,
-        hold: bool,
-    },
-    /// Runs a job that reads a part which the worker holds, from `start`.
-    RunHeld {
-        job: Job,
-        number: u32,
-        start: usize,
-    },
-    /// Returns the data of a held part from `start`.
-    FetchPart {
-        number: u32,
-        start: usize,
-    },
+    /// Decodes a part of a compressed file, which travels with the task, in pieces. The second field states whether room for its data
+    /// is before them.
+    DecodePart(ContainerNumber, bool),
 }
 
 /// How many steps of a part a worker runs before its other tasks get a turn. Those write data that is already decoded.
@@ -51,7 +37,6 @@ pub struct Runner {
     files: Vec<Option<Rc<dyn Source>>>,
     transcoder: Transcoder,
     handle: Option<Box<dyn TargetHandle<Vec<u8>>>>,
-    held: HeldParts,
 }
 
 #[wasm_bindgen]
@@ -66,42 +51,24 @@ impl Runner {
             files: files.iter().map(|file| (!file.is_undefined()).then(|| super::source(file))).collect(),
             transcoder: Transcoder::new(keys),
             handle,
-            held: HeldParts::default(),
         })
     }
 
-    /// Runs a task. `brought` has the bytes that travel with it: for a job, an array for each read in files whose bytes travel.
-    /// The reply returns these arrays, except those of a part whose data it returns, which are freed.
+    /// Runs a task. `brought` has the bytes that travel with it: for a job, an array for each read in files whose bytes travel, which
+    /// the reply returns. The memory of a part is freed.
     pub async fn run(&self, task: Vec<u8>, brought: Option<Array>) -> std::result::Result<JsReply, JsValue> {
         match postcard::from_bytes(&task).map_err(internal)? {
-            Task::Run(job) => {
-                let brought = brought.unwrap_or_default();
-                let reply = self.run_job(job, &brought).await?;
-                reply.set_brought(brought);
-                Ok(reply)
-            }
-            Task::RunHeld { job, number, start } => {
-                let len = job.input_len();
-                let view = self.held.view(number, start, len)?;
-                let reply = self.run_job(job, &Array::of1(&view)).await;
-                self.held.done(number, len);
-                reply
-            }
-            Task::DecodePart { container, hold } => {
-                Ok(self.decode_part(container, hold, brought.unwrap_or_default()).await?)
-            }
-            Task::FetchPart { number, start } => {
-                let reply = new_reply();
-                reply.set_bytes(self.held.fetch(number, start)?);
-                Ok(reply)
+            Task::Run(job) => self.run_job(job, brought.unwrap_or_default()).await,
+            Task::DecodePart(container, has_room) => {
+                Ok(self.decode_part(container, has_room, brought.unwrap_or_default()).await?)
             }
         }
     }
 
-    async fn run_job(&self, job: Job, brought: &Array) -> std::result::Result<JsReply, JsValue> {
-        let files = self.files_of(&job, brought)?;
+    async fn run_job(&self, job: Job, brought: Array) -> std::result::Result<JsReply, JsValue> {
+        let files = self.files_of(&job, &brought)?;
         let JobOutput { bytes, placement, lost, read } = self.transcoder.run(job, &files).await?;
-        let reply = new_reply();
+        let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(read as f64);
         reply.set_written(placement.len() as f64);
         if !lost.is_empty() {
@@ -123,15 +90,16 @@ impl Runner {
             }
         }
         self.transcoder.give_output(bytes);
+        reply.set_brought(brought);
         Ok(reply)
     }
 }
 
 impl Runner {
-    async fn decode_part(&self, container: ContainerNumber, hold: bool, brought: Array) -> Result<JsReply> {
+    async fn decode_part(&self, container: ContainerNumber, has_room: bool, brought: Array) -> Result<JsReply> {
         container.prepare().await?;
-        let room = if hold { self.held.room() } else { Room::default() };
-        let mut decoding = PartDecoding::begin(container, Box::new(BroughtPart::new(brought.clone(), !hold)), room)?;
+        let room: Uint8Array = if has_room { brought.shift().unchecked_into() } else { Uint8Array::default() };
+        let mut decoding = PartDecoding::begin(container, Box::new(BroughtPart::new(brought)), room)?;
         let mut steps = 0;
         while !decoding.step()? {
             steps += 1;
@@ -139,17 +107,10 @@ impl Runner {
                 turn().await;
             }
         }
-        let (size, room) = decoding.finish();
-        let reply = new_reply();
+        let (size, data) = decoding.finish();
+        let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(size as f64);
-        if hold {
-            reply.set_brought(brought);
-            if let Some(number) = self.held.hold(room, size as usize) {
-                reply.set_held(number);
-            }
-        } else {
-            reply.set_bytes(room.bytes);
-        }
+        reply.set_bytes(data.unwrap_or_default());
         Ok(reply)
     }
 
@@ -169,10 +130,6 @@ impl Runner {
     }
 }
 
-fn new_reply() -> JsReply {
-    js_sys::Object::new().unchecked_into()
-}
-
 /// Serialises `value` for another worker. Fails with `internal` if memory runs out.
 pub(super) fn message(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = zeroed(serialized_size(value).map_err(internal)?)?;
@@ -186,7 +143,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, placement?, bytes?, brought?, held? }`; the dispatcher adds `worker`, the number of the worker.
+    /// The reply of a runner: `{ read, written, lost?, placement?, bytes?, brought? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -209,12 +166,6 @@ extern "C" {
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     fn set_bytes(this: &JsReply, value: Uint8Array);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn held(this: &JsReply) -> Option<u32>;
-    #[wasm_bindgen(method, setter)]
-    fn set_held(this: &JsReply, value: u32);
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn worker(this: &JsReply) -> Option<u32>;
     #[wasm_bindgen(method, getter)]
     pub(super) fn brought(this: &JsReply) -> Option<Array>;
     #[wasm_bindgen(method, setter)]

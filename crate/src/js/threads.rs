@@ -102,18 +102,17 @@ impl PartDecoder for PartThreads {
         rayon::current_num_threads() + 1
     }
 
-    fn decode(
-        &self,
-        container: ContainerNumber,
-        part: Vec<u8>,
-        _pass: bool,
-    ) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
         let (answer, answered) = oneshot::channel();
         rayon::spawn(move || {
             // Opening the file has made the module ready. Nobody receives the answer after a cancel.
             let _ = answer.send(decode_part(container, part));
         });
-        async move { answered.await.ok()?.ok().map(DecodedPart::in_memory) }.boxed_local()
+        async move {
+            let (size, bytes) = answered.await.ok()?.ok()?;
+            Some(DecodedPart { size, bytes: Box::new(bytes) })
+        }
+        .boxed_local()
     }
 }
 

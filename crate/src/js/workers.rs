@@ -6,8 +6,7 @@ use super::runner::{JsReply, Task, internal, message};
 use super::spare_arrays::SpareArrays;
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
-use crate::io::passed::HeldPart;
-use crate::io::source::{FileId, FileRange, Files, Source, zeroed};
+use crate::io::source::{FileId, FileRange, Files, zeroed};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -30,25 +29,21 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[], worker?: number):
-    /// Promise<Reply>`; without `worker`, to any. `reads` has an entry for each read, in the order of the job, in files that
-    /// workers cannot open: the range `{ file, offset, length }`, whose bytes are to travel with the job, or the bytes
-    /// themselves if they are made here. Memory use is about `memory` bytes. `given` maps each of `files` to the caller's
-    /// file that contains it.
+    /// Sends jobs on `files` to `count` workers by `dispatch(job: Uint8Array, reads: (Range | Uint8Array)[]):
+    /// Promise<Reply>`. `reads` has an entry for each read, in the order of the job, in files that workers cannot open:
+    /// the range `{ file, offset, length }`, whose bytes are to travel with the job, or the bytes themselves if they
+    /// are made here. Memory use is about `memory` bytes. `given` maps each of `files` to the caller's file that
+    /// contains it.
     pub(super) fn new(dispatch: Function, count: usize, memory: u64, files: Files, given: Vec<FileId>) -> Self {
         let workload = Workload::within(memory, files, JOBS_PER_WORKER * count, BUFFERS_PER_WORKER * count as u64);
         Self { dispatch, workload, given, spares: SpareArrays::default() }
-    }
-
-    fn file(&self, read: &FileRange) -> &dyn Source {
-        &*self.workload.files[usize::from(read.file.0)]
     }
 
     /// Collects the data that travels with a job: ranges of the caller's files, and bytes that are made here.
     async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
         let travelling = Array::new();
         for read in reads {
-            let file = self.file(read);
+            let file = &self.workload.files[usize::from(read.file.0)];
             let profile = file.profile();
             if profile.made_here {
                 let len = read.len as usize;
@@ -68,7 +63,7 @@ impl Workers {
 
     /// Converts a range of a part of a file to the range of the whole file that workers open.
     fn in_its_file(&self, read: &FileRange) -> FileRange {
-        let start = self.file(read).start().unwrap_or(0);
+        let start = self.workload.files[usize::from(read.file.0)].start().unwrap_or(0);
         FileRange { start: HostOffset(read.start.0 + start), ..*read }
     }
 }
@@ -86,18 +81,12 @@ impl Executor for Workers {
                 return Ok(ExecutedJob { output: None, read: 0, written: 0, lost: Vec::new() });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
-            let held = job.reads.first().and_then(|read| self.file(read).take_held(read.start, read.len as usize));
-            let travelling = if held.is_some() { Array::new() } else { self.travelling(&job.reads).await? };
+            let travelling = self.travelling(&job.reads).await?;
             for read in &mut job.reads {
                 *read = self.in_its_file(read);
             }
-            let worker = held.map(|(part, _)| part.worker);
-            let bytes = message(&match held {
-                Some((HeldPart { number, .. }, start)) => Task::RunHeld { job, number, start },
-                None => Task::Run(job),
-            })?;
-            let bytes = Uint8Array::from(&bytes[..]);
-            let promise = self.dispatch.call3(&JsValue::NULL, &bytes, &travelling, &worker.into());
+            let bytes = message(&Task::Run(job))?;
+            let promise = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&bytes[..]), &travelling);
             let promise = promise.map_err(failed)?;
             let reply = JsFuture::from(promise.unchecked_into::<Promise>()).await.map_err(failed)?;
             let reply: JsReply = reply.unchecked_into();

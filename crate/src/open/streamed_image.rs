@@ -6,7 +6,6 @@ use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
-use crate::io::passed::PassedBytes;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::open::chain::OpenOptions;
@@ -83,14 +82,6 @@ impl ByteStream for Decoded {
 
     fn pass_hole(&mut self, unit: u64) -> u64 {
         self.stream.pass_hole(unit)
-    }
-
-    fn pass_part(&mut self, unit: u64, most: u64) -> LocalBoxFuture<'_, Result<Option<PassedBytes>>> {
-        async move {
-            let passed = self.stream.pass_part(unit, most).await;
-            passed.map_err(|error| error.within_stream(self.place.clone()))
-        }
-        .boxed_local()
     }
 
     fn ended(&self) -> Ended {

@@ -18,10 +18,10 @@ export interface DecodedUnit {
 const CONTAINERS: PackedIndex['container'][] = ['gzip', 'xz', 'zstd', 'bzip2'];
 /**
  * The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/runner.rs`). The number of the container follows, and
- * whether the worker holds the data.
+ * whether memory for the data comes with the part.
  */
 const DECODE_PART = 1;
-const RETURNED = 0;
+const NO_ROOM = 0;
 /** Length of the estimated size before each part: zero is a valid estimate. */
 export const PART_HEAD = 8;
 
@@ -96,7 +96,7 @@ export class UnitDecoder {
     const inUse = this.#inUse;
     inUse.users += 1;
     try {
-      return await inUse.run(Uint8Array.of(DECODE_PART, CONTAINERS.indexOf(container), RETURNED), part);
+      return await inUse.run(Uint8Array.of(DECODE_PART, CONTAINERS.indexOf(container), NO_ROOM), part);
     } finally {
       inUse.users -= 1;
       if (inUse.users === 0) {
