@@ -103,6 +103,7 @@ export const styles = css`
   dl div { display: grid; grid-template-columns: minmax(6em, 9em) 1fr; gap: calc(var(--decant-space) * 0.25) var(--decant-space); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); }
   dl div:last-child { border-bottom: 0; }
   dt, .quiet { color: var(--decant-quiet); }
+  a { color: var(--decant-accent); }
   dd { margin: 0; overflow-wrap: anywhere; }
   fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: calc(var(--decant-space) * 0.5); }
   legend { padding: 0 0 calc(var(--decant-space) * 0.5); font-weight: var(--decant-weight); }

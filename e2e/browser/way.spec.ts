@@ -76,5 +76,8 @@ test('what cannot be converted for a place says why', async ({ page }) => {
   await open(page);
   await choose(page, images.states());
   await expect(place(page, 'Azure')).toBeDisabled();
-  await expect(page.getByText(/^Azure: .*20/)).toBeVisible();
+  const why = page.getByText(/^Azure: .*20/);
+  await expect(why).toBeVisible();
+  await expect(why).not.toContainText('https:');
+  await expect(why.getByRole('link')).toHaveAttribute('href', /^https:\/\/learn\.microsoft\.com\/.*uploadsizebytes$/);
 });

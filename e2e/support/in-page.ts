@@ -108,9 +108,10 @@ export async function convertToStream([piece, { password, ...options }]: readonl
     },
   });
   let failed: { kind: string; message: string } | undefined;
+  let sha256: string | undefined;
   const image = await window.decant.open(window.file, password === undefined ? {} : { password });
   try {
-    await image.convert(stream, options);
+    ({ sha256 } = await image.convert(stream, options));
   } catch (thrown) {
     const { kind, message } = thrown as { kind: string; message: string };
     failed = { kind: String(kind), message };
@@ -120,7 +121,7 @@ export async function convertToStream([piece, { password, ...options }]: readonl
   const all = new Uint8Array(await new Blob(digests as Uint8Array<ArrayBuffer>[]).arrayBuffer());
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', all));
   const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return { hash, length, ended, failed };
+  return { hash, length, ended, failed, sha256 };
 }
 
 /** The same hash of a file in the private file system. */

@@ -1,7 +1,7 @@
 // The package in Firefox and WebKit: images opened, unlocked, converted by every route that the browser has.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { DISK_SIZE, expectSame, images, PASSWORD } from '../support/images.js';
+import { DISK_SIZE, expectSame, hashFile, images, PASSWORD } from '../support/images.js';
 import { convert, convertToStream, hashPieces, hashStored } from '../support/in-page.js';
 import { EXPOSED, takeUploads } from '../support/uploads.js';
 import { expect, test } from '../support/webdriver/browsers.js';
@@ -73,9 +73,13 @@ for (const { name, image, options } of TABLE) {
 
   test(`${name} to a stream`, async ({ session, chooseImage }) => {
     await chooseImage(image());
-    const { hash, ended, failed } = await session.run(convertToStream, [PIECE, options] as const);
+    const { hash, ended, failed, sha256 } = await session.run(convertToStream, [
+      PIECE,
+      { ...options, sha256: true },
+    ] as const);
     expect(failed).toBeUndefined();
     expect(ended).toBe('closed');
+    expect(sha256).toBe(hashFile(images.raw()));
     expect(hash).toBe(hashPieces(images.raw(), PIECE));
   });
 }
