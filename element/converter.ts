@@ -322,7 +322,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       <div class="drop" part="drop">
         ${bottle()}
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
-        <p class="more">${texts.takes(INPUTS, OUTPUTS)}</p>
+        <p class="more">${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
         <details class="fold more"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>

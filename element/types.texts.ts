@@ -55,7 +55,8 @@ export interface AllTexts {
 
   dropHere: string;
   /** What goes in, and what comes out. */
-  takes: (inputs: string[], outputs: string[]) => string;
+  takes: (inputs: string[]) => string;
+  makes: (outputs: string[]) => string;
   choose: string;
   /** Opens the field for a link. */
   fromLink: string;

@@ -21,7 +21,8 @@ export const english: FirstTexts = {
   nothingUploaded: 'Nothing is uploaded.',
 
   dropHere: 'Drop a disk image here',
-  takes: (inputs, outputs) => `${inputs.join(', ')}, also in OVA or zip →\u00a0${outputs.join(', ')}`,
+  takes: (inputs) => `${inputs.join(', ')}, also in OVA or zip`,
+  makes: (outputs) => `→ ${outputs.join(', ')}`,
   choose: 'Choose a file',
   fromLink: 'From a link',
   noAddress: 'Enter a link that begins with https:// or http://.',

@@ -71,7 +71,8 @@ export function german(units: Units): AllTexts {
     nothingUploaded: 'Nichts wird hochgeladen.',
 
     dropHere: 'Festplattenabbild hier ablegen',
-    takes: (inputs, outputs) => `${inputs.join(', ')}, auch in OVA oder zip →\u00a0${outputs.join(', ')}`,
+    takes: (inputs) => `${inputs.join(', ')}, auch in OVA oder zip`,
+    makes: (outputs) => `→ ${outputs.join(', ')}`,
     choose: 'Datei auswählen',
     fromLink: 'Von einem Link',
     address: 'Link zu einem Abbild',

@@ -66,12 +66,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
   const bytes = each([0, 1, 5e6]);
   return {
     size: bytes,
-    takes: [
-      [
-        ['qcow2', 'raw'],
-        ['raw', 'VHD'],
-      ],
-    ],
+    takes: each([['qcow2', 'raw']]),
+    makes: each([['raw', 'VHD']]),
     addressFor: needs,
     dropToAnswer: named,
     opening: named,
