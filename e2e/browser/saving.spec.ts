@@ -125,7 +125,7 @@ test('a private window says beforehand what it can keep, and streams what it can
   await page.getByRole('button', { name: 'Convert' }).click();
   // In the browser's own list of downloads.
   await (await download).cancel();
-  const words = 'Cancelled. large.raw has failed, as the downloads show.';
+  const words = 'Cancelled. The download of large.raw was not completed.';
   await expect(page.getByRole('heading', { name: words })).toBeVisible();
 });
 

@@ -63,7 +63,7 @@ export const englishAsked = {
 
   needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
   needsDisk: ({ of }) =>
-    `${shownText(of)} holds only what changed since a snapshot. The rest is in the disk that it was made from, another file of the same machine. Drop the machine's whole folder: the right file is found in it.`,
+    `${shownText(of)} holds only the changes since a snapshot. The rest is in another file of the same machine: drop the machine's whole folder.`,
   diskId: (id) => `ID of that disk: ${shownText(id)}`,
   needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
   needsPassword: (name) => `${shownText(name)} is encrypted`,
@@ -173,7 +173,7 @@ export const englishAsked = {
 
   partKept: 'The finished part is kept for a week. To resume, convert the image again.',
   streamLeft: (name) =>
-    `${shownText(name)} has failed, as the downloads show. A part that was kept is not a complete disk.`,
+    `The download of ${shownText(name)} was not completed. A part that the browser kept is not a whole disk.`,
   asItWas: (name) => `${shownText(name)} is unchanged.`,
   emptyLeft: (name) => `An empty file was left: ${shownText(name)}.`,
   fileLeft: (name) => `${shownText(name)} may be changed or incomplete.`,

@@ -35,7 +35,7 @@ export const speed = (bytesPerSecond: number, method: SaveMethod): string =>
 const byButton: Partial<Record<string, string>> = {
   'state-format': 'Its format is not known.',
   'not-a-disk':
-    'Its content has no known format and does not look like a raw disk: no partition table, no known file system, and 512 does not divide its size. If it is one, unpack it first.',
+    'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
 };
 
 /** Messages of the package mention options for programs, such as `format`. */

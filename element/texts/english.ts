@@ -168,7 +168,7 @@ export const english: FirstTexts = {
   silent: (seconds) => `No data from the network for ${duration(seconds)}; it resumes by itself.`,
   silentShort: 'The network is down; it resumes by itself.',
   stalled: (seconds) =>
-    `No progress for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If it stays so, cancel and convert again.`,
+    `No progress for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If this lasts, cancel and convert again.`,
   stalledShort: 'No progress. Cancel and convert again.',
   waiting: ({ host, status, attempt, completing, offline }) => {
     if (offline) return 'This device is offline. Decant tries again.';

@@ -195,7 +195,7 @@ export function german(units: Units): AllTexts {
     needsFile: (need) =>
       `${shownText(need.of)} enthält einen Teil der Platte. Der Rest steht in der ${role(need.role)}:`,
     needsDisk: ({ of }) =>
-      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in der Platte, aus der sie entstand. Legen Sie den ganzen Ordner der Maschine ab.`,
+      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in einer anderen Datei der Maschine: Legen Sie deren ganzen Ordner ab.`,
     diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
     needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
     needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
@@ -430,7 +430,7 @@ export function german(units: Units): AllTexts {
     partKept:
       'Der Speicher des Browsers behält den fertigen Teil eine Woche. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
     streamLeft: (name) =>
-      `Die Downloads des Browsers zeigen, dass ${shownText(name)} fehlgeschlagen ist. Ein Teil, den er behalten hat, ist keine vollständige Platte.`,
+      `Der Download von ${shownText(name)} wurde nicht fertig. Ein Teil, den der Browser behalten hat, ist keine vollständige Platte.`,
     asItWas: (name) => `${shownText(name)} ist unverändert.`,
     emptyLeft: (name) => `Eine leere Datei ist zurückgeblieben: ${shownText(name)}.`,
     fileLeft: (name) => `${shownText(name)} ist vielleicht verändert oder unvollständig.`,
