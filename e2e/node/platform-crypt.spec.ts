@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { usePlatform as useBrowser } from '../../worker/worker-side/browser-crypt.js';
 import { usePlatform } from '../../worker/worker-side/node-crypt.js';
 import type { CryptExports } from '../../worker/worker-side/platform.js';
+import { CryptModule, cipher, encoded, useBrowser } from '../support/crypt-module.js';
 import { PASSWORD, qemuImgLuks } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
@@ -15,43 +15,9 @@ import { byScope } from '../support/scope.js';
 
 const MODULE = new WebAssembly.Module(readFileSync(new URL('../../dist/crypt.wasm', import.meta.url)));
 
-interface Exports extends CryptExports {
-  buffer(length: number): number;
-  crypt(request: number, input: number, output: number): number;
-}
-
-/** A number as in a request (`crate/crypt/src/request.rs`). */
-function encoded(number: bigint | number): number[] {
-  const value = BigInt(number);
-  return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...encoded(value >> 7n)];
-}
-
-class Crypt {
-  readonly #exports: Exports;
-
-  /** Without `use`, all is done by the module. */
-  constructor(use?: (exports: Exports) => void) {
-    this.#exports = new WebAssembly.Instance(MODULE).exports as unknown as Exports;
-    use?.(this.#exports);
-  }
-
-  serve(request: number[], input: Uint8Array, length: number): Uint8Array {
-    const start = request.length + input.length;
-    const at = this.#exports.buffer(start + length);
-    const sent = new Uint8Array(this.#exports.memory.buffer, at, start);
-    sent.set(request);
-    sent.set(input, request.length);
-    const written = this.#exports.crypt(request.length, input.length, length);
-    expect(written).toBeGreaterThanOrEqual(0);
-    return new Uint8Array(this.#exports.memory.buffer, at + start, written).slice();
-  }
-
-  /** Creates a cipher, decrypts each of `inputs` from its first sector on, and frees the cipher. */
-  decrypted(key: Uint8Array, inputs: [bigint, Uint8Array][]): Uint8Array[] {
-    const [number] = this.serve([0, 0], key, 4);
-    const outputs = inputs.map(([first, input]) => this.serve([1, number!, 0, ...encoded(first)], input, input.length));
-    this.serve([2, number!], new Uint8Array(), 0);
-    return outputs;
+class Crypt extends CryptModule {
+  constructor(use?: (exports: CryptExports) => void) {
+    super(MODULE, use);
   }
 
   /** Checks the password of the LUKS volume `file`, of version 1. Returns the last answer, and how often it was busy. */
@@ -128,16 +94,6 @@ const noise = (next: () => number, length: number) => {
   const start = Math.floor(next() * (NOISE.length - length));
   return NOISE.slice(start, start + length);
 };
-
-/** An encoded cipher with its key (`crate/crypt/src/spec.rs`): AES in `mode`. */
-function cipher(mode: number, iv: number, sector: number, offset: bigint, key: Uint8Array): Uint8Array {
-  const start = Buffer.alloc(16);
-  const sha256 = 4;
-  start.set([0, mode, iv, sha256]);
-  start.writeUInt32LE(sector, 4);
-  start.writeBigUInt64LE(offset, 8);
-  return Buffer.concat([start, key]);
-}
 
 for (const [name, functions, byNode] of [
   ['by Node', counting, true],

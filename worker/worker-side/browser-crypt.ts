@@ -1,6 +1,6 @@
-// PBKDF2 by the browser. Its AES is not used: it needs promises, and a job is decrypted without waiting.
+// AES and PBKDF2 by the browser, which uses instructions of the processor for them.
 
-import { ALL, CANNOT, type CryptExports, lend, take } from './platform.js';
+import { ALL, CANNOT, type CryptExports, lend, type PlatformFunction, take } from './platform.js';
 
 /** The numbers of the crate's `Hash` for the hashes that browsers have. */
 const HASHES: Partial<Record<number, string>> = { 1: 'SHA-1', 4: 'SHA-256', 5: 'SHA-384', 6: 'SHA-512' };
@@ -15,11 +15,64 @@ interface Derivation {
   failed?: boolean;
 }
 
-/** Lets the instance with these exports use the browser's function. Pages without a secure context have none. */
+/** AES-CBC without an initialisation vector. */
+const CHAIN = { name: 'AES-CBC', iv: new Uint8Array(16) };
+
+/** Keys, and what was begun or its results, by their numbers. */
+const objects = new Map<number, unknown>();
+let last = 0;
+
+/** Lets the instance with these exports use the browser's functions. Pages without a secure context have none. */
 export function usePlatform(exports: CryptExports): void {
-  if (!crypto.subtle) return;
-  const cannot = () => CANNOT;
-  lend(exports, [cannot, cannot, cannot, derivations(exports.memory)]);
+  if (crypto.subtle) lend(exports, [...chains(exports.memory), derivations(exports.memory)]);
+}
+
+/** Resolves when `take` can use what was begun. */
+export async function settled(begun: number): Promise<void> {
+  objects.set(begun, await objects.get(begun));
+}
+
+/** Returns `prepare`, `run`, `free`, `begin` and `take` of the crate's `Platform`. */
+function chains(memory: WebAssembly.Memory): PlatformFunction[] {
+  const { subtle } = crypto;
+  const { port1, port2 } = new MessageChannel();
+  port2.close();
+  const bytes = (address: number, length: number) => new Uint8Array(memory.buffer, address, length);
+  return [
+    (address, length, encrypts) => {
+      if (encrypts) return CANNOT;
+      const number = ++last;
+      objects.set(number, undefined);
+      subtle.importKey('raw', bytes(address, length), CHAIN.name, false, ['decrypt']).then(
+        (key) => objects.has(number) && objects.set(number, key),
+        // The browser has no keys of that length.
+        () => objects.delete(number),
+      );
+      return number;
+    },
+    () => CANNOT,
+    (number) => Number(objects.delete(number)),
+    (number, address, length) => {
+      const key = objects.get(number);
+      if (!key) return objects.has(number) ? 0 : CANNOT;
+      // It copies the blocks at once.
+      const chain = subtle.decrypt(CHAIN, key as CryptoKey, bytes(address, length));
+      objects.set(
+        ++last,
+        chain.catch(() => {}),
+      );
+      return last;
+    },
+    (begun, address, length) => {
+      const result = objects.get(begun) as ArrayBuffer | undefined;
+      objects.delete(begun);
+      if (!result) return CANNOT;
+      bytes(address, length).set(new Uint8Array(result, 0, length));
+      // Frees the memory now, as the core does.
+      port1.postMessage(0, [result]);
+      return 0;
+    },
+  ];
 }
 
 /** Returns `derive` of the crate's `Platform`. Between its calls, the browser derives. */

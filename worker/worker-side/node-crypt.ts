@@ -14,7 +14,9 @@ const TURN = 10;
 export function usePlatform(exports: CryptExports): void {
   const bytes = (address: number, length: number) => new Uint8Array(exports.memory.buffer, address, length);
   const { prepare, run, free } = ciphers(bytes);
-  lend(exports, [prepare, run, free, derivations(bytes)]);
+  // What `run` does need not be begun.
+  const cannot = () => CANNOT;
+  lend(exports, [prepare, run, free, cannot, cannot, derivations(bytes)]);
 }
 
 type Bytes = (address: number, length: number) => Uint8Array;

@@ -1,15 +1,14 @@
 //! By the module `crate/crypt/wasm`.
 
-use crate::{Creation, CryptError, Hash, Operation, Request, SECTOR};
+use crate::{AT_ONCE, Creation, CryptError, Hash, Operation, Request, SECTOR};
+pub use decant_module::settled;
 use decant_module::{Apart, Module};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
 
 /// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("crypt");
-
-/// The most bytes that are decrypted at once: as many as caches hold twice, and still many for a call.
-const AT_ONCE: usize = 256 * SECTOR;
 
 /// An object in the instance of this thread.
 struct Object {
@@ -24,6 +23,7 @@ impl Object {
         Ok(Self { number: u32::from_le_bytes(number), is_of_this_thread: PhantomData })
     }
 
+    #[inline(never)]
     fn run(&self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
         MODULE.serve(Request::Use(self.number, operation), input, output).map(drop)
     }
@@ -37,21 +37,44 @@ impl Drop for Object {
 }
 
 /// See `direct/sector_cipher.rs`.
-pub struct SectorCipher(Object);
+pub struct SectorCipher {
+    object: Object,
+    /// Whether the platform may decrypt.
+    begins: Cell<bool>,
+}
 
 impl SectorCipher {
     /// See `direct/sector_cipher.rs`.
     pub fn new(key: &[u8]) -> Result<Self, CryptError> {
-        Object::new(Creation::SectorCipher, key).map(Self)
+        Ok(Self { object: Object::new(Creation::SectorCipher, key)?, begins: Cell::new(true) })
     }
 
     /// See `direct/sector_cipher.rs`.
     pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
         let firsts = (first..).step_by(AT_ONCE / SECTOR);
         for ((input, output), first) in input.chunks(AT_ONCE).zip(output.chunks_mut(AT_ONCE)).zip(firsts) {
-            self.0.run(Operation::Decrypt { first }, input, output)?;
+            self.object.run(Operation::Decrypt { first }, input, output)?;
         }
         Ok(())
+    }
+
+    /// See `direct/sector_cipher.rs`.
+    pub fn begin(&self, first: u64, input: &[u8]) -> i32 {
+        let mut begun = [0; 4];
+        if self.begins.get() {
+            // Without it, `finish` does all.
+            let _ = self.object.run(Operation::Begin { first }, input, &mut begun);
+        }
+        let begun = i32::from_le_bytes(begun);
+        if begun < 0 {
+            self.begins.set(false);
+        }
+        begun
+    }
+
+    /// See `direct/sector_cipher.rs`.
+    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
+        self.object.run(Operation::Finish { first, begun }, input, output)
     }
 }
 

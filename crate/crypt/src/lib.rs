@@ -14,10 +14,10 @@ mod spec;
 #[cfg(feature = "direct")]
 pub use direct::{
     Argon2, Argon2Derivation, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, Platform, PlatformFunction,
-    SectorCipher, derive, merge, use_platform,
+    SectorCipher, derive, merge, settled, use_platform,
 };
 #[cfg(not(feature = "direct"))]
-pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe};
+pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe, settled};
 pub use request::{Creation, Operation, Request};
 pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, legacy_key};
 
@@ -25,6 +25,9 @@ use decant_module::failures;
 
 /// The unit in which sectors are numbered, in bytes.
 pub const SECTOR: usize = 512;
+
+/// The most bytes that are decrypted at once: as many as caches hold twice, and still many for a call.
+pub const AT_ONCE: usize = 256 * SECTOR;
 
 /// The length of a salt in LUKS, in bytes.
 pub const SALT: usize = 32;

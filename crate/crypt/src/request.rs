@@ -50,6 +50,18 @@ pub enum Operation {
     Hash,
     /// See `decant_luks::Unlocking::step`.
     Step,
+    /// See `SectorCipher::begin`. The output is its number, four bytes in little-endian order.
+    Begin {
+        /// The number of the first sector.
+        first: u64,
+    },
+    /// See `SectorCipher::finish`.
+    Finish {
+        /// The number of the first sector.
+        first: u64,
+        /// What `Begin` returned.
+        begun: i32,
+    },
 }
 
 impl decant_module::Request for Request {
@@ -57,6 +69,16 @@ impl decant_module::Request for Request {
 
     fn wipes(&self) -> bool {
         // Data that other requests leave in the buffer is wiped when their object is freed, or before.
-        !matches!(self, Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash))
+        !matches!(
+            self,
+            Self::Use(
+                _,
+                Operation::Decrypt { .. }
+                    | Operation::Add
+                    | Operation::Hash
+                    | Operation::Begin { .. }
+                    | Operation::Finish { .. }
+            )
+        )
     }
 }

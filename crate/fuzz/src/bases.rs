@@ -120,7 +120,7 @@ fn luks() -> Vec<u8> {
     let keys = Keys(vec![CipherKey(spec.with_key(&derived))]);
     // The content of the key slot is arbitrary: it decrypts to the master key.
     let mut master = [0; 512];
-    Ciphers::new(&keys).decrypt(0, 0, &[3; 512], &mut master).expect("the key fits the cipher");
+    Ciphers::default().decrypt(&keys, 0, 0, &[3; 512], &mut master).expect("the key fits the cipher");
     let mut digest = [0; 20];
     derive(&master[..KEY], [2; 32], 3, &mut digest);
     let slots: Vec<u8> = (0..8u32)

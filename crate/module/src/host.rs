@@ -1,8 +1,10 @@
 //! The side of the host: instantiates modules, and sends them requests, through JavaScript.
 
 use crate::{Failure, MAX_REQUEST, Module, Request};
+use js_sys::Promise;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen(module = "/src/module.js")]
 extern "C" {
@@ -16,6 +18,16 @@ extern "C" {
     /// Returns the length of the output, or the number of a failure; `undefined` if memory runs out.
     #[wasm_bindgen(method)]
     fn serve(this: &Instance, request: &[u8], input: &[u8], output: &mut [u8], wipes: bool) -> Option<i32>;
+
+    /// Resolves when what an instance of this thread has begun as `number` can be used.
+    #[wasm_bindgen(static_method_of = Instance)]
+    fn settled(number: i32) -> Promise;
+}
+
+/// Resolves when what the platform has begun for an instance of this thread, as `number`, can be used.
+pub async fn settled(number: i32) {
+    // It never fails.
+    let _ = JsFuture::from(Instance::settled(number)).await;
 }
 
 thread_local! {

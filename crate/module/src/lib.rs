@@ -24,7 +24,7 @@ pub use decoding::{
 pub use failure::Failure;
 pub use guest::{Guest, Service};
 #[cfg(feature = "imported")]
-pub use host::Apart;
+pub use host::{Apart, settled};
 pub use module::Module;
 pub use objects::Objects;
 

@@ -5,7 +5,6 @@ use super::job::{Ascending, CompressedPart, Job, JobBuffers, JobPart, Piece, Sto
 use super::repeats::{Repeat, RepeatOutcome, Unit, Units};
 use crate::compress::inflate::Stream;
 use crate::compress::{DecompressError, Decompressor, GuestRun};
-use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::offsets::HostOffset;
@@ -55,29 +54,29 @@ impl DecodedJob {
 }
 
 impl Decoder {
-    /// Decodes all of `job` from `buffers.input` to `buffers.output`. Bytes outside of runs are undefined. Fails as
-    /// [`Decoder::decode_part`] does, and with `internal` if memory runs out.
-    pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers, keys: &Keys) -> Result<DecodedJob> {
+    /// Decodes all of `job`, without encrypted pieces, from `buffers.input` to `buffers.output`. Bytes outside of runs are
+    /// undefined. Fails as [`Decoder::decode_part`] does, and with `internal` if memory runs out.
+    pub(crate) fn decode(&mut self, job: &Job, buffers: &mut JobBuffers) -> Result<DecodedJob> {
         let output = job.prepare(&mut buffers.output)?;
         let decoded: Vec<_> = job
             .parts(output, usize::MAX)
             .into_iter()
-            .map(|part| self.decode_part(job, part, &buffers.input, keys))
+            .map(|part| self.decode_part(job, part, &buffers.input, nothing_encrypted))
             .collect();
         DecodedJob::of_parts(job, &mut buffers.output, decoded)
     }
 
-    /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Without salvage, fails with
-    /// the error of the first piece that cannot be decoded.
+    /// Decodes a part of a job from `input`, and fills bytes without a piece with zeros. Calls `decrypt` for each encrypted piece:
+    /// with its cipher, its first sector, its input and its output. Without salvage, fails with the error of the first piece that
+    /// cannot be decoded.
     pub(crate) fn decode_part(
         &mut self,
         job: &Job,
         part: JobPart<'_>,
         input: &[u8],
-        keys: &Keys,
+        mut decrypt: impl FnMut(u16, u64, &[u8], &mut [u8]) -> Result<()>,
     ) -> Result<PartOutcome> {
         let JobPart { pieces, output, base } = part;
-        let mut ciphers = Ciphers::new(keys);
         // In another job's input the same position may have another cluster.
         self.cache.forget();
         let mut filled = 0;
@@ -91,12 +90,13 @@ impl Decoder {
             let from = &input[piece.input..piece.input + piece.input_len];
             let to = &mut output[start..filled];
             let stored = match piece.stored {
+                Stored::Ready => continue,
                 Stored::Plain => {
                     to.copy_from_slice(from);
                     continue;
                 }
                 Stored::Encrypted { cipher, sector } => {
-                    ciphers.decrypt(cipher, sector, from, to)?;
+                    decrypt(cipher, sector, from, to)?;
                     continue;
                 }
                 Stored::Compressed(stored) => stored,
@@ -231,6 +231,11 @@ impl Decoder {
     }
 }
 
+/// The `decrypt` of [`Decoder::decode_part`] for jobs without encrypted pieces.
+pub(super) fn nothing_encrypted(_: u16, _: u64, _: &[u8], _: &mut [u8]) -> Result<()> {
+    unreachable!("encrypted pieces were decrypted before")
+}
+
 /// Returns the deflate data of a whole cluster in `from`, with the bytes after it; `None` unless it is deflate data
 /// that is complete in the file.
 fn deflate_of_whole(stored: CompressedPart, from: &[u8]) -> Option<&[u8]> {
@@ -320,7 +325,7 @@ mod tests {
                     let results: Result<Vec<_>> = job
                         .parts(&mut output, size)
                         .into_iter()
-                        .map(|part| decoder.decode_part(&job, part, &input, &Keys::default()))
+                        .map(|part| decoder.decode_part(&job, part, &input, nothing_encrypted))
                         .collect();
                     if let (false, Some(first)) = (salvage, bad.first()) {
                         let place = HostOffset((first * CLUSTER) as u64);

@@ -129,7 +129,6 @@ mod tests {
     use super::super::job::{Job, JobBuffers, Stored};
     use super::*;
     use crate::compress::{Compression, GrainFrame, GuestRun};
-    use crate::crypt::Keys;
     use crate::offsets::{GuestOffset, HostOffset};
 
     const CLUSTER: usize = 1024;
@@ -208,14 +207,14 @@ mod tests {
                 assert_eq!(units.units.len(), *count, "{what}");
                 job.salvage = true;
                 let mut buffers = JobBuffers { input: input.clone(), output: vec![9; 99_999] };
-                let outcome = Decoder::default().decode(&job, &mut buffers, &Keys::default()).unwrap();
+                let outcome = Decoder::default().decode(&job, &mut buffers).unwrap();
                 let contents = [&text[..], &[0; CLUSTER], &one, &other, &[0; CLUSTER]];
                 let expected = order.iter().flat_map(|(stream, _)| contents[*stream]).copied().collect::<Vec<_>>();
                 assert!(covered(&outcome.runs, &buffers.output, expected.len()) == expected, "{what}: other bytes");
                 let lost = order.iter().filter(|(stream, _)| *stream == 4).count();
                 assert_eq!(outcome.lost.len(), lost, "{what}");
                 job.salvage = false;
-                let result = Decoder::default().decode(&job, &mut buffers, &Keys::default());
+                let result = Decoder::default().decode(&job, &mut buffers);
                 assert_eq!(result.is_err(), lost > 0, "{what}");
             }
         }
@@ -248,7 +247,7 @@ mod tests {
             for (dense, short_hole) in [(false, 0), (false, 8192), (true, 0)] {
                 let job = Job { dense, short_hole, ..job(&input, &places) };
                 let mut buffers = JobBuffers { input: input.clone(), output: vec![9; 12 * CLUSTER] };
-                let outcome = Decoder::default().decode(&job, &mut buffers, &Keys::default()).unwrap();
+                let outcome = Decoder::default().decode(&job, &mut buffers).unwrap();
                 let bytes = covered(&outcome.runs, &buffers.output, expected.len());
                 assert!(bytes == expected, "{pattern:b}, {dense}, {short_hole}");
             }

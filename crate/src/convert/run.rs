@@ -1,10 +1,10 @@
 //! Runs a job: read, decode, find zeros, encode. Shared by all executors, which differ in where they decode.
 
 use super::decoder::{DecodedJob, Decoder};
-use super::job::{Job, JobBuffers};
+use super::job::{Job, JobBuffers, Piece, Stored};
 use super::pipeline::ExecutedJob;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
-use crate::crypt::Keys;
+use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
@@ -74,6 +74,23 @@ impl LoadedJob {
         };
         Ok(FinishedJob { buffers: self.buffers, placement, lost })
     }
+
+    /// Decrypts the encrypted pieces to their places in the output. The platform may do it while this waits. Fails with `internal`
+    /// if a key is missing or memory runs out.
+    async fn decrypt(&mut self, ciphers: &RefCell<Ciphers>, keys: &Keys) -> Result<()> {
+        let JobBuffers { input, output } = &mut self.buffers;
+        for at in 0..self.job.pieces.len() {
+            let Piece { stored: Stored::Encrypted { cipher, sector }, .. } = self.job.pieces[at] else { continue };
+            let cipher = ciphers.borrow_mut().get(keys, cipher)?;
+            let output = self.job.prepare(output)?;
+            let piece = &mut self.job.pieces[at];
+            piece.stored = Stored::Ready;
+            let from = &input[piece.input..piece.input + piece.input_len];
+            let to = &mut output[piece.output..piece.output + piece.output_len];
+            Ciphers::decrypt_aside(&cipher, sector, from, to).await?;
+        }
+        Ok(())
+    }
 }
 
 /// A job after decoding and encoding.
@@ -108,6 +125,7 @@ impl JobOutput {
 /// read at once; they are decoded one after another.
 pub struct Transcoder {
     keys: Keys,
+    ciphers: RefCell<Ciphers>,
     decoder: RefCell<Decoder>,
     encoder: RefCell<Encoder>,
     spares: SpareBuffers,
@@ -116,13 +134,20 @@ pub struct Transcoder {
 impl Transcoder {
     /// Creates a transcoder that decrypts with `keys`.
     pub fn new(keys: Keys) -> Self {
-        Self { keys, decoder: RefCell::default(), encoder: RefCell::default(), spares: SpareBuffers::default() }
+        Self {
+            keys,
+            ciphers: RefCell::default(),
+            decoder: RefCell::default(),
+            encoder: RefCell::default(),
+            spares: SpareBuffers::default(),
+        }
     }
 
     /// Runs `job`, which reads from `files`. Fails with `source`, `corrupt` or `internal`.
     pub async fn run(&self, job: Job, files: &[Rc<dyn Source>]) -> Result<JobOutput> {
-        let finish = async |loaded: LoadedJob| {
-            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers, &self.keys);
+        let finish = async |mut loaded: LoadedJob| {
+            loaded.decrypt(&self.ciphers, &self.keys).await?;
+            let decode = |job: &_, buffers: &mut _| self.decoder.borrow_mut().decode(job, buffers);
             let encode = |encoding, bytes: &_, runs: &_, output: &mut _| {
                 self.encoder.borrow_mut().encode(encoding, bytes, runs, output)
             };

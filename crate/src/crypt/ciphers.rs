@@ -2,38 +2,60 @@
 
 use super::keys::{CipherKey, Keys};
 use crate::error::{Error, ErrorKind, Result};
-use decant_crypt::{CryptError, SectorCipher};
+use decant_crypt::{AT_ONCE, CryptError, SECTOR, SectorCipher, settled};
+use std::rc::Rc;
 
 /// Approximate size of a cipher with its buffer, in bytes, for the out-of-memory message.
 const CIPHER: usize = 256 << 10;
 
 /// The ciphers of an image's encrypted layers, top layer first. Each is prepared with its first use.
-pub struct Ciphers<'a> {
-    keys: &'a Keys,
-    ready: Vec<(u16, SectorCipher)>,
+#[derive(Default)]
+pub struct Ciphers {
+    ready: Vec<(u16, Rc<SectorCipher>)>,
 }
 
-impl<'a> Ciphers<'a> {
-    /// Creates ciphers with `keys`.
-    pub fn new(keys: &'a Keys) -> Self {
-        Self { keys, ready: Vec::new() }
-    }
-
-    /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
-    /// `sector` is the number of the first. Fails with `internal` if the image has no key for it or memory runs out.
-    pub fn decrypt(&mut self, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
+impl Ciphers {
+    /// Returns cipher number `cipher`. `keys` are the image's in every call. Fails with `internal` if it has no key for it or
+    /// memory runs out.
+    pub fn get(&mut self, keys: &Keys, cipher: u16) -> Result<Rc<SectorCipher>> {
         let found = self.ready.iter().position(|(number, _)| *number == cipher);
         let at = match found {
             Some(at) => at,
             None => {
-                let key = self.keys.0.get(usize::from(cipher));
+                let key = keys.0.get(usize::from(cipher));
                 let missing = || Error::new(ErrorKind::Internal, "A job needs a key that was not passed");
                 let CipherKey(key) = key.ok_or_else(missing)?;
-                self.ready.push((cipher, SectorCipher::new(key).map_err(out_of_memory)?));
+                self.ready.push((cipher, Rc::new(SectorCipher::new(key).map_err(out_of_memory)?)));
                 self.ready.len() - 1
             }
         };
-        self.ready[at].1.decrypt(sector, input, output).map_err(out_of_memory)
+        Ok(self.ready[at].1.clone())
+    }
+
+    /// Decrypts `input` to `output`, which is as long, with `cipher`. They must be whole sectors; `first` is the number of the
+    /// first. The platform may do it while this waits. Fails with `internal` if memory runs out.
+    pub(crate) async fn decrypt_aside(
+        cipher: &SectorCipher,
+        first: u64,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<()> {
+        for start in (0..input.len()).step_by(AT_ONCE) {
+            let end = input.len().min(start + AT_ONCE);
+            let first = first + (start / SECTOR) as u64;
+            let begun = cipher.begin(first, &input[start..end]);
+            if begun > 0 {
+                settled(begun).await;
+            }
+            cipher.finish(first, &input[start..end], &mut output[start..end], begun).map_err(out_of_memory)?;
+        }
+        Ok(())
+    }
+
+    /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
+    /// `sector` is the number of the first. Fails as `get` does.
+    pub fn decrypt(&mut self, keys: &Keys, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
+        self.get(keys, cipher)?.decrypt(sector, input, output).map_err(out_of_memory)
     }
 }
 

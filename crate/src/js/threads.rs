@@ -8,7 +8,7 @@ use crate::convert::decoder::{DecodedJob, Decoder};
 use crate::convert::job::JobBuffers;
 use crate::convert::run::{SpareBuffers, run_job};
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
-use crate::crypt::Keys;
+use crate::crypt::{Ciphers, Keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Files;
 use futures_channel::oneshot;
@@ -135,11 +135,12 @@ fn encode(
 fn decode(job: &Job, buffers: &mut JobBuffers, keys: &Keys) -> Result<DecodedJob> {
     let input = &buffers.input[..];
     let output = job.prepare(&mut buffers.output)?;
-    let parts: Vec<_> = job
-        .parts(output, PART)
-        .into_par_iter()
-        .map(|part| DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, keys)))
-        .collect();
+    let decode = |part| {
+        let mut ciphers = Ciphers::default();
+        let decrypt = |cipher, sector, from: &_, to: &mut _| ciphers.decrypt(keys, cipher, sector, from, to);
+        DECODER.with_borrow_mut(|decoder| decoder.decode_part(job, part, input, decrypt))
+    };
+    let parts: Vec<_> = job.parts(output, PART).into_par_iter().map(decode).collect();
     // In order: of several failures, the first in the job is reported, not the first in time.
     DecodedJob::of_parts(job, &mut buffers.output, parts)
 }

@@ -15,7 +15,7 @@ const START: u64 = 68 << 10;
 /// structure, and as reading does.
 pub(super) async fn check_legacy(mut extents: Extents, files: &Files, keys: &Keys) -> Result<()> {
     prepare(&decant_crypt::MODULE).await?;
-    let mut ciphers = Ciphers::new(keys);
+    let mut ciphers = Ciphers::default();
     let (mut stored, mut disk) = (zeroed(START as usize)?, zeroed(START as usize)?);
     let mut batch = Vec::new();
     while batch.last().is_none_or(|last: &crate::disk::extent::Extent| last.end().0 < START) {
@@ -30,7 +30,8 @@ pub(super) async fn check_legacy(mut extents: Extents, files: &Files, keys: &Key
         let stored = &mut stored[range.clone()];
         files[usize::from(file.0)].read_at(host, stored).await?;
         let sector = if how.by_guest { extent.start.0 } else { host.0 } / SECTOR;
-        ciphers.decrypt(how.cipher, sector, stored, &mut disk[range])?;
+        let cipher = ciphers.get(keys, how.cipher)?;
+        Ciphers::decrypt_aside(&cipher, sector, stored, &mut disk[range]).await?;
     }
     if looks_like_a_disk(&disk) {
         return Ok(());

@@ -13,6 +13,17 @@ pub(super) trait Blocks {
     fn encrypt(&self, blocks: &mut [CipherBlock]);
     /// Decrypts each block independently, in place.
     fn decrypt(&self, blocks: &mut [CipherBlock]);
+
+    /// Lets the platform begin to decrypt a copy of `blocks` as a chain (CBC). Returns the number of that; 0 if it cannot now; a
+    /// negative number if it never can. Adds two blocks.
+    fn begin_chain(&self, _blocks: &mut Vec<CipherBlock>) -> i32 {
+        -1
+    }
+
+    /// Takes the blocks that were decrypted as chain number `begun`. Returns false, with `blocks` as they are, if there are none.
+    fn take_chain(&self, _begun: i32, _blocks: &mut [CipherBlock]) -> bool {
+        false
+    }
 }
 
 impl<C> Blocks for C

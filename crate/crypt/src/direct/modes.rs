@@ -39,6 +39,20 @@ pub(super) fn finish(mode: Mode, iv: &CipherBlock, input: &[CipherBlock], output
     }
 }
 
+/// As `finish` for XTS, but what `prepare` makes of `input` was decrypted as a chain (CBC). `before` is the block before it in the
+/// chain; then it is its last one.
+pub(super) fn finish_chain(
+    iv: &CipherBlock,
+    input: &[CipherBlock],
+    output: &mut [CipherBlock],
+    before: &mut CipherBlock,
+) {
+    for ((block, input), tweak) in output.iter_mut().zip(input).zip(tweaks(iv)) {
+        *block = sum(&sum(block, before), &tweak);
+        *before = sum(input, &tweak);
+    }
+}
+
 /// The masks of XTS (IEEE 1619), before and after: a tweak, which is doubled in GF(2^128) for each block.
 fn tweaks(first: &CipherBlock) -> impl Iterator<Item = CipherBlock> {
     let double = |tweak: &u128| Some((tweak << 1) ^ if tweak >> 127 == 1 { 0x87 } else { 0 });

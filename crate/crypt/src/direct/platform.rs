@@ -18,6 +18,12 @@ pub struct Platform {
     pub run: PlatformFunction,
     /// `free(number, 0, 0)`: frees a cipher.
     pub free: PlatformFunction,
+    /// `begin(number, blocks, len)`: begins to decrypt a copy of the blocks by AES-CBC without an initialisation vector. The last
+    /// two make a padding, which is removed. Returns the number of that; 0 if the platform cannot now; a negative number if it never can.
+    pub begin: PlatformFunction,
+    /// `take(begun, blocks, len)`: writes what `begin` has decrypted to `blocks`, after it has settled. Returns 0, or a negative
+    /// number and leaves the blocks as they are if it failed.
+    pub take: PlatformFunction,
     /// `derive(derivation, 0, 0)`: begins or continues the `PlatformDerivation` at this address, for about 10 ms. Returns how
     /// many thousandths are done; 1000 after it has written the key. Returns a negative number if the platform cannot.
     pub derive: PlatformFunction,
@@ -83,6 +89,25 @@ impl Blocks for PlatformAes {
         if !self.run(Direction::Decrypt, blocks) {
             self.own.decrypt(blocks);
         }
+    }
+
+    fn begin_chain(&self, blocks: &mut Vec<CipherBlock>) -> i32 {
+        let Some((platform, number)) = self.of_platform else { return -1 };
+        if blocks.try_reserve(2).is_err() {
+            return 0;
+        }
+        // The block before it is 0, so it decrypts to a padding of one block (RFC 5652, 6.3).
+        let mut padding = CipherBlock::from([size_of::<CipherBlock>() as u8; size_of::<CipherBlock>()]);
+        self.own.encrypt(std::slice::from_mut(&mut padding));
+        blocks.extend([CipherBlock::default(), padding]);
+        (platform.begin)(number, blocks.as_ptr().expose_provenance(), size_of_val(&blocks[..]))
+    }
+
+    fn take_chain(&self, begun: i32, blocks: &mut [CipherBlock]) -> bool {
+        self.of_platform.is_some_and(|(platform, _)| {
+            let address = blocks.as_mut_ptr().expose_provenance();
+            begun > 0 && (platform.take)(begun as usize, address, size_of_val(blocks)) == 0
+        })
     }
 }
 

@@ -2,14 +2,18 @@
 
 use super::hash::Hasher;
 use super::keyed::Keyed;
-use super::modes::{finish, prepare};
+use super::modes::{finish, finish_chain, prepare};
 use super::platform::Direction;
 use super::{CipherBlock, LONGEST_HASH};
 use crate::{CipherSpec, CryptError, IvGenerator, Mode, SECTOR};
+use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// The most sectors that are decrypted at once: the platform takes about as long for a call as for a few.
 const AT_ONCE: usize = 256;
+
+/// The fewest blocks to be worth two messages between threads: 16 KiB.
+const FEWEST_ASIDE: usize = 1024;
 
 /// Decrypts the sectors of a disk.
 pub struct SectorCipher {
@@ -51,39 +55,77 @@ impl SectorCipher {
         Ok(Self { spec, data: Keyed::new(cipher, data, direction)?, tweak, essiv })
     }
 
-    /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first 512 bytes.
-    /// Fails if memory runs out.
-    pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
-        let CipherSpec { mode, sector, .. } = self.spec;
-        let some = sector as usize * AT_ONCE;
-        let firsts = (first..).step_by(some / SECTOR);
-        let mut ivs = [CipherBlock::default(); AT_ONCE];
-        for ((input, output), first) in input.chunks(some).zip(output.chunks_mut(some)).zip(firsts) {
-            let ivs = &mut ivs[..input.len() / sector as usize];
-            self.write_vectors(first, ivs);
-            let (input, output) = (CipherBlock::slice_as_chunks(input).0, CipherBlock::slice_as_chunks_mut(output).0);
-            let blocks = sector as usize / size_of::<CipherBlock>();
-            for ((input, output), iv) in input.chunks(blocks).zip(output.chunks_mut(blocks)).zip(&*ivs) {
-                prepare(mode, iv, input, output);
-            }
-            match mode {
-                Mode::Xts | Mode::Cbc | Mode::Ecb => self.data.decrypt(output),
-                Mode::Ctr => self.data.encrypt(output),
-            }
-            for ((input, output), iv) in input.chunks(blocks).zip(output.chunks_mut(blocks)).zip(&*ivs) {
-                finish(mode, iv, input, output);
-            }
+    /// Lets the platform begin to decrypt whole sectors of `input`; `first` is the number of the first 512 bytes. Returns the
+    /// number of that for `finish`; 0 if the platform does not decrypt these; a negative number if it never can.
+    pub fn begin(&self, first: u64, input: &[u8]) -> i32 {
+        if self.spec.mode != Mode::Xts {
+            return -1;
+        }
+        let input = CipherBlock::slice_as_chunks(input).0;
+        let mut masked = Vec::new();
+        // Two blocks are added.
+        if input.len() < FEWEST_ASIDE || masked.try_reserve_exact(input.len() + 2).is_err() {
+            return 0;
+        }
+        masked.resize(input.len(), CipherBlock::default());
+        for (first, range) in self.stretches(first, input.len()) {
+            let sectors = self.sectors(first, range.len());
+            sectors.each(&input[range.clone()], &mut masked[range], prepare);
+        }
+        self.data.begin_chain(&mut masked)
+    }
+
+    /// Decrypts as `decrypt` does, with what `begin` has begun for them, whose number is `begun`, if it is positive and has succeeded.
+    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
+        let blocks = CipherBlock::slice_as_chunks_mut(output).0;
+        if !self.data.take_chain(begun, blocks) {
+            return self.decrypt(first, input, output);
+        }
+        let input = CipherBlock::slice_as_chunks(input).0;
+        let mut before = CipherBlock::default();
+        for (first, range) in self.stretches(first, input.len()) {
+            let sectors = self.sectors(first, range.len());
+            sectors.each(&input[range.clone()], &mut blocks[range], |_, iv, input, output| {
+                finish_chain(iv, input, output, &mut before);
+            });
         }
         Ok(())
     }
 
-    /// Writes what the mode takes for the sector that begins with number `first`, and for the sectors after it: tweaks for
-    /// XTS, otherwise initialisation vectors.
-    fn write_vectors(&self, first: u64, ivs: &mut [CipherBlock]) {
+    /// Decrypts whole sectors from `input` to `output`, which is as long; `first` is the number of the first 512 bytes.
+    /// Fails if memory runs out.
+    pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
+        let (input, output) = (CipherBlock::slice_as_chunks(input).0, CipherBlock::slice_as_chunks_mut(output).0);
+        for (first, range) in self.stretches(first, input.len()) {
+            let sectors = self.sectors(first, range.len());
+            let (input, output) = (&input[range.clone()], &mut output[range]);
+            sectors.each(input, output, prepare);
+            match self.spec.mode {
+                Mode::Xts | Mode::Cbc | Mode::Ecb => self.data.decrypt(output),
+                Mode::Ctr => self.data.encrypt(output),
+            }
+            sectors.each(input, output, finish);
+        }
+        Ok(())
+    }
+
+    /// Divides `blocks`, of which the first is at sector `first`, into ranges of at most [`AT_ONCE`] sectors, with the number of the
+    /// first.
+    fn stretches(&self, first: u64, blocks: usize) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
+        let some = self.spec.sector as usize * AT_ONCE;
+        let len = some / size_of::<CipherBlock>();
+        let starts = (0..blocks).step_by(len);
+        (first..).step_by(some / SECTOR).zip(starts.map(move |start| start..blocks.min(start + len)))
+    }
+
+    /// The sectors of `blocks` blocks, at most [`AT_ONCE`] sectors, from the one that begins with number `first`.
+    fn sectors(&self, first: u64, blocks: usize) -> Sectors {
+        let per_sector = self.spec.sector as usize / size_of::<CipherBlock>();
+        let mut all = [CipherBlock::default(); AT_ONCE];
+        let ivs = &mut all[..blocks / per_sector];
         for (i, iv) in ivs.iter_mut().enumerate() {
             let number =
                 first.wrapping_add(self.spec.iv_offset).wrapping_add((i * self.spec.sector as usize / SECTOR) as u64);
-            *iv = CipherBlock::default();
             match self.spec.iv {
                 IvGenerator::Plain => iv[..4].copy_from_slice(&(number as u32).to_le_bytes()),
                 IvGenerator::Plain64 | IvGenerator::Essiv(_) => iv[..8].copy_from_slice(&number.to_le_bytes()),
@@ -91,6 +133,30 @@ impl SectorCipher {
         }
         for cipher in [&self.essiv, &self.tweak].into_iter().flatten() {
             cipher.encrypt(ivs);
+        }
+        Sectors { mode: self.spec.mode, blocks: per_sector, ivs: all }
+    }
+}
+
+/// Successive sectors.
+struct Sectors {
+    mode: Mode,
+    /// The length of a sector, in blocks.
+    blocks: usize,
+    /// Tweaks for XTS, otherwise initialisation vectors.
+    ivs: [CipherBlock; AT_ONCE],
+}
+
+impl Sectors {
+    /// Calls `work` with the mode, the vector, the input and the output of each sector.
+    fn each(
+        &self,
+        input: &[CipherBlock],
+        output: &mut [CipherBlock],
+        mut work: impl FnMut(Mode, &CipherBlock, &[CipherBlock], &mut [CipherBlock]),
+    ) {
+        for ((input, output), iv) in input.chunks(self.blocks).zip(output.chunks_mut(self.blocks)).zip(&self.ivs) {
+            work(self.mode, iv, input, output);
         }
     }
 }

@@ -30,6 +30,12 @@ impl Object {
     fn run(&mut self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match (self, operation) {
             (Self::SectorCipher(cipher), Operation::Decrypt { first }) => cipher.decrypt(first, input, output)?,
+            (Self::SectorCipher(cipher), Operation::Begin { first }) => {
+                output.copy_from_slice(&cipher.begin(first, input).to_le_bytes());
+            }
+            (Self::SectorCipher(cipher), Operation::Finish { first, begun }) => {
+                cipher.finish(first, input, output, begun)?;
+            }
             (Self::Hasher(hasher), Operation::Add) => hasher.add(input)?,
             (Self::Hasher(hasher), Operation::Hash) => hasher.hash(output)?,
             (Self::Unlocking(unlocking), Operation::Step) => return unlocking.step(input, output),
@@ -69,7 +75,9 @@ extern "C" fn use_platform(
     prepare: PlatformFunction,
     run: PlatformFunction,
     free: PlatformFunction,
+    begin: PlatformFunction,
+    take: PlatformFunction,
     derive: PlatformFunction,
 ) {
-    decant_crypt::use_platform(Platform { prepare, run, free, derive });
+    decant_crypt::use_platform(Platform { prepare, run, free, begin, take, derive });
 }

@@ -1,0 +1,88 @@
+// `crypt.wasm` without the core: for Node, and for pages as a bundle.
+
+import type { CryptExports } from '../../worker/worker-side/platform.js';
+
+export { settled, usePlatform as useBrowser } from '../../worker/worker-side/browser-crypt.js';
+
+interface Exports extends CryptExports {
+  buffer(length: number): number;
+  crypt(request: number, input: number, output: number): number;
+}
+
+/** A number as in a request (`crate/crypt/src/request.rs`). */
+export function encoded(number: bigint | number): number[] {
+  const value = BigInt(number);
+  return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...encoded(value >> 7n)];
+}
+
+/** The operations of a cipher. */
+const [DECRYPT, BEGIN, FINISH] = [0, 4, 5];
+
+/** Sectors, and the number of the first. */
+export type Sectors = [first: bigint, input: Uint8Array];
+
+export class CryptModule {
+  readonly #exports: Exports;
+
+  /** Without `use`, all is done by the module. */
+  constructor(module: WebAssembly.Module, use?: (exports: CryptExports) => void) {
+    this.#exports = new WebAssembly.Instance(module).exports as unknown as Exports;
+    use?.(this.#exports);
+  }
+
+  serve(request: number[], input: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+    const start = request.length + input.length;
+    const at = this.#exports.buffer(start + length);
+    const sent = new Uint8Array(this.#exports.memory.buffer, at, start);
+    sent.set(request);
+    sent.set(input, request.length);
+    const written = this.#exports.crypt(request.length, input.length, length);
+    if (written < 0) throw new Error(`the module answered ${written}`);
+    return new Uint8Array(this.#exports.memory.buffer, at + start, written).slice();
+  }
+
+  /** Creates a cipher, decrypts `inputs`, and frees the cipher. */
+  decrypted(key: Uint8Array, inputs: Sectors[]): Uint8Array[] {
+    const [number] = this.serve([0, 0], key, 4);
+    const outputs = inputs.map(([first, input]) =>
+      this.serve([1, number!, DECRYPT, ...encoded(first)], input, input.length),
+    );
+    this.serve([2, number!], new Uint8Array(), 0);
+    return outputs;
+  }
+
+  /** As `decrypted`, but begins all of them before it takes the first; the platform has its key by then. */
+  async decryptedAside(
+    key: Uint8Array,
+    inputs: Sectors[],
+    settled: (begun: number) => Promise<void>,
+  ): Promise<Uint8Array[]> {
+    const [number] = this.serve([0, 0], key, 4);
+    await new Promise((done) => setTimeout(done, 20));
+    const begun = inputs.map(([first, input]) => {
+      return new Int32Array(this.serve([1, number!, BEGIN, ...encoded(first)], input, 4).buffer)[0]!;
+    });
+    const outputs: Uint8Array[] = [];
+    for (const [at, [first, input]] of inputs.entries()) {
+      // Signed numbers are encoded in zigzag.
+      const one = begun[at]!;
+      if (one > 0) await settled(one);
+      const request = [1, number!, FINISH, ...encoded(first), ...encoded(2 * Math.max(0, one))];
+      outputs.push(this.serve(request, input, input.length));
+    }
+    this.serve([2, number!], new Uint8Array(), 0);
+    return outputs;
+  }
+}
+
+/** An encoded cipher with its key (`crate/crypt/src/spec.rs`): AES in `mode`. */
+export function cipher(mode: number, iv: number, sector: number, offset: bigint, key: Uint8Array): Uint8Array {
+  const encoded = new Uint8Array(16 + key.length);
+  const view = new DataView(encoded.buffer);
+  const sha256 = 4;
+  encoded.set([0, mode, iv, sha256]);
+  view.setUint32(4, sector, true);
+  view.setBigUint64(8, offset, true);
+  encoded.set(key, 16);
+  return encoded;
+}
