@@ -1,6 +1,6 @@
 // Browsers: checks whether the private file system has room for a file.
 
-import { acquireCoordinator } from '../client-side/coordinator.js';
+import { acquireAnyCoordinator } from '../client-side/coordinator.js';
 import { toDecantError } from '../errors/errors.js';
 import { TemporaryFile } from '../targets/browser/storage.js';
 import { browser } from './browser-platform.js';
@@ -11,7 +11,7 @@ import { browser } from './browser-platform.js';
  * no private file system.
  */
 export async function canStore(size: number): Promise<boolean> {
-  const coordinator = acquireCoordinator(browser, 'workers', 0);
+  const coordinator = acquireAnyCoordinator(browser);
   try {
     const file = await TemporaryFile.create();
     try {

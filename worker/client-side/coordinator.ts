@@ -66,17 +66,33 @@ export class Coordinator extends WarmWorkers {
 
 const coordinators = new Map<string, Set<Coordinator>>();
 
-/** Returns a coordinator of `engine` without an open image. `workers` is the size of its thread pool, if it has one. */
-export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
-  const threads = engine === 'threads' ? workers : 0;
+/** Returns the usable coordinators of `engine` with a thread pool of `threads`. */
+function usable(engine: Engine, threads: number): Set<Coordinator> {
   const key = `${threads}:${engine}`;
   const known = coordinators.get(key) ?? new Set();
   coordinators.set(key, known);
   for (const coordinator of known) if (!coordinator.usable) known.delete(coordinator);
+  return known;
+}
+
+/** Returns a coordinator of `engine` without an open image. `workers` is the size of its thread pool, if it has one. */
+export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
+  const threads = engine === 'threads' ? workers : 0;
+  const known = usable(engine, threads);
   const free = [...known].find(({ isFree }) => isFree);
   const coordinator = free ?? new Coordinator(starter, engine, threads);
   known.add(coordinator);
   return coordinator;
+}
+
+/**
+ * Returns a coordinator of the `workers` engine, preferably one that has started, even with an open image, and marks it as used.
+ * The caller must release it.
+ */
+export function acquireAnyCoordinator(starter: WorkerStarter): Coordinator {
+  const [started = freeCoordinator(starter, 'workers', 0)] = usable('workers', 0);
+  started.use();
+  return started;
 }
 
 /** Returns a free coordinator, as `freeCoordinator` does, and marks it as used. The caller must release it. */
