@@ -26,6 +26,7 @@ function build(name, folder) {
       workers: file('decant.wasm', 'plain.wasm', 'wasm/plain/index_bg.wasm'),
       threads: file('threads.wasm', 'wasm/threads/index_bg.wasm'),
     },
+    site: join(folder, 'site'),
     assets: join(folder, 'site', 'assets'),
   };
 }

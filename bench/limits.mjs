@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { brotliCompressSync } from 'node:zlib';
 import { builds, quick } from './arguments.mjs';
+import { firstWrite } from './first-write.mjs';
 import { cell, empty, image, sparse } from './images.mjs';
 import { median, OUT, print, repeatedPerBuild, settle, sorted, table } from './report.mjs';
 
@@ -185,6 +186,23 @@ async function readyRows(browser) {
   return rows;
 }
 
+/** The page's first write, of the two steps apart: a person's click is between them. */
+async function firstWriteRows() {
+  const steps = builds.map(() => []);
+  for (let run = 0; run < SHORT; run += 1) {
+    for (const [at, { site }] of builds.entries()) {
+      settle();
+      steps[at].push(await firstWrite(site, image('zlib')));
+    }
+  }
+  const row = (what, of) => [`page, fresh browser, ${what}`, ...steps.map((runs) => milliseconds(runs.map(of)))];
+  return [
+    row('from the drop until Convert can be clicked', ({ untilReady }) => untilReady),
+    row('from the click to the first write', ({ untilWritten }) => untilWritten),
+    row('both', ({ untilReady, untilWritten }) => untilReady + untilWritten),
+  ];
+}
+
 /** Only for this build, since it calls internal functions. */
 async function scaling() {
   const bytes = readFileSync(cell('zlib', 100, '64k'));
@@ -201,6 +219,7 @@ export async function limits(browser) {
   if (!quick) {
     rows.push(...(await memoryRows(browser)));
     rows.push(...(await readyRows(browser)));
+    rows.push(...(await firstWriteRows()));
     rows.push(await scaling());
   }
   table(['', ...builds.map(({ name }) => name)], rows);
