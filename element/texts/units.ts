@@ -22,8 +22,10 @@ const DAY = 24 * 60;
 
 /** Returns the functions that format sizes and times in a language. */
 export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
-  const number = (value: number, digits: number): string =>
-    value.toLocaleString(language, { maximumSignificantDigits: digits, useGrouping: false });
+  const formatOf = (digits: number) =>
+    new Intl.NumberFormat(language, { maximumSignificantDigits: digits, useGrouping: false });
+  // Made once, before there is a size to show: the first one takes milliseconds.
+  const [two, three] = [formatOf(2), formatOf(3)];
 
   /** Formats bytes in decimal units, as file managers do: "3.5 GB". */
   function size(bytes: number): string {
@@ -33,7 +35,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
       value /= 1000;
       unit += 1;
     }
-    return `${number(value, value < 10 ? 2 : 3)} ${units[unit]}`;
+    return `${(value < 10 ? two : three).format(value)} ${units[unit]}`;
   }
 
   /** Formats a power of two of bytes in binary units: "64 KiB". */
