@@ -53,7 +53,7 @@ impl SectorCipher {
     pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
         let firsts = (first..).step_by(AT_ONCE / SECTOR);
         for ((input, output), first) in input.chunks(AT_ONCE).zip(output.chunks_mut(AT_ONCE)).zip(firsts) {
-            self.object.run(Operation::Decrypt { first }, input, output)?;
+            self.finish(first, input, output, 0)?;
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl SectorCipher {
 
     /// See `direct/sector_cipher.rs`.
     pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
-        self.object.run(Operation::Finish { first, begun }, input, output)
+        self.object.run(Operation::Decrypt { first, begun }, input, output)
     }
 }
 

@@ -39,10 +39,12 @@ pub enum Creation {
 /// A function of an object.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Operation {
-    /// See [`SectorCipher::decrypt`](crate::SectorCipher::decrypt).
+    /// See [`SectorCipher::finish`](crate::SectorCipher::finish).
     Decrypt {
         /// The number of the first sector.
         first: u64,
+        /// What `Begin` returned for them; 0 if it was not used.
+        begun: i32,
     },
     /// See [`Hasher::add`](crate::Hasher::add).
     Add,
@@ -55,13 +57,6 @@ pub enum Operation {
         /// The number of the first sector.
         first: u64,
     },
-    /// See `SectorCipher::finish`.
-    Finish {
-        /// The number of the first sector.
-        first: u64,
-        /// What `Begin` returned.
-        begun: i32,
-    },
 }
 
 impl decant_module::Request for Request {
@@ -71,14 +66,7 @@ impl decant_module::Request for Request {
         // Data that other requests leave in the buffer is wiped when their object is freed, or before.
         !matches!(
             self,
-            Self::Use(
-                _,
-                Operation::Decrypt { .. }
-                    | Operation::Add
-                    | Operation::Hash
-                    | Operation::Begin { .. }
-                    | Operation::Finish { .. }
-            )
+            Self::Use(_, Operation::Decrypt { .. } | Operation::Add | Operation::Hash | Operation::Begin { .. })
         )
     }
 }

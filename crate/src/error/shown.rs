@@ -48,27 +48,28 @@ pub(crate) fn message(text: &str) -> String {
 
 fn at_most(most: usize, text: &str) -> String {
     let text = without_secrets(text);
-    let fits = text.chars().map(width).try_fold(0, |sum, width| Some(sum + width).filter(|&sum| sum <= most));
-    if fits.is_some() {
-        return text.chars().map(escaped).collect();
+    let all = up_to(most, &mut text.chars());
+    if all.len() == text.chars().count() {
+        return all.concat();
     }
-    let half = |width_so_far: &mut usize, character: char| {
-        *width_so_far += width(character);
-        (*width_so_far < most / 2).then(|| escaped(character))
-    };
-    let head: String = text.chars().scan(0, half).collect();
-    let mut tail: Vec<String> = text.chars().rev().scan(0, half).collect();
+    let half = most / 2 - 1;
+    let mut tail = up_to(half, &mut text.chars().rev());
     tail.reverse();
-    format!("{head}…{}", tail.concat())
+    [up_to(half, &mut text.chars()).concat(), "…".to_owned(), tail.concat()].concat()
+}
+
+/// The first of `characters`, escaped: as many as have at most `most` characters together.
+fn up_to(most: usize, characters: &mut dyn Iterator<Item = char>) -> Vec<String> {
+    let mut width = 0;
+    let fits = |escaped: &String| {
+        width += escaped.chars().count();
+        width <= most
+    };
+    characters.map(escaped).take_while(fits).collect()
 }
 
 fn is_hidden(character: char) -> bool {
     HIDDEN.iter().any(|&(first, last)| (first..=last).contains(&character))
-}
-
-/// The number of characters in the escaped form of `character`.
-fn width(character: char) -> usize {
-    if is_hidden(character) { 6 * character.len_utf16() } else { 1 }
 }
 
 fn escaped(character: char) -> String {

@@ -29,12 +29,11 @@ impl Object {
     /// Returns the length of the output.
     fn run(&mut self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match (self, operation) {
-            (Self::SectorCipher(cipher), Operation::Decrypt { first }) => cipher.decrypt(first, input, output)?,
+            (Self::SectorCipher(cipher), Operation::Decrypt { first, begun }) => {
+                cipher.finish(first, input, output, begun)?;
+            }
             (Self::SectorCipher(cipher), Operation::Begin { first }) => {
                 output.copy_from_slice(&cipher.begin(first, input).to_le_bytes());
-            }
-            (Self::SectorCipher(cipher), Operation::Finish { first, begun }) => {
-                cipher.finish(first, input, output, begun)?;
             }
             (Self::Hasher(hasher), Operation::Add) => hasher.add(input)?,
             (Self::Hasher(hasher), Operation::Hash) => hasher.hash(output)?,
