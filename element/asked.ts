@@ -5,6 +5,8 @@ export { digestResult } from './digests.js';
 export { doubtsAbout } from './doubts.js';
 export { recall } from './interrupted.js';
 export { leftBehind } from './left-behind.js';
+export { nextSteps } from './next-steps.js';
+export { askedStyles } from './styles-asked.js';
 export { allTexts } from './texts/all-texts.js';
 export { askingView } from './views-asking.js';
 export { changeFields } from './views-change.js';

@@ -1,6 +1,6 @@
 // The element: takes files and links, and shows the step that the session is in.
 
-import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { adoptStyles, html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { bottle } from './bottle.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import { filesOf } from './given.js';
@@ -91,7 +91,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   private declare dragging: boolean;
   /** The texts of the language, without the page's replacements. */
   #texts = english;
-  #session = new Session(this, () => this.requestUpdate());
+  #session = new Session(
+    this,
+    () => this.requestUpdate(),
+    (more) => adoptStyles(this.renderRoot as ShadowRoot, [styles, more]),
+  );
   readonly #announced = new Announced();
   #focused = 'empty';
   /** The focusable elements around the focus, as they were before an update. */

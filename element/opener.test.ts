@@ -41,7 +41,11 @@ beforeEach(() => {
   fits.resolve(true);
   kinds = new Held();
   kinds.resolve([]);
-  session = new Session(stageIn().stage.host, () => {});
+  session = new Session(
+    stageIn().stage.host,
+    () => {},
+    () => {},
+  );
   rest = new Held();
 });
 afterEach(() => {
@@ -184,7 +188,11 @@ async function outgrow(chooses: boolean): Promise<void> {
   vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
   fits = new Held();
   fits.resolve(false);
-  session = new Session(stageIn({ streamedDownloads: STREAMED }).stage.host, () => {});
+  session = new Session(
+    stageIn({ streamedDownloads: STREAMED }).stage.host,
+    () => {},
+    () => {},
+  );
   rest.resolve();
   await open();
   await vi.advanceTimersByTimeAsync(2000);

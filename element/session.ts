@@ -1,11 +1,12 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Snapshot, Waiting } from 'decant';
+import type { CSSResult } from 'lit';
 import { Asked, loadAsked } from './asked-on-demand.js';
 import type { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
-import { asError, nextSteps } from './failures.js';
+import { asError } from './failures.js';
 import { type Given, givenBy, linked, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { Intake } from './intake.js';
@@ -41,10 +42,13 @@ export class Session {
   isChoosingSnapshot = false;
   #addressProblem: AddressProblem | undefined;
 
-  /** Calls `changed` after every visible change. */
-  constructor(host: Host, changed: () => void) {
+  /** Calls `changed` after every visible change, and `adopt` with the styles of what loads on demand. */
+  constructor(host: Host, changed: () => void, adopt: (styles: CSSResult) => void) {
     this.#stage = new Stage(host, changed);
-    this.asked = new Asked(changed, ({ recall }) => this.#run(recall(this.#stage)));
+    this.asked = new Asked(changed, ({ askedStyles, recall }) => {
+      adopt(askedStyles);
+      this.#run(recall(this.#stage));
+    });
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),
@@ -433,7 +437,12 @@ export class Session {
     if (turn.aborted || !opening) return;
     const error = asError(thrown);
     this.#stage.host.emit('decant-error', error);
-    const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
+    const steps = loadAsked().then(
+      ({ nextSteps }) => nextSteps(error, opening, turn),
+      // The code of the steps cannot be loaded: the error is shown without them.
+      () => [],
+    );
+    const [left, next] = await Promise.all([whatIsLeft, steps]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
     const message = this.texts.failure(error);

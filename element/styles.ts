@@ -99,19 +99,10 @@ export const styles = css`
     ::-webkit-progress-value { background: var(--decant-accent); }
     progress[value]::-moz-progress-bar { background: var(--decant-accent); }
   }
-  dl { margin: 0 0 var(--decant-space); }
-  dl div { display: grid; grid-template-columns: minmax(6em, 9em) 1fr; gap: calc(var(--decant-space) * 0.25) var(--decant-space); padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); }
-  dl div:last-child { border-bottom: 0; }
   dt, .quiet { color: var(--decant-quiet); }
   a { color: var(--decant-accent); }
-  dd { margin: 0; overflow-wrap: anywhere; }
   fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: calc(var(--decant-space) * 0.5); }
   legend { padding: 0 0 calc(var(--decant-space) * 0.5); font-weight: var(--decant-weight); }
-  .choice { display: flex; align-items: start; gap: calc(var(--decant-space) * 0.75); padding: calc(var(--decant-space) * 0.75) var(--decant-space); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-box); cursor: pointer; }
-  .choice:has(:checked) { border-color: var(--decant-accent); background: var(--decant-soft); }
-  .choice:has(:disabled) { cursor: default; }
-  .choice input { flex: none; margin: calc(var(--decant-space) * 0.3) 0 0; accent-color: var(--decant-accent); }
-  .choice em { font-style: normal; font-size: var(--decant-size-small); color: var(--decant-accent); }
   .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(8em, 1fr)); gap: calc(var(--decant-space) * 0.5); }
   .tile { position: relative; display: grid; align-items: center; min-height: var(--decant-control); padding: calc(var(--decant-space) * 0.4) calc(var(--decant-space) * 0.75); border: 1px solid var(--decant-edge); border-radius: var(--decant-radius-control); background: var(--decant-card); color: inherit; font: inherit; cursor: pointer; }
   .tile input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: inherit; }
@@ -127,18 +118,12 @@ export const styles = css`
   .line { display: flex; align-items: center; gap: calc(var(--decant-space) * 0.5) var(--decant-space); margin: var(--decant-space) 0; }
   .line p { flex: 1; min-height: 3em; margin: 0; align-content: center; }
   .line button { flex: none; }
-  .folder { display: flex; flex-wrap: wrap; align-items: center; gap: 0 calc(var(--decant-space) * 0.5); margin: 0 0 0 var(--decant-space); }
   progress { width: 100%; height: 0.75em; accent-color: var(--decant-accent); }
   .numbers { display: flex; flex-wrap: wrap; gap: calc(var(--decant-space) * 0.25) calc(var(--decant-space) * 1.5); min-height: 1.5em; font-variant-numeric: tabular-nums; }
   .numbers strong { min-width: 4ch; }
-  .link-form { width: 100%; max-width: 30em; margin: calc(var(--decant-space) * 0.5) 0 0; text-align: start; }
-  .drop .link-form .field { margin: 0; }
   .drop details { width: 100%; max-width: 30em; margin: 0; }
   .drop summary { color: var(--decant-accent); text-align: center; }
   .help { margin: calc(var(--decant-space) * 0.75) 0 0; font-size: var(--decant-size-small); }
-  .contents h3 { margin: calc(var(--decant-space) * 0.5) 0; font-size: 1em; }
-  .contents ul { margin: 0; padding-inline-start: calc(var(--decant-space) * 1.25); }
-  .contents li { overflow-wrap: anywhere; }
   .picture { margin: var(--decant-space) 0; }
   .picture canvas { display: block; }
   .picture div { position: relative; }
@@ -153,22 +138,7 @@ export const styles = css`
   .empty { background: var(--decant-line); }
   .lost { background: var(--decant-bad); }
   .hint { min-height: 3em; }
-  .with-button { display: flex; flex-wrap: wrap; align-items: end; gap: calc(var(--decant-space) * 0.5); margin-bottom: calc(var(--decant-space) * 0.75); }
-  .with-button p { flex-basis: 100%; margin: 0; }
-  .with-button .field { flex: 1 1 calc(var(--decant-space) * 14); min-width: 0; margin: calc(var(--decant-space) * 0.75) 0 0; }
-  .asking { margin: var(--decant-space) 0 0; padding: calc(var(--decant-space) * 0.75) var(--decant-space) var(--decant-space); border: 2px solid var(--decant-accent); border-radius: var(--decant-radius-box); }
-  .asking h3 { margin: 0; font-size: 1em; overflow-wrap: anywhere; outline: none; }
-  .asking .actions { margin-top: calc(var(--decant-space) * 0.75); }
-  .next { margin: var(--decant-space) 0; padding: calc(var(--decant-space) * 0.75) var(--decant-space) var(--decant-space); border: 1px solid var(--decant-accent); border-radius: var(--decant-radius-box); }
-  .next h3 { margin: 0; font-size: 1em; }
-  .next .actions { margin-top: calc(var(--decant-space) * 0.5); }
   .news { padding: calc(var(--decant-space) * 0.6) calc(var(--decant-space) * 0.9); border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); overflow-wrap: anywhere; }
-  .queue { margin-top: calc(var(--decant-space) * 1.5); }
-  .queue h2 { margin: 0 0 calc(var(--decant-space) * 0.5); font-size: 1em; }
-  .queue ol { margin: 0; padding: 0; list-style: none; border-top: 1px solid var(--decant-line); }
-  .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: 3em; padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
-  .queue li[aria-current] .name { font-weight: var(--decant-weight); }
-  .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
   :host([whole-window]) .over { position: fixed; }
   .over {
     position: absolute;
@@ -201,9 +171,7 @@ export const styles = css`
   select { text-overflow: ellipsis; }
   ::placeholder { color: var(--decant-quiet); opacity: 1; }
   input[aria-invalid] { border: 2px solid var(--decant-bad); }
-  .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   .name { overflow-wrap: anywhere; }
-  pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }
   ul.notice { margin: calc(var(--decant-space) * 0.75) 0; padding-inline-start: calc(var(--decant-space) * 2); }
   /* The border shows where colours are forced, and backgrounds are not. */
   .notice { padding: calc(var(--decant-space) * 0.6) calc(var(--decant-space) * 0.9); border: 1px solid transparent; border-radius: var(--decant-radius-control); background: var(--decant-warning); }
@@ -219,13 +187,8 @@ export const styles = css`
   :host([compact]) .actions { margin-top: calc(var(--decant-space) * 0.25); }
   :host([compact]) .hint { min-height: 0; }
   @container decant (max-width: 26em) {
-    dl div { grid-template-columns: 1fr; gap: 0; }
     .actions button, .line button { width: 100%; }
     .line { flex-wrap: wrap; }
     .line p { flex-basis: 100%; }
-    .queue li { display: grid; grid-template-columns: 1fr auto; }
-    .queue .name + span { grid-row: 2; }
-    .queue .item-actions { grid-area: 1 / 2 / 3; }
-    .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }
 `;

@@ -3,8 +3,9 @@
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
-import { asError, isOfCompanion, nextSteps } from './failures.js';
+import { asError } from './failures.js';
 import { linked } from './given.js';
+import { isOfCompanion, nextSteps } from './next-steps.js';
 import { beginOpening, type Opening } from './opening.js';
 
 /** The extents that a salvage lists; an error if the image cannot be opened. */
