@@ -16,7 +16,7 @@ export function encoded(number: bigint | number): number[] {
 }
 
 /** The operations of a cipher. */
-const [DECRYPT, BEGIN, FINISH] = [0, 4, 5];
+const [DECRYPT, BEGIN] = [0, 4];
 
 /** Sectors, and the number of the first. */
 export type Sectors = [first: bigint, input: Uint8Array];
@@ -44,9 +44,7 @@ export class CryptModule {
   /** Creates a cipher, decrypts `inputs`, and frees the cipher. */
   decrypted(key: Uint8Array, inputs: Sectors[]): Uint8Array[] {
     const [number] = this.serve([0, 0], key, 4);
-    const outputs = inputs.map(([first, input]) =>
-      this.serve([1, number!, DECRYPT, ...encoded(first)], input, input.length),
-    );
+    const outputs = inputs.map(([first, input]) => this.#decrypted(number!, first, input, 0));
     this.serve([2, number!], new Uint8Array(), 0);
     return outputs;
   }
@@ -64,14 +62,18 @@ export class CryptModule {
     });
     const outputs: Uint8Array[] = [];
     for (const [at, [first, input]] of inputs.entries()) {
-      // Signed numbers are encoded in zigzag.
-      const one = begun[at]!;
+      const one = Math.max(0, begun[at]!);
       if (one > 0) await settled(one);
-      const request = [1, number!, FINISH, ...encoded(first), ...encoded(2 * Math.max(0, one))];
-      outputs.push(this.serve(request, input, input.length));
+      outputs.push(this.#decrypted(number!, first, input, one));
     }
     this.serve([2, number!], new Uint8Array(), 0);
     return outputs;
+  }
+
+  /** Decrypts `input` by cipher `number`, with what was `begun` for it. */
+  #decrypted(number: number, first: bigint, input: Uint8Array, begun: number): Uint8Array {
+    // Signed numbers are encoded in zigzag.
+    return this.serve([1, number, DECRYPT, ...encoded(first), ...encoded(2 * begun)], input, input.length);
   }
 }
 
