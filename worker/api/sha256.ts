@@ -1,9 +1,9 @@
 // The SHA-256 of a file, by the code of `crypt.wasm`. Loaded when it is needed.
 
 import { Instance } from 'decant-module';
-import { Sha256 } from '../calls/sha256-hasher.js';
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { DigestOptions } from '../public/types.js';
+import { Sha256 } from '../targets/sha256-hasher.js';
 
 /** Bytes for each read: digested in some milliseconds, so that a page stays responsive. */
 const READ = 2 << 20;

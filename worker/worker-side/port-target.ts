@@ -1,9 +1,9 @@
 // A custom target inside a coordinator: sends the output to the calling side in pieces.
 
 import { Instance } from 'decant-module';
-import { Sha256 } from '../calls/sha256-hasher.js';
 import { DecantError } from '../errors/errors.js';
 import { type Digested, PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
+import { Sha256 } from '../targets/sha256-hasher.js';
 import type { ObjectTarget } from './worker-host.js';
 
 export class PortTarget implements ObjectTarget {
