@@ -125,10 +125,10 @@ impl<Room: PartRoom> PartDecoding<Room> {
         Ok(len < STEP)
     }
 
-    /// Returns the size of the data, and room that begins with the data, or `None` if it is all zeros. Must be called after the last
-    /// step.
-    pub(crate) fn finish(self) -> (u64, Option<Room>) {
-        (self.size as u64, (!self.is_zero).then_some(self.room))
+    /// Returns the size of the data, whether it is all zeros, and the room, which otherwise begins with the data. Must be called after
+    /// the last step.
+    pub(crate) fn finish(self) -> (u64, bool, Room) {
+        (self.size as u64, self.is_zero, self.room)
     }
 }
 
@@ -151,8 +151,8 @@ mod in_memory {
     pub(crate) fn decode_part(container: ContainerNumber, part: Vec<u8>) -> Result<(u64, Vec<u8>)> {
         let mut decoding = PartDecoding::begin(container, Box::new(InMemory { bytes: part, taken: 0 }), Vec::new())?;
         while !decoding.step()? {}
-        let (size, data) = decoding.finish();
-        Ok((size, data.unwrap_or_default()))
+        let (size, is_zero, data) = decoding.finish();
+        Ok((size, if is_zero { Vec::new() } else { data }))
     }
 
     impl PartRoom for Vec<u8> {

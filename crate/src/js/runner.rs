@@ -107,10 +107,11 @@ impl Runner {
                 turn().await;
             }
         }
-        let (size, data) = decoding.finish();
+        let (size, is_zero, room) = decoding.finish();
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(size as f64);
-        reply.set_bytes(data.unwrap_or_default());
+        // Without data the room returns, too.
+        reply.set_bytes(room.subarray(0, if is_zero { 0 } else { room.length() }));
         Ok(reply)
     }
 
