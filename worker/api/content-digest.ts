@@ -1,6 +1,7 @@
 // A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
 import { hexOf } from '../calls/hex.js';
+import { joined } from '../calls/joined.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 
@@ -40,16 +41,6 @@ export async function contentOf(sources: OpenedSource[], layout: () => AsyncIter
   }
   for await (const extents of layout()) await digest.add(bytesOf(extents));
   return digest.hex;
-}
-
-function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** The ranges to digest of a file of `size` bytes: all of it if it is small. */

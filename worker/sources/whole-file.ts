@@ -1,5 +1,6 @@
 // A file of a server that sends only whole files: kept in memory if it is small, otherwise read once, in order.
 
+import { joined } from '../calls/joined.js';
 import { reasonOf } from '../errors/errors.js';
 import type { HttpExchange } from '../http/exchange.js';
 import { TransientFailure } from '../http/http-failures.js';
@@ -83,21 +84,11 @@ export async function receiveWhole(
     const bytes = await exchange.next();
     if (!bytes) {
       checkEnd(exchange.response, length);
-      return { bytes: joined(head, length) };
+      return { bytes: joined(head) };
     }
     head.push(bytes);
     retries.received(bytes.length);
     length += bytes.length;
   }
   return { head };
-}
-
-function joined(parts: Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
