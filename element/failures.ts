@@ -1,4 +1,4 @@
-// What was thrown, as an error or as a message.
+// Turns what was thrown into an error or a message.
 
 import { DecantError } from 'decant';
 

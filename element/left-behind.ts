@@ -1,11 +1,11 @@
-// What a failed conversion has left at its place.
+// Finds out what remains at the place of a failed conversion.
 
 import { isAlike } from './given.js';
 import type { Place } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
 /**
- * Says in a sentence what a failed or cancelled conversion has left at `place`; `undefined` if only the page knows. `isKept`:
+ * Describes in a sentence what remains at `place` after a failed or cancelled conversion; `undefined` if only the page knows. `isKept`:
  * whether the download can be resumed.
  */
 export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts): Promise<string | undefined> {
@@ -47,7 +47,7 @@ async function leftInFolder(
 }
 
 /**
- * Says what is left in a file: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
+ * Tells what remains in a file: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
  */
 async function leftIn(
   handle: FileSystemFileHandle,

@@ -393,7 +393,7 @@ export class Saver {
     }
   }
 
-  /** Says what an unsuccessful conversion has left at `place`. */
+  /** Describes what remains at `place` after an unsuccessful conversion. */
   #leftBehind(place: Place, isKept: boolean): Promise<string | undefined> {
     const { stage } = this;
     // If the code cannot be loaded, the place is not examined.

@@ -1,4 +1,4 @@
-// What is known of a result, and what follows.
+// The last step: facts of the result, and what to do with it.
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { facts } from './facts.js';

@@ -341,7 +341,7 @@ fn parts_of_any_size() {
         ("a vhd whose footer lacks a byte", [&data[..], &footer[..511]].concat(), &data),
     ];
     for (what, file, disk) in files {
-        // The footer is a part of its own, or of the last one, or in two parts. Not all are whole blocks of the output.
+        // The footer has a part to itself, ends the last part, or is in two parts. Some parts do not end at a block of the output.
         for size in [4096, 10_000, 65_536, 65_636, 98_304, 1 << 20] {
             let packed = filter("xz", &["-c0T2", &format!("--block-size={size}")], &file);
             let parts = file.len().div_ceil(size);

@@ -70,7 +70,7 @@ export class CryptModule {
     return outputs;
   }
 
-  /** Decrypts `input` by cipher `number`, with what was `begun` for it. */
+  /** Decrypts `input` by cipher `number`. `begun`: what `BEGIN` returned for it, or 0. */
   #decrypted(number: number, first: bigint, input: Uint8Array, begun: number): Uint8Array {
     // Signed numbers are encoded in zigzag.
     return this.serve([1, number, DECRYPT, ...encoded(first), ...encoded(2 * begun)], input, input.length);

@@ -57,6 +57,7 @@ function chains(memory: WebAssembly.Memory): PlatformFunction[] {
       if (!key) return objects.has(number) ? 0 : CANNOT;
       // It copies the blocks at once.
       const chain = subtle.decrypt(CHAIN, key as CryptoKey, bytes(address, length));
+      // Without a result, the module decrypts them itself.
       objects.set(
         ++last,
         chain.catch(() => {}),

@@ -19,12 +19,12 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn serve(this: &Instance, request: &[u8], input: &[u8], output: &mut [u8], wipes: bool) -> Option<i32>;
 
-    /// Resolves when what an instance of this thread has begun as `number` can be used.
+    /// Resolves when the operation `number` of the platform has ended. An instance of this thread began it.
     #[wasm_bindgen(static_method_of = Instance)]
     fn settled(number: i32) -> Promise;
 }
 
-/// Resolves when what the platform has begun for an instance of this thread, as `number`, can be used.
+/// Waits for the operation `number` of the platform, which an instance of this thread began.
 pub async fn settled(number: i32) {
     // It never fails.
     let _ = JsFuture::from(Instance::settled(number)).await;

@@ -176,7 +176,7 @@ impl Descent {
         let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
         let size = start.len() as u64;
         let tail = &start[size.saturating_sub(TAIL) as usize..];
-        // The footer of a fixed VHD is no part of the disk.
+        // The footer of a fixed VHD is not part of the disk.
         if size < REACH && vhd::fixed_footer(tail).is_none() {
             guess.check_size(size)?;
         }

@@ -25,7 +25,7 @@ use decant_module::Module;
 /// The length of the longest hash, in bytes.
 pub const LONGEST_HASH: usize = 64;
 
-/// Resolves when [`SectorCipher::finish`] can use what was begun as this number.
+/// Waits for the decryption with this number, which [`SectorCipher::begin`] returned.
 pub async fn settled(_begun: i32) {}
 
 /// The functions are linked.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 /// The most sectors that are decrypted at once: the platform takes about as long for a call as for a few.
-const AT_ONCE: usize = 256;
+const SECTORS_AT_ONCE: usize = 256;
 
 /// The fewest blocks to be worth two messages between threads: 16 KiB.
 const FEWEST_ASIDE: usize = 1024;
@@ -75,7 +75,7 @@ impl SectorCipher {
         self.data.begin_chain(&mut masked)
     }
 
-    /// Decrypts as `decrypt` does, with what `begin` has begun for them, whose number is `begun`, if it is positive and has succeeded.
+    /// Decrypts as `decrypt` does. Uses the platform's result if `begun`, the number that `begin` returned for these sectors, has one.
     pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
         let blocks = CipherBlock::slice_as_chunks_mut(output).0;
         if !self.data.take_chain(begun, blocks) {
@@ -109,19 +109,19 @@ impl SectorCipher {
         Ok(())
     }
 
-    /// Divides `blocks`, of which the first is at sector `first`, into ranges of at most [`AT_ONCE`] sectors, with the number of the
-    /// first.
+    /// Divides `blocks` blocks into ranges of at most [`SECTORS_AT_ONCE`] sectors. `first` is the number of the first sector. Yields
+    /// the number of each range's first sector, and the range.
     fn stretches(&self, first: u64, blocks: usize) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
-        let some = self.spec.sector as usize * AT_ONCE;
+        let some = self.spec.sector as usize * SECTORS_AT_ONCE;
         let len = some / size_of::<CipherBlock>();
         let starts = (0..blocks).step_by(len);
         (first..).step_by(some / SECTOR).zip(starts.map(move |start| start..blocks.min(start + len)))
     }
 
-    /// The sectors of `blocks` blocks, at most [`AT_ONCE`] sectors, from the one that begins with number `first`.
+    /// The sectors of `blocks` blocks, at most [`SECTORS_AT_ONCE`] sectors, from the one that begins with number `first`.
     fn sectors(&self, first: u64, blocks: usize) -> Sectors {
         let per_sector = self.spec.sector as usize / size_of::<CipherBlock>();
-        let mut all = [CipherBlock::default(); AT_ONCE];
+        let mut all = [CipherBlock::default(); SECTORS_AT_ONCE];
         let ivs = &mut all[..blocks / per_sector];
         for (i, iv) in ivs.iter_mut().enumerate() {
             let number =
@@ -144,7 +144,7 @@ struct Sectors {
     /// The length of a sector, in blocks.
     blocks: usize,
     /// Tweaks for XTS, otherwise initialisation vectors.
-    ivs: [CipherBlock; AT_ONCE],
+    ivs: [CipherBlock; SECTORS_AT_ONCE],
 }
 
 impl Sectors {
