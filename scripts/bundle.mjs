@@ -61,6 +61,15 @@ const moduleOf = (platform) => ({
   },
 });
 
+/** The threads of wasm-bindgen-rayon are started by the package. */
+const ownThreads = {
+  name: 'own-threads',
+  resolveId: (id) =>
+    /wasm-bindgen-rayon-\w+.src.workerHelpers\.js$/.test(id)
+      ? join(root, 'worker', 'worker-side', 'start-threads.ts')
+      : undefined,
+};
+
 function options(entries, dir) {
   return {
     input: Object.fromEntries(entries.map((entry) => [nameOf(entry), join(root, 'worker', `${entry}.ts`)])),
@@ -148,7 +157,7 @@ export async function bundle(dir) {
     const isOfNode = worker === 'worker.node';
     // The script for Node must be a module wherever a bundler puts it.
     const entryFileNames = isOfNode ? '[name].mjs' : '[name].js';
-    const plugins = [...rest.plugins, shownByReceiver, moduleOf(isOfNode ? 'node' : 'browser')];
+    const plugins = [...rest.plugins, shownByReceiver, ownThreads, moduleOf(isOfNode ? 'node' : 'browser')];
     await build({ ...rest, plugins, output: { ...output, entryFileNames, minify: true } });
   }
 }

@@ -166,7 +166,7 @@ function make(name) {
   } else copyFileSync(built, file);
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
-  if (name === 'threads') adaptWorkerHelpers(output);
+
 }
 
 /** The sources of all builds. */

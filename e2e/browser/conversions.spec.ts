@@ -407,18 +407,28 @@ test('a worker that dies fails the conversion', async ({ apiPage: page, servers 
   await expectDeath(page, ended, () => countAnswering(page));
 });
 
-test('a thread that dies fails the conversion', { tag: '@full' }, async ({ apiPage: page, servers }) => {
-  // A thread of the pool takes no messages, so the test cannot end it. It is served a script that throws before the
-  // thread is ready: a coordinator whose thread dies later waits for it inside of rayon.
-  servers.isolated.alter = (path, script) =>
-    path.endsWith('worker.threads.js')
-      ? `addEventListener('message', ({ data }) => { if (data.receiver) throw new Error('killed by the test'); });${script}`
-      : script;
-  await giveFile(page, images.zlib());
-  const ended = attempt(page, { engine: 'threads', target: 'opfs' });
-  // A coordinator that waits inside rayon would not answer either.
-  await expectDeath(page, ended, () => page.workers().length);
-});
+/** Scripts that kill a thread, which takes no messages while it runs jobs. */
+const KILLING = {
+  'while it opens its files': `addEventListener('message', ({ data }) => {
+    if (data.method === 'openInThread') throw new Error('killed by the test');
+  });`,
+  'in a job': `FileReaderSync.prototype.readAsArrayBuffer = () => ({
+    get length() { throw new Error('killed by the test'); },
+  });`,
+};
+
+for (const [when, script] of Object.entries(KILLING)) {
+  const tag = when === 'in a job' ? [] : '@full';
+  test(`a thread that dies ${when} fails the conversion`, { tag }, async ({ apiPage: page, servers }) => {
+    servers.isolated.alter = (path, text) => (path.endsWith('worker.threads.js') ? script + text : text);
+    const { image, raw } = disk();
+    await giveFile(page, image);
+    await expectDeath(page, attempt(page, { engine: 'threads', target: 'opfs' }), () => page.workers().length);
+    servers.isolated.alter = undefined;
+    expect((await attempt(page, { engine: 'threads', target: 'opfs' })).kind).toBe('done');
+    expect(await hashOpfs(page, 'out.raw')).toBe(hashFile(raw));
+  });
+}
 
 test('a failure of worker.js is reported', async ({ apiPage: page, servers }) => {
   const damage = "throw new Error('damaged by the test');";

@@ -89,6 +89,11 @@ export function holdFiles(server: TestServer, offset: number): void {
     Blob.prototype.arrayBuffer = function () {
       return held.has(this) ? new Promise(() => {}) : arrayBuffer.call(this);
     };
+    const { readAsArrayBuffer } = FileReaderSync.prototype;
+    FileReaderSync.prototype.readAsArrayBuffer = function (file) {
+      if (held.has(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      return readAsArrayBuffer.call(this, file);
+    };
   };
   server.alter = (path, script) => (/\/worker[.\w-]*\.js$/.test(path) ? `(${hold})(${offset});${script}` : script);
 }

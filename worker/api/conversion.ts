@@ -205,8 +205,9 @@ interface Writing extends Omit<ConversionContext, 'platform'> {
 /** Prepares the target and writes the output to it. No worker is used any more when it returns. */
 async function write(
   target: OutputTarget,
-  { setup: { sources }, sessions, info, plan, setting: { crypt, ...setting }, meter, signal }: Writing,
+  { setup, sessions, info, plan, setting: { crypt, ...setting }, meter, signal }: Writing,
 ): Promise<Converted> {
+  const { sources } = setup;
   // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
   sessions.prepare().catch(() => {});
   let pool: Pool | undefined;
@@ -224,6 +225,7 @@ async function write(
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
     pool = sessions.acquirePool();
+    const { workers } = setup;
     const check = async ({ progress }: Converted) => {
       const { guestDone } = progress;
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
@@ -233,7 +235,7 @@ async function write(
       if (signal.aborted) throw cancelled();
     };
     const converted = await run(
-      { session, pool, ...setting, target: spec, resumePoint },
+      { session, pool, workers, ...setting, target: spec, resumePoint },
       () => {
         wasOverdue = true;
         pool?.overdue();
@@ -252,8 +254,6 @@ async function write(
     const error = toDecantError(thrown);
     // The pool may be broken: nothing uses it again.
     if (error.kind === 'internal') pool?.giveUp();
-    // A pool of threads frees its memory only when it ends.
-    if (!pool) await session?.giveUp();
     // A file that changed while it was read looks damaged: report the change instead.
     if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
     throw error;
@@ -278,7 +278,8 @@ async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
 
 interface RunSetup {
   session: ImageSession;
-  pool: Pool | undefined;
+  pool: Pool;
+  workers: number;
   format: string;
   formatOptions: Record<string, string>;
   twoPass: boolean;
@@ -292,14 +293,14 @@ interface RunSetup {
  * time after a cancel.
  */
 async function run(
-  { session, pool, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
+  { session, pool, workers, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
   overdue: () => void,
   update: (progress: CrateProgress) => void,
   signal: AbortSignal,
   check: (converted: Converted) => Promise<void>,
 ): Promise<Converted> {
   const { client, image } = session;
-  const connection = pool?.connect();
+  const connection = pool.connect();
   let completing = false;
   let notBegun: unknown;
   const work = async (operation: number): Promise<Converted> => {
@@ -307,21 +308,21 @@ async function run(
       // A dead coordinator runs nothing.
       client.call('poolEnded', operation, sentence).catch(() => {});
     };
-    pool?.onEnd(poolEnded);
+    pool.onEnd(poolEnded);
     client.on(`worker:${operation}`, (at) => {
-      connection!.begin(at as number).catch((thrown) => {
+      connection.begin(at as number).catch((thrown) => {
         notBegun = thrown;
       });
     });
     client.on(`progress:${operation}`, (detail) => update(detail as CrateProgress));
     try {
-      const ports = connection?.ports ?? [];
+      const { ports } = connection;
       const moved = 'port' in target ? [target.port, ...ports] : ports;
       const output = { format, formatOptions, twoPass, target, memory, resumePoint };
-      const conversion = { operation, image, pool: ports, ...output };
+      const conversion = { operation, image, pool: ports, workers, ...output };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.
-      await connection?.close();
+      await connection.close();
       try {
         await check(converted);
       } catch (thrown) {
@@ -335,8 +336,8 @@ async function run(
     } catch (thrown) {
       throw notBegun ?? thrown;
     } finally {
-      await connection?.close();
-      pool?.offEnd(poolEnded);
+      await connection.close();
+      pool.offEnd(poolEnded);
       client.off(`worker:${operation}`);
       client.off(`progress:${operation}`);
     }
@@ -347,6 +348,6 @@ async function run(
       if (!completing) overdue();
       return !completing;
     },
-    isElsewhere: () => pool?.reasonOfEnd !== undefined,
+    isElsewhere: () => pool.reasonOfEnd !== undefined,
   });
 }

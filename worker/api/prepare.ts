@@ -11,8 +11,8 @@ import type { Platform } from './platform.js';
 export async function prepareWorkers(platform: Platform, options: PrepareOptions = {}): Promise<void> {
   checkCall('prepare', options);
   const { engine, workers } = settle(options, platform);
-  const coordinator = freeCoordinator(platform, engine, workers).prepare();
-  const pool = engine === 'workers' ? startPool(platform, workers) : undefined;
+  const coordinator = freeCoordinator(platform).prepare();
+  const pool = startPool(platform, engine, workers);
   await Promise.all([coordinator, pool]).catch((thrown) => {
     throw toDecantError(thrown);
   });

@@ -116,7 +116,7 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
 function startWorkers({ name, image }: ImageCommand, workers: number | undefined): void {
   const needsAll = name === 'convert' && sizeOf(image) >= WORTH_ALL;
   const options = workers === undefined ? {} : { workers };
-  const started = needsAll ? prepare(options) : freeCoordinator(node, 'workers', 0).prepare();
+  const started = needsAll ? prepare(options) : freeCoordinator(node).prepare();
   started.catch(() => {});
 }
 

@@ -1,7 +1,6 @@
 // Coordinators on the calling side: workers that each have one image open.
 
-import { RpcClient, unexpectedEnd } from '../messages/rpc.js';
-import type { Engine } from '../public/types.js';
+import { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { provideCodecs } from './codecs.js';
 import type { WorkerStarter } from './starter.js';
@@ -19,14 +18,12 @@ export class Coordinator extends WarmWorkers {
   /** Users that only wait until it is ready. */
   #starters = 0;
 
-  /** `threads` is the size of its thread pool, 0 for none. */
-  constructor(starter: WorkerStarter, engine: Engine, threads: number) {
+  constructor(starter: WorkerStarter) {
     super();
-    this.#client = new RpcClient<CoordinatorMethods>(starter.spawn(engine));
+    this.#client = new RpcClient<CoordinatorMethods>(starter.spawn('workers'));
     provideCodecs(this.#client, starter);
-    this.#client.on('died', (reason) => this.end(unexpectedEnd(String(reason))));
     this.#client.onDeath((sentence) => this.end(sentence));
-    this.ready = this.#start(starter.module(engine), threads);
+    this.ready = this.#start(starter.module('workers'));
     this.ready.catch((error) => this.end(error.message));
   }
 
@@ -51,8 +48,8 @@ export class Coordinator extends WarmWorkers {
     return this.#client;
   }
 
-  async #start(module: Promise<WebAssembly.Module>, threads: number): Promise<void> {
-    await this.#client.call('startCoordinator', await module, threads);
+  async #start(module: Promise<WebAssembly.Module>): Promise<void> {
+    await this.#client.call('startCoordinator', await module);
   }
 
   protected stop(sentence: string): Promise<void> {
@@ -64,40 +61,32 @@ export class Coordinator extends WarmWorkers {
   }
 }
 
-const coordinators = new Map<string, Set<Coordinator>>();
+const coordinators = new Set<Coordinator>();
 
-/** Returns the usable coordinators of `engine` with a thread pool of `threads`. */
-function usable(engine: Engine, threads: number): Set<Coordinator> {
-  const key = `${threads}:${engine}`;
-  const known = coordinators.get(key) ?? new Set();
-  coordinators.set(key, known);
-  for (const coordinator of known) if (!coordinator.usable) known.delete(coordinator);
-  return known;
+/** Returns the usable coordinators. */
+function usable(): Set<Coordinator> {
+  for (const coordinator of coordinators) if (!coordinator.usable) coordinators.delete(coordinator);
+  return coordinators;
 }
 
-/** Returns a coordinator of `engine` without an open image. `workers` is the size of its thread pool, if it has one. */
-export function freeCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
-  const threads = engine === 'threads' ? workers : 0;
-  const known = usable(engine, threads);
-  const free = [...known].find(({ isFree }) => isFree);
-  const coordinator = free ?? new Coordinator(starter, engine, threads);
-  known.add(coordinator);
+/** Returns a coordinator without an open image. */
+export function freeCoordinator(starter: WorkerStarter): Coordinator {
+  const free = [...usable()].find(({ isFree }) => isFree);
+  const coordinator = free ?? new Coordinator(starter);
+  coordinators.add(coordinator);
   return coordinator;
 }
 
-/**
- * Returns a coordinator of the `workers` engine, preferably one that has started, even with an open image, and marks it as used.
- * The caller must release it.
- */
+/** Returns a coordinator, preferably one that has started, even with an open image, and marks it as used. The caller must release it. */
 export function acquireAnyCoordinator(starter: WorkerStarter): Coordinator {
-  const [started = freeCoordinator(starter, 'workers', 0)] = usable('workers', 0);
+  const [started = freeCoordinator(starter)] = usable();
   started.use();
   return started;
 }
 
 /** Returns a free coordinator, as `freeCoordinator` does, and marks it as used. The caller must release it. */
-export function acquireCoordinator(starter: WorkerStarter, engine: Engine, workers: number): Coordinator {
-  const coordinator = freeCoordinator(starter, engine, workers);
+export function acquireCoordinator(starter: WorkerStarter): Coordinator {
+  const coordinator = freeCoordinator(starter);
   coordinator.use();
   return coordinator;
 }

@@ -59,8 +59,8 @@ export class ImageSession {
 
   /** Opens the image. The sources must stay open until the session has ended, or until `open` rejects. */
   static async open(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession> {
-    const { starter, sources, settings, engine, workers } = setup;
-    const coordinator = acquireCoordinator(starter, engine, workers);
+    const { starter, sources, settings } = setup;
+    const coordinator = acquireCoordinator(starter);
     const loan = sources.lend(settings);
     try {
       await orCancelled(signal, coordinator.ready);

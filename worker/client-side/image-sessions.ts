@@ -58,17 +58,17 @@ export class ImageSessions {
     return this.#session.opened.members;
   }
 
-  /** Acquires the workers that run the image's jobs; undefined for `threads`. The caller must release them. */
-  acquirePool(): Pool | undefined {
+  /** Acquires the workers that run the image's jobs. The caller must release them. */
+  acquirePool(): Pool {
     const { starter, engine, workers } = this.setup;
-    return engine === 'workers' ? acquirePool(starter, workers) : undefined;
+    return acquirePool(starter, engine, workers);
   }
 
   /** Starts the workers that convert the image. Those of a small one start with its jobs: it may need few of them. */
   async prepare(): Promise<void> {
     const { starter, engine, workers } = this.setup;
-    if (engine !== 'workers' || this.info.fileSize! < WORTH_ALL) return;
-    await orCancelled(this.#ending.signal, startPool(starter, workers));
+    if (this.info.fileSize! < WORTH_ALL) return;
+    await orCancelled(this.#ending.signal, startPool(starter, engine, workers));
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
+import type { Engine } from '../public/types.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
 import { provideCodecs } from './codecs.js';
 import type { WorkerStarter } from './starter.js';
@@ -28,16 +29,23 @@ export class Pool extends WarmWorkers {
   readonly #workers: Promise<RpcClient<PoolMethods>>[] = [];
   readonly #listeners = new Set<(sentence: string) => void>();
 
+  /** `size` is the number of workers, or of the threads that decode. */
   constructor(
     private readonly starter: WorkerStarter,
+    private readonly engine: Engine,
     readonly size: number,
   ) {
     super();
   }
 
+  /** How many workers the calling side starts: the threads are started by one. */
+  get #count(): number {
+    return this.engine === 'threads' ? 1 : this.size;
+  }
+
   /** Starts all workers. Resolves when they are ready. */
   async start(): Promise<void> {
-    await Promise.all(Array.from({ length: this.size }, (_, at) => this.#worker(at)));
+    await Promise.all(Array.from({ length: this.#count }, (_, at) => this.#worker(at)));
   }
 
   /** Calls `ended` with the reason when the workers end: their open calls are never answered then. */
@@ -53,7 +61,7 @@ export class Pool extends WarmWorkers {
   /** Connects a conversion. */
   connect(): Connection {
     const number = nextConnection++;
-    const channels = Array.from({ length: this.size }, () => new MessageChannel());
+    const channels = Array.from({ length: this.#count }, () => new MessageChannel());
     const begun: Promise<RpcClient<PoolMethods>>[] = [];
     const begin = async (at: number) => {
       begun[at] = this.#worker(at);
@@ -76,11 +84,11 @@ export class Pool extends WarmWorkers {
   async #start(): Promise<RpcClient<PoolMethods>> {
     if (this.reasonOfEnd !== undefined) throw new DecantError('internal', this.reasonOfEnd);
     try {
-      const client = new RpcClient<PoolMethods>(this.starter.spawn('workers'));
+      const client = new RpcClient<PoolMethods>(this.starter.spawn(this.engine));
       this.#clients.push(client);
       provideCodecs(client, this.starter);
       client.onDeath((sentence) => this.end(sentence));
-      await client.call('startPoolWorker', await this.starter.module('workers'));
+      await client.call('startPoolWorker', await this.starter.module(this.engine), this.size);
       return client;
     } catch (thrown) {
       this.end(toDecantError(thrown).message);
@@ -98,12 +106,24 @@ export class Pool extends WarmWorkers {
   }
 }
 
-/** Usable pools, by size. */
-const pools = new Map<number, Pool>();
+/** Usable pools, by engine and size. */
+const pools = new Map<string, Pool>();
+
+/** Returns a usable pool. `size` is the number of workers, or of the threads that decode. */
+function usablePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
+  const key = `${engine}:${size}`;
+  let pool = pools.get(key);
+  if (!pool?.usable) {
+    pool = new Pool(starter, engine, size);
+    pools.set(key, pool);
+  }
+  return pool;
+}
 
 /** Starts all workers of the pool of `size` workers. Resolves when they are ready. */
-export async function startPool(starter: WorkerStarter, size: number): Promise<void> {
-  const pool = acquirePool(starter, size);
+export async function startPool(starter: WorkerStarter, engine: Engine, size: number): Promise<void> {
+  const pool = usablePool(starter, engine, size);
+  pool.use();
   try {
     await pool.start();
   } finally {
@@ -111,13 +131,11 @@ export async function startPool(starter: WorkerStarter, size: number): Promise<v
   }
 }
 
-/** Acquires the pool of `size` workers. The caller must release it. */
-export function acquirePool(starter: WorkerStarter, size: number): Pool {
-  let pool = pools.get(size);
-  if (!pool?.usable) {
-    pool = new Pool(starter, size);
-    pools.set(size, pool);
-  }
+/** Acquires the pool of `size` workers for a conversion. The caller must release it. */
+export function acquirePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
+  const pool = usablePool(starter, engine, size);
   pool.use();
+  // A conversion has its threads and their memory for itself.
+  if (engine === 'threads') pool.giveUp();
   return pool;
 }

@@ -80,7 +80,7 @@ async function load(fault: Fault, shares = true) {
 /** Opens the file as a target that pool workers share. */
 async function openShared(fault: Fault) {
   const { host, file } = await load(fault);
-  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true });
   expect(shared).toBe(true);
   return { object: (target as { object: ObjectTarget }).object, file };
 }
@@ -138,7 +138,7 @@ test('sets the length of a file and closes it before workers open it', async () 
 
 test('writes by one handle if the size is unknown', async () => {
   const { host, file } = await load({});
-  const { target, shared } = await host.openTarget({ opfs: 'out', sized: false }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: false });
   expect([Object.keys(target), shared]).toEqual([['handle'], false]);
   expect(file.log).toEqual(['open', 'truncate 0']);
 });
@@ -150,7 +150,7 @@ async function openWithJournal(fault: Fault, guest: number, milliseconds: number
     const { host } = await load(fault);
     let ended = 'waiting';
     host
-      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', resumePoint: { guest, written: guest } } }, true)
+      .openTarget({ opfs: 'out', sized: true, resume: { head: 'head', resumePoint: { guest, written: guest } } })
       .then(
         ({ journal }) => {
           ended = journal ? 'with a journal' : 'without a journal';
@@ -208,14 +208,14 @@ for (const { what, fault, guest = 4096, after, ended } of [
 
 test('writes a stream if the browser has no sync handles, and removes its test file', async () => {
   const { host, removed } = await load({ refusals: 999, refusal: 'NotSupportedError' }, false);
-  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true });
   expect([Object.keys(target), shared]).toEqual([['writable'], false]);
   expect(removed).toHaveLength(1);
 });
 
 test('writes by one handle if workers cannot share a file', async () => {
   const { host, file } = await load({}, false);
-  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true }, true);
+  const { target, shared } = await host.openTarget({ opfs: 'out', sized: true });
   expect([Object.keys(target), shared]).toEqual([['handle'], false]);
   expect(file.log).toEqual(['open', 'close', 'open', 'truncate 0']);
 });

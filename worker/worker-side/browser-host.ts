@@ -222,13 +222,13 @@ export const browserHost: WorkerHost = {
     throw new Error('not a file of a browser');
   },
 
-  async openTarget(spec, poolWorkers) {
+  async openTarget(spec) {
     if ('picked' in spec) return replacing(spec.picked);
     if ('port' in spec) return { target: { object: new PortTarget(spec) }, shared: false };
     if (!('opfs' in spec)) throw new Error(NO_FILE);
     const file = await temporaryFile(spec.opfs);
     const { resume, sized } = spec;
-    if (poolWorkers && sized && canShare()) {
+    if (sized && canShare()) {
       const journal = resume && (await journalFor(file.name, resume, () => flush(() => sharedHandle(file))));
       return { target: { object: new SharedFile(file, resume?.resumePoint.guest ?? 0) }, shared: true, journal };
     }

@@ -8,7 +8,7 @@ import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
-import type { Crate, Threads, Workers } from './wasm.js';
+import type { Workers } from './wasm.js';
 import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
 /** `Info` of the API without the name, which only the calling side knows. */
@@ -93,8 +93,10 @@ interface ReadRequest {
 interface ConvertRequest {
   operation: number;
   image: number;
-  /** The ports of pool workers; empty for `threads`. */
+  /** The ports of pool workers; of `threads`, one. */
   pool: MessagePort[];
+  /** How many workers or threads decode. */
+  workers: number;
   /** The name of the output format. */
   format: string;
   /** The options of the output format. */
@@ -108,13 +110,13 @@ interface ConvertRequest {
 }
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with the number of a
- * pool worker that is needed from now on, and `died` when a thread of its pool has failed.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `worker:OPERATION` with the number of
+ * a pool worker that is needed from now on.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
-type CrateImage = Workers.OpenImage | Threads.OpenImage;
-type Cancel = Workers.CancelHandle | Threads.CancelHandle;
+type CrateImage = Workers.OpenImage;
+type Cancel = Workers.CancelHandle;
 
 interface HeldImage {
   image: CrateImage;
@@ -125,13 +127,13 @@ interface HeldImage {
 
 export function coordinatorMethods(
   host: WorkerHost,
-  instantiate: (module: WebAssembly.Module, threads: number) => Promise<Crate>,
+  instantiate: (module: WebAssembly.Module) => typeof Workers,
   report: (event: string, detail: unknown) => void,
 ) {
-  let crate: Crate;
+  let crate: typeof Workers;
   let nextId = 0;
   const images = new Map<number, HeldImage>();
-  const maps = new Map<number, { image: number; extents: Workers.Map | Threads.Map; step: Promise<unknown> }>();
+  const maps = new Map<number, { image: number; extents: Workers.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
   const dispatchers = new Map<number, Dispatcher>();
   /** Targets that are written and not yet completed or abandoned. */
@@ -160,7 +162,7 @@ export function coordinatorMethods(
     }
   }
 
-  function beginMap(image: number, extents: Workers.Map | Threads.Map): number {
+  function beginMap(image: number, extents: Workers.Map): number {
     const map = nextId++;
     maps.set(map, { image, extents, step: Promise.resolve() });
     return map;
@@ -175,9 +177,8 @@ export function coordinatorMethods(
   }
 
   return {
-    /** `threads` is the size of the thread pool, 0 for none. */
-    async startCoordinator(module: WebAssembly.Module, threads: number): Promise<void> {
-      crate = await instantiate(module, threads);
+    startCoordinator(module: WebAssembly.Module): void {
+      crate = instantiate(module);
     },
 
     async open(spec: ImageSpec): Promise<OpenResult> {
@@ -259,6 +260,7 @@ export function coordinatorMethods(
       operation,
       image,
       pool,
+      workers,
       format,
       formatOptions,
       twoPass,
@@ -268,15 +270,15 @@ export function coordinatorMethods(
     }: ConvertRequest): Promise<Converted> {
       const { image: crateImage, spec, sources } = images.get(image)!;
       const begin = (at: number) => report(`worker:${operation}`, at);
-      const dispatcher = pool.length > 0 ? new Dispatcher(pool, sources, begin) : undefined;
-      if (dispatcher) dispatchers.set(operation, dispatcher);
+      const dispatcher = new Dispatcher(pool, sources, begin);
+      dispatchers.set(operation, dispatcher);
       const work = async (cancel: Cancel) => {
-        const place = await host.openTarget(targetSpec, dispatcher !== undefined).catch(failTarget);
+        const place = await host.openTarget(targetSpec).catch(failTarget);
         try {
           const specs = specsOf(spec);
           const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
           const keys = crateImage.keys();
-          if (dispatcher) dispatcher.attachment = { files, keys, target: place.shared ? targetSpec : undefined };
+          dispatcher.attachment = { files, keys, target: place.shared ? targetSpec : undefined };
           const progress = (detail: CrateProgress) => {
             place.journal?.settled({ guest: detail.settled, written: detail.settledWritten });
             report(`progress:${operation}`, detail);
@@ -291,9 +293,9 @@ export function coordinatorMethods(
             begun: resumePoint?.guest ?? 0,
             begunWritten: resumePoint?.written ?? 0,
           };
-          const dispatch = dispatcher && ((job: Uint8Array, reads: []) => dispatcher.run(job, reads));
+          const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
           const { target } = place;
-          const converted = await crateImage.convert(dispatch, pool.length, memory, output, target, progress, cancel);
+          const converted = await crateImage.convert(dispatch, workers, memory, output, target, progress, cancel);
           await place.journal?.end(false);
           written.set(operation, place);
           return converted as Converted;
@@ -309,10 +311,10 @@ export function coordinatorMethods(
         return await cancellable(operation, work);
       } catch (thrown) {
         // `poolEnded` cancelled the conversion for this reason.
-        throw dispatcher?.failure ?? thrown;
+        throw dispatcher.failure ?? thrown;
       } finally {
         dispatchers.delete(operation);
-        dispatcher?.end();
+        dispatcher.end();
       }
     },
 

@@ -99,7 +99,7 @@ describe('an output', () => {
       sync: false,
       ...options,
     };
-    const { target, shared } = await nodeHost.openTarget(spec, true);
+    const { target, shared } = await nodeHost.openTarget(spec);
     expect(shared).toBe(true);
     return { path, spec, target: (target as { object: ObjectTarget }).object };
   };

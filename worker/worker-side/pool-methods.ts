@@ -16,7 +16,7 @@ export interface Attachment {
 }
 
 /** The arrays in a runner's reply. */
-interface Reply {
+export interface Reply {
   bytes?: Uint8Array<ArrayBuffer>;
   brought?: Uint8Array<ArrayBuffer>[];
 }
@@ -27,17 +27,19 @@ export type PoolMethods = ReturnType<typeof poolMethods> & CodecMethods;
 /** Methods for a coordinator, on the port of one conversion. */
 export type JobMethods = ReturnType<typeof jobMethods>;
 
-/** The runner of one conversion. The first job creates it: before that, the target may not have its length. */
+/** What runs the jobs of a conversion. */
+export interface OpenRunner {
+  run(job: Uint8Array, brought: Uint8Array[]): Promise<Reply>;
+  close(): void;
+}
+
+/** The jobs of one conversion. The first one opens their runner: before that, the target may not have its length. */
 class JobRunner {
-  #runner: Promise<Workers.Runner> | undefined;
-  #handle: OpenHandle | undefined;
+  #runner: Promise<OpenRunner> | undefined;
   #running = new Set<Promise<unknown>>();
   #closed = false;
 
-  constructor(
-    private readonly crate: typeof Workers,
-    private readonly host: WorkerHost,
-  ) {}
+  constructor(private readonly open: (attachment: Attachment) => Promise<OpenRunner>) {}
 
   /** The first job comes with `attachment`. */
   async run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): Promise<Reply> {
@@ -55,28 +57,43 @@ class JobRunner {
     // The callers of the jobs get their failures.
     await Promise.allSettled(this.#running);
     const runner = await this.#runner?.catch(() => undefined);
-    this.#handle?.close();
-    runner?.free();
+    runner?.close();
   }
 
   async #run(job: Uint8Array, brought: Uint8Array[], attachment?: Attachment): ReturnType<JobRunner['run']> {
     // A job that was in transit when the conversion ended: nothing waits for it.
     if (this.#closed) throw new Error('the conversion has ended');
-    this.#runner ??= this.#open(attachment!);
-    return (await this.#runner).run(job, brought) as Promise<Reply>;
+    this.#runner ??= this.open(attachment!);
+    return (await this.#runner).run(job, brought);
   }
+}
 
-  async #open({ files: specs, keys, target }: Attachment): Promise<Workers.Runner> {
-    if (target) {
-      this.#handle = await this.host.openHandle(target).catch((thrown) => {
-        throw toTargetError(thrown);
-      });
-    }
-    const files = specs.map((spec) => spec && this.host.file(spec));
-    const runner = new this.crate.Runner(files, keys, this.#handle?.handle);
-    // The runner has and wipes its own copy.
-    keys?.fill(0);
-    return runner;
+/** Opens the files and the target of a conversion for this worker. */
+async function openRunner(
+  crate: typeof Workers,
+  host: WorkerHost,
+  { files: specs, keys, target }: Attachment,
+): Promise<OpenRunner> {
+  const handle = target && (await openTarget(host, target));
+  const files = specs.map((spec) => spec && host.file(spec));
+  const runner = new crate.Runner(files, keys, handle?.handle);
+  // The runner has and wipes its own copy.
+  keys?.fill(0);
+  return {
+    run: (job, brought) => runner.run(job, brought) as Promise<Reply>,
+    close() {
+      handle?.close();
+      runner.free();
+    },
+  };
+}
+
+/** Opens a target for this worker to write to. Fails with `target`. */
+export async function openTarget(host: WorkerHost, target: TargetSpec): Promise<OpenHandle> {
+  try {
+    return await host.openHandle(target);
+  } catch (thrown) {
+    throw toTargetError(thrown);
   }
 }
 
@@ -93,17 +110,25 @@ function jobMethods(runner: JobRunner) {
   } satisfies Methods;
 }
 
+/** The methods of a worker of the `workers` engine. */
 export function poolMethods(host: WorkerHost, glue: typeof Workers, codecs: CodecModules) {
   let crate: typeof Workers;
-  const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
   return {
-    startPoolWorker(module: WebAssembly.Module): void {
+    async startPoolWorker(module: WebAssembly.Module, _workers: number): Promise<void> {
       crate = instantiate(glue, module, codecs);
     },
 
+    ...connectionMethods((attachment) => openRunner(crate, host, attachment)),
+  } satisfies Methods;
+}
+
+/** Conversions, each with a runner that `open` opens. */
+export function connectionMethods(open: (attachment: Attachment) => Promise<OpenRunner>) {
+  const connections = new Map<number, { runner: JobRunner; port: MessagePort }>();
+  return {
     /** Serves a conversion on `port`. */
     connect(connection: number, port: MessagePort): void {
-      const runner = new JobRunner(crate, host);
+      const runner = new JobRunner(open);
       connections.set(connection, { runner, port });
       serve(channelPort(port), jobMethods(runner));
     },

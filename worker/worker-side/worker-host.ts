@@ -4,10 +4,10 @@ import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
 import type { StorageJournal } from './storage-journal.js';
 
-/** A pool worker's access to a target, as the crate takes it (`crate/src/js/handle.rs`). */
+/** A pool worker's access to a target, as the crate takes it (`crate/src/js/workers/handle.rs`). */
 type CrateHandle = { handle: FileSystemSyncAccessHandle } | { object: ObjectHandle };
 
-/** A target as the crate takes it (`crate/src/js/targets.rs`). */
+/** A target as the crate takes it (`crate/src/js/workers/targets.rs`). */
 export type CrateTarget =
   | { writable: FileSystemWritableFileStream }
   | { handle: FileSystemSyncAccessHandle }
@@ -93,8 +93,7 @@ export interface WorkerHost {
   readonly port: Port;
   /** A file as the crate takes it. */
   file(spec: FileSpec): Blob | ObjectSource;
-  /** Opens a target for a conversion by pool workers, or by threads in this worker. */
-  openTarget(spec: TargetSpec, poolWorkers: boolean): Promise<OpenTarget>;
+  openTarget(spec: TargetSpec): Promise<OpenTarget>;
   /** Browsers: whether private storage has room for `size` bytes. Tries it with the temporary file `name`. */
   tryLength?(name: string, size: number): Promise<boolean>;
   openHandle(spec: TargetSpec): Promise<OpenHandle>;

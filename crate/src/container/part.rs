@@ -28,7 +28,6 @@ pub struct ContainerNumber(u8);
 
 impl ContainerNumber {
     /// Makes the module of the container ready. Fails as loading it does.
-    #[cfg_attr(feature = "threads", allow(dead_code, reason = "the thread that opened the file has loaded it"))]
     pub(crate) async fn prepare(self) -> Result<()> {
         match self.get().module {
             Some(module) => prepare(module).await,

@@ -5,6 +5,7 @@ use crate::disk::losses::Lost;
 use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
+use crate::modules::prepare;
 use crate::offsets::{GuestOffset, HostOffset};
 use decant_codec::resize;
 use decant_module::Module;
@@ -99,8 +100,16 @@ impl Job {
         self.reads.iter().map(|read| read.len as usize).sum()
     }
 
+    /// Makes the modules ready that decode and encode the job. Fails as loading them does.
+    pub(crate) async fn prepare_modules(&self) -> Result<()> {
+        for module in self.modules() {
+            prepare(module).await?;
+        }
+        Ok(())
+    }
+
     /// The modules that are needed to decode and encode the job.
-    pub(super) fn modules(&self) -> impl Iterator<Item = &'static Module> {
+    fn modules(&self) -> impl Iterator<Item = &'static Module> {
         let is_zstd =
             |piece: &Piece| matches!(piece.stored, Stored::Compressed(part) if part.compression == Compression::Zstd);
         let is_encrypted = |piece: &Piece| matches!(piece.stored, Stored::Encrypted { .. });

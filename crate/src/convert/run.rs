@@ -8,7 +8,6 @@ use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
 use crate::error::Result;
 use crate::io::source::Source;
-use crate::modules::prepare;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -170,9 +169,7 @@ pub(crate) async fn run_job(
     spares: &SpareBuffers,
     finish: impl AsyncFnOnce(LoadedJob) -> Result<FinishedJob>,
 ) -> Result<JobOutput> {
-    for module in job.modules() {
-        prepare(module).await?;
-    }
+    job.prepare_modules().await?;
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
     let buffers = match read.is_output {

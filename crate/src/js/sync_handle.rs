@@ -23,6 +23,11 @@ impl SyncHandle {
         Self { handle }
     }
 
+    #[cfg(feature = "threads")]
+    pub(super) fn close(&self) {
+        self.handle.close();
+    }
+
     fn set_len(&self, len: u64) -> Result<()> {
         self.handle.truncate_with_f64(len as f64).map_err(failed)?;
         let size = self.handle.get_size().map_err(failed)?;

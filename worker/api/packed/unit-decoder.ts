@@ -17,7 +17,7 @@ export interface DecodedUnit {
 /** The core's numbers of containers, in the order of its registry (`crate/src/container/mod.rs`). */
 const CONTAINERS: PackedIndex['container'][] = ['gzip', 'xz', 'zstd', 'bzip2'];
 /**
- * The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/runner.rs`). The number of the container follows, and
+ * The core's task of decoding a part (`Task::DecodePart` in `crate/src/js/task.rs`). The number of the container follows, and
  * whether memory for the data comes with the part.
  */
 const DECODE_PART = 1;
@@ -39,7 +39,7 @@ class WorkersInUse {
   readonly #connected: Promise<Connected>;
 
   constructor(starter: WorkerStarter, workers: number) {
-    this.#pool = acquirePool(starter, workers);
+    this.#pool = acquirePool(starter, 'workers', workers);
     this.#connected = this.#connect();
   }
 

@@ -1,12 +1,12 @@
 //! The executor of the `workers` engine: sends jobs by `postMessage` to workers with separate memories. Workers return
 //! the output, or write it themselves.
 
-use super::errors::caught;
-use super::runner::{JsReply, Task, internal, message};
 use super::spare_arrays::SpareArrays;
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
+use crate::js::errors::caught;
+use crate::js::task::{JsReply, Task, internal, message};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;

@@ -1,6 +1,6 @@
 //! Memory that travels to workers and back.
 
-use super::bytes::release;
+use crate::js::bytes::release;
 use js_sys::{Array, ArrayBuffer, Uint8Array};
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;

@@ -1,8 +1,8 @@
 //! A caller's stream, which is on the calling side.
 
-use super::errors::caught;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::stream::ByteStream;
+use crate::js::errors::caught;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Promise, Uint8Array};

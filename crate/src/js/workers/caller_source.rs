@@ -1,8 +1,8 @@
 //! A caller's source, which is on the calling side: only this worker can read it.
 
-use super::errors::caught;
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{Profile, Reader, Source};
+use crate::js::errors::caught;
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;

@@ -1,21 +1,17 @@
 //! Exports to `worker/`: images, their maps, and conversions.
 
-use super::errors::JsResult;
+use super::executor::Workers;
 use super::open_spec::OpenSpec;
 use super::output_spec::{OutputSpec, formats, output};
-use crate::container::part::PartDecoder;
+use super::part_workers::PartWorkers;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
-use crate::crypt::Keys;
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
-#[cfg(not(feature = "threads"))]
-use crate::error::Error;
-#[cfg(not(feature = "threads"))]
-use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::error::fields::Fields;
-use crate::io::source::{FileId, Files, Source};
+use crate::io::source::{FileId, Source};
+use crate::js::errors::JsResult;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
@@ -132,12 +128,12 @@ impl OpenImage {
         Ok(Uint8Array::from(&bytes[..]))
     }
 
-    /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`; it is
-    /// `undefined` for the thread pool. Returns the final progress, the size of the output and the lost ranges.
+    /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`
+    /// workers. Returns the final progress, the size of the output and the lost ranges.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn convert(
         &self,
-        dispatch: Option<Function>,
+        dispatch: Function,
         workers: usize,
         memory: f64,
         output: OutputSpec,
@@ -159,13 +155,14 @@ impl OpenImage {
         let done = match self.content.clone() {
             Content::RandomAccess(image) => {
                 let given = image.given().collect();
-                let executor = executor(dispatch, workers, memory, image.files().clone(), given, image.keys())?;
+                let executor = Workers::new(dispatch, workers, memory as u64, image.files().clone(), given);
                 resume(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(image) => {
-                let disk = InOrder::new(&image, part_decoder(dispatch.as_ref(), workers))?;
+                let decoder = PartWorkers::new(dispatch.clone(), workers);
+                let disk = InOrder::new(&image, Some(Rc::new(decoder)))?;
                 let given = vec![FileId::IMAGE];
-                let executor = executor(dispatch, workers, memory, disk.files(), given, Keys::default())?;
+                let executor = Workers::new(dispatch, workers, memory as u64, disk.files(), given);
                 convert_in_order(disk, &executor, &output, &report, &cancel).await?
             }
         };
@@ -197,43 +194,6 @@ impl OpenImage {
             image.files().iter().zip(image.given()).map(|(file, given)| Some((given, file.start()?))).collect();
         Ok(Map { extents: extents(&image)?, places, open: None })
     }
-}
-
-/// Creates the decoder of the parts of a compressed file.
-#[cfg(feature = "threads")]
-fn part_decoder(_dispatch: Option<&Function>, _workers: usize) -> Option<Rc<dyn PartDecoder>> {
-    Some(Rc::new(super::threads::PartThreads))
-}
-
-#[cfg(not(feature = "threads"))]
-fn part_decoder(dispatch: Option<&Function>, workers: usize) -> Option<Rc<dyn PartDecoder>> {
-    Some(Rc::new(super::part_workers::PartWorkers::new(dispatch?.clone(), workers)))
-}
-
-/// Creates the executor of a conversion that reads `files`; `given` maps each to the caller's file that contains it.
-#[cfg(feature = "threads")]
-fn executor(
-    _dispatch: Option<Function>,
-    _workers: usize,
-    memory: f64,
-    files: Files,
-    _given: Vec<FileId>,
-    keys: Keys,
-) -> Result<super::threads::Pool> {
-    Ok(super::threads::Pool::new(files, keys, memory as u64))
-}
-
-#[cfg(not(feature = "threads"))]
-fn executor(
-    dispatch: Option<Function>,
-    workers: usize,
-    memory: f64,
-    files: Files,
-    given: Vec<FileId>,
-    _keys: Keys,
-) -> Result<super::workers::Workers> {
-    let dispatch = dispatch.ok_or_else(|| Error::new(ErrorKind::Internal, "There is nobody to dispatch to"))?;
-    Ok(super::workers::Workers::new(dispatch, workers, memory as u64, files, given))
 }
 
 #[derive(Serialize)]

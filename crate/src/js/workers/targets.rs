@@ -1,11 +1,11 @@
 //! Creates targets from JavaScript values.
 
-use super::bytes::JsBytes;
 use super::object::ObjectTarget;
-use super::sync_handle::SyncHandle;
 use super::writable::WritableTarget;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::target::Target;
+use crate::js::bytes::JsBytes;
+use crate::js::sync_handle::SyncHandle;
 use js_sys::Reflect;
 use wasm_bindgen::{JsCast, JsValue};
 

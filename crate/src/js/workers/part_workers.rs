@@ -1,8 +1,8 @@
 //! Sends the parts of a compressed file to the workers of the `workers` engine.
 
-use super::runner::{JsReply, Task, message};
 use super::spare_arrays::SpareArrays;
 use crate::container::part::{ContainerNumber, DecodedPart, PartBytes, PartDecoder};
+use crate::js::task::{JsReply, Task, message};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Array, Function, Promise, Uint8Array};

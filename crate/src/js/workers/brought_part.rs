@@ -1,9 +1,9 @@
 //! A part of a compressed file in a worker: neither it nor its data is ever a whole in wasm memory, which would not shrink.
 
-use super::bytes::release;
 use crate::container::part::PartRoom;
 use crate::error::Result;
 use crate::io::stream::ByteStream;
+use crate::js::bytes::release;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use js_sys::{Array, ArrayBuffer, ArrayBufferOptions, Uint8Array};

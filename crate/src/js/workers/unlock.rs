@@ -1,9 +1,9 @@
 //! Unlocks images with a password, yielding regularly to the event loop.
 
-use super::errors::JsResult;
 use super::exports::{CancelHandle, OpenImage};
 use crate::convert::Cancel;
 use crate::error::Result;
+use crate::js::errors::JsResult;
 use futures_util::FutureExt;
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use std::rc::Rc;

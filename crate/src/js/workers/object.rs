@@ -1,11 +1,11 @@
 //! JavaScript objects as sources and targets, including Node's files.
 
-use super::bytes::JsBytes;
-use super::errors::caught;
-use super::target_failure::{failed, settled};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::Source;
 use crate::io::target::{Abilities, Holes, Run, Target, TargetHandle};
+use crate::js::bytes::JsBytes;
+use crate::js::errors::caught;
+use crate::js::target_failure::{failed, settled};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -68,7 +68,7 @@ impl ObjectSource {
 
     async fn fill(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Source, "read the image");
-        let rest = self.object.read(offset as f64, &super::bytes::view_mut(buf)).map_err(failed)?;
+        let rest = self.object.read(offset as f64, &crate::js::bytes::view_mut(buf)).map_err(failed)?;
         if let Some(rest) = rest {
             JsFuture::from(rest).await.map_err(failed)?;
         }

@@ -1,11 +1,11 @@
 //! Creates a pool worker's handle to a target from a JavaScript value.
 
-use super::bytes::JsBytes;
 use super::object::{JsHandle, write};
-use super::sync_handle::SyncHandle;
 use super::targets::{field, unknown};
 use crate::error::Result;
 use crate::io::target::{Run, TargetHandle};
+use crate::js::bytes::JsBytes;
+use crate::js::sync_handle::SyncHandle;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use wasm_bindgen::{JsCast, JsValue};

@@ -1,10 +1,10 @@
 //! A file written through `createWritable`. Closing the stream replaces the file, so it is left to the calling side,
 //! which knows whether the result is complete.
 
-use super::bytes::JsBytes;
-use super::target_failure::{failed, settled};
 use crate::error::Result;
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
+use crate::js::bytes::JsBytes;
+use crate::js::target_failure::{failed, settled};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use js_sys::Uint8Array;

@@ -1,0 +1,171 @@
+//! The wasm of the `threads` engine: a pool of threads over one memory, for one conversion. Each thread has the files and the target
+//! open, and runs whole jobs: it reads, decodes, encodes and writes. A coordinator in another worker makes the jobs.
+
+mod file_reader;
+
+use super::delivered::{DeliveredBytes, files_of};
+use super::errors::JsResult;
+use super::sync_handle::SyncHandle;
+use super::task::{JsReply, Task, internal, keys_of, message};
+use crate::compress::{GuestRun, Placement};
+use crate::container::part::{ContainerNumber, decode_part};
+use crate::convert::run::JobOutput;
+use crate::convert::{Job, Transcoder};
+use crate::disk::losses::Lost;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Source, zeroed};
+use crate::io::target::TargetHandle;
+use file_reader::WaitingSource;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use js_sys::{Array, Object, Uint8Array};
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+// Linked for its export `initThreadPool`.
+use wasm_bindgen_rayon as _;
+
+thread_local! {
+    static OPENED: RefCell<Option<Opened>> = const { RefCell::new(None) };
+}
+
+/// What a thread has open.
+struct Opened {
+    /// `None` for a file whose bytes travel with the jobs.
+    files: Vec<Option<Rc<dyn Source>>>,
+    handle: Option<SyncHandle>,
+    transcoder: Transcoder,
+}
+
+/// A job that was run.
+struct Done {
+    read: u64,
+    written: u64,
+    lost: Vec<Lost>,
+    /// The output, unless the thread has written it.
+    output: Option<(Vec<u8>, Placement)>,
+}
+
+impl Opened {
+    fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<Done> {
+        let files = files_of(&job, &self.files, brought.into_iter())?;
+        let running = self.transcoder.run(job, &files).now_or_never();
+        let JobOutput { bytes, placement, lost, read } = running.expect("reading blocks the thread")?;
+        let written = placement.len();
+        match (&self.handle, placement) {
+            (Some(handle), Placement::Runs(runs)) => {
+                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
+                handle.write(&bytes, &runs).now_or_never().expect("writing blocks the thread")?;
+                self.transcoder.give_output(bytes);
+                Ok(Done { read, written, lost, output: None })
+            }
+            (_, placement) => Ok(Done { read, written, lost, output: Some((bytes, placement)) }),
+        }
+    }
+}
+
+/// The memory of this instance, for the instances of the threads.
+#[wasm_bindgen(js_name = sharedMemory)]
+pub fn shared_memory() -> JsValue {
+    wasm_bindgen::memory()
+}
+
+/// Called in a thread before it enters the pool. Its jobs read from `files`, of which `undefined` is one whose bytes travel with
+/// the jobs, decrypt with `keys`, and write by `handle`. If that is `undefined`, they return their output.
+#[wasm_bindgen(js_name = openInThread)]
+pub fn open_in_thread(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> JsResult<()> {
+    let open = |file: JsValue| match file.is_undefined() {
+        true => Ok(None),
+        false => Ok(Some(Rc::new(WaitingSource::new(file.unchecked_into())?) as Rc<dyn Source>)),
+    };
+    let files = files.iter().map(open).collect::<JsResult<_>>()?;
+    let handle = (!handle.is_undefined()).then(|| SyncHandle::new(handle.unchecked_into()));
+    OPENED.set(Some(Opened { files, handle, transcoder: Transcoder::new(keys_of(keys)?) }));
+    Ok(())
+}
+
+/// Closes the handles of all threads. No job may be running.
+#[wasm_bindgen(js_name = closeInThreads)]
+pub fn close_in_threads() {
+    rayon::broadcast(|_| {
+        if let Some(Opened { handle: Some(handle), .. }) = OPENED.take() {
+            handle.close();
+        }
+    });
+}
+
+/// Runs a task in a thread of the pool. `brought` has the bytes that travel with it, as `Runner::run` of the other engine takes them.
+#[wasm_bindgen(js_name = runInThread)]
+pub async fn run_in_thread(task: Vec<u8>, brought: Array) -> JsResult<JsReply> {
+    match postcard::from_bytes(&task).map_err(internal)? {
+        Task::Run(job) => run_job(job, brought).await,
+        Task::DecodePart(container, has_room) => Ok(run_part(container, has_room, brought).await?),
+    }
+}
+
+async fn run_job(job: Job, brought: Array) -> JsResult<JsReply> {
+    // Here, since a thread of the pool cannot wait for a message.
+    job.prepare_modules().await?;
+    let bytes = brought.iter().map(|bytes| copied(&bytes.unchecked_into())).collect::<Result<_>>()?;
+    let run = move || OPENED.with_borrow(|opened| opened.as_ref().expect("it was opened before").run(job, bytes));
+    let reply = reply_of(in_thread(run).await??)?;
+    reply.set_brought(brought);
+    Ok(reply)
+}
+
+async fn run_part(container: ContainerNumber, has_room: bool, brought: Array) -> Result<JsReply> {
+    container.prepare().await?;
+    let room = if has_room { brought.shift().unchecked_into() } else { Uint8Array::default() };
+    let mut part = Vec::new();
+    for piece in brought.iter() {
+        part.append(&mut copied(&piece.unchecked_into())?);
+    }
+    let (size, bytes) = in_thread(move || decode_part(container, part)).await??;
+    let room =
+        if room.length() as usize >= bytes.len() { room } else { Uint8Array::new_with_length(bytes.len() as u32) };
+    let room = room.subarray(0, bytes.len() as u32);
+    room.copy_from(&bytes);
+    let reply: JsReply = Object::new().unchecked_into();
+    reply.set_read(size as f64);
+    reply.set_bytes(room);
+    Ok(reply)
+}
+
+/// Resolves to what `run` returns in a thread of the pool. Fails with `internal` if the thread ends.
+async fn in_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let (answer, answered) = oneshot::channel();
+    // Nobody receives the answer after a cancel.
+    rayon::spawn(move || drop(answer.send(run())));
+    answered.await.map_err(|_| Error::new(ErrorKind::Internal, "A thread ended"))
+}
+
+/// Copies `bytes` to the memory of the threads. Fails with `internal` if memory runs out.
+fn copied(bytes: &Uint8Array) -> Result<Vec<u8>> {
+    let mut copy = zeroed(bytes.length() as usize)?;
+    bytes.copy_to(&mut copy);
+    Ok(copy)
+}
+
+fn reply_of(Done { read, written, lost, output }: Done) -> JsResult<JsReply> {
+    let reply: JsReply = Object::new().unchecked_into();
+    reply.set_read(read as f64);
+    reply.set_written(written as f64);
+    if !lost.is_empty() {
+        reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
+    }
+    if let Some((bytes, placement)) = output {
+        reply.set_placement(Uint8Array::from(&message(&placement)?[..]));
+        reply.set_bytes(if written == 0 { Uint8Array::default() } else { Uint8Array::from(&bytes[..]) });
+    }
+    Ok(reply)
+}
+
+impl DeliveredBytes for Vec<u8> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn copy_to(&self, start: usize, buf: &mut [u8]) {
+        buf.copy_from_slice(&self[start..start + buf.len()]);
+    }
+}
