@@ -207,7 +207,7 @@ for (const [args, status, part, tag = '@full'] of [
   [['-o', 'toString=x', 'KINDS', 'out'], 2, "raw has no option 'toString'"],
   [['-o', 'subformat', 'KINDS', 'out'], 2, "raw has no option 'subformat'"],
   [['-o', '=fixed', 'KINDS', 'out'], 2, "'-o =fixed' is not NAME=VALUE"],
-  [['-O', 'vpc', 'HUGE', 'out'], 1, 'A VHD holds at most 2,040 GiB, but the disk has 8192 GiB', []],
+  [['-O', 'vpc', 'HUGE', 'out'], 1, 'A VHD holds at most 2040 GiB, but the disk has 8192 GiB', []],
   [['-O', 'vpc', 'HUGE', '-'], 1, 'A VHD holds at most 2,040 GiB'],
   [['--sync', 'KINDS', '-'], 2, '--sync needs a file'],
 ] as [string[], number, string, []?][]) {

@@ -84,6 +84,25 @@ test('a disk that is too large is refused before it is read', ({ folder }) => {
   expect(stderr).toContain('The disk has 101 GiB, but DigitalOcean accepts at most 100 GiB');
 });
 
+test('a disk that the best format cannot hold gets the next one', ({ folder }) => {
+  const [large, output] = [join(folder, 'large.qcow2'), join(folder, 'out')];
+  qemuImg('create', '-q', '-f', 'qcow2', large, '3T');
+  const { place, made, chosen } = program<Record<'place' | 'made' | 'chosen', unknown>>(
+    `const image = await decant.open(args[0]);
+     const place = (await image.places()).find(({ name }) => name === 'virtualbox');
+     await image.convert(args[1], { for: 'virtualbox' });
+     const chosen = await image.convert(args[1], { for: 'virtualbox', format: 'vpc' }).catch(({ code }) => code);
+     const made = await decant.open(args[1]);
+     console.log(JSON.stringify({ place, made: made.info.format, chosen }));
+     await Promise.all([image.close(), made.close()]);`,
+    large,
+    output,
+  );
+  expect(place).toMatchObject({ format: 'vmdk', extension: '.vmdk' });
+  expect(place).not.toHaveProperty('refusal');
+  expect([made, chosen]).toEqual(['vmdk', 'vhd-too-large']);
+});
+
 interface Listed {
   places: { name: string; format: string }[];
   outputSize: number;
@@ -142,7 +161,6 @@ test('a place that the disk does not fit says why', ({ folder }) => {
     large,
   );
   expect(refused).toEqual([
-    ['virtualbox', 'vhd-too-large'],
     ['azure', 'vhd-too-large'],
     ['hyperv', 'vhd-too-large'],
     ['digitalocean', 'place-limit'],

@@ -15,27 +15,36 @@ export function placeNamed(name: string): Place {
   throw new DecantError('usage', message, { code: 'unknown-place', fields: { place: name } });
 }
 
-interface Choice {
+export interface Choice {
   format: string;
   formatOptions: Record<string, string>;
 }
 
+/** As `choicesFor`, but returns the best one. */
+export function choiceFor(place: Place, given: Partial<Choice>): Choice {
+  const [best] = choicesFor(place, given);
+  return best;
+}
+
 /**
- * Returns the format and the options for `place`: the best of its formats, or the best that agrees with `format` and
+ * Returns the formats that `place` accepts, each with its options, the best one first: all, or those that agree with `format` and
  * `formatOptions`, which the caller has chosen. Fails with `usage` (`place-format`) if the place accepts none of that kind.
  */
-export function choiceFor(
+export function choicesFor(
   { name, label, formats: accepted }: Place,
   { format, formatOptions = {} }: Partial<Choice>,
-): Choice {
+): [Choice, ...Choice[]] {
   const agrees = ({ name, required }: PlaceFormat) =>
     (format === undefined || name === format) &&
     Object.entries(required).every(([option, value]) => (formatOptions[option] ?? value) === value);
-  const chosen = accepted.find(agrees);
-  if (chosen) {
-    const options = { ...chosen.recommended, ...chosen.required, ...formatOptions };
-    return { format: chosen.name, formatOptions: options };
-  }
+  const choices = accepted.filter(agrees).map(
+    ({ name, recommended, required }): Choice => ({
+      format: name,
+      formatOptions: { ...recommended, ...required, ...formatOptions },
+    }),
+  );
+  const [best, ...others] = choices;
+  if (best) return [best, ...others];
   const asked = [format, ...Object.entries(formatOptions).map(([option, value]) => `${option}=${value}`)];
   const message = `${label} does not accept ${shownText(asked.filter(Boolean).join(' '))}, but ${listed(accepted)}`;
   throw new DecantError('usage', message, { code: 'place-format', fields: { place: name, format: format ?? '' } });

@@ -5,12 +5,12 @@ import { type DecantError, toDecantError } from '../errors/errors.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
 import type { ImagePlace, Place } from '../public/types.places.js';
-import { choiceFor, placeNamed, placeRefusal } from './choice.js';
+import { type Choice, choicesFor, placeNamed, placeRefusal } from './choice.js';
 import { PLACES } from './registry.js';
 
 /**
  * Resolves to the format of a conversion with `for`. Fails with `usage` for an unknown place or a format that it does not accept,
- * and with `limit` if the disk exceeds a limit of the place.
+ * and with `limit` if the disk exceeds a limit of the place or of its formats.
  */
 export async function formatFor(
   sessions: ImageSessions,
@@ -18,10 +18,8 @@ export async function formatFor(
   signal: AbortSignal,
 ): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
   const place = placeNamed(String(options.for));
-  const { format, formatOptions } = choiceFor(place, options);
-  const output = await sessions.output(format, formatOptions, signal);
-  const refusal = placeRefusal(place, { virtualSize: sessions.info.virtualSize, outputSize: output.size });
-  if (refusal) throw refusal;
+  const { output, formatOptions, refusal } = await outputFor(place, options, sessions, signal);
+  if (!output || refusal) throw refusal;
   return { ...output, formatOptions };
 }
 
@@ -30,21 +28,60 @@ export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<
   Promise.all(PLACES.map((place) => placeOf(place, sessions, signal)));
 
 async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace> {
-  const { formats, info } = sessions;
-  const { format, formatOptions } = choiceFor(place, {});
-  const { extension } = formats.find(({ name }) => name === format)!;
-  const common = { name: place.name, label: place.label, format, formatOptions, extension };
-  let output: OutputFormat;
-  try {
-    output = await sessions.output(format, formatOptions, signal);
-  } catch (thrown) {
-    const error = toDecantError(thrown);
-    if (error.kind !== 'limit' && error.kind !== 'unsupported') throw error;
-    return { ...common, notices: [], refusal: refusalOf(error) };
+  const { format, formatOptions, output, refusal } = await outputFor(place, {}, sessions, signal);
+  const { extension } = sessions.formats.find(({ name }) => name === format)!;
+  const { size, notices = [] } = output ?? {};
+  return {
+    name: place.name,
+    label: place.label,
+    format,
+    formatOptions,
+    extension,
+    notices,
+    ...(size !== undefined && { size }),
+    ...(refusal && { refusal: refusalOf(refusal) }),
+  };
+}
+
+/** A format for a place. */
+interface PlaceOutput extends Choice {
+  /** The output in this format; missing if the format cannot hold the disk. */
+  output?: OutputFormat;
+  /** Why the disk does not fit. */
+  refusal?: DecantError;
+}
+
+/** Resolves to the best format for `place` that the disk fits in. If there is none, resolves to the best one, and its refusal. */
+async function outputFor(
+  place: Place,
+  options: ConvertOptions,
+  sessions: ImageSessions,
+  signal: AbortSignal,
+): Promise<PlaceOutput> {
+  let best: PlaceOutput | undefined;
+  for (const choice of choicesFor(place, options)) {
+    const made = await outputOf(choice, place, sessions, signal);
+    if (!made.refusal) return made;
+    best ??= made;
   }
-  const { size, notices } = output;
-  const refused = placeRefusal(place, { virtualSize: info.virtualSize, outputSize: size });
-  return { ...common, notices, ...(size !== undefined && { size }), ...(refused && { refusal: refusalOf(refused) }) };
+  return best!;
+}
+
+async function outputOf(
+  choice: Choice,
+  place: Place,
+  sessions: ImageSessions,
+  signal: AbortSignal,
+): Promise<PlaceOutput> {
+  try {
+    const output = await sessions.output(choice.format, choice.formatOptions, signal);
+    const refusal = placeRefusal(place, { virtualSize: sessions.info.virtualSize, outputSize: output.size });
+    return { ...choice, output, ...(refusal && { refusal }) };
+  } catch (thrown) {
+    const refusal = toDecantError(thrown);
+    if (refusal.kind !== 'limit' && refusal.kind !== 'unsupported') throw refusal;
+    return { ...choice, refusal };
+  }
 }
 
 const refusalOf = ({ kind, code, fields, message }: DecantError) => ({ kind, code, fields, message });

@@ -36,7 +36,7 @@ fn check_size(virtual_size: u64) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "A VHD holds at most 2,040 GiB, but the disk has {} GiB; choose another output format",
+        "A VHD holds at most 2040 GiB, but the disk has {} GiB; choose another output format",
         virtual_size.div_ceil(GIB)
     );
     Err(Error::new(ErrorKind::Limit, message).coded("vhd-too-large").field("size", virtual_size))
