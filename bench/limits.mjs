@@ -167,7 +167,7 @@ function pageRows() {
   // Earlier builds had several worker scripts, and a smaller wasm for qcow2 and raw.
   const workers = (build) => wire(build, page, /^worker(-|\.plain|\.browser)/) + wasmOf(build, 'workers');
   const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
-  const threads = (build) => wire(build, page, ...ofThreads) + wasmOf(build, 'threads');
+  const threads = (build) => workers(build) + wire(build, ...ofThreads) + wasmOf(build, 'threads');
   const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
   return [
     ['page, wasm and JavaScript of a first conversion, brotli', ...cells(workers)],

@@ -177,8 +177,7 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
       if (noThreads) throw new DecantError('usage', `The threads engine cannot run: ${noThreads}`);
       return { engine: 'threads', engineReason: 'requested' };
     case 'auto':
-      // Measured in Chromium (docs/performance.md): never slower than threads with any target, since workers read by
-      // themselves, and write if they can.
+      // Threads are as fast, and need a second wasm (docs/performance.md).
       return { engine: 'workers', engineReason: 'the faster engine' };
     default:
       throw new DecantError('usage', `There is no engine '${asked}'; choose auto, threads or workers`);
