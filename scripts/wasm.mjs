@@ -1,7 +1,7 @@
 // Builds the crate's wasm and its bindings in target/wasm/. `node scripts/wasm.mjs NAME...` builds the named ones.
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings } from './bundle.mjs';
@@ -111,30 +111,6 @@ function adapt(file, changes) {
 /** Leaves out the asynchronous start of an instance, which no one calls. */
 const WITHOUT_START = [['export { initSync, __wbg_init as default };', 'export { initSync };']];
 
-/**
- * Changes to wasm-bindgen-rayon's worker. Its threads run the coordinator's script, so that it is one file without imports. A
- * failed thread would reject a promise that is never awaited; throwing the error instead reaches the code that started the
- * worker.
- */
-function adaptWorkerHelpers(output) {
-  const snippets = join(output, 'snippets');
-  const changes = [
-    [
-      "  const pkg = await import('../../..');\n  await pkg.default(init);\n",
-      '  pkg.initSync({ module: init.module_or_path, memory: init.memory });\n',
-    ],
-    ['function waitForMsgType', "import * as pkg from '../../../index.js';\n\nfunction waitForMsgType"],
-    ["new URL('./workerHelpers.js', import.meta.url)", 'self.location.href'],
-    [
-      'pkg.wbg_rayon_start_worker(receiver);\n});',
-      'pkg.wbg_rayon_start_worker(receiver);\n}).catch((error) => setTimeout(() => { throw error; }));',
-    ],
-  ];
-  for (const folder of readdirSync(snippets).filter((name) => name.startsWith('wasm-bindgen-rayon-'))) {
-    adapt(join(snippets, folder, 'src', 'workerHelpers.js'), changes);
-  }
-}
-
 /** The folder of what is compiled for a kind of memory. One compiler at a time works in it. */
 const folderOf = (memory) => join(root, 'target', `${memory}-memory`);
 
@@ -166,7 +142,6 @@ function make(name) {
   } else copyFileSync(built, file);
   const enabled = FEATURES.map((feature) => `--enable-${feature}`);
   run('Optimising the wasm', bin('wasm-opt'), [...OPTIMISE, ...enabled, ...optimise, file, '-o', file]);
-
 }
 
 /** The sources of all builds. */

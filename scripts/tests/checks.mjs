@@ -29,11 +29,11 @@ export async function rustChecks() {
 
 /** Lints of the wasm of each engine. `threads` needs a separately built standard library. */
 export async function wasmChecks() {
-  for (const [name, features, env] of [
-    ['workers', []],
-    ['threads', ['--features', 'threads'], { RUSTC_BOOTSTRAP: '1' }],
+  for (const [name, memory, features, env] of [
+    ['workers', 'own', []],
+    ['threads', 'shared', ['--features', 'threads'], { RUSTC_BOOTSTRAP: '1' }],
   ]) {
-    const args = ['--config', `scripts/wasm-${name}.toml`, ...features];
+    const args = ['--config', `scripts/wasm-${memory}.toml`, ...features];
     await check(`clippy, wasm of ${name}`, 'cargo', cargo('clippy', ...args, ...WASM, ...LINT), env);
   }
 }
