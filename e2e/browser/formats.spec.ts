@@ -232,7 +232,7 @@ test.describe('the page', () => {
   test('says why a disk cannot become a VHD', { tag: '@full' }, async ({ page }, testInfo) => {
     await choose(page, images.huge());
     await expect(page.getByRole('option', { name: 'VHD' })).toBeDisabled();
-    await expect(page.getByText('For Azure: VHD is not possible. A VHD holds at most 2,040 GiB')).toBeVisible();
+    await expect(page.getByText('For Azure: VHD is not possible. A VHD holds at most 2040 GiB')).toBeVisible();
     await look(page, testInfo, 'refused');
   });
 });

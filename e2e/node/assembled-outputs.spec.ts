@@ -181,7 +181,7 @@ for (const [args, status, part] of [
   ],
   [['-O', 'qcow2', '--resume', 'KINDS', 'out'], 2, 'the output format qcow2 is written in one pass'],
   [[...VHD, '--resume', 'KINDS', 'out'], 2, 'the output format vpc (subformat=dynamic) is written in one pass'],
-  [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2,040 GiB'],
+  [[...VHD, 'HUGE', 'out'], 1, 'A VHD holds at most 2040 GiB'],
   [['-c', 'KINDS', 'out'], 2, '-c needs a compressed output format'],
   [['-c', '-o', 'compress=off', 'KINDS', 'out.qcow2'], 2, '-c contradicts -o compress=off; omit one of them'],
   [

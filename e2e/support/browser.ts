@@ -89,8 +89,10 @@ export function holdFiles(server: TestServer, offset: number): void {
     Blob.prototype.arrayBuffer = function () {
       return held.has(this) ? new Promise(() => {}) : arrayBuffer.call(this);
     };
-    const { readAsArrayBuffer } = FileReaderSync.prototype;
-    FileReaderSync.prototype.readAsArrayBuffer = function (file) {
+    type Reader = { readAsArrayBuffer(this: unknown, file: Blob): ArrayBuffer };
+    const { prototype } = (globalThis as unknown as { FileReaderSync: { prototype: Reader } }).FileReaderSync;
+    const { readAsArrayBuffer } = prototype;
+    prototype.readAsArrayBuffer = function (file) {
       if (held.has(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
       return readAsArrayBuffer.call(this, file);
     };
