@@ -205,9 +205,8 @@ interface Writing extends Omit<ConversionContext, 'platform'> {
 /** Prepares the target and writes the output to it. No worker is used any more when it returns. */
 async function write(
   target: OutputTarget,
-  { setup, sessions, info, plan, setting: { crypt, ...setting }, meter, signal }: Writing,
+  { setup: { sources }, sessions, info, plan, setting: { crypt, ...setting }, meter, signal }: Writing,
 ): Promise<Converted> {
-  const { sources } = setup;
   // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
   sessions.prepare().catch(() => {});
   let pool: Pool | undefined;
@@ -225,7 +224,6 @@ async function write(
     // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
     await orCancelled(signal, sessions.prepare());
     pool = sessions.acquirePool();
-    const { workers } = setup;
     const check = async ({ progress }: Converted) => {
       const { guestDone } = progress;
       const isWhole = guestDone === (info.virtualSize ?? guestDone);
@@ -235,7 +233,7 @@ async function write(
       if (signal.aborted) throw cancelled();
     };
     const converted = await run(
-      { session, pool, workers, ...setting, target: spec, resumePoint },
+      { session, pool, ...setting, target: spec, resumePoint },
       () => {
         wasOverdue = true;
         pool?.overdue();
@@ -279,7 +277,6 @@ async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
 interface RunSetup {
   session: ImageSession;
   pool: Pool;
-  workers: number;
   format: string;
   formatOptions: Record<string, string>;
   twoPass: boolean;
@@ -293,7 +290,7 @@ interface RunSetup {
  * time after a cancel.
  */
 async function run(
-  { session, pool, workers, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
+  { session, pool, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
   overdue: () => void,
   update: (progress: CrateProgress) => void,
   signal: AbortSignal,
@@ -319,7 +316,7 @@ async function run(
       const { ports } = connection;
       const moved = 'port' in target ? [target.port, ...ports] : ports;
       const output = { format, formatOptions, twoPass, target, memory, resumePoint };
-      const conversion = { operation, image, pool: ports, workers, ...output };
+      const conversion = { operation, image, pool: ports, workers: pool.size, ...output };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.
       await connection.close();

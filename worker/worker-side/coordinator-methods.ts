@@ -115,11 +115,8 @@ interface ConvertRequest {
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
-type CrateImage = Workers.OpenImage;
-type Cancel = Workers.CancelHandle;
-
 interface HeldImage {
-  image: CrateImage;
+  image: Workers.OpenImage;
   spec: ImageSpec;
   /** The sources, in the order in which jobs number them. */
   sources: unknown[];
@@ -151,7 +148,7 @@ export function coordinatorMethods(
   }
 
   /** Runs `work` with a handle that `cancel(operation)` cancels. */
-  async function cancellable<T>(operation: number, work: (cancel: Cancel) => Promise<T>): Promise<T> {
+  async function cancellable<T>(operation: number, work: (cancel: Workers.CancelHandle) => Promise<T>): Promise<T> {
     const cancel = new crate.CancelHandle();
     cancels.set(operation, () => cancel.cancel());
     try {
@@ -272,7 +269,7 @@ export function coordinatorMethods(
       const begin = (at: number) => report(`worker:${operation}`, at);
       const dispatcher = new Dispatcher(pool, sources, begin);
       dispatchers.set(operation, dispatcher);
-      const work = async (cancel: Cancel) => {
+      const work = async (cancel: Workers.CancelHandle) => {
         const place = await host.openTarget(targetSpec).catch(failTarget);
         try {
           const specs = specsOf(spec);

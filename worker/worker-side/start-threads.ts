@@ -1,4 +1,4 @@
-// How wasm-bindgen-rayon starts its threads, in place of its own `workerHelpers.js`: ours have started already.
+// Replaces `workerHelpers.js` of wasm-bindgen-rayon: the package has started the threads already.
 
 let enter: (receiver: number) => void;
 
