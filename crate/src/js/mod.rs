@@ -1,5 +1,5 @@
 //! Bindings to browsers and Node: all code that touches JavaScript. Exports are for `worker/` only, which builds the
-//! public API on them. Each engine has a wasm of its own.
+//! public API on them. Each engine has its own wasm.
 
 mod allocations;
 mod bytes;

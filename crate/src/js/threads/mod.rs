@@ -29,7 +29,7 @@ thread_local! {
     static OPENED: RefCell<Option<Opened>> = const { RefCell::new(None) };
 }
 
-/// What a thread has open.
+/// The open files and target of a thread.
 struct Opened {
     /// `None` for a file whose bytes travel with the jobs.
     files: Vec<Option<Rc<dyn Source>>>,
@@ -70,8 +70,9 @@ pub fn shared_memory() -> JsValue {
     wasm_bindgen::memory()
 }
 
-/// Called in a thread before it enters the pool. Its jobs read from `files`, of which `undefined` is one whose bytes travel with
-/// the jobs, decrypt with `keys`, and write by `handle`. If that is `undefined`, they return their output.
+/// Opens the files and the target of a conversion in a thread. Called before the thread enters the pool. Takes the arguments of
+/// `Runner::new` of the other engine: `files` are `Blob`s, and `handle` is a sync handle or `undefined`. Fails with `internal` if
+/// the keys cannot be read.
 #[wasm_bindgen(js_name = openInThread)]
 pub fn open_in_thread(files: &Array, keys: Option<Vec<u8>>, handle: JsValue) -> JsResult<()> {
     let open = |file: JsValue| match file.is_undefined() {
@@ -116,9 +117,13 @@ async fn run_job(job: Job, brought: Array) -> JsResult<JsReply> {
 async fn run_part(container: ContainerNumber, has_room: bool, brought: Array) -> Result<JsReply> {
     container.prepare().await?;
     let room = if has_room { brought.shift().unchecked_into() } else { Uint8Array::default() };
-    let mut part = Vec::new();
-    for piece in brought.iter() {
-        part.append(&mut copied(&piece.unchecked_into())?);
+    let pieces: Vec<Uint8Array> = brought.iter().map(JsCast::unchecked_into).collect();
+    let mut part = zeroed(pieces.iter().map(|piece| piece.length() as usize).sum())?;
+    let mut rest = &mut part[..];
+    for piece in &pieces {
+        let (to, after) = rest.split_at_mut(piece.length() as usize);
+        piece.copy_to(to);
+        rest = after;
     }
     let (size, bytes) = in_thread(move || decode_part(container, part)).await??;
     let room =
