@@ -10,11 +10,11 @@ const [FUNCTION, TABLE, MEMORY, GLOBAL] = [0, 1, 2, 3];
 /** Functions are compared by the runs of so many bytes that they have in common. */
 const RUN = 6;
 /** Runs in more functions than this are passed over. */
-const MOST_FUNCTIONS = 60;
+const MOST_FUNCTIONS = 120;
 /** How much of the similarity to a function remains with each one that follows it. */
 const FADING = 0.9;
 /** Keeps tiny functions, which are similar to many, from coming first: it is added to the number of a function's runs. */
-const TINY = 20;
+const TINY = 8;
 
 /** Reads numbers and bytes of a wasm, from its first section on. */
 class Reader {
