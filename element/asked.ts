@@ -3,9 +3,11 @@
 export { Batch } from './batch.js';
 export { digestResult } from './digests.js';
 export { doubtsAbout } from './doubts.js';
+export { frameObstacles } from './frame-obstacles.js';
 export { recall } from './interrupted.js';
 export { leftBehind } from './left-behind.js';
 export { nextSteps } from './next-steps.js';
+export { probe } from './rate-probe.js';
 export { askedStyles } from './styles-asked.js';
 export { allTexts } from './texts/all-texts.js';
 export { askingView } from './views-asking.js';

@@ -25,6 +25,7 @@ vi.mock('decant', async (original) => ({
 
 beforeEach(() => {
   vi.stubGlobal('isSecureContext', true);
+  vi.stubGlobal('window', { parent: {} });
   tried.length = 0;
   kinds = [];
 });

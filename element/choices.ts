@@ -1,6 +1,7 @@
 // The ways to save a disk in this browser, their costs, and the best one.
 
-import { type AnyInfo, canStore, type OutputFormat, targets } from 'decant';
+import { type AnyInfo, canStore, type OutputFormat } from 'decant';
+import { loadAsked } from './asked-on-demand.js';
 import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
 import { currentRates, type Method, predict, type Rates } from './rates.js';
@@ -59,11 +60,12 @@ export async function explore(
   environment: Environment,
   size: number,
   isKept: () => Promise<boolean>,
-  { host, texts }: Stage,
+  stage: Stage,
   turn: AbortSignal,
   changed: () => void,
 ): Promise<void> {
-  const take = async (found: Promise<Partial<Environment>>) => {
+  const { host, texts } = stage;
+  const take = async (found: Partial<Environment> | Promise<Partial<Environment>>) => {
     Object.assign(environment, await found);
     changed();
   };
@@ -71,8 +73,9 @@ export async function explore(
   if (isSecureContext) {
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
-      take(currentRates().then((known) => known ?? {})),
-      take(frameObstacles(texts)),
+      take(currentRates(async () => (await loadAsked()).probe()).then((known) => known ?? {})),
+      // A page in no frame needs no code for them.
+      take(window.parent === window ? {} : loadAsked().then(({ frameObstacles }) => frameObstacles(stage))),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not used.
       take(
@@ -82,21 +85,9 @@ export async function explore(
       ),
     ]);
   }
-  if (environment.fits === false && (await isKept())) await take(Promise.resolve({ fits: true }));
+  if (environment.fits === false && (await isKept())) await take({ fits: true });
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
-  await take(Promise.resolve({ complete: true }));
-}
-
-/** Finds what the frames around the page forbid. */
-async function frameObstacles(texts: FirstTexts): Promise<Partial<Environment>> {
-  const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
-  const picker = codes.get('folder') === 'foreign-frame' ? texts.foreignPicker : undefined;
-  const forbidden: Partial<Record<string, string>> = texts.frameDownload;
-  const download = forbidden[codes.get('download') ?? ''];
-  return {
-    ...(picker && { folderObstacle: picker, dialogObstacle: picker }),
-    ...(download && { downloadObstacle: download }),
-  };
+  await take({ complete: true });
 }
 
 const streamObstacle = async ({ streamedDownloads }: Host, texts: FirstTexts): Promise<string | undefined> =>

@@ -3,6 +3,7 @@
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
+  english,
   givenOf,
   Held,
   imageOf,
@@ -16,7 +17,6 @@ import {
 import { bestChoice } from './choices.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
-import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -36,6 +36,8 @@ const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
 beforeEach(() => {
   vi.useFakeTimers();
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  // In a frame, which may be an obstacle.
+  vi.stubGlobal('window', { parent: {} });
   vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
   fits = new Held();
   fits.resolve(true);

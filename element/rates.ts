@@ -32,15 +32,6 @@ export interface Known {
 /** The keys in `localStorage` for rates from conversions and from the probe. */
 const MEASURED = 'decant.rates';
 const PROBED = 'decant.probed';
-/** The bytes that the probe writes. */
-const PROBE = 8 << 20;
-/** The name of the probe's file in the private file system, and of the lock on it. */
-const PROBE_FILE = 'decant-probe';
-/**
- * Rates as multiples of what can be probed: writing through `createWritable`, and hashing, which takes most of the time for
- * completing a file. Measured in Chromium. The first conversion replaces them.
- */
-const SHARES = { storage: 2, picked: 0.8, finish: 0.35, download: 2, streamed: 0.8 };
 /** Rates for the progress bar if the probe failed. Measured on two cores in 2026. */
 export const TYPICAL: Rates = { storage: 1e9, picked: 4e8, finish: 2e8, download: 1e9, streamed: 3.5e8 };
 const KEYS = Object.keys(TYPICAL) as (keyof Rates)[];
@@ -85,41 +76,8 @@ function bounded<R extends Partial<Rates>>(rates: R, range: number): R {
   return Object.fromEntries(entries.map(([key, rate]) => [key, bound(key, rate)])) as R;
 }
 
-/** Measures `work` in bytes per second, as the better of two trials, since either may be disturbed. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const rates: number[] = [];
-  for (let trial = 0; trial < 2; trial += 1) {
-    const start = performance.now();
-    await work();
-    rates.push(PROBE / ((performance.now() - start) / 1000));
-  }
-  return Math.max(...rates);
-}
-
-async function probe(): Promise<Rates> {
-  const bytes = new Uint8Array(PROBE);
-  const root = await navigator.storage.getDirectory();
-  const file = await root.getFileHandle(PROBE_FILE, { create: true });
-  try {
-    const writable = await file.createWritable();
-    const writing = await timed(() => writable.write(bytes));
-    await writable.abort();
-    const hashing = await timed(() => crypto.subtle.digest('SHA-256', bytes));
-    return {
-      storage: writing * SHARES.storage,
-      picked: writing * SHARES.picked,
-      finish: Math.min(hashing, writing * 2) * SHARES.finish,
-      download: writing * SHARES.download,
-      streamed: writing * SHARES.streamed,
-    };
-  } finally {
-    // A file that stays is harmless: it is empty, since nothing was committed, and the next probe reuses it.
-    await root.removeEntry(PROBE_FILE).catch(() => {});
-  }
-}
-
-/** Returns the rates of this browser. Probes the browser on the first visit. `undefined` if the probe fails. */
-export async function currentRates(): Promise<Known | undefined> {
+/** Returns the rates of this browser. On the first visit, `probe` estimates them. `undefined` if it fails. */
+export async function currentRates(probe: () => Promise<Rates>): Promise<Known | undefined> {
   const found = bounded(load(MEASURED), RANGE.measured);
   const measured = MEASURES.filter(([, keys]) => keys.every((key) => found[key] !== undefined)).map(
     ([method]) => method,
@@ -127,8 +85,7 @@ export async function currentRates(): Promise<Known | undefined> {
   if (isWhole(found)) return { rates: found, measured };
   try {
     const before = load(PROBED);
-    // One tab at a time, since the file is removed at the end.
-    const probed = isWhole(before) ? before : ((await navigator.locks.request(PROBE_FILE, probe)) as Rates);
+    const probed = isWhole(before) ? before : await probe();
     save(PROBED, probed);
     return { rates: { ...bounded(probed, RANGE.probed), ...found }, measured };
   } catch {

@@ -3,12 +3,16 @@
 import { expect, storage, test } from '../support/browser.js';
 import { bundle } from '../support/bundle.js';
 
-const MODULE = '/test/rates.js';
+const RATES = '/test/rates.js';
+const PROBE = '/test/rate-probe.js';
 
 test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
-  servers.isolated.scripts.set(MODULE, await bundle('element/rates.ts'));
-  const rates = await apiPage.evaluate(async (url) => {
-    const { currentRates } = (await import(url)) as typeof import('../../element/rates.js');
+  servers.isolated.scripts.set(RATES, await bundle('element/rates.ts'));
+  servers.isolated.scripts.set(PROBE, await bundle('element/rate-probe.ts'));
+  const modules = [RATES, PROBE] as const;
+  const rates = await apiPage.evaluate(async ([ratesUrl, probeUrl]) => {
+    const { currentRates } = (await import(ratesUrl)) as typeof import('../../element/rates.js');
+    const { probe } = (await import(probeUrl)) as typeof import('../../element/rate-probe.js');
     const { createWritable } = FileSystemFileHandle.prototype;
     FileSystemFileHandle.prototype.createWritable = async function (options) {
       await window.decant.removeLeftovers();
@@ -16,8 +20,8 @@ test('the probe is not swept away, and leaves nothing', async ({ apiPage, server
       await this.getFile();
       return createWritable.call(this, options);
     };
-    return Promise.all([currentRates(), currentRates()]);
-  }, MODULE);
+    return Promise.all([currentRates(probe), currentRates(probe)]);
+  }, modules);
   for (const each of rates) expect(each!.rates.storage).toBeGreaterThan(0);
   expect((await storage(apiPage)).names).toEqual([]);
 });

@@ -112,6 +112,13 @@ export const englishAsked = {
   betterTime: (seconds) => `Best here: about ${duration(seconds)} faster`,
   betterSpace: (bytes, other) => `Best here: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
 
+  foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
+  frameDownload: {
+    'sandboxed-downloads': 'The surrounding page allows no downloads.',
+    'sandboxed-frame': 'The surrounding page allows no storage, which a download needs.',
+    'foreign-frame': 'This browser gives no storage to a page inside a page of another site, and a download needs it.',
+  },
+
   replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,
   replaceQuestion: (bytes, date) =>
     `${bytes === 0 ? 'It is empty' : `It has ${size(bytes)}`}, last changed ${date.toLocaleString()}. It stays unchanged until the new file is complete.`,

@@ -137,12 +137,6 @@ export const english: FirstTexts = {
     host: 'Let this page save it',
   },
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
-  foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
-  frameDownload: {
-    'sandboxed-downloads': 'The surrounding page allows no downloads.',
-    'sandboxed-frame': 'The surrounding page allows no storage, which a download needs.',
-    'foreign-frame': 'This browser gives no storage to a page inside a page of another site, and a download needs it.',
-  },
   pickerFailed: 'The browser does not let this page ask for a place.',
   streamsForRoom: (room) => `${holds(room)}, so it is downloaded while it is converted.`,
   noRoom: (room, obstacle, canPick) =>

@@ -168,8 +168,13 @@ export class Held<T = void> {
   });
 }
 
+/** A window that is in no frame. */
+const WINDOW = { parent: {} };
+WINDOW.parent = WINDOW;
+
 /** Fakes for the globals of a page that the element uses. */
 export const PAGE = {
+  window: WINDOW,
   isSecureContext: true,
   reportError: (thrown: unknown) => {
     throw thrown;
