@@ -97,7 +97,7 @@ pub struct Inline {
 impl Inline {
     /// Reads from `files`, decrypts with `keys`, and keeps `depth` jobs of `job_bytes` bytes in flight.
     pub fn new(files: Files, keys: Keys, depth: usize, job_bytes: u64) -> Self {
-        let workload = Workload { files, job_bytes, depth, read_ahead: 0 };
+        let workload = Workload { files, job_bytes, depth, ahead: 0, read_ahead: 0 };
         Self { workload, transcoder: Transcoder::new(keys) }
     }
 

@@ -79,12 +79,17 @@ export async function loadApi(page: Page): Promise<void> {
  */
 export function holdFiles(server: TestServer, offset: number): void {
   const hold = (from: number): void => {
-    const { arrayBuffer, slice } = Blob.prototype;
-    const held = new WeakSet<Blob>();
+    const { arrayBuffer, slice, stream } = Blob.prototype;
+    /** Where they begin. */
+    const held = new WeakMap<Blob, number>();
     Blob.prototype.slice = function (this: Blob, start = 0, end = this.size, type = '') {
       const part = slice.call(this, start, end, type);
-      if (end > from && start !== this.size - 512) held.add(part);
+      if (end > from && start !== this.size - 512) held.set(part, start);
       return part;
+    };
+    // A stream ends before the held bytes, which are then read by slices.
+    Blob.prototype.stream = function () {
+      return stream.call(slice.call(this, 0, Math.max(0, from - (held.get(this) ?? Number.NEGATIVE_INFINITY))));
     };
     Blob.prototype.arrayBuffer = function () {
       return held.has(this) ? new Promise(() => {}) : arrayBuffer.call(this);

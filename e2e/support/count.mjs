@@ -47,7 +47,7 @@ const dispatch = (/** @type {Uint8Array} */ job) => {
   return result;
 };
 const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, random: new Uint8Array(16) };
-const { progress } = await image.convert(dispatch, 1, 32 << 20, output, { object }, () => {}, new CancelHandle());
+const { progress } = await image.convert(dispatch, 1, 32 << 20, 0, output, { object }, () => {}, new CancelHandle());
 const all = allocations() - before;
 closeSync(fd);
 

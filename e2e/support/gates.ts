@@ -11,17 +11,38 @@ export const COMPLETION = 'completion';
 /** Runs in a worker before its own script. A gate is a lock: it is closed while a page holds it. */
 const GATES = `{
   const pass = (gate) => navigator.locks.request(gate, { mode: 'shared' }, () => {});
-  const gates = new WeakMap();
-  const { slice, arrayBuffer } = Blob.prototype;
+  /** Parts of files, and where they begin. */
+  const parts = new WeakMap();
+  const { slice, arrayBuffer, stream } = Blob.prototype;
+  const arrive = async (part, more) => {
+    const { file, start } = parts.get(part);
+    const from = Math.floor(((start + more) / file.size) * 5) * 20;
+    if (from > 0) await pass(file.name + ' from ' + from + ' %');
+  };
   Blob.prototype.slice = function (start, ...others) {
     const part = slice.call(this, start, ...others);
-    const from = Math.floor((start / this.size) * 5) * 20;
-    if (this instanceof File && from > 0) gates.set(part, this.name + ' from ' + from + ' %');
+    if (this instanceof File) parts.set(part, { file: this, start });
     return part;
   };
   Blob.prototype.arrayBuffer = async function () {
-    if (gates.has(this)) await pass(gates.get(this));
+    if (parts.has(this)) await arrive(this, 0);
     return arrayBuffer.call(this);
+  };
+  Blob.prototype.stream = function () {
+    const made = stream.call(this);
+    if (!parts.has(this)) return made;
+    made.getReader = (options) => {
+      const reader = ReadableStream.prototype.getReader.call(made, options);
+      let at = 0;
+      const read = async (view) => {
+        await arrive(this, at);
+        const done = await ReadableStreamBYOBReader.prototype.read.call(reader, view);
+        at += done.value?.length ?? 0;
+        return done;
+      };
+      return Object.assign(reader, { read });
+    };
+    return made;
   };
   const { close } = FileSystemWritableFileStream.prototype;
   FileSystemWritableFileStream.prototype.close = async function () {

@@ -138,7 +138,7 @@ export function coordinatorMethods(
 
   function openSource(spec: SourceSpec) {
     if ('stream' in spec) return new PortStream(spec.stream);
-    return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec);
+    return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec, false);
   }
 
   async function openImage(spec: ImageSpec): Promise<HeldImage> {
@@ -292,7 +292,20 @@ export function coordinatorMethods(
           };
           const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
           const { target } = place;
-          const converted = await crateImage.convert(dispatch, workers, memory, output, target, progress, cancel);
+          // Where workers write by themselves, jobs may end in any order.
+          const { rows } = dispatcher;
+          if (place.shared && !crateImage.comesInOrder() && pool.length === workers) rows.length = host.jobsInRow;
+          const ahead = (rows.length - 1) * workers;
+          const converted = await crateImage.convert(
+            dispatch,
+            workers,
+            memory,
+            ahead,
+            output,
+            target,
+            progress,
+            cancel,
+          );
           await place.journal?.end(false);
           written.set(operation, place);
           return converted as Converted;

@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { channelPort, RpcClient, type WorkerPort } from '../messages/rpc.js';
+import { JobRows } from './job-rows.js';
 import type { Attachment, JobMethods } from './pool-methods.js';
 import { type PortSource, ReadQueue } from './port-source.js';
 
@@ -22,8 +23,8 @@ const workerPort = (port: MessagePort): WorkerPort => ({
 
 export class Dispatcher {
   readonly #workers: RpcClient<JobMethods>[];
-  /** The number of jobs of each worker. */
-  readonly #jobs: number[];
+  /** Which worker runs which job. */
+  readonly rows: JobRows;
   /** How many workers, the first ones, have had jobs. */
   #begun = 0;
   /** Reads for jobs that have not been sent. */
@@ -42,18 +43,17 @@ export class Dispatcher {
     private readonly begin: (at: number) => void,
   ) {
     this.#workers = ports.map((port) => new RpcClient<JobMethods>(workerPort(port)));
-    this.#jobs = ports.map(() => 0);
+    this.rows = new JobRows(ports.length);
   }
 
   /**
-   * Runs `job` in the worker with the fewest jobs. `reads`: data of sources that workers cannot open, as ranges to fetch, or as
-   * bytes that the crate already has.
+   * Runs `job` in a worker. `reads`: data of sources that workers cannot open, as ranges to fetch, or as bytes that the crate already
+   * has.
    */
   async run(job: Uint8Array, reads: (SourceRange | Uint8Array<ArrayBuffer>)[]): Promise<unknown> {
     const brought = await Promise.all(reads.map((read) => (read instanceof Uint8Array ? read : this.#fetch(read))));
-    const at = this.#jobs.indexOf(Math.min(...this.#jobs));
+    const at = await this.rows.turn();
     const worker = this.#workers[at]!;
-    this.#jobs[at]! += 1;
     const isFirst = at === this.#begun;
     if (isFirst && worker.alive) {
       this.#begun += 1;
@@ -63,7 +63,7 @@ export class Dispatcher {
       const moved = brought.map(({ buffer }) => buffer);
       return await worker.callMoving(moved, 'run', job, brought, isFirst ? this.attachment : undefined);
     } finally {
-      this.#jobs[at]! -= 1;
+      this.rows.done(at);
     }
   }
 

@@ -57,7 +57,7 @@ describe('an image', () => {
   const open = (folder: string, content: string) => {
     const path = join(folder, 'image');
     const file = makeFile(path, content);
-    return { path, file, source: nodeHost.file({ file, size: content.length }) as ObjectSource };
+    return { path, file, source: nodeHost.file({ file, size: content.length }, false) as ObjectSource };
   };
 
   for (const [what, takes] of [

@@ -6,6 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import type { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
+import { BlobFile } from './blob-file.js';
 import { type Descriptor, openForReading, openForWriting } from './open-file.js';
 import { PortTarget } from './port-target.js';
 import type { ObjectSource, ObjectTarget, WorkerHost } from './worker-host.js';
@@ -149,7 +150,9 @@ export const nodeHost: WorkerHost = {
     listen: (message) => parentPort!.on('message', message),
   },
   // Node has only the workers engine.
-  file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : spec.blob),
+  jobsInRow: 1,
+
+  file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : new BlobFile(spec.blob, false)),
   openTarget: async (spec) =>
     'port' in spec
       ? { target: { object: new PortTarget(spec) }, shared: false }

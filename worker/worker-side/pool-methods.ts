@@ -75,7 +75,7 @@ async function openRunner(
   { files: specs, keys, target }: Attachment,
 ): Promise<OpenRunner> {
   const handle = target && (await openTarget(host, target));
-  const files = specs.map((spec) => spec && host.file(spec));
+  const files = specs.map((spec) => spec && host.file(spec, target !== undefined));
   const runner = new crate.Runner(files, keys, handle?.handle);
   // The runner has and wipes its own copy.
   keys?.fill(0);
@@ -83,6 +83,7 @@ async function openRunner(
     run: (job, brought) => runner.run(job, brought) as Promise<Reply>,
     close() {
       handle?.close();
+      for (const file of files) if (file && 'close' in file) file.close?.();
       runner.free();
     },
   };

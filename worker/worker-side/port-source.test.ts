@@ -80,12 +80,13 @@ test('a failure is that of the calling side', async () => {
 
 test('giving up a read cancels it on the calling side, or takes it out of the queue', async () => {
   const { source, asked, answer } = connect();
-  const reads = Array.from({ length: 9 }, (_, at) => source.fetch(at, 1));
+  const begun = Array.from({ length: 9 }, (_, at) => source.begin(at, 1));
+  const reads = begun.map((range) => range.next());
   await arrived(asked, 8);
   const failed = expect(reads[8]).rejects.toMatchObject({ kind: 'cancelled' });
-  source.giveUp(reads[8]!);
+  begun[8]!.end();
   await failed;
-  source.giveUp(reads[0]!);
+  begun[0]!.end();
   await arrived(asked, 9);
   const { id } = ranges(asked)[0]!;
   expect(asked[8]).toEqual({ givenUp: id });

@@ -2,7 +2,7 @@
 
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
-import type { CustomSource } from './worker-host.js';
+import type { CustomSource, SourceRange } from './worker-host.js';
 
 interface PendingRead {
   id: number;
@@ -93,8 +93,15 @@ export class PortSource implements CustomSource {
     return this.#own.fetch(offset, length);
   }
 
-  giveUp(promise: Promise<Uint8Array<ArrayBuffer>>): void {
-    this.#own.giveUp(promise);
+  begin(offset: number, length: number): SourceRange {
+    let read: Promise<Uint8Array<ArrayBuffer>> | undefined;
+    return {
+      next: () => {
+        read = this.fetch(offset, length);
+        return read;
+      },
+      end: () => read && this.#own.giveUp(read),
+    };
   }
 
   expect(reader: number, expected: Float64Array): void {

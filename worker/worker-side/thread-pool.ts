@@ -20,7 +20,7 @@ export function threadMethods(host: WorkerHost, glue: typeof Threads) {
       const opened = target && (await openTarget(host, target)).handle;
       const handle = opened && 'handle' in opened ? opened.handle : undefined;
       glue.openInThread(
-        files.map((file) => file && host.file(file)),
+        files.map((file) => (file && 'blob' in file ? file.blob : undefined)),
         keys,
         handle,
       );

@@ -19,9 +19,25 @@ export interface ObjectSource {
   read(offset: number, bytes: Uint8Array): Promise<void> | undefined;
 }
 
-/** A custom source, whose bytes come from the calling side. `fetch` resolves to exactly `length` bytes. */
-export interface CustomSource {
+/** A source whose ranges arrive in pieces. */
+export interface RangedSource {
   readonly size: number;
+  /** Begins to read a range of the source. */
+  begin(offset: number, length: number): SourceRange;
+  /** Frees what it holds between ranges. */
+  close?(): void;
+}
+
+/** A range that is being read. */
+export interface SourceRange {
+  /** Resolves to the next bytes, which are valid until the next call. Called until all bytes have arrived. */
+  next(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Ends the reading, even if bytes are left, and frees what it holds. */
+  end(): void;
+}
+
+/** A custom source, whose bytes come from the calling side. */
+export interface CustomSource extends RangedSource {
   /** Ranges at most this many bytes apart are read as one. */
   readonly gap: number;
   /** The smallest read, in bytes, that is worth a call. */
@@ -32,9 +48,6 @@ export interface CustomSource {
   readonly expects: boolean;
   /** Announces reads of `reader`: `[offset, length, offset, length, ...]`. Empty when the reader has ended. */
   expect(reader: number, ranges: Float64Array): void;
-  fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Cancels the read whose promise `fetch` returned. */
-  giveUp(read: Promise<Uint8Array<ArrayBuffer>>): void;
 }
 
 /** A custom stream. `next` resolves to the next `length` bytes, or to the rest if fewer are left. */
@@ -91,8 +104,10 @@ export interface OpenHandle {
 export interface WorkerHost {
   /** The port to the owner of this worker. */
   readonly port: Port;
-  /** A file as the crate takes it. */
-  file(spec: FileSpec): Blob | ObjectSource;
+  /** How many jobs in a row a worker gets: their ranges follow each other in the file. */
+  readonly jobsInRow: number;
+  /** A file as the crate takes it; with `inRow`, for jobs in a row. */
+  file(spec: FileSpec, inRow: boolean): RangedSource | ObjectSource;
   openTarget(spec: TargetSpec): Promise<OpenTarget>;
   /** Browsers: whether private storage has room for `size` bytes. Tries it with the temporary file `name`. */
   tryLength?(name: string, size: number): Promise<boolean>;

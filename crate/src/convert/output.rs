@@ -65,6 +65,11 @@ impl<'a, B> Output<'a, B> {
         Ok(true)
     }
 
+    /// Whether the data of jobs is written in the order of the disk.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.abilities().ordered
+    }
+
     /// Abilities for data at its guest offset. In an assembled output guest offsets are not target offsets, so data and
     /// holes are joined in order.
     fn abilities(&self) -> Abilities {

@@ -312,6 +312,8 @@ async fn transfer<E: Executor>(
     let guest_total = plan.virtual_size();
     let workload = executor.workload();
     let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
+    // Executors that keep jobs do not know how few of the largest fit into the memory.
+    let ahead = if output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
     let (position, notices_of_disk) = (plan.position(), plan.notices());
     let is_first = matches!(pass, Pass::First);
     let output_writer = OutputWriter::new(output, pass)?;
@@ -336,7 +338,7 @@ async fn transfer<E: Executor>(
             executed.written += output_writer.place(index, region, &stretches, executed.output.take()).await?;
             Ok((range, data, lost, executed))
         })
-        .try_buffer_unordered(workload.jobs_in_flight(largest));
+        .try_buffer_unordered(workload.jobs_in_flight(largest) + ahead);
     pin_mut!(finished);
     while let Some((range, data, lost, executed)) = finished.try_next().await? {
         done.guest_done += range.len();

@@ -44,6 +44,8 @@ pub struct Workload {
     pub(crate) job_bytes: u64,
     /// The number of jobs of `job_bytes` bytes in flight that keeps the executor busy.
     pub(crate) depth: usize,
+    /// How many more jobs the executor keeps, without data, if they may end in any order.
+    pub ahead: usize,
     /// Upper bound, in bytes, on the reads that are announced ahead to files that expect them. 0 announces the next job
     /// only.
     pub read_ahead: u64,
@@ -54,7 +56,7 @@ impl Workload {
     /// buffers.
     pub fn within(memory: u64, files: Files, depth: usize, buffers: u64) -> Self {
         let Budget { jobs, max_job, read_ahead } = Budget::new(&files, memory);
-        Self { files, job_bytes: (jobs / buffers).min(max_job), depth, read_ahead }
+        Self { files, job_bytes: (jobs / buffers).min(max_job), depth, ahead: 0, read_ahead }
     }
 
     /// The number of jobs to keep in flight if the largest one has `largest` bytes: fewer if that exceeds `job_bytes`,

@@ -5,6 +5,7 @@ mod allocations;
 mod bytes;
 mod delivered;
 mod errors;
+#[cfg(feature = "threads")]
 mod file_bytes;
 mod modules;
 mod sync_handle;

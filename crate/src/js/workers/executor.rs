@@ -39,6 +39,14 @@ impl Workers {
         Self { dispatch, workload, given, spares: SpareArrays::default() }
     }
 
+    /// Keeps as many more jobs until a worker has time, unless data would travel with them.
+    pub(super) fn ahead(mut self, jobs: usize) -> Self {
+        if self.workload.files.iter().all(|file| file.profile().opened_by_workers) {
+            self.workload.ahead = jobs;
+        }
+        self
+    }
+
     /// Collects the data that travels with a job: ranges of the caller's files, and bytes that are made here.
     async fn travelling(&self, reads: &[FileRange]) -> Result<Array> {
         let travelling = Array::new();

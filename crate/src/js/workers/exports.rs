@@ -129,13 +129,14 @@ impl OpenImage {
     }
 
     /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`
-    /// workers. Returns the final progress, the size of the output and the lost ranges.
+    /// workers, and may keep `ahead` more until a worker has time. Returns the final progress, the size of the output and the lost ranges.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn convert(
         &self,
         dispatch: Function,
         workers: usize,
         memory: f64,
+        ahead: usize,
         output: OutputSpec,
         target: JsValue,
         on_progress: Function,
@@ -155,7 +156,8 @@ impl OpenImage {
         let done = match self.content.clone() {
             Content::RandomAccess(image) => {
                 let given = image.given().collect();
-                let executor = Workers::new(dispatch, workers, memory as u64, image.files().clone(), given);
+                let executor =
+                    Workers::new(dispatch, workers, memory as u64, image.files().clone(), given).ahead(ahead);
                 resume(&image, &executor, &output, begun, &report, &cancel).await?
             }
             Content::InOrder(image) => {

@@ -1,9 +1,7 @@
 //! The wasm of the `workers` engine, with the memory of one instance: coordinators, which open, read and convert images, and pool
 //! workers, which run jobs.
 
-mod blob;
 mod brought_part;
-mod caller_source;
 mod caller_stream;
 mod executor;
 mod exports;
@@ -12,6 +10,7 @@ mod object;
 mod open_spec;
 mod output_spec;
 mod part_workers;
+mod ranged_source;
 mod runner;
 mod spare_arrays;
 mod targets;
@@ -22,15 +21,11 @@ mod writable;
 use crate::io::source::Source;
 use crate::open::Input;
 use std::rc::Rc;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsValue;
 
-/// Makes a source of a `Blob`, an object with `fetch`, or an object with `read`.
+/// Makes a source of an object with `begin` or `read`.
 fn source(value: JsValue) -> Rc<dyn Source> {
-    let object = match value.dyn_into::<web_sys::Blob>() {
-        Ok(blob) => return Rc::new(blob::BlobSource::new(blob)),
-        Err(object) => object,
-    };
-    match caller_source::CallerSource::new(object) {
+    match ranged_source::RangedSource::new(value) {
         Ok(source) => Rc::new(source),
         Err(object) => Rc::new(object::ObjectSource::new(object)),
     }
