@@ -176,6 +176,13 @@ for (const [what, does] of [
   });
 }
 
+test('a browser whose streams take no buffers reads slices', async () => {
+  const blob = recorded();
+  blob.streamFrom = () => new ReadableStream();
+  const file = new BlobFile(blob, true);
+  for (const start of [0, MIB, 2 * MIB]) expect(await read(file, start, MIB)).toEqual([MIB]);
+});
+
 test('a stream that stands still is replaced by slices', async () => {
   const blob = recorded();
   const file = new BlobFile(blob, true);

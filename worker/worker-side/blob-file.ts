@@ -39,7 +39,7 @@ interface Turn {
 
 /** A stream from some offset of a file to its end. */
 class FileStream {
-  readonly #reader: ReadableStreamBYOBReader;
+  readonly #reader: ReadableStreamBYOBReader | undefined;
   #buffer = new ArrayBuffer(PIECE);
   /** Resolves when the last range has been read: ranges are read one after another. */
   #isRead = Promise.resolve();
@@ -50,7 +50,12 @@ class FileStream {
     blob: Blob,
     private at: number,
   ) {
-    this.#reader = blob.slice(at).stream().getReader({ mode: 'byob' });
+    try {
+      this.#reader = blob.slice(at).stream().getReader({ mode: 'byob' });
+    } catch {
+      // The streams of this browser take no buffers.
+      this.isBroken = true;
+    }
   }
 
   /** Adds a range. */
@@ -82,13 +87,13 @@ class FileStream {
 
   cancel(): void {
     this.isBroken = true;
-    this.#reader.cancel().catch(() => {});
+    this.#reader?.cancel().catch(() => {});
   }
 
   async #fill(most: number): Promise<Uint8Array<ArrayBuffer>> {
     const length = Math.min(most, PIECE);
     for (let filled = 0; filled < length; ) {
-      const { value } = await this.#reader.read(new Uint8Array(this.#buffer, filled, length - filled));
+      const { value } = await this.#reader!.read(new Uint8Array(this.#buffer, filled, length - filled));
       this.#buffer = value!.buffer;
       // At the end of the stream there is no byte.
       if (value!.length === 0) throw new Error();
