@@ -17,14 +17,12 @@ export function resultView(state: Step<'done'>, session: Session): TemplateResul
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${state.destination ? nextView(state, session) : nothing}
     <div class="more">${digestView(state, session)}</div>
-    ${facts([
-      [texts.facts.disk, texts.size(result.virtualSize)],
-      [texts.facts.written, texts.writtenValue(result, method)],
-      [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
-    ])}
     <details class="more">
       <summary>${texts.details}</summary>
       ${facts([
+        [texts.facts.disk, texts.size(result.virtualSize)],
+        [texts.facts.written, texts.writtenValue(result, method)],
+        [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
         [texts.facts.time, texts.timeValue(seconds)],
         [texts.facts.converting, texts.convertingValue(converting, speed, method)],
         [texts.facts.method, texts.methodValue[method]],
