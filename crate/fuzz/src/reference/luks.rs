@@ -190,8 +190,8 @@ fn bytes(object: &Value, name: &str) -> Option<Vec<u8>> {
     let bits = |sign: u8| SIGNS.iter().position(|&known| known == sign);
     let numbers: Vec<usize> = text.bytes().map(bits).collect::<Option<_>>()?;
     let of_four = |four: &[usize]| {
-        let value = four.iter().fold(0, |value, &bits| value << 6 | bits) << (6 * (4 - four.len()));
-        value.to_be_bytes()[5..5 + four.len() * 3 / 4].to_vec()
+        let value = four.iter().fold(0, |value, &bits| value << 6 | bits as u32) << (6 * (4 - four.len()));
+        value.to_be_bytes()[1..1 + four.len() * 3 / 4].to_vec()
     };
     Some(numbers.chunks(4).flat_map(of_four).collect())
 }
