@@ -1,4 +1,4 @@
-// What the frames around the page forbid.
+// Finds folder pickers and downloads that the frames around the page block.
 
 import { targets } from 'decant';
 import type { Environment } from './choices.js';

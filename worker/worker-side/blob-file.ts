@@ -3,7 +3,7 @@
 // A stream takes less processor time: the browser's process begins one read instead of many, and the memory of a piece is used
 // again.
 
-import type { RangedSource, SourceRange } from './worker-host.js';
+import type { RangedSource, RangeReader } from './worker-host.js';
 
 /** The size of the pieces of a stream, in bytes. */
 const PIECE = 2 << 20;
@@ -77,7 +77,7 @@ class FileStream {
       while (this.at < start) await this.#fill(start - this.at);
       return await this.#fill(length);
     } catch {
-      // Slices tell what is wrong with the file.
+      // Slices are read instead, and report an error of the file.
       this.cancel();
       return undefined;
     } finally {
@@ -87,6 +87,7 @@ class FileStream {
 
   cancel(): void {
     this.isBroken = true;
+    // Whatever happened to the stream, it is no longer read.
     this.#reader?.cancel().catch(() => {});
   }
 
@@ -95,7 +96,7 @@ class FileStream {
     for (let filled = 0; filled < length; ) {
       const { value } = await this.#reader!.read(new Uint8Array(this.#buffer, filled, length - filled));
       this.#buffer = value!.buffer;
-      // At the end of the stream there is no byte.
+      // An empty piece: the stream has ended.
       if (value!.length === 0) throw new Error();
       filled += value!.length;
       this.at += value!.length;
@@ -104,7 +105,7 @@ class FileStream {
   }
 }
 
-class BlobRange implements SourceRange {
+class BlobRange implements RangeReader {
   readonly #turn: Turn | undefined;
   #slice: ArrayBuffer | undefined;
   #most = Number.POSITIVE_INFINITY;
@@ -164,7 +165,7 @@ export class BlobFile implements RangedSource {
     this.size = blob.size;
   }
 
-  begin(offset: number, length: number): SourceRange {
+  begin(offset: number, length: number): RangeReader {
     const gap = offset - this.#end;
     const follows = this.streams && gap >= 0 && gap <= GAP;
     if (!follows) this.close();

@@ -149,7 +149,7 @@ export const nodeHost: WorkerHost = {
     post: (message, transfer = []) => parentPort!.postMessage(message, transfer as ArrayBuffer[]),
     listen: (message) => parentPort!.on('message', message),
   },
-  // Node has only the workers engine.
+  // Long streams are faster than slices in browsers only.
   jobsInRow: 1,
 
   file: (spec) => ('file' in spec ? new FileSource(spec.file, spec.size) : new BlobFile(spec.blob, false)),

@@ -2,7 +2,7 @@
 
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
-import type { CustomSource, SourceRange } from './worker-host.js';
+import type { CustomSource, RangeReader } from './worker-host.js';
 
 interface PendingRead {
   id: number;
@@ -93,7 +93,7 @@ export class PortSource implements CustomSource {
     return this.#own.fetch(offset, length);
   }
 
-  begin(offset: number, length: number): SourceRange {
+  begin(offset: number, length: number): RangeReader {
     let read: Promise<Uint8Array<ArrayBuffer>> | undefined;
     return {
       next: () => {

@@ -23,13 +23,13 @@ export interface ObjectSource {
 export interface RangedSource {
   readonly size: number;
   /** Begins to read a range of the source. */
-  begin(offset: number, length: number): SourceRange;
+  begin(offset: number, length: number): RangeReader;
   /** Frees what it holds between ranges. */
   close?(): void;
 }
 
 /** A range that is being read. */
-export interface SourceRange {
+export interface RangeReader {
   /** Resolves to the next bytes, which are valid until the next call. Called until all bytes have arrived. */
   next(): Promise<Uint8Array<ArrayBuffer>>;
   /** Ends the reading, even if bytes are left, and frees what it holds. */

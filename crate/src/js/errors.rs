@@ -80,8 +80,8 @@ fn text(value: &JsValue, name: &str) -> Option<String> {
     Reflect::get(value, &name.into()).ok()?.as_string()
 }
 
-#[cfg(feature = "threads")]
 /// Whether a smaller read may succeed after this exception: browsers also throw these for lack of memory.
+#[cfg(feature = "threads")]
 pub(super) fn may_be_too_large(thrown: &JsValue) -> bool {
     matches!(text(thrown, "name").as_deref(), Some("NotReadableError" | "RangeError"))
 }

@@ -39,7 +39,7 @@ impl Workers {
         Self { dispatch, workload, given, spares: SpareArrays::default() }
     }
 
-    /// Keeps as many more jobs until a worker has time, unless data would travel with them.
+    /// Lets up to `jobs` more jobs wait in `dispatch`, unless data would travel with them.
     pub(super) fn ahead(mut self, jobs: usize) -> Self {
         if self.workload.files.iter().all(|file| file.profile().opened_by_workers) {
             self.workload.ahead = jobs;

@@ -129,7 +129,8 @@ impl OpenImage {
     }
 
     /// Converts the disk to `target`, in the format of `output`. `dispatch` runs a job in one of `workers`
-    /// workers, and may keep `ahead` more until a worker has time. Returns the final progress, the size of the output and the lost ranges.
+    /// workers, and may keep `ahead` more until a worker has time. Returns the final progress, the size of the output
+    /// and the lost ranges.
     #[allow(clippy::too_many_arguments, reason = "what a conversion consists of; one call from JavaScript")]
     pub async fn convert(
         &self,

@@ -30,7 +30,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn begin(this: &JsSource, offset: f64, length: f64) -> JsRange;
 
-    /// `SourceRange` of the package.
+    /// `RangeReader` of the package.
     type JsRange;
     /// Resolves to the next bytes, which are valid until the next call.
     #[wasm_bindgen(method)]
