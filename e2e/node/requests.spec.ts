@@ -311,7 +311,7 @@ test('a map that is given up takes nothing from a conversion', async ({ folder }
 const SEEDS = byScope({ short: 20, long: 300 });
 
 test(`ranges that overlap, given up and forgotten, from a server that fails: ${SEEDS} seeds`, FULL, async () => {
-  test.setTimeout(600_000);
+  test.setTimeout(3_600_000);
   const bytes = Buffer.from(Uint32Array.from({ length: 2 * MIB }, (_, at) => Math.imul(at, 2_654_435_761)).buffer);
   for (let seed = 0; seed < SEEDS; seed += 1) {
     const next = random(seed * 31 + 5);
