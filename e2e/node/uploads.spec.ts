@@ -205,7 +205,7 @@ test(`servers that fail at random, ${SEEDS} seeds: the right object or an error`
       return kind;
     };
     await serveWith({ fault });
-    // On a slow machine, faults that pass must not use up the patience. A PUT is not retried, and waits for its answer so long.
+    // On a slow machine, faults that pass must not use up the patience. A PUT is not retried: it would only wait longer.
     const patience = isMild && name !== 'put' ? 600 : 20;
     const failed = await failure(convert(raw, target({ timeout: 2, patience }), inFormat(format)));
     const object = objectOf(server);

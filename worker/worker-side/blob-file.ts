@@ -9,7 +9,7 @@ import type { RangedSource, RangeReader } from './worker-host.js';
 const PIECE = 2 << 20;
 /** The largest gap between two ranges, in bytes, that a stream reads over. */
 const GAP = 256 << 10;
-/** How long a stream may take for a piece, in milliseconds. After that, no more streams are read. */
+/** How long a stream may take for a piece, in milliseconds. After that, the rest of the file is read by slices. */
 const STALLED = 5000;
 /** If memory is short, large slices fail before small ones: a failed one is repeated in halves, down to this size in bytes. */
 const LEAST = 256 << 10;
@@ -153,25 +153,25 @@ class BlobRange implements RangeReader {
 
 export class BlobFile implements RangedSource {
   readonly size: number;
-  #streams: boolean;
+  #usesStreams: boolean;
   #stream: FileStream | undefined;
   /** The end of the range that was begun last. */
   #end = Number.POSITIVE_INFINITY;
 
-  /** With `streams`, ranges that follow each other are read by a stream, until one has failed: for ranges of jobs in a row. */
+  /** `usesStreams` is for jobs in a row: ranges that follow each other are read by a stream, until a stream fails. */
   constructor(
     private readonly blob: Blob,
-    streams: boolean,
+    usesStreams: boolean,
   ) {
     this.size = blob.size;
-    this.#streams = streams;
+    this.#usesStreams = usesStreams;
   }
 
   begin(offset: number, length: number): RangeReader {
     const gap = offset - this.#end;
-    // A stream that stood still once may do so at each job.
-    if (this.#stream?.isBroken) this.#streams = false;
-    const follows = this.#streams && gap >= 0 && gap <= GAP;
+    // If one stream stands still, the next one may, too, and each job would wait.
+    if (this.#stream?.isBroken) this.#usesStreams = false;
+    const follows = this.#usesStreams && gap >= 0 && gap <= GAP;
     if (!follows) this.close();
     else this.#stream ??= new FileStream(this.blob, offset);
     this.#end = offset + length;
