@@ -64,7 +64,8 @@ const test = base.extend<Fixtures, { builds: { a: string; b: string } }>({
       await use(builds);
       rmSync(folder, { recursive: true });
     },
-    { scope: 'worker' },
+    // Two builds of the page: a busy machine takes minutes.
+    { scope: 'worker', timeout: 600_000 },
   ],
 
   server: async ({ isolated, base, builds }, use) => {
