@@ -21,6 +21,7 @@ async function decode() {
     (job) => runner.run(job),
     1,
     32 << 20,
+    0,
     output,
     target,
     () => {},
