@@ -4,6 +4,12 @@ import type { FileSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
 import type { StreamReader } from './custom-stream.js';
 
+/** Bytes of a file, from `start` up to `end`. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
 export interface OpenedSource {
   /** A file, or a custom source or stream, which stays on this side. */
   spec: FileSpec | { custom: Source; size: number } | { stream: StreamReader };
@@ -20,8 +26,8 @@ export interface OpenedSource {
   state?: string | undefined;
   /** Why a change could go unnoticed, as a sentence. `confirm` may set it. */
   readonly unnoticed?: string | undefined;
-  /** Reads a range of a local file. */
-  peek?(offset: number, length: number): Promise<Uint8Array>;
+  /** Reads ranges of a local file. Resolves to their bytes, joined. */
+  peek?(...ranges: Range[]): Promise<Uint8Array>;
   /** Fails with `source` if the file has changed since it was opened. */
   verify(): Promise<void>;
   /** Asks the owner of the bytes, such as a server. Fails with `source` if they have changed or the check fails. */

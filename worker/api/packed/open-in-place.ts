@@ -63,7 +63,7 @@ function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): P
       const bytes =
         'custom' in spec
           ? await copied(await spec.custom.read(offset, length, { signal: signal ?? NEVER }))
-          : await peek!(offset, length);
+          : await peek!({ start: offset, end: offset + length });
       if (bytes.length !== length) throw unreadable('the file was truncated while it was read');
       return bytes as Bytes;
     } catch (thrown) {
