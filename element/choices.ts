@@ -4,7 +4,7 @@ import { type AnyInfo, canStore, type OutputFormat } from 'decant';
 import { loadAsked } from './asked-on-demand.js';
 import { diskSize } from './disk-size.js';
 import type { Host } from './host.js';
-import { currentRates, type Method, predict, type Rates } from './rates.js';
+import { currentRates, type Known, type Method, predict, type Rates } from './rates.js';
 import type { Stage } from './stage.js';
 import type { Step } from './state.js';
 import type { FirstTexts } from './texts/english.js';
@@ -73,7 +73,7 @@ export async function explore(
   if (isSecureContext) {
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
-      take(currentRates(async () => (await loadAsked()).probe()).then((known) => known ?? {})),
+      take(ratesHere().then((known) => known ?? {})),
       // A page in no frame needs no code for them.
       take(window.parent === window ? {} : loadAsked().then(({ frameObstacles }) => frameObstacles(stage))),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
@@ -89,6 +89,9 @@ export async function explore(
   if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
   await take({ complete: true });
 }
+
+/** The rates of this browser; `undefined` if they cannot be estimated. Never rejects. */
+export const ratesHere = (): Promise<Known | undefined> => currentRates(async () => (await loadAsked()).probe());
 
 const streamObstacle = async ({ streamedDownloads }: Host, texts: FirstTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;

@@ -1,6 +1,7 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { adoptStyles, html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { workAhead } from './ahead.js';
 import { bottle } from './bottle.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import { filesOf } from './given.js';
@@ -339,8 +340,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     `;
   }
 
-  #choose = () =>
+  #choose = () => {
+    workAhead(this);
     this.#session.choose(() => this.renderRoot.querySelector<HTMLInputElement>('.drop input[type=file]')?.click());
+  };
 
   #chosen = (event: Event) => {
     const input = event.target as HTMLInputElement;
@@ -371,6 +374,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dragOver = (event: DragEvent) => {
     if (!isTaken(event)) return;
     event.preventDefault();
+    if (!this.dragging && this.#session.state.step === 'empty') workAhead(this);
     this.dragging = true;
   };
 

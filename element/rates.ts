@@ -76,6 +76,16 @@ function bounded<R extends Partial<Rates>>(rates: R, range: number): R {
   return Object.fromEntries(entries.map(([key, rate]) => [key, bound(key, rate)])) as R;
 }
 
+/** The probe that runs. Whoever needs rates in the meantime waits for it. */
+let probing: Promise<Rates> | undefined;
+
+function once(probe: () => Promise<Rates>): Promise<Rates> {
+  probing ??= probe().finally(() => {
+    probing = undefined;
+  });
+  return probing;
+}
+
 /** Returns the rates of this browser. On the first visit, `probe` estimates them. `undefined` if it fails. */
 export async function currentRates(probe: () => Promise<Rates>): Promise<Known | undefined> {
   const found = bounded(load(MEASURED), RANGE.measured);
@@ -85,7 +95,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
   if (isWhole(found)) return { rates: found, measured };
   try {
     const before = load(PROBED);
-    const probed = isWhole(before) ? before : await probe();
+    const probed = isWhole(before) ? before : await once(probe);
     save(PROBED, probed);
     return { rates: { ...bounded(probed, RANGE.probed), ...found }, measured };
   } catch {

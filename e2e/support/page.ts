@@ -15,13 +15,21 @@ export async function choose(page: Page, ...files: string[]): Promise<void> {
 
 /** Drops what is at `path` as the system does: by default on the card, or elsewhere in the window. */
 export async function drop(page: Page, path: string | string[], at?: { x: number; y: number }): Promise<void> {
+  const release = await dragOver(page, path, at);
+  await release();
+}
+
+/** Drags files over the element, or to `at`. Returns what drops them there. */
+export async function dragOver(page: Page, path: string | string[], at?: { x: number; y: number }) {
   const client = await page.context().newCDPSession(page);
   const box = (await page.locator('.card').boundingBox())!;
   const place = at ?? { x: box.x + box.width / 2, y: box.y + box.height / 2 };
   const data = { items: [], files: [path].flat(), dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
-    await client.send('Input.dispatchDragEvent', { type, ...place, data });
-  }
+  const send = (type: 'dragEnter' | 'dragOver' | 'drop') =>
+    client.send('Input.dispatchDragEvent', { type, ...place, data });
+  await send('dragEnter');
+  await send('dragOver');
+  return () => send('drop');
 }
 
 export async function audit(page: Page): Promise<void> {
