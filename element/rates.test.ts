@@ -45,6 +45,31 @@ test('stored values that are not rates are ignored', async () => {
   });
 });
 
+test('an image that is shown during the probe waits for it, and none probes again', async () => {
+  await withKept(async () => {
+    let probes = 0;
+    let answer = (_: typeof TYPICAL) => {};
+    const probe = () => {
+      probes += 1;
+      return new Promise<typeof TYPICAL>((resolve) => {
+        answer = resolve;
+      });
+    };
+    const both = Promise.all([currentRates(probe), currentRates(probe)]);
+    answer(TYPICAL);
+    expect(await both).toEqual([TYPICAL, TYPICAL].map((rates) => ({ rates, measured: [] })));
+    expect(await currentRates(probe)).toBeDefined();
+    expect(probes).toBe(1);
+  });
+});
+
+test('a probe that fails is tried again', async () => {
+  await withKept(async () => {
+    expect(await currentRates(noProbe)).toBeUndefined();
+    expect(await currentRates(async () => TYPICAL)).toEqual({ rates: TYPICAL, measured: [] });
+  });
+});
+
 const even = { storage: 1e8, picked: 2e8, finish: 1e9, download: 5e8, streamed: 4e8 };
 
 /** The stored rates, from `even`, after a conversion of 10 GB that took a second for each phase. */
