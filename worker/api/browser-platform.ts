@@ -1,5 +1,6 @@
 // Browsers: sources and targets, and how workers start.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { webWorker } from '../client-side/web-worker.js';
@@ -63,11 +64,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
     ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,
     size: blob.size,
-    // As one Blob: each read is a request to the browser's process.
-    peek: async (...ranges) => {
-      const slices = ranges.map(({ start, end }) => blob.slice(start, end));
-      return new Uint8Array(await new Blob(slices).arrayBuffer());
-    },
+    peek: (ranges) => peek(blob, ranges),
     isFile: async (other, now) => {
       if (handle) return (await other.isSameEntry(handle)) ? 'certain' : undefined;
       if (!file) return undefined;
@@ -77,6 +74,18 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
     verify: async () => {},
     close: async () => {},
   };
+}
+
+/** Reads ranges of `blob` as one Blob: each read is a request to the browser's process. */
+async function peek(blob: Blob, ranges: ByteRange[]): Promise<Uint8Array[]> {
+  const slices = ranges.map(({ start, end }) => blob.slice(start, end));
+  const [only, ...others] = slices;
+  const bytes = await (only && others.length === 0 ? only : new Blob(slices)).arrayBuffer();
+  let at = 0;
+  return slices.map(({ size }) => {
+    at += size;
+    return new Uint8Array(bytes, at - size, size);
+  });
 }
 
 const describe = ({ name, size, lastModified }: File): string => JSON.stringify([name, size, lastModified]);

@@ -1,8 +1,9 @@
 // A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import { hexOf } from '../calls/hex.js';
 import { joined } from '../calls/joined.js';
-import type { OpenedSource, Range } from '../sources/opened-source.js';
+import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 
 /** The bytes digested at the start and at the end of a file, where headers are. */
@@ -35,14 +36,14 @@ export async function contentOf(sources: OpenedSource[], layout: () => AsyncIter
   const local = sources.filter(({ peek }) => peek !== undefined);
   if (local.length === 0) return '';
   for (const source of local) {
-    await digest.add(await source.peek!(...samplesOf(source.size!)));
+    await digest.add(joined(await source.peek!(samplesOf(source.size!))));
   }
   for await (const extents of layout()) await digest.add(bytesOf(extents));
   return digest.hex;
 }
 
 /** The ranges to digest of a file of `size` bytes: all of it if it is small. */
-export function samplesOf(size: number): Range[] {
+export function samplesOf(size: number): ByteRange[] {
   if (size <= 2 * END + SAMPLES * SAMPLE) return [{ start: 0, end: size }];
   const step = (size - 2 * END) / SAMPLES;
   const between = Array.from({ length: SAMPLES }, (_, at) => END + Math.floor((at + 0.5) * step - SAMPLE / 2));

@@ -1,10 +1,9 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
-import { joined } from '../calls/joined.js';
+import type { ByteRange } from '../calls/byte-range.js';
 import type { ImageSetup } from '../client-side/image-session.js';
 import type { Info } from '../public/types.js';
-import type { Range } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { samplesOf } from './content-digest.js';
 import { identityOf } from './identity.js';
@@ -31,7 +30,7 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
   const fileOf = (bytes: Uint8Array | undefined) =>
     bytes && {
       size: bytes.length,
-      peek: async (...ranges: Range[]) => joined(ranges.map(({ start, end }) => bytes.slice(start, end))),
+      peek: async (ranges: ByteRange[]) => ranges.map(({ start, end }) => bytes.slice(start, end)),
     };
   const sources = { all: states.map((state, at) => ({ state, ...fileOf(files[at]) })), companions };
   const setup = { sources, settings: { salvage: false, ...settings } } as unknown as ImageSetup;

@@ -76,9 +76,9 @@ test('a URL is opened with the given headers and fetch', async () => {
 });
 
 test('looking for saved progress can be cancelled', async () => {
-  let answer = (_: Uint8Array) => {};
+  let answer = (_: Uint8Array[]) => {};
   const peek = () =>
-    new Promise<Uint8Array>((resolve) => {
+    new Promise<Uint8Array[]>((resolve) => {
       answer = resolve;
     });
   const image = bare({ target: () => ({}) as never }, { all: [{ state: 'known', size: 10, peek }], companions: [] });
@@ -89,6 +89,6 @@ test('looking for saved progress can be cancelled', async () => {
     kind: 'cancelled',
     message: 'Looking for saved progress was cancelled',
   });
-  answer(new Uint8Array(10));
+  answer([new Uint8Array(10)]);
   await image.close();
 });

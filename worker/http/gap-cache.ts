@@ -1,6 +1,6 @@
 // Bytes that requests fetched between two wanted ranges, kept in case they are wanted next.
 
-import type { ByteRange } from './range-response.js';
+import type { ByteRange } from '../calls/byte-range.js';
 
 /** Upper bound on the cached bytes. */
 const MAX_KEPT = 4 << 20;

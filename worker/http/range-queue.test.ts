@@ -3,9 +3,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
 import { byScope } from '../../e2e/support/scope.js';
+import type { ByteRange } from '../calls/byte-range.js';
 import { Pace } from './pace.js';
 import { type FetchRange, RangeQueue } from './range-queue.js';
-import type { ByteRange } from './range-response.js';
 import { RequestSlots } from './request-slots.js';
 import type { WantedRange } from './wanted-range.js';
 

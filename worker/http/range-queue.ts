@@ -1,8 +1,8 @@
 // Requests for wanted ranges: joins neighbours, and bounds the requests at once.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import { GapCache } from './gap-cache.js';
 import type { Pace } from './pace.js';
-import type { ByteRange } from './range-response.js';
 import { RangeSet } from './range-set.js';
 import type { RequestSlots } from './request-slots.js';
 import { type WantedPart, WantedRange } from './wanted-range.js';

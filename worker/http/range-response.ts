@@ -1,14 +1,9 @@
 // Headers of responses to range requests: RFC 9110, sections 8.4 and 14.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import { CodedFailure } from '../errors/coded-failure.js';
 import type { Fields } from '../errors/errors.js';
 import { type Explanation, failureOf } from './http-failures.js';
-
-/** A range of bytes; `end` is exclusive. */
-export interface ByteRange {
-  start: number;
-  end: number;
-}
 
 /** How many digits of an oversized number messages show. */
 const MAX_DIGITS = 40;

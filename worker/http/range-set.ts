@@ -1,6 +1,6 @@
 // A set of bytes of a file, as ranges.
 
-import type { ByteRange } from './range-response.js';
+import type { ByteRange } from '../calls/byte-range.js';
 
 /** Beyond this many ranges, the first ones are forgotten. */
 const MAX_RANGES = 4096;

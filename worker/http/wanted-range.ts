@@ -1,6 +1,6 @@
 // A wanted range of a file, and its bytes as they arrive.
 
-import type { ByteRange } from './range-response.js';
+import type { ByteRange } from '../calls/byte-range.js';
 
 export class WantedRange {
   /** Whether a reader waits for it; otherwise it was only announced. */

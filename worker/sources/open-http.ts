@@ -1,5 +1,6 @@
 // Opens a file on a server. The response to the first request decides how the file is read.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
@@ -20,7 +21,6 @@ import { failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js'
 import { HTTP_OPTIONS } from '../http/http-options.js';
 import type { HttpOptions } from '../http/http-types.js';
 import {
-  type ByteRange,
   checkRangeResponse,
   contentCoding,
   contentLength,

@@ -1,14 +1,9 @@
 // A source that is open on the calling side.
 
+import type { ByteRange } from '../calls/byte-range.js';
 import type { FileSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
 import type { StreamReader } from './custom-stream.js';
-
-/** Bytes of a file, from `start` up to `end`. */
-export interface Range {
-  start: number;
-  end: number;
-}
 
 export interface OpenedSource {
   /** A file, or a custom source or stream, which stays on this side. */
@@ -26,8 +21,8 @@ export interface OpenedSource {
   state?: string | undefined;
   /** Why a change could go unnoticed, as a sentence. `confirm` may set it. */
   readonly unnoticed?: string | undefined;
-  /** Reads ranges of a local file. Resolves to their bytes, joined. */
-  peek?(...ranges: Range[]): Promise<Uint8Array>;
+  /** Reads ranges of a local file. Resolves to the bytes of each, fewer if the file has become shorter. */
+  peek?(ranges: ByteRange[]): Promise<Uint8Array[]>;
   /** Fails with `source` if the file has changed since it was opened. */
   verify(): Promise<void>;
   /** Asks the owner of the bytes, such as a server. Fails with `source` if they have changed or the check fails. */

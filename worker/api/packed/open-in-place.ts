@@ -60,11 +60,11 @@ function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): P
   const read = async (offset: number, length: number): Promise<Bytes> => {
     if (signal?.aborted) throw cancelled();
     try {
-      const bytes =
+      const [bytes] =
         'custom' in spec
-          ? await copied(await spec.custom.read(offset, length, { signal: signal ?? NEVER }))
-          : await peek!({ start: offset, end: offset + length });
-      if (bytes.length !== length) throw unreadable('the file was truncated while it was read');
+          ? [await copied(await spec.custom.read(offset, length, { signal: signal ?? NEVER }))]
+          : await peek!([{ start: offset, end: offset + length }]);
+      if (bytes?.length !== length) throw unreadable('the file was truncated while it was read');
       return bytes as Bytes;
     } catch (thrown) {
       throw signal?.aborted ? cancelled() : sourceError(thrown);

@@ -3,12 +3,12 @@
 import { type BigIntStats, close, constants, fstat, open, read, stat } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { joined } from '../../calls/joined.js';
+import type { ByteRange } from '../../calls/byte-range.js';
 import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
 import { loadCustomSources } from '../custom-input.js';
-import type { OpenedSource, Range } from '../opened-source.js';
+import type { OpenedSource } from '../opened-source.js';
 import { deviceSize } from './block-device.js';
 import { fromPipe } from './node-stream.js';
 
@@ -77,7 +77,7 @@ async function openFile(path: string, shown: string): Promise<OpenedSource> {
       ...(real === undefined ? {} : { state: JSON.stringify([real, `${ino}:${size}:${mtimeNs}:${ctimeNs}`]) }),
       name: path,
       size: Number(size),
-      peek: (...ranges) => peek(opened, ranges),
+      peek: (ranges) => Promise.all(ranges.map((range) => peek(opened, range))),
       async verify() {
         const now = await about();
         if (now.size !== size || now.mtimeNs !== mtimeNs) throw changed(quoted, shown);
@@ -109,7 +109,7 @@ async function openDevice(
     name: path,
     size,
     unnoticed: `${quoted} is a block device, which has no modification time, so a change may go unnoticed`,
-    peek: (...ranges) => peek(fd, ranges),
+    peek: (ranges) => Promise.all(ranges.map((range) => peek(fd, range))),
     async verify() {
       const now = await deviceSize(rdev).catch(() => undefined);
       if (now !== size) throw changed(quoted, shown);
@@ -120,15 +120,12 @@ async function openDevice(
 
 /** Whether the file that is open as `fd` has content although its `size` is 0. */
 export const isUnsized = async (fd: number, size: bigint | number): Promise<boolean> =>
-  Number(size) === 0 && (await peek(fd, [{ start: 0, end: 1 }])).length > 0;
+  Number(size) === 0 && (await peek(fd, { start: 0, end: 1 })).length > 0;
 
-async function peek(fd: number, ranges: Range[]): Promise<Uint8Array> {
-  const one = async ({ start, end }: Range) => {
-    const bytes = new Uint8Array(end - start);
-    const { bytesRead } = await promisify(read)(fd, bytes, 0, bytes.length, start);
-    return bytes.subarray(0, bytesRead);
-  };
-  return joined(await Promise.all(ranges.map(one)));
+async function peek(fd: number, { start, end }: ByteRange): Promise<Uint8Array> {
+  const bytes = new Uint8Array(end - start);
+  const { bytesRead } = await promisify(read)(fd, bytes, 0, bytes.length, start);
+  return bytes.subarray(0, bytesRead);
 }
 
 function changed(quoted: string, file: string): DecantError {
