@@ -1,12 +1,13 @@
-// What is done before there is an image: while the person drags a file over the element, or looks for one.
+// Gets ready for an image, while the person drags a file over the element or looks for one.
 
 import { prepare } from 'decant';
-import { ratesHere } from './choices.js';
+import { ratesOfBrowser } from './choices.js';
 import type { Host } from './host.js';
 
-/** Starts the workers, and estimates the rates. The image that is opened meets any failure again. */
-export function workAhead({ output }: Host): void {
+/** Starts the workers, and estimates the rates unless the page saves the disk itself. */
+export function prepareForImage({ output }: Host): void {
+  // Opening an image fails for the same reason, and reports it.
   prepare().catch(() => {});
-  // The page saves the disk itself, and needs no rates.
-  if (!output && isSecureContext) ratesHere().catch(() => {});
+  // Without rates, the element shows no times.
+  if (!output && isSecureContext) ratesOfBrowser().catch(() => {});
 }

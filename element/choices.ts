@@ -73,7 +73,7 @@ export async function explore(
   if (isSecureContext) {
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
-      take(ratesHere().then((known) => known ?? {})),
+      take(ratesOfBrowser().then((known) => known ?? {})),
       // A page in no frame needs no code for them.
       take(window.parent === window ? {} : loadAsked().then(({ frameObstacles }) => frameObstacles(stage))),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
@@ -90,8 +90,8 @@ export async function explore(
   await take({ complete: true });
 }
 
-/** The rates of this browser; `undefined` if they cannot be estimated. Never rejects. */
-export const ratesHere = (): Promise<Known | undefined> => currentRates(async () => (await loadAsked()).probe());
+/** The rates of this browser; `undefined` if they cannot be estimated. */
+export const ratesOfBrowser = (): Promise<Known | undefined> => currentRates(async () => (await loadAsked()).probe());
 
 const streamObstacle = async ({ streamedDownloads }: Host, texts: FirstTexts): Promise<string | undefined> =>
   streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;

@@ -1,7 +1,7 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { adoptStyles, html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { workAhead } from './ahead.js';
+import { prepareForImage } from './ahead.js';
 import { bottle } from './bottle.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import { filesOf } from './given.js';
@@ -341,7 +341,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   #choose = () => {
-    workAhead(this);
+    prepareForImage(this);
     this.#session.choose(() => this.renderRoot.querySelector<HTMLInputElement>('.drop input[type=file]')?.click());
   };
 
@@ -374,7 +374,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dragOver = (event: DragEvent) => {
     if (!isTaken(event)) return;
     event.preventDefault();
-    if (!this.dragging && this.#session.state.step === 'empty') workAhead(this);
+    if (!this.dragging && this.#session.state.step === 'empty') prepareForImage(this);
     this.dragging = true;
   };
 

@@ -79,7 +79,7 @@ function bounded<R extends Partial<Rates>>(rates: R, range: number): R {
 /** The probe that runs. Whoever needs rates in the meantime waits for it. */
 let probing: Promise<Rates> | undefined;
 
-function once(probe: () => Promise<Rates>): Promise<Rates> {
+function probeOnce(probe: () => Promise<Rates>): Promise<Rates> {
   probing ??= probe().finally(() => {
     probing = undefined;
   });
@@ -95,7 +95,7 @@ export async function currentRates(probe: () => Promise<Rates>): Promise<Known |
   if (isWhole(found)) return { rates: found, measured };
   try {
     const before = load(PROBED);
-    const probed = isWhole(before) ? before : await once(probe);
+    const probed = isWhole(before) ? before : await probeOnce(probe);
     save(PROBED, probed);
     return { rates: { ...bounded(probed, RANGE.probed), ...found }, measured };
   } catch {
