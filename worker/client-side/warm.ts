@@ -30,7 +30,8 @@ export abstract class WarmWorkers {
   /** Users whose cancel was not obeyed in time. */
   #overdue = 0;
   #givenUp = false;
-  #end: { sentence: string; stopped: Promise<void> } | undefined;
+  #reasonOfEnd: string | undefined;
+  #ended: Promise<void> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -91,17 +92,20 @@ export abstract class WarmWorkers {
     clearTimeout(this.#idle);
     running.delete(this);
     this.giveUp();
-    this.#end ??= { sentence, stopped: this.stop(sentence) };
+    // A worker that stops reports its death, which ends them again.
+    if (this.#reasonOfEnd !== undefined) return;
+    this.#reasonOfEnd = sentence;
+    this.#ended = this.stop(sentence);
   }
 
   /** Why they were ended, if they were. */
   get reasonOfEnd(): string | undefined {
-    return this.#end?.sentence;
+    return this.#reasonOfEnd;
   }
 
   /** Resolves when they have stopped; undefined if they were not ended. */
   get ended(): Promise<void> | undefined {
-    return this.#end?.stopped;
+    return this.#ended;
   }
 
   #endIfStuck(): void {
