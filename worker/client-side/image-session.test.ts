@@ -2,48 +2,23 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
-import { type Methods, type Port, serve, type WorkerPort } from '../messages/rpc.js';
-import type { Engine } from '../public/types.js';
+import { FakeWorkers } from './fake-workers.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import { endAllWorkers } from './warm.js';
 
 /** How long an operation may take to end after a cancel, and how much later its coordinator is ended, in milliseconds. */
 const [STOP_TIME, MORE_TIME] = [600, 150];
 
-/** The events, in order. */
-let log: string[];
 /** The workers' answer to `open`. */
 let open: () => unknown;
-
-/** A worker in this thread. */
-function spawn(engine: Engine): WorkerPort {
-  let [toWorker, toCaller]: ((data: unknown) => void)[] = [];
-  const inside: Port = {
-    post: (message) => toCaller!(message),
-    listen: (message) => {
-      toWorker = message;
-    },
-  };
-  const methods: Methods = {
-    startCoordinator: () => {},
-    open: () => open(),
-    cancel: (operation: number) => void log.push(`cancel ${operation}`),
-    close: (image: number) => void log.push(`close ${image}`),
-  };
-  serve(inside, methods);
-  return {
-    post: (message) => toWorker!(message),
-    listen: (message) => {
-      toCaller = message;
-    },
-    onDeath: () => {},
-    // A second call has no effect.
-    terminate: async () => {
-      if (!log.includes(`terminate ${engine}`)) log.push(`terminate ${engine}`);
-    },
-    keepAlive: () => {},
-  };
-}
+const workers = new FakeWorkers({
+  startCoordinator: () => {},
+  open: () => open(),
+  cancel: (operation: number) => void workers.log.push(`cancel ${operation}`),
+  close: (image: number) => void workers.log.push(`close ${image}`),
+});
+/** The events, in order. */
+let log: string[];
 
 const loan = {
   ports: [],
@@ -55,10 +30,7 @@ const loan = {
 
 const setup = () =>
   ({
-    starter: {
-      spawn,
-      module: async () => ({}) as WebAssembly.Module,
-    },
+    starter: workers.starter,
     sources: { lend: () => loan },
     settings: {},
     engine: 'workers',
@@ -73,6 +45,7 @@ const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error
 beforeEach(() => {
   vi.useFakeTimers();
   log = [];
+  workers.log = log;
   open = () => opened;
 });
 afterEach(async () => {

@@ -1,0 +1,187 @@
+// What a conversion asks of its workers, sources and target, in which order, and what ends with a failure.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { infoOf } from '../../e2e/support/units/element.js';
+import { FakeWorkers } from '../client-side/fake-workers.js';
+import type { ImageSetup } from '../client-side/image-session.js';
+import { ImageSessions } from '../client-side/image-sessions.js';
+import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { acquirePool } from '../client-side/pool.js';
+import { endAllWorkers } from '../client-side/warm.js';
+import { DecantError } from '../errors/errors.js';
+import type { ConvertOptions } from '../public/caller-types.js';
+import type { OutputTarget } from '../targets/output-target.js';
+import type { Converted } from '../worker-side/coordinator-methods.js';
+import { type ConversionContext, convertInto } from './conversion.js';
+import type { Platform } from './platform.js';
+
+const SIZE = 4096;
+
+/** The events, in order. */
+let log: string[];
+let workers: FakeWorkers;
+/** The bytes of the disk that the coordinator says are done. */
+let guestDone: number;
+/** Failures of a method, by its name. */
+let failures: Record<string, DecantError>;
+/** Whether the files of the image have changed. */
+let changed: DecantError | undefined;
+
+const event = (name: string): void => {
+  log.push(name);
+  const failure = failures[name];
+  if (failure) throw failure;
+};
+
+function converted(): Converted {
+  const progress = { guestDone, latestStart: 0, latestEnd: 0, dataDone: 0, read: 7, written: SIZE, settled: 0 };
+  const sizes = { virtualSize: SIZE, outputSize: SIZE, notices: [], lost: [], lostRanges: 0, lostBytes: 0 };
+  return { progress: { ...progress, settledWritten: 0, measuring: false, finalizing: false }, ...sizes };
+}
+
+beforeEach(() => {
+  [log, guestDone, failures, changed] = [[], SIZE, {}, undefined];
+  workers = new FakeWorkers({
+    startCoordinator: () => {},
+    startPoolWorker: () => {},
+    connect: () => {},
+    disconnect: () => {},
+    open: () => ({ image: 7, info: infoOf({ virtualSize: SIZE, fileSize: SIZE }), formats: [], members: [] }),
+    output: (_image: number, name: string) => ({ name, size: SIZE, hasFooter: false, resumable: true }),
+    convert: () => {
+      event('convert');
+      return converted();
+    },
+    complete: () => event('complete'),
+    abandon: () => event('abandon'),
+    cancel: () => {},
+    close: () => {},
+  });
+});
+afterEach(endAllWorkers);
+
+const target: OutputTarget = {
+  prepare: async () => {
+    event('prepare');
+    return {} as never;
+  },
+  verify: async () => event('verify'),
+  commit: async (size) => event(`commit ${size}`),
+  discard: async (reason, keep) => event(`discard: ${reason.kind}${keep ? ', kept' : ''}`),
+  resumes: true,
+};
+
+/** Converts an image whose files have states, so that it can be resumed, into `target`. */
+async function convert(options: ConvertOptions = {}): Promise<unknown> {
+  const sources = {
+    all: [{ state: 'one' }],
+    companions: [],
+    networks: [],
+    unnoticed: [],
+    expect: false,
+    lend: () => ({ ports: [], image: {}, cancel: () => {}, end: () => {}, explain: (error: DecantError) => error }),
+    confirm: async () => event('confirm the sources'),
+    verify: async () => {
+      if (changed) throw changed;
+    },
+  };
+  const engine = { engine: 'workers', engineReason: '', workers: 2 };
+  const setup = { starter: workers.starter, sources, settings: {}, ...engine } as unknown as ImageSetup;
+  const sessions = await ImageSessions.open(setup, new LayerPasswords({}), false, undefined);
+  const platform = { memoryPerWorker: 32 << 20 } as Platform;
+  const context: ConversionContext = { platform, setup, sessions, info: { ...sessions.info, name: 'disk.qcow2' } };
+  return convertInto(target, context, options).catch((error: unknown) => error);
+}
+
+test('the target is completed after the sources are confirmed', async () => {
+  expect(await convert()).toMatchObject({ virtualSize: SIZE, outputSize: SIZE, bytesRead: 7, bytesWritten: SIZE });
+  expect(log).toEqual(['prepare', 'convert', 'confirm the sources', 'verify', 'complete', `commit ${SIZE}`]);
+});
+
+test('a part of the disk that was left out is a failure', async () => {
+  guestDone = SIZE - 512;
+  expect(await convert()).toMatchObject({ kind: 'internal', message: 'A part of the disk was left out' });
+  expect(log).toEqual(['prepare', 'convert', 'abandon', 'discard: internal']);
+});
+
+describe('a failure', () => {
+  test.each([
+    ['prepare', 'target', ['prepare', 'discard: target']],
+    ['convert', 'corrupt', ['prepare', 'convert', 'discard: corrupt']],
+    ['confirm the sources', 'source', ['prepare', 'convert', 'confirm the sources', 'abandon', 'discard: source']],
+    ['verify', 'target', ['prepare', 'convert', 'confirm the sources', 'verify', 'abandon', 'discard: target']],
+    ['complete', 'target', ['prepare', 'convert', 'confirm the sources', 'verify', 'complete', 'discard: target']],
+    [
+      `commit ${SIZE}`,
+      'target',
+      ['prepare', 'convert', 'confirm the sources', 'verify', 'complete', `commit ${SIZE}`, 'discard: target'],
+    ],
+  ] as const)('of "%s" discards the output', async (name, kind, events) => {
+    failures[name] = new DecantError(kind, 'failed');
+    expect(await convert()).toMatchObject({ kind, message: 'failed' });
+    expect(log).toEqual(events);
+  });
+
+  test.each(['corrupt', 'source'] as const)('of kind %s is reported as the change of a file', async (kind) => {
+    failures.convert = new DecantError(kind, 'failed');
+    changed = new DecantError('source', 'the file has changed');
+    expect(await convert()).toMatchObject({ kind: 'source', message: 'the file has changed' });
+  });
+
+  test('of kind target is not', async () => {
+    failures.convert = new DecantError('target', 'failed');
+    changed = new DecantError('source', 'the file has changed');
+    expect(await convert()).toMatchObject({ kind: 'target' });
+  });
+
+  test.each([
+    ['internal', false],
+    ['corrupt', true],
+  ] as const)('of kind %s: the next conversion has the same pool: %s', async (kind, same) => {
+    const pool = acquirePool(workers.starter, 'workers', 2);
+    failures.convert = new DecantError(kind, 'failed');
+    await convert();
+    expect(pool.usable).toBe(same);
+    pool.release(true);
+  });
+});
+
+describe('with resume, progress', () => {
+  test.each([
+    ['source', undefined, ', kept'],
+    ['target', undefined, ', kept'],
+    ['internal', undefined, ', kept'],
+    // The data cannot be trusted.
+    ['corrupt', undefined, ''],
+    ['limit', undefined, ''],
+    // Another image would be continued.
+    ['target', new DecantError('source', 'the file has changed'), ''],
+  ] as const)('after a failure of kind %s, change of a file: %s, is left%s', async (kind, change, kept) => {
+    failures.convert = new DecantError(kind, 'failed');
+    changed = change;
+    await convert({ resume: true });
+    expect(log.at(-1)).toBe(`discard: ${kind}${kept}`);
+  });
+
+  test('is not left without resume', async () => {
+    failures.convert = new DecantError('source', 'failed');
+    await convert();
+    expect(log.at(-1)).toBe('discard: source');
+  });
+});
+
+test('what the target cannot remove is added to the reason', async () => {
+  failures.convert = new DecantError('corrupt', 'the disk is damaged', { code: 'truncated' });
+  failures['discard: corrupt'] = new DecantError('target', 'a part stays', { fields: { leftAt: '/a' } });
+  expect(await convert()).toMatchObject({
+    kind: 'corrupt',
+    code: 'truncated',
+    message: 'the disk is damaged; a part stays',
+    fields: { leftAt: '/a', reason: 'the disk is damaged', left: 'a part stays' },
+  });
+});
+
+test('a conversion that was cancelled before does not begin', async () => {
+  expect(await convert({ signal: AbortSignal.abort() })).toMatchObject({ kind: 'cancelled' });
+  expect(log).toEqual(['discard: cancelled']);
+});
