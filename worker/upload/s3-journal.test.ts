@@ -6,6 +6,7 @@ import { S3Journal } from './s3-journal.js';
 
 const HEAD = '{"identity":"one","size":4096,"id":"a&<"}\n';
 const DIGEST = '0123456789abcdef0123456789abcdef';
+const OTHER = DIGEST.replace('0', '1');
 
 /** A journal over a text, which others may read. */
 function over(text: string) {
@@ -28,7 +29,11 @@ const written = async (text: string) => (await over(text).journal.read())?.writt
 test.each<[string, string, number[] | undefined]>([
   ['nothing', '', undefined],
   ['an upload without parts', HEAD, []],
-  ['parts', `${HEAD}0 10 - "a"\n1 20 ${DIGEST} "b"\n`, [10, 20]],
+  ['parts', `${HEAD}0 10 - "a"\n1 20 ${DIGEST} "${DIGEST}"\n`, [10, 20]],
+  ['a digest beside the ETag in capitals', `${HEAD}0 10 ${DIGEST} "${DIGEST.toUpperCase()}"\n`, [10]],
+  ['a digest beside another ETag', `${HEAD}0 10 - "a"\n1 20 ${DIGEST} "${OTHER}"\n2 30 - "c"\n`, [10]],
+  ['a digest with a damaged digit', `${HEAD}0 10 ${OTHER} "${DIGEST}"\n`, []],
+  ['a damaged line after a right one: the right one counts', `${HEAD}0 10 - "a"\n0 12 ${OTHER} "b"\n`, [10]],
   ['parts in another order', `${HEAD}1 20 - "b"\n0 10 - "a"\n`, [10, 20]],
   ['a gap', `${HEAD}0 10 - "a"\n2 30 - "c"\n`, [10]],
   ['no first part', `${HEAD}1 20 - "b"\n`, []],

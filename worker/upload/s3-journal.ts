@@ -4,6 +4,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/time-outs.js';
+import { bareEtag } from './confirmation.js';
 import type { UploadJournal } from './upload-types.js';
 
 /** The line with the object's expected ETag: the digest of all parts, and their number. */
@@ -156,12 +157,15 @@ function uploadOf(line: string): S3Upload | undefined {
   }
 }
 
+/** Parses the line of a part. Returns `undefined` if it is damaged: a digest is only written for a part whose ETag equals it. */
 function partOf(line: string): { number: number; part: StoredPart; written: number } | undefined {
   const [, number, written, proof, etag] = /^(\d{1,5}) (\d{1,16}) ([-?]|[0-9a-f]{32}) (\S+)$/.exec(line) ?? [];
   if (etag === undefined) return undefined;
+  const hasDigest = proof !== CHECKED && proof !== UNCHECKED;
+  if (hasDigest && bareEtag(etag).toLowerCase() !== proof) return undefined;
   const part: StoredPart = {
     etag,
-    digest: proof === CHECKED || proof === UNCHECKED ? undefined : hexToBytes(proof!),
+    digest: hasDigest ? hexToBytes(proof!) : undefined,
     ...(proof === UNCHECKED ? { isUnchecked: true } : {}),
   };
   return { number: Number(number), part, written: Number(written) };
