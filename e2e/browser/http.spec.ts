@@ -119,6 +119,13 @@ test('another origin that does not allow it', async ({ page, servers }) => {
   expect(failure).toMatch(/^Could not open '[^']*': no answer came from .*Access-Control-Allow-Origin$/);
 });
 
+test('another origin that does not allow custom headers', async ({ page, servers }) => {
+  await openPage(page, servers.plain);
+  remote = await serveFile(readFileSync(small.zlib()), { headers: ALLOWED });
+  const { failure } = await convert(page, remote.url, { patience: 0, headers: { 'X-A': '1', 'X-B': '2' } });
+  expect(failure).toMatch(/allow the method GET .*allow the headers x-a, x-b \(Access-Control-Allow-Headers\)/);
+});
+
 test('custom headers cause a preflight request', async ({ page, servers }) => {
   await openPage(page, servers.plain);
   remote = await serveFile(readFileSync(small.zlib()), {

@@ -103,6 +103,14 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'leaves-https': 'Der Server leitet von https zu http weiter. Decant folgt dieser Weiterleitung nicht.',
     'no-answer': ({ host }) =>
       `Die Verbindung zu ${name(host)} kommt nicht zustande oder bricht ab: weil das Netz fehlt, weil der Server nicht antwortet, oder weil er dieser Seite keinen Zugriff erlaubt (CORS). Der Browser unterscheidet das nicht.`,
+    'too-many-redirects': ({ host, cookie }) =>
+      cookie === true
+        ? `Der Server ${name(host)} leitet immer weiter. Vermutlich verlangt er das Cookie, das er dabei setzt.`
+        : `Der Server ${name(host)} leitet immer weiter.`,
+    redirected: ({ host, location }) =>
+      location === undefined
+        ? `Der Server ${name(host)} leitet den Upload an eine andere Adresse weiter.`
+        : `Der Server ${name(host)} leitet den Upload weiter. Nehmen Sie diese Adresse: ${name(location)}.`,
     'source-alternates': 'Mehrere Server haben verschiedene Fassungen der Datei. Öffnen Sie sie noch einmal.',
     'source-changed': 'Die Datei wurde geändert, während sie gelesen wurde. Öffnen Sie sie noch einmal.',
     'maybe-extent':

@@ -170,6 +170,29 @@ test.for([
   expect(reported).toBe(expected);
 });
 
+test.for([
+  ['every redirect', () => true, true],
+  ['one redirect', (number: number) => number === 3, true],
+  ['no redirect', () => false, false],
+] as const)('a circle of redirects with a cookie in %s', async ([, setsCookie, needsCookie]) => {
+  const answer = (_: Asked, number: number): Reply => ({
+    status: 302,
+    headers: { Location: '/disk', ...(setsCookie(number) ? { 'Set-Cookie': 'session=secret' } : {}) },
+  });
+  const advice = '; it sets a cookie and may need it in the next request: pass a Cookie header';
+  expect(await failureOf(clientOf(answer).ask())).toMatchObject({
+    code: 'too-many-redirects',
+    fields: { host: 'host', cookie: needsCookie },
+    message: `the server redirects more than 10 times${needsCookie ? advice : ''}`,
+  });
+});
+
+test('a server that wants its cookie gets it from the headers of the caller', async () => {
+  const answer = ({ headers }: Asked): Reply =>
+    headers.cookie === 'session=1' ? OK : { status: 302, headers: { Location: '/disk', 'Set-Cookie': 'session=1' } };
+  expect(await textOf(await clientOf(answer, { headers: { Cookie: 'session=1' } }).ask())).toBe('the file');
+});
+
 test('a redirect without Location is a response', async () => {
   const { response } = await clientOf(() => ({ status: 302 })).ask();
   expect(response.status).toBe(302);

@@ -3,6 +3,7 @@
 import { CodedFailure } from '../errors/coded-failure.js';
 import { type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
+import { corsMessage } from './cors-message.js';
 import { checkedResponse } from './custom-fetch.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { secretsIn } from './header-secrets.js';
@@ -55,7 +56,9 @@ interface LocatedResponse {
 interface Hop {
   /** Of the last redirect. */
   url: URL;
-  /** Those of its headers. */
+  /** The headers of the caller. */
+  own: Headers;
+  /** The secrets in `own`. */
   secrets: readonly string[];
 }
 
@@ -100,7 +103,7 @@ export class HttpClient {
     signal.throwIfAborted();
     const ending = new AbortController();
     const clock = new StallTimer(this.#timeout, ending, this.#isTrickling ? this.#timeout : undefined);
-    const hop: Hop = { url: this.address.url, secrets: [] };
+    const hop: Hop = { url: this.address.url, own: new Headers(), secrets: [] };
     const awaited = pendingRequest(hop, clock);
     this.retries.watch(awaited);
     const stop = () => ending.abort();
@@ -128,7 +131,7 @@ export class HttpClient {
         throw new NoAnswer(this.#silenceMessage(hop.url, clock), undefined, { cause: thrown, host });
       if (!(thrown instanceof FetchRejected)) throw thrown;
       const { cause } = thrown;
-      throw new NoAnswer(this.#noAnswerMessage(hop, cause), undefined, { cause, host });
+      throw new NoAnswer(this.#noAnswerMessage(method, hop, cause), undefined, { cause, host });
     }
   }
 
@@ -136,15 +139,18 @@ export class HttpClient {
     return origin === this.address.url.origin ? message : `${message} from ${origin}`;
   }
 
-  #noAnswerMessage({ url: { origin }, secrets }: Hop, cause: unknown): string {
+  #noAnswerMessage(method: string, { url: { origin }, own, secrets }: Hop, cause: unknown): string {
+    const followsNone = this.#redirectMode(own) === 'error';
+    const redirects = followsNone ? '; or it redirects, which a browser cannot follow with these headers' : '';
     const isElsewhere = !this.platform.seesRedirects && globalThis.location?.origin !== origin;
-    if (!isElsewhere) return `no answer came from ${origin} (${networkReason(cause, secrets, origin)})`;
-    return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must send Access-Control-Allow-Origin`;
+    if (isElsewhere) return corsMessage(origin, method, own) + redirects;
+    return `no answer came from ${origin} (${networkReason(cause, secrets, origin)})${redirects}`;
   }
 
   /** Keeps `hop` up to date. */
   async #fetch(method: string, range: string | undefined, hop: Hop, signal: AbortSignal): Promise<LocatedResponse> {
     const own = await orCancelled(signal, headersFor(this.address, this.options.headers));
+    hop.own = own;
     hop.secrets = secretsIn(own);
     const ask = async (url: URL): Promise<LocatedResponse> => {
       hop.url = url;
@@ -197,6 +203,7 @@ export class HttpClient {
 
   async #follow(ask: (url: URL) => Promise<LocatedResponse>): Promise<LocatedResponse> {
     let { url } = this.address;
+    let setsCookie = false;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       const answered = await ask(url);
       const { response } = answered;
@@ -206,9 +213,10 @@ export class HttpClient {
         return answered;
       }
       await response.body?.cancel();
+      setsCookie ||= response.headers.has('Set-Cookie');
       url = locationOf(url, location);
     }
-    throw new Error(`the server redirects more than ${MAX_REDIRECTS} times`);
+    throw new TooManyRedirects(url.host, setsCookie);
   }
 
   async #initFor(
@@ -267,6 +275,18 @@ const pendingRequest = (hop: { url: URL }, clock: StallTimer): PendingRequest =>
 class FetchRejected extends Error {
   constructor(cause: unknown) {
     super('', { cause });
+  }
+}
+
+/** A server that sets a cookie, and redirects until the cookie comes back, needs the cookie from the caller. */
+class TooManyRedirects extends CodedFailure {
+  readonly code = 'too-many-redirects';
+  readonly fields: Fields;
+
+  constructor(host: string, setsCookie: boolean) {
+    const advice = setsCookie ? '; it sets a cookie and may need it in the next request: pass a Cookie header' : '';
+    super(`the server redirects more than ${MAX_REDIRECTS} times${advice}`);
+    this.fields = { host, cookie: setsCookie };
   }
 }
 

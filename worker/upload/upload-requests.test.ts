@@ -57,6 +57,8 @@ test.each(NOT_RESPONSES)('a fetch that resolves to %o is final', async (given) =
 });
 
 /** A body that begins with an error, and then drips, stalls, breaks or never ends. */
+const { origin: ORIGIN } = new URL(PLACE);
+
 const errorBody = (end: string): ReadableStream<Uint8Array> => {
   const first = new TextEncoder().encode('<Error><Code>Denied</Code><Message>No</Message></Error>');
   return new ReadableStream({
@@ -85,17 +87,57 @@ test.each([
   expect(performance.now() - begin).toBe(end === 'drips' || end === 'stalls' ? 12_000 : 0);
 });
 
-test.each([301, 302, 303, 307, 308])('a redirect by %i is final, and not followed', async (status) => {
-  const { requests, calls } = over([() => new Response(null, { status, headers: { Location: '/login?secret' } })]);
-  expect(await sending(requests)).toBe(
-    `Could not upload to '${PLACE}': the server redirects; use the address that it redirects to`,
-  );
+const ENDPOINT = '<Error><Code>PermanentRedirect</Code><Endpoint>bucket.s3.eu-north-1.test</Endpoint></Error>';
+
+test.each<[number, string, Record<string, string>, string, string | undefined]>([
+  ...[301, 302, 303, 307, 308].map(
+    (status) =>
+      [status, '', { Location: '/login?secret' }, ` to ${ORIGIN}/login: use this address`, `${ORIGIN}/login`] as const,
+  ),
+  [
+    307,
+    ENDPOINT,
+    { Location: 'https://me:secret@b.test/d' },
+    ' to https://b.test/d: use this address',
+    'https://b.test/d',
+  ],
+  [301, ENDPOINT, {}, ' to bucket.s3.eu-north-1.test: use this endpoint', 'bucket.s3.eu-north-1.test'],
+  [
+    301,
+    ENDPOINT,
+    { 'x-amz-bucket-region': 'eu-north-1' },
+    ' to bucket.s3.eu-north-1.test: use this endpoint and the region eu-north-1',
+    'bucket.s3.eu-north-1.test',
+  ],
+  [301, '', {}, ' without an address', undefined],
+  [302, '', { Location: 'ftp://host/secret' }, ' without an address', undefined],
+  [
+    302,
+    '',
+    { Location: '?again', 'Set-Cookie': 'session=secret' },
+    ' to the same address and sets a cookie: pass a Cookie header',
+    PLACE,
+  ],
+])('a redirect by %i with the body %j and %o is final, and not followed', async (status, body, headers, advice, location) => {
+  const { requests, calls } = over([() => new Response(body, { status, headers })]);
+  const { message, code, fields } = await runClock(requests.send(putting(), [200]).then(String, (thrown) => thrown));
+  expect(message).toBe(`Could not upload to '${PLACE}': the server redirects${advice}`);
+  expect({ code, fields }).toEqual({
+    code: 'redirected',
+    fields: { host: new URL(PLACE).host, status, ...(location === undefined ? {} : { location }) },
+  });
   expect(calls.map(({ init }) => init.redirect)).toEqual(['manual']);
 });
 
+test('a browser hides the address of a redirect', async () => {
+  const { requests } = over([() => Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' })]);
+  expect(await sending(requests)).toMatch(/the server redirects, and the browser hides the address$/);
+});
+
 test('a response after a redirect in a browser counts as a redirect', async () => {
-  const { requests } = over([() => Object.defineProperty(new Response('ok'), 'redirected', { value: true })]);
-  expect(await sending(requests)).toMatch(/the server redirects/);
+  const followed = { redirected: { value: true }, url: { value: 'https://other.test/login?secret' } };
+  const { requests } = over([() => Object.defineProperties(new Response('ok'), followed)]);
+  expect(await sending(requests)).toMatch(/the server redirects to https:\/\/other\.test\/login: use this address$/);
 });
 
 test.each([

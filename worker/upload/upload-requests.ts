@@ -440,7 +440,7 @@ export class UploadRequests {
       const Kind = isOverdue ? NoAnswerInTime : NoAnswer;
       const reason = isOverdue
         ? `no answer came within ${Math.ceil(time / 1000)} seconds`
-        : noAnswerMessage(origin, call.body instanceof ReadableStream, thrown, secretsIn(headersOf(call)));
+        : noAnswerMessage(origin, call.method, headersOf(call), thrown);
       throw new Kind(reason, undefined, { cause: thrown, host });
     } finally {
       clearTimeout(timer);
@@ -477,7 +477,8 @@ function headersOf({ url, headers }: UploadCall): Headers {
 /** Returns the failure that a response states; `undefined` for a success. */
 function failureIn(call: UploadCall, accepted: readonly number[], response: Response, text: string): Error | undefined {
   const secrets = secretsIn(headersOf(call));
-  if (!accepted.includes(response.status) || isRedirect(response)) return unexpected(response, text, secrets);
+  if (!accepted.includes(response.status) || isRedirect(response))
+    return unexpected(new URL(call.url), response, text, secrets);
   return call.mayFailWith200 && response.status === 200 ? failureIn200(text, secrets) : undefined;
 }
 

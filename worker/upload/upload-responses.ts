@@ -2,11 +2,17 @@
 
 import { nextTask } from '../calls/next-task.js';
 import { anyOf } from '../calls/signals.js';
-import { orCancelled } from '../errors/errors.js';
+import { CodedFailure } from '../errors/coded-failure.js';
+import { type Fields, orCancelled } from '../errors/errors.js';
+import { shownText } from '../errors/shown.js';
+import { addressOf } from '../http/address.js';
+import { corsMessage } from '../http/cors-message.js';
+import { secretsIn } from '../http/header-secrets.js';
 import { failureOf, networkReason, RequestRefused, statusLine, TransientFailure } from '../http/http-failures.js';
-import { isNode } from './is-node.js';
+import { locationOf } from '../http/location-header.js';
 import { OTHER_SENDER } from './missing-header.js';
 import { isTransient, serverError } from './server-errors.js';
+import { unescapeXml } from './xml-text.js';
 
 /** The maximum length of a response, in characters. */
 const MAX_RESPONSE = 16 << 20;
@@ -79,10 +85,9 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 /** Whether the response is a redirect, or the browser followed one. */
 export const isRedirect = ({ type, redirected }: Response): boolean => type === 'opaqueredirect' || redirected;
 
-/** Makes the error of an unaccepted response, with the server's error message. `secrets` are those of the request. */
-export function unexpected(response: Response, text: string, secrets?: readonly string[]): Error {
-  if (isRedirect(response) || REDIRECTS.includes(response.status))
-    return new Error('the server redirects; use the address that it redirects to');
+/** Makes the error of an unaccepted response to a request to `url`, with the server's error message. `secrets` are those of the request. */
+export function unexpected(url: URL, response: Response, text: string, secrets?: readonly string[]): Error {
+  if (isRedirect(response) || REDIRECTS.includes(response.status)) return redirection(url, response, text);
   if (response.ok) {
     const reason = `the server answered ${statusLine(response, secrets)}, which this request does not expect`;
     return new RequestRefused(`${reason}; ${OTHER_SENDER}`, response.status);
@@ -96,6 +101,43 @@ export function unexpected(response: Response, text: string, secrets?: readonly 
   return isTransient(code)
     ? new TransientFailure(message, undefined, details)
     : new RequestRefused(message, error.status, code);
+}
+
+/** The server redirects a request of an upload, which is not followed. */
+class Redirected extends CodedFailure {
+  readonly code = 'redirected';
+  readonly fields: Fields;
+
+  constructor({ host }: URL, { status }: Response, advice: string, location?: string) {
+    super(`the server redirects${advice}`);
+    // A browser hides the status.
+    this.fields = { host, ...(status > 0 && { status }), ...(location === undefined ? {} : { location }) };
+  }
+}
+
+/** Makes the error of a redirect, with the address that it leads to: Location, or S3's `<Endpoint>`. */
+function redirection(url: URL, response: Response, text: string): Redirected {
+  const { headers, type } = response;
+  if (type === 'opaqueredirect') return new Redirected(url, response, ', and the browser hides the address');
+  const location = placeOf(url, response.redirected ? response.url : headers.get('Location'));
+  if (location === url.origin + url.pathname && headers.has('Set-Cookie'))
+    return new Redirected(url, response, ' to the same address and sets a cookie: pass a Cookie header', location);
+  if (location !== undefined)
+    return new Redirected(url, response, ` to ${shownText(location)}: use this address`, location);
+  const endpoint = unescapeXml(/<Endpoint>([^<]+)</.exec(text)?.[1] ?? '');
+  if (endpoint === '') return new Redirected(url, response, ' without an address');
+  const region = headers.get('x-amz-bucket-region');
+  const and = region === null ? '' : ` and the region ${shownText(region)}`;
+  return new Redirected(url, response, ` to ${shownText(endpoint)}: use this endpoint${and}`, endpoint);
+}
+
+/** Resolves a Location header to a URL without a query, which may have secrets; `undefined` if it is not valid. */
+function placeOf(from: URL, location: string | null): string | undefined {
+  try {
+    return location === null ? undefined : addressOf(locationOf(from, location)).shown;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Makes the error in the body of a response of status 200. Without a code, the server may have done what was asked. */
@@ -113,17 +155,8 @@ export function withHost(host: string, failure: Error): Error {
   return failure;
 }
 
-/** Explains that no response came from `origin`. `secrets` are those of the request. */
-export function noAnswerMessage(
-  origin: string,
-  isStream: boolean,
-  thrown: unknown,
-  secrets: readonly string[],
-): string {
-  if (typeof document === 'undefined' || location.origin === origin) {
-    // For a stream, Node does not distinguish the two.
-    const perhaps = isStream && isNode() ? ', or it redirects elsewhere' : '';
-    return `no answer came from ${origin}${perhaps} (${networkReason(thrown, secrets, origin)})`;
-  }
-  return `no answer came from ${origin}, or its CORS rules do not allow this page: they must allow its origin, the method and the headers`;
+/** Explains that no response came from `origin` to a request of `method` with `headers`. */
+export function noAnswerMessage(origin: string, method: string, headers: Headers, thrown: unknown): string {
+  if (typeof document !== 'undefined' && location.origin !== origin) return corsMessage(origin, method, headers);
+  return `no answer came from ${origin} (${networkReason(thrown, secretsIn(headers), origin)})`;
 }
