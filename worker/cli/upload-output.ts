@@ -34,22 +34,24 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
   const targets = await import('../upload/index.js');
   const { environmentFetch } = await import('../http/proxy-fetch.js');
   const headers = await readHeaders(headerFile, signal);
-  const fetch = await environmentFetch();
+  const proxied = await environmentFetch();
+  // Without a proxy, a PUT does not use `fetch`: see `streamFetch`.
+  const requests = proxied === fetch ? {} : { fetch: proxied };
   switch (upload) {
     case undefined:
-      return targets.putTarget(url, { headers, fetch });
+      return targets.putTarget(url, { headers, ...requests });
     case 's3':
       if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, not headers');
-      return targets.s3Target({ url, keys: s3Keys(), fetch, journal: uploadJournal(url) });
+      return targets.s3Target({ url, keys: s3Keys(), ...requests, journal: uploadJournal(url) });
     case 'gcs':
-      return targets.gcsTarget({ url, headers, fetch });
+      return targets.gcsTarget({ url, headers, ...requests });
     case 'tus':
-      return targets.tusTarget(url, { headers, fetch });
+      return targets.tusTarget(url, { headers, ...requests });
     case 'azure': {
       const blob = withSignature(url);
       return isPageBlob(upload, format, formatOptions)
-        ? targets.azurePageBlobTarget(blob, { headers, fetch, existing })
-        : targets.azureBlockBlobTarget(blob, { headers, fetch });
+        ? targets.azurePageBlobTarget(blob, { headers, ...requests, existing })
+        : targets.azureBlockBlobTarget(blob, { headers, ...requests });
     }
   }
 }

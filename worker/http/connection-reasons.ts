@@ -28,7 +28,10 @@ const REASONS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the server is for another name',
 };
 
-/** The parts of undici's errors that are used. */
+/** Codes of a connection that the server has closed: undici's, and those of `node:http`. */
+const CLOSED = ['UND_ERR_SOCKET', 'ECONNRESET'];
+
+/** The parts of undici's errors that are used; requests by `node:http` have a `socket` added. */
 interface ConnectionError {
   name?: unknown;
   code?: unknown;
@@ -43,9 +46,10 @@ export function connectionReason(cause: unknown, origin?: string): string | unde
   if (!isObject(cause)) return undefined;
   const { name, code, socket } = cause as ConnectionError;
   const isPlain = origin?.startsWith('http:');
-  if (isPlain && name === 'HTTPParserError') return NO_HTTP;
+  const isOfParser = name === 'HTTPParserError' || String(code).startsWith('HPE_');
+  if (isPlain && isOfParser) return NO_HTTP;
   const isUnanswered = socket?.bytesRead === 0 && Number(socket.bytesWritten) < LARGEST_REQUEST;
-  if (isPlain && code === 'UND_ERR_SOCKET' && isUnanswered) return NO_RESPONSE;
+  if (isPlain && CLOSED.includes(String(code)) && isUnanswered) return NO_RESPONSE;
   if (typeof code !== 'string') return undefined;
   if (Object.hasOwn(REASONS, code)) return `${code}: ${REASONS[code]}`;
   return code.startsWith('ERR_SSL_') ? `${code}: TLS failed` : undefined;

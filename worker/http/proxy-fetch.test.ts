@@ -68,6 +68,22 @@ test.for(['socks5', 'socks5h'])('ALL_PROXY names a proxy of %s: no warning is pr
   socks.server.close();
 });
 
+test('a PUT that is redirected through a proxy: the error names the address', async () => {
+  const proxy = createServer((request, response) => {
+    request.resume();
+    response.writeHead(307, { Location: 'http://other.test/disk?secret' }).end();
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  const target = putTarget('http://images.test/disk', { fetch: await environmentFetch() });
+  await target.open?.({ ascending: true });
+  const failing = failure(Promise.resolve(target.close()));
+  expect(await failing).toContain('the server redirects to http://other.test/disk: use this address');
+  await Promise.resolve(target.abort(new Error())).catch(() => {});
+  proxy.closeAllConnections();
+  proxy.close();
+});
+
 describe('a server that refuses every request by 407', () => {
   let server: Server;
   let asked = 0;

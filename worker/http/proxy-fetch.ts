@@ -27,13 +27,20 @@ async function throughProxies(): Promise<Fetch> {
   const { fetch: ask } = await import('undici');
   const env = { ...process.env };
   const dispatcher = await dispatcherOf(env);
+  const askUndecoded = await undecodedFetch(dispatcher);
   const proxied = async (url: string | URL, init: UndiciInit) => {
     const proxy = silentProxyFor(new URL(url), env);
-    return ask(url, { ...init, dispatcher }).catch((thrown) => {
+    // `fetch` hides the redirect of a stream.
+    const isStream = init.body instanceof ReadableStream;
+    const asking = isStream ? askUndecoded(url, init as RequestInit) : ask(url, { ...init, dispatcher });
+    const response = await (asking as Promise<Response>).catch((thrown) => {
       if (!proxy || init.signal?.aborted) throw thrown;
       if (hidesStatus(thrown.cause) && !isSocks(proxy)) throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, '');
       throw proxySilence(proxy, networkReason(thrown), thrown);
     });
+    const isRefused = isStream && response.status === PROXY_AUTHENTICATION_REQUIRED;
+    if (isRefused && proxy && !isSocks(proxy)) throw proxyRefusal(proxy, response.status, '');
+    return response;
   };
   return proxied as unknown as Fetch;
 }

@@ -5,13 +5,15 @@ import type { ReadableStream as NodeStream } from 'node:stream/web';
 import type { Dispatcher } from 'undici';
 import type { Fetch } from './http-types.js';
 
-/** Makes a `fetch` for requests without a body, through `dispatcher` if given. */
+/** Makes a `fetch` for requests without a body or with a stream, through `dispatcher` if given. It follows no redirect. */
 export async function undecodedFetch(dispatcher?: Dispatcher): Promise<Fetch> {
   const { request } = await import('undici');
-  const ask = async (url: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> => {
+  const ask = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const { method = 'GET', headers, signal, body: sent } = init;
     const answer = await request(url, {
       method: method as Dispatcher.HttpMethod,
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(new Headers(headers)) },
+      ...(sent instanceof ReadableStream && { body: Readable.fromWeb(sent as NodeStream) }),
       ...(signal && { signal }),
       ...(dispatcher && { dispatcher }),
       // Decoded text would not survive a second decoding.

@@ -89,10 +89,18 @@ test.each([
 
 const ENDPOINT = '<Error><Code>PermanentRedirect</Code><Endpoint>bucket.s3.eu-north-1.test</Endpoint></Error>';
 
-test.each<[number, string, Record<string, string>, string, string | undefined]>([
+/** The status, the body, the headers, the end of the message and the field `location` of a redirect. */
+type Redirect = [number, string, Record<string, string>, string, string | undefined];
+
+test.each<Redirect>([
   ...[301, 302, 303, 307, 308].map(
-    (status) =>
-      [status, '', { Location: '/login?secret' }, ` to ${ORIGIN}/login: use this address`, `${ORIGIN}/login`] as const,
+    (status): Redirect => [
+      status,
+      '',
+      { Location: '/login?secret' },
+      ` to ${ORIGIN}/login: use this address`,
+      `${ORIGIN}/login`,
+    ],
   ),
   [
     307,

@@ -16,6 +16,7 @@ import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
+import { hasStreamFetch, streamFetch } from './node-stream-fetch.js';
 import { type Body, lengthOf } from './request-body.js';
 import {
   EndlessResponse,
@@ -453,9 +454,12 @@ export class UploadRequests {
     const { credentials } = this.options;
     const { url: place, shown } = addressOf(url);
     this.#signedPlace = shown;
+    const headers = Object.fromEntries(headersOf(call));
+    if (body instanceof ReadableStream && !this.options.fetch && hasStreamFetch())
+      return streamFetch(place, { method, headers, body, signal });
     return (this.options.fetch ?? fetch)(place, {
       method,
-      headers: Object.fromEntries(headersOf(call)),
+      headers,
       signal,
       cache: 'no-store',
       redirect: sees308 && !isNode() ? 'follow' : 'manual',

@@ -1,0 +1,135 @@
+// Node: a `fetch` for requests whose body is a stream. Node's own hides the response to such a request if the server redirects it,
+// and loses the response if the server closes the connection while the body is being sent.
+
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { isObject } from '../calls/values.js';
+
+/** How long a server has to ask for the body, in milliseconds: older servers do not know `Expect: 100-continue`. */
+const CONTINUE_TIME = 1000;
+const EXPECTATION_FAILED = 417;
+/** Statuses whose responses have no body. */
+const EMPTY = [204, 205, 304];
+
+interface StreamInit {
+  method: string;
+  headers: Record<string, string>;
+  body: ReadableStream<Uint8Array>;
+  signal: AbortSignal;
+}
+
+const nativeFetch = globalThis.fetch;
+
+/** Whether the program has replaced Node's `fetch`, or the connections that it makes (undici's `setGlobalDispatcher`). */
+function isReplaced(): boolean {
+  const dispatcher = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
+  const isOther = isObject(dispatcher) && dispatcher.constructor?.name !== 'Agent';
+  return globalThis.fetch !== nativeFetch || isOther;
+}
+
+/** Whether `streamFetch` can be used in place of `fetch`: in Node, unless the program has its own way of making requests. */
+export const hasStreamFetch = (): boolean =>
+  typeof document === 'undefined' && globalThis.process?.getBuiltinModule !== undefined && !isReplaced();
+
+/** Makes a request with a stream as its body. Redirects are not followed. */
+export async function streamFetch(url: URL, init: StreamInit, expects = true): Promise<Response> {
+  init.signal.throwIfAborted();
+  const request = requestOf(url, init, expects);
+  const response = await responseTo(request, init, expects);
+  if (expects && response.statusCode === EXPECTATION_FAILED && !init.body.locked) {
+    request.destroy();
+    return streamFetch(url, init, false);
+  }
+  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = response;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
+  if (EMPTY.includes(status)) response.resume();
+  const { Readable } = process.getBuiltinModule('node:stream');
+  const body = EMPTY.includes(status) ? null : (Readable.toWeb(response) as ReadableStream<Uint8Array>);
+  return new Response(body, { status, statusText, headers });
+}
+
+function requestOf(url: URL, { method, headers, signal }: StreamInit, expects: boolean): ClientRequest {
+  const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
+  const expectation: Record<string, string> = expects ? { Expect: '100-continue' } : {};
+  const made = request(url, { method, headers: { ...headers, ...expectation }, agent: agentFor(url), signal });
+  made.flushHeaders();
+  return made;
+}
+
+const agents = new Map<string, Agent>();
+
+/** Returns an agent whose connections are read to their end. */
+function agentFor({ protocol }: URL): Agent {
+  const known = agents.get(protocol);
+  if (known) return known;
+  const { Agent } = process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http');
+  const agent = new Agent();
+  const connect = agent.createConnection;
+  agent.createConnection = (...options) => readToEnd(connect.apply(agent, options) as Socket);
+  agents.set(protocol, agent);
+  return agent;
+}
+
+/** Keeps `socket` open after a failed write: a server that closes the connection may have sent its response before. */
+function readToEnd(socket: Socket): Socket {
+  const destroy = socket.destroy.bind(socket);
+  const isOfWrite = (error: unknown) => isObject(error) && (error as NodeJS.ErrnoException).syscall === 'write';
+  socket.destroy = (error) => (isOfWrite(error) && !socket.readableEnded ? socket : destroy(error));
+  return socket;
+}
+
+/** Sends the body until there is a response that refuses it. */
+async function responseTo(request: ClientRequest, { body }: StreamInit, expects: boolean): Promise<IncomingMessage> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      let isSending = false;
+      const begin = () => {
+        if (isSending || request.destroyed) return;
+        isSending = true;
+        send(body, request).catch((thrown) => {
+          reject(thrown);
+          request.destroy();
+        });
+      };
+      request.on('error', (error) => reject(withTraffic(error, request.socket)));
+      request.on('continue', begin);
+      request.on('response', (response) => {
+        // Ignored: the reader of the body gets it.
+        response.on('error', () => {});
+        const isSuccess = response.statusCode! < 300;
+        // A success may come before the end of the stream, from which it cannot be told.
+        if (isSuccess) begin();
+        response.once('close', () => {
+          if (!request.writableFinished && !(isSuccess && response.complete)) request.destroy();
+        });
+        resolve(response);
+      });
+      if (expects) timer = setTimeout(begin, CONTINUE_TIME);
+      else begin();
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Writes `body` to `request`, and ends it. Stops when the request is over. */
+async function send(body: ReadableStream<Uint8Array>, request: ClientRequest): Promise<void> {
+  const reader = body.getReader();
+  const over = new Promise<void>((resolve) => request.once('close', resolve));
+  // Ends a pending read. Ignored: a stream that has failed cannot be cancelled.
+  over.then(() => reader.cancel()).catch(() => {});
+  for (;;) {
+    const { value } = await reader.read();
+    if (request.destroyed) return;
+    if (!value) break;
+    const drained = new Promise<void>((resolve) => request.once('drain', resolve));
+    if (!request.write(value)) await Promise.race([drained, over]);
+  }
+  request.end();
+}
+
+/** Adds the traffic of the connection, which explains why it was closed. */
+const withTraffic = (error: Error, socket: Socket | null): Error =>
+  Object.assign(error, { socket: { bytesRead: socket?.bytesRead, bytesWritten: socket?.bytesWritten } });
