@@ -149,6 +149,9 @@ function gcs({ objects, begun }: Stored, chunkUnit: number): Protocol {
       ]);
     }
     const { bytes, name } = session;
+    const digest = /^md5=(\S+)$/.exec(headers['x-goog-hash'] ?? '')?.[1];
+    if (total === String(bytes.length) && digest !== undefined && digest !== md5(bytes).toString('base64'))
+      return error(400, 'BadDigest');
     if (total === '*' || Number(total) !== bytes.length) {
       return { status: 308, headers: bytes.length > 0 ? { Range: `bytes=0-${bytes.length - 1}` } : {} };
     }
@@ -260,6 +263,7 @@ function azure({ objects, begun }: Stored): Protocol {
       return changed(200);
     }
     if (what === 'blocklist') {
+      if (!isSent(headers, body)) return error(400, 'Md5Mismatch');
       const list = [...body.toString().matchAll(/<Latest>([^<]+)</g)].map(([, id]) => blocks.get(`${pathname} ${id}`));
       if (list.some((block) => !block)) return BAD;
       begun.clear();

@@ -216,7 +216,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       'Der Inhalt ist ein anderer, als das Manifest sagt. Laden oder kopieren Sie die Dateien noch einmal.',
     'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
-    'part-differs': 'Der Server hat mehrmals etwas anderes gespeichert, als er bekommen hat.',
+    'part-differs': 'Beim Server ist etwas anderes angekommen, als gesendet wurde.',
     'piece-damaged': ({ piece }) =>
       piece === undefined
         ? 'Dieser Teil des Abbilds hat eine andere Größe als die vor ihm.'

@@ -4,7 +4,7 @@ import type { TargetPlan } from '../public/types.js';
 import { requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
 import type { AzureBlob } from './azure-blob.js';
 import { InFlight } from './in-flight.js';
-import { Md5 } from './md5.js';
+import { Md5, md5 } from './md5.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
 import type { UploadRequests } from './upload-requests.js';
@@ -67,10 +67,11 @@ export class BlockBlob implements UploadProtocol {
     requireAllParts(this.#blocks);
     // "Latest" also finds blocks that an earlier attempt, whose response was lost, has committed.
     const ids = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
-    const body = `<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`;
+    const body = new TextEncoder().encode(`<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`);
     const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
+    // A list that was changed on the way could name other blocks.
+    const list = this.blob.callWithDigest(body, await md5(body), { comp: 'blocklist' }, own);
     return this.requests.retrying(async () => {
-      const list = this.blob.call('PUT', { comp: 'blocklist' }, own, body);
       const { headers } = await this.completing.track(() => this.requests.once(list, [201]));
       return this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
     });

@@ -50,7 +50,8 @@ test.each([
   };
   expect(await runClock(failure(upload(TARGETS[kind]({ fetch }), DISK)))).toBe('nothing failed');
   expect(digests).toEqual(bodies);
-  expect(digests).toHaveLength(5);
+  // A block blob has a list, too.
+  expect(digests).toHaveLength(kind === 'block blob' ? 6 : 5);
   for (const { url, headers } of cloud.asked) {
     expect(url).toContain('sig=secret');
     expect(headers['x-ms-version']).toBe('2021-12-02');
@@ -347,6 +348,22 @@ test('block blob: the list has all blocks in order, whatever order they arrive i
   // All have one length, as Azure wants it.
   expect(new Set(ids.map((id) => id.length)).size).toBe(1);
   expect(cloud.asked.at(-2)!.headers['x-ms-blob-content-type']).toBe('application/octet-stream');
+});
+
+test('block blob: a list that changes on the way is refused, and the existing blob stays', async () => {
+  const cloud = cloudOf();
+  const existing = Buffer.from('the existing blob');
+  cloud.objects.set('/azure/disk', existing);
+  const { fetch } = cloud;
+  const swapping: typeof fetch = async (url, init) => {
+    const text = init?.body instanceof Uint8Array ? Buffer.from(init.body).toString() : '';
+    const ids = text.match(/<Latest>[^<]+<.Latest>/g) ?? [];
+    if (ids.length < 2) return fetch(url, init);
+    // The second block is named twice.
+    return fetch(url, { ...init, body: text.replace(ids[0]!, ids[1]!) });
+  };
+  expect(await uploading({ ...cloud, fetch: swapping }, 'block blob')).toContain('Md5Mismatch');
+  expect(cloud.objects.get('/azure/disk')).toBe(existing);
 });
 
 test('block blob: at most four blocks are in flight', async () => {

@@ -166,6 +166,54 @@ test('a disk larger than the limit of an object is refused before the first requ
   expect(cloud.asked).toEqual([]);
 });
 
+const MD5 = `md5=${createHash('md5').update(DISK).digest('base64')}`;
+
+test('requests that may complete the object have its digest', async () => {
+  let isLost = true;
+  const { cloud, work } = uploading({
+    fault(_, asked) {
+      if (!isLast(asked) || !isLost) return undefined;
+      isLost = false;
+      return 'drop';
+    },
+  });
+  expect(await work).toBe('nothing failed');
+  const chunks = cloud.asked.slice(1).map(({ headers }) => [headers['content-range'], headers['x-goog-hash']]);
+  expect(chunks).toEqual([
+    ...[0, 1, 2, 3].map((number) => [`bytes ${number * PART}-${(number + 1) * PART - 1}/*`, undefined]),
+    ...['16384-16895', '*', '16384-16895'].map((range) => [`bytes ${range}/16896`, MD5]),
+  ]);
+});
+
+test.each([1, 3, 5])('a byte of request %i changes on the way: the existing object stays', async (damaged) => {
+  const { cloud, work } = uploading({ damages: (number) => number === damaged });
+  const existing = Buffer.from('the existing object');
+  cloud.objects.set('/gcs/disk', existing);
+  expect(await work).toMatch(/: the server received other bytes than were sent$/);
+  expect(objectIn(cloud)).toBe(existing);
+  expect(cloud.begun.size).toBe(0);
+});
+
+test('a page whose bucket does not allow the digest uploads without it', async () => {
+  vi.stubGlobal('document', {});
+  vi.stubGlobal('location', new URL('https://page.test/'));
+  const { cloud, work } = uploading({
+    fault: (_, { headers }) => (headers['x-goog-hash'] === undefined ? undefined : 'drop'),
+  });
+  expect(await work).toBe('nothing failed');
+  vi.unstubAllGlobals();
+  expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+  expect(cloud.asked.filter(({ headers }) => headers['x-goog-hash'] === MD5)).toHaveLength(3);
+});
+
+test('outside of pages, the digest is never left out', async () => {
+  const { cloud, work } = uploading({
+    fault: (_, { headers }) => (headers['x-goog-hash'] === undefined ? undefined : 'drop'),
+  });
+  expect(await work).toContain('no answer came from');
+  expect(cloud.objects.size).toBe(0);
+});
+
 /** The requests of an upload by a session or a place. */
 async function askedBy(make: (requests: ReturnType<typeof requestsTo>) => Gcs): Promise<Asked[]> {
   const cloud = cloudOf();

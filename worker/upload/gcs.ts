@@ -1,6 +1,7 @@
 // Google Cloud Storage's resumable uploads: one chunk after the other.
 // Cloud Storage documentation, "Perform resumable uploads".
 
+import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { appendPart } from './append-part.js';
 import { tooLarge, type UploadProtocol } from './ascending-target.js';
@@ -17,6 +18,10 @@ import type { MakeCall, UploadCall, UploadRequests, UploadResponse } from './upl
 const CHUNK = 16 << 20;
 /** Cloud Storage documentation, "Quotas and limits". */
 const LARGEST = 5 * 2 ** 40;
+/** Codes for an object that does not match its digest. */
+const DIGEST_ERRORS = ['BadDigest', 'InvalidDigest'];
+/** Attempts with a digest that CORS rules may not allow: a page cannot distinguish this from a broken network. */
+const MAX_UNANSWERED = 3;
 /** How many responses may lack Range: the server has received nothing, or CORS hides it. */
 const MAX_WITHOUT_RANGE = 3;
 const INCOMPLETE = 308;
@@ -31,6 +36,8 @@ export class Gcs implements UploadProtocol {
   #md5: Promise<Uint8Array> | undefined;
   #size = 0;
   #withoutRange = 0;
+  /** In a page: requests with the digest that got no answer in a row. */
+  #unanswered = 0;
   readonly #since = performance.now();
   readonly completing = new CompletionTracker();
   /** Why the object could not be confirmed. */
@@ -78,7 +85,9 @@ export class Gcs implements UploadProtocol {
 
   /** Asks the session, after `stop`, whether it has completed the object; `undefined` if it does not say. */
   async #isDone(): Promise<boolean | undefined> {
-    const ask = async () => ({ ...(await this.#call('PUT', contentRange(`*/${this.#size}`))), sees308: true });
+    const total = String(this.#size);
+    const own = { ...contentRange(`*/${total}`), ...(await this.#digestHeader(total)) };
+    const ask = async () => ({ ...(await this.#call('PUT', own)), sees308: true });
     try {
       const answer = await this.requests.sendAfterStop(ask, [...COMPLETE, INCOMPLETE]);
       if (answer.status === INCOMPLETE) return false;
@@ -114,19 +123,49 @@ export class Gcs implements UploadProtocol {
 
   async #append(offset: number, body: Body, total: string): Promise<number> {
     const end = offset + sizeOf(body);
-    const range = end === offset ? `*/${total}` : `${offset}-${end - 1}/${total}`;
-    const put = () => this.#put(range, body);
-    const answer = await (total === '*' ? put() : this.completing.track(put));
-    return this.#endOf(answer, total, end);
+    const range = end === offset ? '*' : `${offset}-${end - 1}`;
+    const put = () => this.#put(range, total, body);
+    try {
+      const answer = await (total === '*' ? put() : this.completing.track(put));
+      return await this.#endOf(answer, total, end);
+    } catch (thrown) {
+      if (!(thrown instanceof RequestRefused) || !DIGEST_ERRORS.includes(thrown.serverCode ?? '')) throw thrown;
+      throw this.requests.failed('the server received other bytes than were sent', { code: 'part-differs' });
+    }
   }
 
-  #put(range: string, body?: Body): Promise<UploadResponse> {
+  /** Puts `body`, or nothing, at `range` of `total`. */
+  async #put(range: string, total: string, body?: Body): Promise<UploadResponse> {
+    const digest = await this.#digestHeader(total);
+    const isDigested = 'x-goog-hash' in digest;
     const call = async () => ({
-      ...(await this.#call('PUT', contentRange(range))),
+      ...(await this.#call('PUT', { ...contentRange(`${range}/${total}`), ...digest })),
       sees308: true,
       ...(body ? { body } : {}),
     });
-    return this.requests.once(call, [...COMPLETE, INCOMPLETE]);
+    try {
+      const answer = await this.requests.once(call, [...COMPLETE, INCOMPLETE]);
+      if (isDigested) this.#unanswered = 0;
+      return answer;
+    } catch (thrown) {
+      if (isDigested && thrown instanceof NoAnswer && typeof document !== 'undefined') this.#unanswered += 1;
+      throw thrown;
+    }
+  }
+
+  /**
+   * Makes the header of a request that may complete the object: the server compares the digest, and replaces no object with
+   * other bytes.
+   */
+  async #digestHeader(total: string): Promise<Record<string, string>> {
+    if (total === '*' || this.#unanswered >= MAX_UNANSWERED) return {};
+    return { 'x-goog-hash': `md5=${toBase64(await this.#takeDigest())}` };
+  }
+
+  /** Resolves to the digest of the whole object, once all its bytes were added. */
+  #takeDigest(): Promise<Uint8Array> {
+    this.#md5 ??= this.digest.take();
+    return this.#md5;
   }
 
   /** Without the caller's headers: a token would expire before the session, which needs none. */
@@ -162,7 +201,7 @@ export class Gcs implements UploadProtocol {
 
   /** Asks the session for the offset. */
   async #askOffset(total: string): Promise<number> {
-    return this.#endOf(await this.#put(`*/${total}`), total, 0, true);
+    return this.#endOf(await this.#put('*', total), total, 0, true);
   }
 
   /**
@@ -190,8 +229,7 @@ export class Gcs implements UploadProtocol {
     const size = /"size":\s*"(\d+)"/.exec(text)?.[1] ?? headers.get('x-goog-stored-content-length') ?? undefined;
     const digest =
       /"md5Hash":\s*"([^"]+)"/.exec(text)?.[1] ?? /md5=([\w+/=]+)/.exec(headers.get('x-goog-hash') ?? '')?.[1];
-    this.#md5 ??= this.digest.take();
-    if (digest !== undefined && digest !== toBase64(await this.#md5)) return false;
+    if (digest !== undefined && digest !== toBase64(await this.#takeDigest())) return false;
     if (size !== undefined && Number(size) !== this.#size) return false;
     return size !== undefined || digest !== undefined ? true : undefined;
   }

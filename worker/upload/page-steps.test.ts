@@ -77,7 +77,7 @@ const TARGETS: Record<string, () => Target> = {
 };
 
 /** The kinds of bodies: lists are texts. */
-const BODIES: Record<string, string[]> = { put: ['stream'], s3: ['Blob', 'string'], 'block blob': ['Blob', 'string'] };
+const BODIES: Record<string, string[]> = { put: ['stream'], s3: ['Blob', 'string'], 'block blob': ['Blob', 'bytes'] };
 
 /** 34 MiB: data in pieces of 1 MiB and of odd sizes, holes in a part and over several. */
 const PIECES: (number | 'hole')[][] = [
