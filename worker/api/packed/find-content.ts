@@ -1,5 +1,6 @@
 // Finds how the content of a compressed file can be read at any position.
 
+import { toDecantError } from '../../errors/errors.js';
 import { bgzfParts, GZIP_MAGIC, memberParts } from './gzip-index.js';
 import { partOf } from './in-place-source.js';
 import { hasMagic, LARGEST_UNIT, type PackedFile, type PackedIndex, type Part, Units } from './packed-index.js';
@@ -30,7 +31,7 @@ interface Content {
 /**
  * Finds the content of `file`. Resolves to `undefined` if the file is not compressed. Content of at most `LARGEST_UNIT` bytes in a
  * local file is one unit, whatever the container. `measured` gets the finished share while parts are decoded to know their sizes.
- * Fails as reading does.
+ * Fails as reading does, and with `corrupt` if a file that is decoded as one unit is damaged or truncated.
  */
 export async function findContent(
   file: PackedFile,
@@ -114,12 +115,14 @@ async function unitsOf(
   };
   await Promise.all([decodeSome(), decodeSome()]);
   const units = new Units();
-  return isGood && parts.every(({ start, length, size }) => units.add(start, length, size!)) ? units : undefined;
+  const isWhole = isGood && parts.every(({ start, length, size }) => units.add(start, length, size!));
+  // Nothing would decode parts that all claim to be empty, and so notice data in them.
+  return isWhole && units.size > 0 ? units : undefined;
 }
 
 /**
- * Decodes `file`, whose content probably has `expected` bytes, as one unit. Resolves to `undefined` if its content is too large, or
- * damaged.
+ * Decodes `file`, whose content probably has `expected` bytes, as one unit. Resolves to `undefined` if its content is too large. Fails
+ * as reading does, and with `corrupt` if the file is damaged or truncated.
  */
 async function decodedWhole(
   container: PackedIndex['container'],
@@ -129,8 +132,11 @@ async function decodedWhole(
 ): Promise<Content | undefined> {
   if (!file.isLocal || file.size > LARGEST_WHOLE[container]) return undefined;
   const unit = { start: 0, length: file.size, offset: 0, size: expected };
-  // If the file is damaged, unpacking it reports where.
-  const first = await decoder.decode(container, await partOf(file, unit)).catch(() => undefined);
+  const first = await decoder.decode(container, await partOf(file, unit)).catch((thrown) => {
+    const error = toDecantError(thrown);
+    if (error.kind === 'corrupt') throw error;
+    return undefined;
+  });
   if (!first || first.size > LARGEST_UNIT) return undefined;
   const { size } = first;
   return { index: { container, units: [{ ...unit, size }] }, first };

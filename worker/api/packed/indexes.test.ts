@@ -1,8 +1,10 @@
 import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { DecantError, toDecantError } from '../../errors/errors.js';
 import type { Bytes } from '../../public/types.js';
 import { findContent } from './find-content.js';
 import { bgzfParts } from './gzip-index.js';
+import { InPlaceSource } from './in-place-source.js';
 import type { PackedFile, PackedIndex, Part } from './packed-index.js';
 import type { UnitDecoder } from './unit-decoder.js';
 import { xzIndex } from './xz-index.js';
@@ -179,6 +181,12 @@ function block(size: number): number[] {
     ...word(size),
   ];
 }
+/** A block of BGZF with `text`. */
+function gzipBlock(text: string): number[] {
+  const [header, ...rest] = [block(0).slice(0, 18), ...gzipSync(text).subarray(10)];
+  const length = 18 + rest.length;
+  return [...header.with(16, (length - 1) & 255).with(17, (length - 1) >> 8), ...rest];
+}
 const blocks = Array.from({ length: 17 }, () => block(65_280)).flat();
 const ofBlock = block(65_280).length;
 
@@ -271,4 +279,110 @@ test('parts of unknown size on a server are not decoded', async () => {
   const { decoder, decoded } = decoderOf();
   const found = await findContent(fileOf(Uint8Array.from([...large, ...small]), false), decoder);
   expect([found, decoded]).toEqual([{}, []]);
+});
+
+/** Decodes a file of frames as `frame` makes them, and skippable ones, or of gzip members. Throws if it is damaged or truncated. */
+function decodedStrictly(container: string, file: Buffer): Buffer {
+  if (container === 'gzip') return strictMembers(file);
+  const data: Buffer[] = [];
+  for (let at = 0; at < file.length; ) {
+    const magic = file.readUInt32LE(at);
+    if (magic >>> 4 === 0x0184_d2a5) {
+      at += 8 + file.readUInt32LE(at + 4);
+      continue;
+    }
+    const descriptor = file.readUInt8(at + 4);
+    if (magic !== 0xfd2f_b528 || ![0, 0xa0].includes(descriptor)) throw new Error('not a frame');
+    const stated = descriptor === 0 ? undefined : file.readUInt32LE(at + 5);
+    at += descriptor === 0 ? 6 : 9;
+    let size = 0;
+    for (let isLast = false; !isLast; at += 4) {
+      const bits = file.readUIntLE(at, 3);
+      isLast = (bits & 1) === 1;
+      if (((bits >> 1) & 3) !== 1) throw new Error('not a block of one byte');
+      size += bits >> 3;
+      data.push(Buffer.alloc(bits >> 3, file.readUInt8(at + 3)));
+    }
+    if (stated !== undefined && stated !== size) throw new Error('another size');
+  }
+  return Buffer.concat(data);
+}
+
+/** Node ignores bytes after the last member. */
+function strictMembers(file: Buffer): Buffer {
+  const data = gunzipSync(file);
+  const isMembersOnly = [1, 2, 4, 7].every((cut) => {
+    try {
+      gunzipSync(file.subarray(0, -cut));
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  if (!isMembersOnly) throw new Error('something else follows');
+  return data;
+}
+
+const strictDecoder = {
+  workers: 2,
+  decode: async (container: string, pieces: Uint8Array[]) => {
+    try {
+      const bytes = new Uint8Array(decodedStrictly(container, Buffer.concat(pieces).subarray(8)));
+      return { size: bytes.length, bytes };
+    } catch (cause) {
+      throw new DecantError('corrupt', 'The image is corrupt', { code: 'truncated', cause });
+    }
+  },
+} as unknown as UnitDecoder;
+
+/** The content of `file` as reads find it, or the code of the error. */
+async function contentOf(file: Buffer): Promise<Buffer | string> {
+  const copy = new Uint8Array(file);
+  try {
+    const found = await findContent(fileOf(copy), strictDecoder);
+    if (!found?.index) return 'needs-spool';
+    const source = new InPlaceSource(fileOf(copy), found.index, strictDecoder, found.first);
+    return Buffer.from(await source.read(0, source.size, { signal: new AbortController().signal }));
+  } catch (thrown) {
+    return toDecantError(thrown).code;
+  }
+}
+
+/** Two units: the first one is not joined with the next one. */
+const ofSizes = [...frame([1_100_000]), ...frame([9])];
+const withTable = [
+  ...ofSizes,
+  ...table([
+    [13, 1_100_000],
+    [13, 9],
+  ]),
+];
+const shortMembers = [gzipSync('abc'), gzipSync('d'.repeat(50)), gzipSync('')];
+
+test.each<[string, number[]]>([
+  ['frames', ofSizes],
+  ['frames of unknown size', [...frame([1_100_000], false), ...small]],
+  ['a skippable frame at the end', [...ofSizes, ...skippable(0x50, [1, 2, 3])]],
+  ['a seek table', withTable],
+  ['blocks of BGZF', [...gzipBlock('a'.repeat(300)), ...gzipBlock('b'.repeat(20)), ...gzipBlock('')]],
+  ['members', [...Buffer.concat(shortMembers)]],
+])('a file that is cut or changed gives its own bytes, or an error that is clear: %s', async (_, bytes) => {
+  const file = Buffer.from(bytes);
+  const container = file[0] === 0x1f ? 'gzip' : 'zstd';
+  const whole = decodedStrictly(container, file);
+  expect(await contentOf(file)).toEqual(whole);
+  const check = async (what: string, changed: Buffer) => {
+    const found = await contentOf(changed);
+    if (typeof found === 'string') return expect(['truncated', 'corrupt', 'needs-spool'], what).toContain(found);
+    expect(found.equals(decodedStrictly(container, changed)), what).toBe(true);
+  };
+  // The first bytes make it the container.
+  for (let at = 8; at < file.length; at++) {
+    await check(`cut at ${at}`, file.subarray(0, at));
+    for (const change of [1, 0x90]) {
+      const changed = Buffer.from(file);
+      changed[at]! ^= change;
+      await check(`${change} at ${at}`, changed);
+    }
+  }
 });

@@ -104,14 +104,16 @@ export class AscendingReader {
 
   constructor(private readonly file: PackedFile) {}
 
-  /** Resolves to `length` bytes at `offset`, fewer at the end of the file. The next call must not go back. */
+  /** Resolves to `length` bytes at `offset`: fewer at the end of the file, and none after it. The next call must not go back. */
   async at(offset: number, length: number): Promise<DataView> {
     const end = Math.min(offset + length, this.file.size);
+    // A length in a truncated or damaged file may lead anywhere.
+    if (end <= offset) return new DataView(new ArrayBuffer(0));
     if (end > this.#start + this.#bytes.length) {
       this.#start = offset;
       this.#bytes = await this.file.read(offset, Math.min(Math.max(WINDOW, length), this.file.size - offset));
     }
     const from = offset - this.#start;
-    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + from, Math.max(end - offset, 0));
+    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + from, end - offset);
   }
 }

@@ -29,7 +29,7 @@ interface Stream {
 const padded = (length: number): number => Math.ceil(length / ALIGNED) * ALIGNED;
 
 /**
- * Reads the index of `file`. Resolves to the size of the content, and to its units if no block is too large; to `undefined` if the
+ * Reads the index of `file`. Resolves to the size of the content, and to its units if no block is too large or empty; to `undefined` if the
  * index is damaged or too large.
  */
 export async function xzIndex(file: PackedFile): Promise<{ size: number; index?: PackedIndex } | undefined> {
@@ -47,6 +47,8 @@ export async function xzIndex(file: PackedFile): Promise<{ size: number; index?:
   for (const { start, flags, blocks } of streams) {
     let at = start + HEADER;
     for (const [unpadded, data] of blocks) {
+      // Nothing would decode a block whose data is empty according to the index, and so notice other data in it.
+      if (data === 0) return { size };
       if (!units.add(at, padded(unpadded), data)) return { size };
       blocksAt.set(at, { flags, unpadded });
       at += padded(unpadded);
