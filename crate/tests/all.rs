@@ -34,6 +34,7 @@ mod salvage;
 mod shown;
 mod sparse;
 mod split;
+mod stated_raw;
 mod tables_once;
 mod tar;
 mod vdi;

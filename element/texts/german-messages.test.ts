@@ -66,7 +66,7 @@ const WITHOUT_SENTENCE = {
     'target-too-large',
     'target-too-small',
   ],
-  'of options that the element does not use': ['place-format', 'spool-full', 'unknown-place'],
+  'of options that the element does not use': ['nothing-to-unpack', 'place-format', 'spool-full', 'unknown-place'],
   'of workers, and of a mistake in a program': ['no-page', 'unknown-option'],
   'of targets(), for which the element has texts': ['no-picker'],
   'of the page around, which speaks its own language': ['from-page'],

@@ -264,7 +264,11 @@ export function germanNotices({ size }: Units): Sentences {
       const inside = container === undefined ? 'Der Inhalt' : `Der Inhalt der Datei (${name(container)})`;
       return `${file === undefined ? inside : name(file)} ist in keinem Format, das Decant kennt, und wird als rohe Platte gelesen.`;
     },
+    'hybrid-iso':
+      'Die Datei ist ein hybrides ISO-Abbild: ein Dateisystem nach ISO 9660 mit einer Partitionstabelle. Sie wird als rohe Platte gelesen.',
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
+    'packed-as-raw': ({ format, container }) =>
+      `Der Inhalt ist in einem anderen Format (${name(format ?? container)}). Weil das Format „raw“ angegeben ist, werden seine Bytes selbst als Platte gelesen.`,
     'part-alone': ({ first }) =>
       `Dem Namen nach ist ${name(first)} ein Teil einer geteilten Datei. Er wird als die ganze Platte gelesen.`,
     'parts-unchecked': ({ first, last, count }) =>

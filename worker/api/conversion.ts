@@ -23,7 +23,16 @@ import { Meter } from './progress.js';
 const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
 
 /** Notices of `Info` that the result repeats: the output may not be the intended disk. */
-const REPEATED = ['guessed-raw', 'descriptor-cut', 'extent-empty', 'marked-corrupt', 'parts-unchecked', 'part-alone'];
+const REPEATED = [
+  'guessed-raw',
+  'hybrid-iso',
+  'packed-as-raw',
+  'descriptor-cut',
+  'extent-empty',
+  'marked-corrupt',
+  'parts-unchecked',
+  'part-alone',
+];
 
 export interface ConversionContext {
   platform: Platform;

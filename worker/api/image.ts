@@ -81,7 +81,7 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
   try {
     checkOpening(options);
     const settings = settle(options, platform);
-    const { signal, format, disk, snapshot, salvage = false, checkManifest } = options;
+    const { signal, format, disk, snapshot, salvage = false, checkManifest, unpack = false } = options;
     if (signal?.aborted) throw cancelled();
     if (disposal) await orCancelled(signal, disposal);
     const before = disposals;
@@ -90,7 +90,7 @@ export async function openImageOn(platform: Platform, input: Input, options: Ope
     if (disposals !== before) throw new DecantError('internal', DISPOSED);
     const name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
-    const image = { format, name, disk, snapshot, salvage, checkManifest, spool };
+    const image = { format, name, disk, snapshot, salvage, checkManifest, spool, unpack };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     split = await splitOf(setup, name, signal);
     const assume = options.assumePassword ?? false;

@@ -49,6 +49,7 @@ const NAMES = {
     signal: true,
     snapshot: true,
     spool: true,
+    unpack: true,
     workers: true,
   }),
   prepare: namesOf<PrepareOptions>({ engine: true, workers: true }),
@@ -112,6 +113,10 @@ export function checkOpening(options: OpenOptions): void {
   for (const name of ['format', 'name', 'snapshot'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' must be a string`);
+  }
+  const unpack: unknown = options.unpack;
+  if (unpack !== undefined && typeof unpack !== 'boolean') {
+    throw new DecantError('usage', "'unpack' must be true or false");
   }
   const disk: unknown = options.disk;
   if (disk !== undefined && typeof disk !== 'string' && !(Number.isSafeInteger(disk) && (disk as number) > 0)) {

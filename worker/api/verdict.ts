@@ -7,7 +7,7 @@ import type { Examined } from '../worker-side/coordinator-methods.js';
 import type { SplitImage } from './split-image.js';
 
 /** Notices about the files that were used, or could not be checked. All others are warnings. */
-const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'source-not-verified']);
+const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'hybrid-iso', 'source-not-verified']);
 
 const ORDER = ['error', 'warning', 'note'] as const;
 

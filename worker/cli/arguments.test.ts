@@ -14,6 +14,7 @@ const OPENING = {
   assumePassword: false,
   salvage: false,
   checkManifest: false,
+  unpack: false,
 };
 
 const CONVERT = {
@@ -57,6 +58,7 @@ describe('commands', () => {
     ['info --output=human a', LIST],
     ['info --output json a', { ...LIST, json: true }],
     ['map a --output=json', { ...MAP, json: true }],
+    ['info -f raw --unpack a', { ...LIST, ...opening({ format: 'raw', unpack: true }) }],
     ['map --spool=c a', { ...MAP, spool: 'c' }],
     ['convert a b', CONVERT],
     ['convert - -', convert({ image: '-', output: '-' })],

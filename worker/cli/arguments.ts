@@ -27,6 +27,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
 
   -f FORMAT              format of the image; required for raw, except inside gzip,
                          xz, zstd, bzip2 or tar
+  --unpack               with -f raw: make a disk of the content of the archive or compressed
+                         file; otherwise the bytes of the file itself are the disk
   --with FILE            pass a backing file, parent, extent or data file of the image;
                          repeatable. No file is ever opened because an image names it
   --with NAME=FILE       pass FILE for the name NAME in the image
@@ -90,6 +92,7 @@ export interface OpenArguments {
   assumePassword: boolean;
   salvage: boolean;
   checkManifest: boolean;
+  unpack: boolean;
 }
 
 /** A command that opens an image. */
@@ -137,6 +140,7 @@ const COMMON = {
   'header-file': { type: 'string' },
   'assume-password': { type: 'boolean', default: false },
   salvage: { type: 'boolean', default: false },
+  unpack: { type: 'boolean', default: false },
   'force-share': { type: 'boolean', short: 'U', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -279,6 +283,7 @@ interface CommonValues {
   'assume-password': boolean;
   salvage: boolean;
   'check-manifest'?: boolean;
+  unpack: boolean;
 }
 
 /** Parses `--disk`. A name that is a number means that number. */
@@ -297,6 +302,7 @@ const openingOf = (values: CommonValues): OpenArguments => ({
   assumePassword: values['assume-password'],
   salvage: values.salvage,
   checkManifest: values['check-manifest'] ?? false,
+  unpack: values.unpack,
 });
 
 function listing(name: 'info' | 'map', args: string[]): Command {

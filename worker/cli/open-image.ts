@@ -39,7 +39,8 @@ export async function imageOpener(
   opening: OpenArguments,
   { workers, onWaiting, unpacking, signal }: OpenContext,
 ): Promise<OpenDisk> {
-  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest } = opening;
+  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest, unpack } =
+    opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;
   if (isInput && isHeaders)
@@ -67,6 +68,7 @@ export async function imageOpener(
       assumePassword,
       salvage,
       ...(checkManifest ? { checkManifest } : {}),
+      ...(unpack ? { unpack } : {}),
       ...(workers === undefined ? {} : { workers }),
       ...(format === undefined ? {} : { format }),
       ...(disk === undefined ? {} : { disk }),

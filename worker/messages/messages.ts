@@ -32,6 +32,8 @@ export interface ImageSpec {
   checkManifest?: boolean | undefined;
   /** Whether the caller can unpack a file that comes in order. */
   spool: boolean;
+  /** Whether the stated format is that of the content of the file's containers. */
+  unpack: boolean;
 }
 
 /** A file that the image may refer to. */

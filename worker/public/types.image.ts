@@ -58,6 +58,12 @@ export interface CommonOpenOptions extends PrepareOptions {
    */
   checkManifest?: boolean;
   /**
+   * With the format `raw`: makes a disk of the content of the file's containers, such as gzip and tar, whatever it is. Otherwise the
+   * bytes of the file itself are the disk, and `info.safety` has the notice `packed-as-raw` if they are something else. Fails with
+   * `usage` without that format, and with `nothing-to-unpack` for a file in no container.
+   */
+  unpack?: boolean;
+  /**
    * Called while the image is unpacked to the temporary file of `spool` (see `CommonConvertOptions`), and before, in the phase
    * `measuring`, while parts of unknown size of a compressed file are decoded to read it in place.
    */

@@ -32,6 +32,7 @@ pub struct InOrder {
     shelf: Rc<Shelf>,
     /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
     guess: Option<Guess>,
+    notice_of_end: Option<fn(&[u8]) -> Option<Notice>>,
     manifest: Option<Rc<Manifest>>,
     /// Zeros are added at its end up to a multiple of this many bytes.
     sector: u64,
@@ -44,6 +45,7 @@ impl InOrder {
             stream: image.begin(parts)?,
             shelf: Rc::default(),
             guess: image.guess().cloned(),
+            notice_of_end: image.notice_of_end(),
             manifest: image.manifest(),
             sector: if image.is_packed() { 1 } else { SECTOR },
         })
@@ -241,7 +243,10 @@ impl InOrderPlanner {
             let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
-        let Some(guess) = &self.disk.guess else { return Ok(()) };
+        let Some(guess) = &self.disk.guess else {
+            self.notices.borrow_mut().extend(self.disk.notice_of_end.and_then(|notice| notice(&self.tail)));
+            return Ok(());
+        };
         match identify_end(&self.tail) {
             FileType::Image(format) | FileType::Unsupported(format) => {
                 Err(not_in_order(format, guess.containers.last().map(|container| container.name)))

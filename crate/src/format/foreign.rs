@@ -15,6 +15,9 @@ macro_rules! known {
     };
 }
 
+/// The name of ISO 9660.
+pub(crate) const ISO: &str = "iso";
+
 pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
     sample.head.get(offset..offset + signature.len()) == Some(signature)
 }
@@ -25,7 +28,13 @@ pub(super) const FORMATS: &[Format] = &[
     known!("bochs", "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
     known!("cloop", "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
     known!("dmg", "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
-    known!("iso", "an ISO 9660 image", false, |s| at(s, 16 * 2048 + 1, b"CD001")),
+    known!(
+        "iso",
+        "an ISO 9660 image",
+        false,
+        |s| at(s, 16 * 2048 + 1, b"CD001"),
+        "to make a disk of its bytes, state the format raw (-f raw), and unpack (--unpack) if it is in a container"
+    ),
     known!(
         "ewf",
         "an EnCase image (EWF)",

@@ -16,6 +16,8 @@ pub mod vhd;
 pub mod vhdx;
 pub mod vmdk;
 
+pub(crate) use foreign::ISO;
+
 use crate::crypt::Encryption;
 use crate::disk::extent::ExtentWalk;
 use crate::disk::file_name;

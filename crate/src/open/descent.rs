@@ -7,11 +7,12 @@ use crate::format::{HEAD, TAIL, raw_disk, vhd};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Peeked};
 use crate::modules::prepare;
-use crate::open::chain::empty_file;
+use crate::open::chain::{OpenOptions, empty_file};
 use crate::open::guess::{REACH, has_sign};
 use crate::open::identify::{FileType, identify_start};
 use crate::open::members::ensure_guess;
 use crate::open::metered::{InputBudget, Metered};
+use crate::open::raw_reason::RawReason;
 use crate::open::streamed_image::{ContainerDecoder, Decoding, Guess};
 use crate::open::unpack::{ensure_room, place_in};
 use crate::open::{empty_stream, needs_spool, not_in_order};
@@ -73,13 +74,17 @@ pub(super) struct Descent {
     pub(super) archive: Option<Archive>,
     /// The name and the size of its file.
     only: Option<(String, u64)>,
+    /// Whether the content of the last container is stated to be a raw disk.
+    is_stated: bool,
+    /// Why the image is read as a raw disk.
+    pub(super) reason: RawReason,
     budget: InputBudget,
 }
 
 impl Descent {
     /// Begins inside `containers`.
-    pub(super) fn new(containers: Vec<ContainerInfo>) -> Self {
-        Self { containers, ..Self::default() }
+    pub(super) fn new(containers: Vec<ContainerInfo>, options: &OpenOptions) -> Self {
+        Self { containers, is_stated: options.unpack, ..Self::default() }
     }
 
     /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
@@ -137,6 +142,11 @@ impl Descent {
                 FileType::Container(container) => {
                     stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
                 }
+                file_type if self.is_stated => {
+                    self.budget.lift();
+                    self.reason = RawReason::stated(file_type);
+                    return Ok(Content::Raw(stream, None));
+                }
                 FileType::Image(format) if format.name == raw_disk::NAME => {
                     self.budget.lift();
                     return Ok(Content::Raw(stream, None));
@@ -152,10 +162,15 @@ impl Descent {
                     return Err(not_in_order(format, outer.map(|outer| outer.name)));
                 }
                 FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
-                FileType::Unknown => {
+                FileType::Unknown if outer.is_none() => {
+                    self.budget.lift();
+                    return Ok(Content::Raw(stream, None));
+                }
+                file_type @ (FileType::HybridIso | FileType::Unknown) => {
                     ensure_guess(&self.containers)?;
                     self.budget.lift();
-                    return if outer.is_some() { self.guess(stream).await } else { Ok(Content::Raw(stream, None)) };
+                    self.reason = RawReason::guessed(file_type);
+                    return self.guess(stream).await;
                 }
             }
         }

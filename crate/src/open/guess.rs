@@ -80,6 +80,22 @@ pub(super) fn has_sign(start: &[u8]) -> bool {
         || is_zero(start)
 }
 
+/// The MBR: its signature, and its partition table with the fields of an entry, by offset in bytes.
+const MBR_SIGNATURE: std::ops::Range<usize> = 510..512;
+const PARTITIONS: std::ops::Range<usize> = 446..510;
+const PARTITION: usize = 16;
+const PARTITION_TYPE: usize = 4;
+const PARTITION_SECTORS: std::ops::Range<usize> = 12..16;
+/// The values of an entry's first byte: inactive, and active.
+const STATUS: [u8; 2] = [0, 0x80];
+
+/// Whether `start`, the first bytes of a file, have an MBR with a partition.
+pub(super) fn has_partition(start: &[u8]) -> bool {
+    let is_partition =
+        |entry: &[u8]| STATUS.contains(&entry[0]) && entry[PARTITION_TYPE] != 0 && !is_zero(&entry[PARTITION_SECTORS]);
+    start.get(MBR_SIGNATURE) == Some(&[0x55, 0xaa]) && start[PARTITIONS].chunks(PARTITION).any(is_partition)
+}
+
 /// Whether `size` bytes are whole sectors, as in any raw disk.
 pub(crate) fn is_whole_sectors(size: u64) -> bool {
     size.is_multiple_of(SECTOR)

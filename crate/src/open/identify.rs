@@ -2,10 +2,11 @@
 
 use crate::container::{CONTAINERS, Container};
 use crate::error::Result;
-use crate::format::{Format, HEAD, Sample, TAIL, formats, luks, raw_disk};
+use crate::format::{Format, HEAD, ISO, Sample, TAIL, formats, luks, raw_disk};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use crate::open::ambiguity::Ambiguity;
+use crate::open::guess::has_partition;
 
 /// The type of a file.
 #[derive(Clone, Copy)]
@@ -15,6 +16,8 @@ pub(crate) enum FileType {
     Container(&'static Container),
     /// A file in a known format that is not supported.
     Unsupported(&'static Format),
+    /// An ISO 9660 image with a partition table: written to a disk, it is one.
+    HybridIso,
     /// A file that can be read in two ways.
     Ambiguous(Ambiguity),
     /// A file in no known format. It may be a raw disk.
@@ -88,6 +91,7 @@ fn by_content(sample: &Sample<'_>) -> FileType {
     let container = CONTAINERS.iter().find(|container| (container.probe)(sample));
     match (container, format) {
         (Some(container), _) => FileType::Container(container),
+        (None, Some(format)) if format.name == ISO && has_partition(sample.head) => FileType::HybridIso,
         (None, Some(format)) => FileType::Unsupported(format),
         (None, None) => FileType::Unknown,
     }

@@ -132,6 +132,7 @@ impl Image {
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
         }
         info.safety.extend(safety::notices(&info, self.stored()));
+        info.safety.extend(self.opened.top.reason.notice(&info.containers));
         info
     }
 

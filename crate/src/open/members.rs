@@ -81,6 +81,7 @@ pub(crate) async fn image_in(
 fn info((image, file_type): &(Member, FileType)) -> MemberInfo {
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
+        FileType::HybridIso => Some(raw_disk::NAME),
         FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
     };
     MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format }
@@ -127,6 +128,7 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
         match file_type {
             FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
             FileType::Unsupported(format) if is_only || !format.is_no_image() => known.push((member, file_type)),
+            FileType::HybridIso => known.push((member, file_type)),
             FileType::Unknown if is_only => known.push((member, file_type)),
             FileType::Unsupported(_) | FileType::Unknown => {}
         }

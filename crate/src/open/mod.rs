@@ -14,6 +14,7 @@ mod member_text;
 pub(crate) mod members;
 mod metered;
 mod ovf;
+mod raw_reason;
 pub(crate) mod safety;
 mod split_files;
 pub mod streamed_image;
@@ -31,9 +32,10 @@ use chain::{OpenOptions, Top, empty_file, not_recognised};
 use descent::{Content, Descent, Packed, Packing};
 use disk_choice::{Choosing, not_in_archive};
 use guess::{REACH, require_disk};
-use identify::FileType;
+use identify::{FileType, identify_start};
 use image::Image;
 use manifest::Manifest;
+use raw_reason::RawReason;
 use std::iter;
 use std::rc::Rc;
 use streamed_image::{InContainers, Origin, StreamedImage};
@@ -57,7 +59,8 @@ pub enum Opened {
 }
 
 /// Opens `input` and the containers around the image. If `options` state a format, the input itself is in that format,
-/// and containers are not looked for: a raw disk may begin like one.
+/// and containers are not looked for: a raw disk may begin like one. With `OpenOptions::unpack`, the content of its
+/// containers is in that format.
 ///
 /// Streams, and the content of containers that are decoded in order, must be raw disks: all other formats need random
 /// access. Such a format is refused here if its first bytes identify it (see `OpenOptions::spool`), and at the end of a
@@ -67,11 +70,18 @@ pub enum Opened {
 ///
 /// The parts of a split file are joined first, see `OpenOptions::parts`.
 ///
-/// Fails as [`Image::open`] does; with `usage` if a container has several images and `options` do not state one of them,
+/// Fails as [`Image::open`] does; with `usage` if `options` state `unpack` without the format raw, or there is no
+/// container; with `usage` if a container has several images and `options` do not state one of them,
 /// or state one without a container that is read at any position; with `unsupported` if a container has no image or one
 /// that cannot be read inside it, or to salvage a disk that a container decodes in order.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
-    if options.disk.is_some() && (options.format.is_some() || matches!(input, Input::Stream(_))) {
+    if options.unpack && options.format.as_deref() != Some(raw_disk::NAME) {
+        let message =
+            "The option unpack (--unpack) needs the format raw (-f raw): files in other formats are unpacked anyway";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let is_in_container = options.format.is_none() || options.unpack;
+    if options.disk.is_some() && (!is_in_container || matches!(input, Input::Stream(_))) {
         return Err(not_in_archive());
     }
     let first = match input {
@@ -79,9 +89,9 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
         Input::Stream(stream) => return Ok(Opened::Streamed(open_stream(stream, options).await?)),
     };
     let source = joined(first, options);
-    match options.format {
-        Some(_) => Ok(Opened::Image(Image::open(source, options).await?)),
-        None => open_file(source, options).await,
+    match is_in_container {
+        true => open_file(source, options).await,
+        false => Ok(Opened::Image(Image::open(source, options).await?)),
     }
 }
 
@@ -107,16 +117,27 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         let name = options.name.as_deref().filter(|_| containers.is_empty());
         return Err(empty_file(name).within(place_in(&containers)));
     }
+    let mut reason = RawReason::default();
     let access = match (deflated, file_type) {
         (Some(deflated), _) => Access::InOrder(Packing::Deflated(deflated)),
         (None, FileType::Container(container)) => Access::InOrder(Packing::Container(container)),
+        (None, _) if options.unpack && containers.is_empty() => return Err(nothing_to_unpack()),
+        (None, file_type) if options.unpack => {
+            reason = RawReason::stated(file_type);
+            Access::AtAnyPosition(&raw_disk::FORMAT)
+        }
+        (None, FileType::HybridIso) if containers.is_empty() => {
+            reason = RawReason::HybridIso;
+            Access::AtAnyPosition(&raw_disk::FORMAT)
+        }
         (None, FileType::Image(format) | FileType::Unsupported(format)) => Access::AtAnyPosition(format),
         (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&containers)),
         (None, FileType::Unknown) if containers.is_empty() => {
             let of_part = refusal_of_last_part(&*source).await;
             return Err(of_part.unwrap_or_else(|| not_recognised(options, source.size())));
         }
-        (None, FileType::Unknown) => {
+        (None, FileType::HybridIso | FileType::Unknown) => {
+            reason = RawReason::guessed(file_type);
             if !is_ended && !options.salvage {
                 return Err(members::unmarked(&containers));
             }
@@ -130,11 +151,11 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     };
     match access {
         Access::AtAnyPosition(format) => {
-            let top = Top { format, containers, list: list.into(), missing, beside, tables };
+            let top = Top { format, reason, containers, list: list.into(), missing, beside, tables };
             Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
         }
         Access::InOrder(packing) => {
-            let around = InContainers { containers, list, guess: None };
+            let around = InContainers { containers, list, ..InContainers::default() };
             Ok(Opened::Streamed(open_packed(source, packing, around, manifest, options).await?))
         }
     }
@@ -156,7 +177,7 @@ async fn open_packed(
 ) -> Result<StreamedImage> {
     let source = packing.of(source);
     let size = Some(source.size());
-    let mut descent = Descent::new(containers);
+    let mut descent = Descent::new(containers, options);
     let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
@@ -174,7 +195,7 @@ async fn open_packed(
         }
     };
     let list = if packed.is_none() && list.disks.is_empty() { descent.list(guess.as_ref()) } else { list };
-    let around = InContainers { containers: descent.containers, list, guess };
+    let around = InContainers { containers: descent.containers, list, guess, reason: descent.reason };
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
@@ -200,21 +221,29 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
             let packed = Packed { name: format.name, label: format.label };
             return to_unpack(packed, stream, Vec::new(), options);
         }
-        return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
+        if !options.unpack {
+            let stream = Peeked::new(stream, HEAD as usize).await?;
+            let reason = RawReason::stated(identify_start(stream.head(), None));
+            let around = InContainers { reason, ..InContainers::default() };
+            return StreamedImage::new(Origin::once(Box::new(stream)), around, None, None, options);
+        }
     }
-    let mut descent = Descent::default();
+    let mut descent = Descent::new(Vec::new(), options);
     let found = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
     let (disk, guess) = match found {
         Content::Raw(disk, guess) => (disk, guess),
         Content::Packed(file, packed) => return to_unpack(packed, Box::new(file), descent.containers, options),
     };
-    if descent.containers.is_empty() {
+    if descent.containers.is_empty() && options.unpack {
+        return Err(nothing_to_unpack());
+    }
+    if descent.containers.is_empty() && guess.is_none() {
         let message = "The stream is in no known disk image format; if it is a raw disk, state the format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
         return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }
     let list = descent.list(guess.as_ref());
-    let found = InContainers { containers: descent.containers, list, guess };
+    let found = InContainers { containers: descent.containers, list, guess, reason: descent.reason };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 
@@ -230,6 +259,12 @@ fn to_unpack(
     }
     let around = InContainers { containers, ..InContainers::default() };
     Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
+}
+
+/// The error for a file in no container, if only the content of one was wanted.
+fn nothing_to_unpack() -> Error {
+    let message = "The file is in no container that can be unpacked; leave out unpack (--unpack)";
+    Error::new(ErrorKind::Usage, message).coded("nothing-to-unpack")
 }
 
 /// The error for an empty stream: most likely the program that should have written it failed.

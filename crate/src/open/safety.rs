@@ -5,8 +5,6 @@ use crate::disk::info::{Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
-use crate::format::raw_disk;
-use crate::open::identify::is_raw_disk;
 
 /// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
 const HUGE_SHARE: u64 = 10_000;
@@ -49,14 +47,6 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
             shown(&layer.name)
         );
         notices.push(Notice::new("guessed-raw", message).field("file", &*layer.name));
-    }
-    if let Some(container) = info.containers.last()
-        && info.format == raw_disk::NAME
-        && !is_raw_disk(container.member.as_deref())
-    {
-        let message =
-            format!("The content of the {} file is not in a recognised format; it is read as raw", container.name);
-        notices.push(Notice::new("guessed-raw", message).field("container", container.name));
     }
     let mut add = |code, message: &str| notices.push(Notice::new(code, message));
     let has = |name: &str| info.features.iter().any(|feature| feature == name);

@@ -2,7 +2,7 @@
 
 use crate::container::part::PartDecoder;
 use crate::container::{Container, Deflated, DividedStream};
-use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo};
+use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo, Notice};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
@@ -11,8 +11,10 @@ use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::open::chain::OpenOptions;
 use crate::open::chain::without_snapshots;
 use crate::open::guess;
+use crate::open::identify::identify_end;
 use crate::open::manifest::Manifest;
 use crate::open::not_read_in_order;
+use crate::open::raw_reason::RawReason;
 use crate::open::safety;
 use crate::open::unpack::place_in;
 use futures_util::FutureExt;
@@ -161,6 +163,8 @@ pub(crate) struct InContainers {
     pub(crate) list: DiskList,
     /// `None` if the format is stated.
     pub(crate) guess: Option<Guess>,
+    /// Why it is read as a raw disk.
+    pub(crate) reason: RawReason,
 }
 
 /// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
@@ -172,6 +176,7 @@ pub struct StreamedImage {
     containers: Vec<ContainerInfo>,
     list: DiskList,
     guess: Option<Guess>,
+    reason: RawReason,
     /// The format of a file to be unpacked.
     packed: Option<&'static str>,
     file_size: Option<u64>,
@@ -185,7 +190,7 @@ impl StreamedImage {
     /// nothing after the damage can be decoded, and the size of the disk may be unknown.
     pub(crate) fn new(
         origin: Origin,
-        InContainers { containers, list, guess }: InContainers,
+        InContainers { containers, list, guess, reason }: InContainers,
         file_size: Option<u64>,
         manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
@@ -203,7 +208,7 @@ impl StreamedImage {
         }
         let unused = options.companions.iter().filter(|companion| !companion.is_image);
         let unused_companions = unused.map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, list, guess, packed: None, file_size, manifest, unused_companions })
+        Ok(Self { origin, containers, list, guess, reason, packed: None, file_size, manifest, unused_companions })
     }
 
     /// Creates a file to be unpacked, in the format or container called `packed`.
@@ -213,8 +218,17 @@ impl StreamedImage {
         InContainers { containers, list, .. }: InContainers,
         file_size: Option<u64>,
     ) -> Self {
-        let (guess, packed, manifest, unused_companions) = (None, Some(packed), None, Vec::new());
-        Self { origin, containers, list, guess, packed, file_size, manifest, unused_companions }
+        Self {
+            origin,
+            containers,
+            list,
+            guess: None,
+            reason: RawReason::default(),
+            packed: Some(packed),
+            file_size,
+            manifest: None,
+            unused_companions: Vec::new(),
+        }
     }
 
     /// Whether it is a file to be unpacked.
@@ -238,6 +252,7 @@ impl StreamedImage {
             ..Info::default()
         };
         info.safety = safety::notices(&info, 0);
+        info.safety.extend(self.reason.notice(&self.containers));
         info
     }
 
@@ -249,6 +264,14 @@ impl StreamedImage {
     /// The grounds for reading it as raw; `None` if the format is stated.
     pub(crate) fn guess(&self) -> Option<&Guess> {
         self.guess.as_ref()
+    }
+
+    /// Returns the notice for the end of a caller's stream whose format is stated as raw, if the last bytes are of another format.
+    pub(crate) fn notice_of_end(&self) -> Option<fn(&[u8]) -> Option<Notice>> {
+        let is_stated = self.guess.is_none() && self.packed.is_none() && matches!(self.reason, RawReason::Stated);
+        // A file was identified by its end, too, and a member's name decides.
+        (is_stated && self.containers.is_empty())
+            .then_some(|tail: &[u8]| RawReason::stated(identify_end(tail)).notice(&[]))
     }
 
     /// Error for an operation that needs random access; `done` is its past participle ("mapped", for example).

@@ -295,6 +295,8 @@ pub struct Case {
     pub check_manifest: Option<bool>,
     /// Whether the caller can unpack it: its bytes are those of the packed file then.
     pub spool: bool,
+    /// See `OpenOptions::unpack`.
+    pub unpack: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
     /// Decodes a compressed file by parts.
@@ -345,8 +347,29 @@ impl Case {
             salvage: self.salvage,
             check_manifest: self.check_manifest,
             spool: self.spool,
+            unpack: self.unpack,
         };
         (source, held, options)
+    }
+
+    fn input(&self, source: &Rc<HeldSource>) -> Input {
+        match self.as_stream {
+            true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
+            false => Input::File(source.clone()),
+        }
+    }
+
+    /// Opens it and returns its description.
+    pub fn info(&self) -> Result<Info> {
+        let (source, _, options) = self.files();
+        let input = self.input(&source);
+        let work = async move {
+            Ok(match open(input, &options).await? {
+                Opened::Image(image) => image.info(),
+                Opened::Streamed(image) => image.info(),
+            })
+        };
+        drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
     }
 
     /// Opens it, unlocks it if there is a password, and runs `work` with it.
@@ -402,10 +425,7 @@ impl Case {
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
         let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts.clone());
-        let input = match self.as_stream {
-            true => Input::Stream(Box::new(Trickle { bytes: self.image.clone(), at: 0 })),
-            false => Input::File(source.clone()),
-        };
+        let input = self.input(&source);
         let work = async move {
             let (progress, cancel) = (|_| {}, Cancel::default());
             let image = match open(input, &options).await? {
@@ -488,15 +508,7 @@ pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<I
 
 /// The info of the image in the file `image`, which is read at any position or in order.
 pub fn info_of(image: Vec<u8>) -> Info {
-    let source = HeldSource::new(image);
-    let reading = source.clone();
-    let work = async move {
-        Result::Ok(match open(Input::File(reading), &OpenOptions::default()).await? {
-            Opened::Image(image) => image.info(),
-            Opened::Streamed(image) => image.info(),
-        })
-    };
-    drive(&source, Answers::InOrder, work).expect("opening waits for nothing").unwrap()
+    Case::new(image).info().unwrap()
 }
 
 /// The output of `command` for `input`.

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, checkManifest?, spool }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, checkManifest?, spool, unpack }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -31,6 +31,8 @@ extern "C" {
     fn check_manifest(this: &OpenSpec) -> Option<bool>;
     #[wasm_bindgen(method, getter)]
     fn spool(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter)]
+    fn unpack(this: &OpenSpec) -> bool;
 
     /// `{ source, name, standsFor?, isImage }`.
     type CompanionSpec;
@@ -68,6 +70,7 @@ impl OpenSpec {
             salvage: self.salvage(),
             check_manifest: self.check_manifest(),
             spool: self.spool(),
+            unpack: self.unpack(),
         };
         (super::input(self.source()), options)
     }

@@ -24,6 +24,7 @@ use crate::open::disk_choice::Choosing;
 use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::not_read_in_order;
+use crate::open::raw_reason::RawReason;
 use crate::open::unpack::{place_in, unpack};
 use candidates::Candidates;
 use parents::ParentSearch;
@@ -39,6 +40,8 @@ const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
 #[derive(Clone)]
 pub(crate) struct Top {
     pub(crate) format: &'static Format,
+    /// If the format is raw: why.
+    pub(crate) reason: RawReason,
     /// The containers around the file, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
     /// The disks of its container that a caller can choose from.
@@ -56,15 +59,27 @@ impl Top {
     /// [`crate::Image::open`] does.
     pub(crate) async fn of_file(source: &Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
         let tables = Rc::<TableCache>::default();
-        let format = match &options.format {
-            Some(name) => format::by_name(name)?,
-            None => match identify(&*tables.over(source.clone()), None).await? {
-                FileType::Image(format) | FileType::Unsupported(format) => format,
-                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&[])),
-                FileType::Container(_) | FileType::Unknown => return Err(not_recognised(options, source.size())),
+        let stated = options.format.as_deref().map(format::by_name).transpose()?;
+        let mut reason = RawReason::default();
+        let format = match stated {
+            Some(format) if format.name != raw_disk::NAME => format,
+            _ => match (stated, identify(&*tables.over(source.clone()), None).await?) {
+                (Some(format), file_type) => {
+                    reason = RawReason::stated(file_type);
+                    format
+                }
+                (None, FileType::HybridIso) => {
+                    reason = RawReason::HybridIso;
+                    &raw_disk::FORMAT
+                }
+                (None, FileType::Image(format) | FileType::Unsupported(format)) => format,
+                (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&[])),
+                (None, FileType::Container(_) | FileType::Unknown) => {
+                    return Err(not_recognised(options, source.size()));
+                }
             },
         };
-        Ok(Self { format, containers: Vec::new(), list: Rc::default(), missing: 0, beside: Vec::new(), tables })
+        Ok(Self { format, reason, containers: Vec::new(), list: Rc::default(), missing: 0, beside: Vec::new(), tables })
     }
 }
 

@@ -29,6 +29,8 @@ pub struct OpenOptions {
     ///
     /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
     pub spool: bool,
+    /// Whether the stated format, which must be raw, is that of the content of the file's containers.
+    pub unpack: bool,
 }
 
 /// A file that the caller handed over with the image.

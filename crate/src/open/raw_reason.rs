@@ -1,0 +1,97 @@
+//! Why a file is read as a raw disk, and the notices on that.
+
+use crate::disk::info::{ContainerInfo, Notice};
+use crate::error::shown::shown;
+use crate::format::Format;
+use crate::open::ambiguity::Ambiguity;
+use crate::open::identify::FileType;
+
+/// Why a file is read as a raw disk.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum RawReason {
+    /// The caller or its name states it, or it is in another format.
+    #[default]
+    Stated,
+    /// It is in a container, and in no known format.
+    Guessed,
+    /// It is an ISO 9660 image with a partition table.
+    HybridIso,
+    /// The caller states it, and its content is something else.
+    Despite(Recognised),
+}
+
+/// The format or the container that the content of a file shows.
+#[derive(Clone, Copy)]
+pub(crate) enum Recognised {
+    Format(&'static Format),
+    /// Its name, and its label with an article.
+    Container(&'static str, &'static str),
+}
+
+impl Recognised {
+    /// Returns `None` if a raw disk may look like `file_type`.
+    fn of(file_type: FileType) -> Option<Self> {
+        match file_type {
+            FileType::Image(format) | FileType::Unsupported(format) | FileType::Ambiguous(Ambiguity::Image(format)) => {
+                Some(Self::Format(format))
+            }
+            FileType::Container(container) | FileType::Ambiguous(Ambiguity::Container(container)) => {
+                Some(Self::Container(container.name, container.label))
+            }
+            FileType::HybridIso | FileType::Unknown => None,
+        }
+    }
+}
+
+impl RawReason {
+    /// The reason for a file of `file_type` whose format the caller states as raw.
+    pub(crate) fn stated(file_type: FileType) -> Self {
+        Recognised::of(file_type).map_or(Self::Stated, Self::Despite)
+    }
+
+    /// The reason for a file of `file_type` in a container, of which nothing states that it is raw.
+    pub(crate) fn guessed(file_type: FileType) -> Self {
+        if matches!(file_type, FileType::HybridIso) { Self::HybridIso } else { Self::Guessed }
+    }
+
+    /// Returns the notice on a file in `containers`.
+    pub(crate) fn notice(self, containers: &[ContainerInfo]) -> Option<Notice> {
+        let subject = match containers.last() {
+            None => "The file".to_owned(),
+            Some(ContainerInfo { member: Some(member), .. }) => format!("'{}'", shown(member)),
+            Some(ContainerInfo { name, member: None }) => format!("The content of the {name} file"),
+        };
+        match self {
+            Self::Stated => None,
+            Self::Guessed => containers.last().map(|ContainerInfo { name, .. }| {
+                let message =
+                    format!("The content of the {name} file is not in a recognised format; it is read as raw");
+                Notice::new("guessed-raw", message).field("container", *name)
+            }),
+            Self::HybridIso => {
+                let message = format!(
+                    "{subject} is a hybrid ISO image, an ISO 9660 file system with a partition table; it is read as a \
+                     raw disk"
+                );
+                Some(Notice::new("hybrid-iso", message))
+            }
+            Self::Despite(Recognised::Format(format)) => {
+                let advice = match format.is_supported() {
+                    true => format!("; to read the disk in it, state the format {}", format.name),
+                    false => String::new(),
+                };
+                Some(packed_as_raw(&subject, format.label, &advice).field("format", format.name))
+            }
+            Self::Despite(Recognised::Container(name, label)) => {
+                let advice = "; to read its content, add unpack (--unpack), or state no format";
+                Some(packed_as_raw(&subject, label, advice).field("container", name))
+            }
+        }
+    }
+}
+
+fn packed_as_raw(subject: &str, label: &str, advice: &str) -> Notice {
+    let message =
+        format!("{subject} is {label}, but its own bytes are read as a raw disk, as the stated format says{advice}");
+    Notice::new("packed-as-raw", message)
+}
