@@ -31,6 +31,7 @@ mod qed;
 mod reads;
 mod registries;
 mod salvage;
+mod sector_size;
 mod shown;
 mod sparse;
 mod split;

@@ -70,6 +70,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'bzip2-damaged': 'Die komprimierten Daten (bzip2) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zip-damaged': 'Das Zip-Archiv ist beschädigt. Laden oder kopieren Sie es noch einmal.',
     'zip-duplicate': 'In dem Zip-Archiv tragen mehrere Dateien denselben Namen. Entpacken Sie die Platte zuerst.',
+    encrypted: ({ by }) =>
+      `Die Platte ist verschlüsselt (${name(by)}), was Decant nicht liest. Entschlüsseln Sie sie dort zuerst.`,
     'zip-encrypted': 'Das Zip-Archiv ist verschlüsselt. Entpacken Sie es zuerst.',
     'zip-headers-differ': 'Das Zip-Archiv widerspricht sich. Laden oder kopieren Sie es noch einmal.',
     'zip-method': 'Das Zip-Archiv ist auf eine Weise komprimiert, die Decant nicht liest. Entpacken Sie es zuerst.',
@@ -250,7 +252,7 @@ export function germanNotices({ size }: Units): Sentences {
     'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
     'descriptor-cut': ({ file }) =>
       `Der Deskriptor${file === undefined ? '' : ` ${name(file)}`} ist vielleicht abgeschnitten. Dann fehlt ein Teil der Platte.`,
-    dirty: 'Das Abbild wurde nicht richtig geschlossen.',
+    dirty: ({ file }) => `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht richtig geschlossen.`,
     'download-unconfirmed':
       'Diese Seite ist in eine Seite einer anderen Website eingebettet. Erlaubt jene Seite keine Downloads, hat der Browser den Download verworfen.',
     expanding: 'Komprimierte Daten werden weit größer als die Datei.',

@@ -14,6 +14,7 @@ import type { Spool } from '../targets/spool.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
+import { isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';
 import { chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
@@ -21,18 +22,6 @@ import { Meter } from './progress.js';
 
 /** After these failures, a later conversion can resume. */
 const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
-
-/** Notices of `Info` that the result repeats: the output may not be the intended disk. */
-const REPEATED = [
-  'guessed-raw',
-  'hybrid-iso',
-  'packed-as-raw',
-  'descriptor-cut',
-  'extent-empty',
-  'marked-corrupt',
-  'parts-unchecked',
-  'part-alone',
-];
 
 export interface ConversionContext {
   platform: Platform;
@@ -178,7 +167,7 @@ async function convertTo(
       bytesWritten,
       holeBytes: outputSize - bytesWritten,
       notices: [
-        ...info.safety.filter(({ code }) => REPEATED.includes(code)),
+        ...info.safety.filter(isOfDisk),
         ...notices,
         ...sources.unnoticed.map(unverified),
         ...(target.notices ?? []),

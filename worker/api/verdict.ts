@@ -4,10 +4,8 @@ import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
+import { severityOf } from './notice-rules.js';
 import type { SplitImage } from './split-image.js';
-
-/** Notices about the files that were used, or could not be checked. All others are warnings. */
-const NOTES = new Set(['backing-file', 'data-file', 'extent', 'extents', 'hybrid-iso', 'source-not-verified']);
 
 const ORDER = ['error', 'warning', 'note'] as const;
 
@@ -67,12 +65,10 @@ const distinct = (notices: Notice[]): Notice[] =>
     ({ code, message }, at) => at === notices.findIndex((other) => other.code === code && other.message === message),
   );
 
-const ofNotice = ({ code, fields, message }: Notice): Finding => ({
-  code,
-  severity: NOTES.has(code) ? 'note' : 'warning',
-  params: fields,
-  message,
-});
+const ofNotice = (notice: Notice): Finding => {
+  const { code, fields, message } = notice;
+  return { code, severity: severityOf(notice), params: fields, message };
+};
 
 const ofUnused = (file: string): Finding => ({
   code: 'unused-companion',

@@ -12,6 +12,7 @@ mod plan;
 mod read;
 mod repeats;
 pub(crate) mod run;
+mod sector_size;
 mod settled;
 mod workload;
 

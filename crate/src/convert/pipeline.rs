@@ -6,10 +6,11 @@ use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
+use super::sector_size;
 use super::settled::{ResumePoint, Settled};
 use super::workload::Workload;
 use crate::compress::{GuestRun, Placement};
-use crate::disk::info::Notice;
+use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{GuestOffset, GuestRange};
@@ -46,6 +47,8 @@ pub struct ExecutedJob<B> {
     pub written: u64,
     /// In a salvage: the ranges that could not be executed.
     pub(crate) lost: Vec<Lost>,
+    /// Whether the data has a GPT for sectors of 4,096 bytes.
+    pub(crate) large_sectors: bool,
 }
 
 /// The result of a conversion.
@@ -164,8 +167,20 @@ pub async fn resume<E: Executor>(
     // A unit is written by one job only. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest.align_down(limits.unit) };
     let begun = ResumePoint { guest, ..begun };
-    let manifest = image.manifest();
-    run(|| Plan::of_image(image, limits, begun), manifest, executor, output, begun, progress, cancel).await
+    let checks = async {
+        let mut notices = check_manifest(image.manifest()).await?;
+        if begun.guest > GuestOffset(0) {
+            // The first job, which would notice it, ran earlier.
+            notices.extend(sector_size::notice_of_start(image).await?);
+        }
+        Ok(notices)
+    };
+    let mut done =
+        run(|| Plan::of_image(image, limits, begun), checks, executor, output, begun, progress, cancel).await?;
+    if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
+        done.notices.retain(|notice| notice.code != SECTOR_SIZE);
+    }
+    Ok(done)
 }
 
 /// Converts the whole streamed `disk` like [`convert`]. The layout of `output` must come from
@@ -179,17 +194,25 @@ pub async fn convert_in_order<E: Executor>(
     cancel: &Cancel,
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
-    let manifest = disk.manifest();
+    let checks = check_manifest(disk.manifest());
     let disk = Cell::new(Some(disk));
     // Outputs that need two passes need the size, too, which is unknown here.
     let twice = || Error::new(ErrorKind::Internal, "A streamed disk was read twice");
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk.take().ok_or_else(twice)?, limits)));
-    run(plan, manifest, executor, output, ResumePoint::default(), progress, cancel).await
+    run(plan, checks, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
+async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {
+    match manifest {
+        Some(manifest) => manifest.check().await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Converts the disk of `plan`. `checks` run concurrently and add notices; the target is finished only after both.
 async fn run<E: Executor>(
     plan: impl Fn() -> Result<Plan>,
-    manifest: Option<Rc<Manifest>>,
+    checks: impl Future<Output = Result<Vec<Notice>>>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
     begun: ResumePoint,
@@ -209,14 +232,7 @@ async fn run<E: Executor>(
             progress(done.progress);
             Ok(done)
         };
-        // Runs concurrently; the target is finished only after both.
-        let checked = async {
-            match &manifest {
-                Some(manifest) => manifest.check().await,
-                None => Ok(Vec::new()),
-            }
-        };
-        let (mut done, notices) = try_join(transferred, checked).await?;
+        let (mut done, notices) = try_join(transferred, checks).await?;
         done.notices.extend(notices);
         output.target.finish().await?;
         Ok(done)
@@ -321,6 +337,7 @@ async fn transfer<E: Executor>(
         target.open(guest_total.and(size)).await?;
     }
     let mut lost_ranges = LostRanges::default();
+    let mut large_sectors = false;
     let ResumePoint { guest: GuestOffset(guest_done), written } = begun;
     let mut done = Progress { guest_total, guest_done, written, settled: begun, ..Progress::default() };
     let mut settled = Settled::new(begun);
@@ -349,6 +366,7 @@ async fn transfer<E: Executor>(
         settled.add(range, executed.written);
         done.settled = settled.begun;
         lost_ranges.add(range, lost);
+        large_sectors |= executed.large_sectors;
         progress(done);
         if guest_total.is_none() {
             // Fails as soon as the disk exceeds the format's limit.
@@ -361,7 +379,8 @@ async fn transfer<E: Executor>(
     let FinishedOutput { written, output_size, first } = output_writer.finish(layout, virtual_size).await?;
     done.written += written;
     let lost = lost_ranges.finish();
-    let notices = layout.notice().into_iter().chain(notices_of_disk()).collect();
+    let sectors = large_sectors.then(sector_size::notice);
+    let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).collect();
     Ok((Converted { progress: done, virtual_size, output_size, notices, lost }, first))
 }
 

@@ -3,6 +3,7 @@
 use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers, Piece, Stored};
 use super::pipeline::ExecutedJob;
+use super::sector_size::has_large_sectors;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
@@ -61,6 +62,7 @@ impl LoadedJob {
             decode(&self.job, &mut self.buffers)?
         };
         let JobBuffers { input, output } = &mut self.buffers;
+        let large_sectors = has_large_sectors(&runs, output);
         let placement = match self.job.encoding {
             Encoding::Plain => Placement::Runs(runs),
             Encoding::Stored => Placement::Parts(runs.iter().map(EncodedPart::stored).collect()),
@@ -71,7 +73,7 @@ impl LoadedJob {
                 Placement::Parts(parts)
             }
         };
-        Ok(FinishedJob { buffers: self.buffers, placement, lost })
+        Ok(FinishedJob { buffers: self.buffers, placement, lost, large_sectors })
     }
 
     /// Decrypts the encrypted pieces to their places in the output. The platform may do it while this waits. Fails with `internal`
@@ -97,6 +99,7 @@ pub(crate) struct FinishedJob {
     buffers: JobBuffers,
     placement: Placement,
     lost: Vec<Lost>,
+    large_sectors: bool,
 }
 
 /// The result of a job.
@@ -110,13 +113,15 @@ pub struct JobOutput {
     pub(crate) lost: Vec<Lost>,
     /// Number of bytes read.
     pub(crate) read: u64,
+    /// Whether the data has a GPT for sectors of 4,096 bytes.
+    pub(crate) large_sectors: bool,
 }
 
 impl JobOutput {
     /// Converts the result for the pipeline. `wrap` converts the buffer to the type that the target writes.
     pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
-        let Self { bytes, placement, lost, read } = self;
-        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost }
+        let Self { bytes, placement, lost, read, large_sectors } = self;
+        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost, large_sectors }
     }
 }
 
@@ -178,10 +183,10 @@ pub(crate) async fn run_job(
         // Taken only after reading, so that other jobs can use the buffer until then.
         false => JobBuffers { input: buffer, output: spares.take_output() },
     };
-    let FinishedJob { buffers, placement, lost } =
+    let FinishedJob { buffers, placement, lost, large_sectors } =
         finish(LoadedJob { job, buffers, is_output: read.is_output }).await?;
     if buffers.input.capacity() > 0 {
         spares.give_input(buffers.input);
     }
-    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes })
+    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors })
 }

@@ -6,6 +6,7 @@ use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::fields::{Field, Fields};
 use crate::error::place::Place;
 use crate::error::shown::shown;
+use crate::offsets::SECTOR;
 use serde::Serialize;
 
 /// An image's metadata. Sizes are in bytes. Fields that the format does not have are `None` or empty.
@@ -128,6 +129,9 @@ pub enum Need {
     },
 }
 
+/// The code of [`Notice::of_sectors`].
+pub(crate) const SECTOR_SIZE: &str = "sector-size";
+
 /// A notice that a user should read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
@@ -150,6 +154,13 @@ impl Notice {
     pub(crate) fn field(mut self, name: &'static str, value: impl Into<Field>) -> Self {
         self.fields.set(name, value.into());
         self
+    }
+
+    /// The notice about a disk with sectors of `size` bytes.
+    pub(crate) fn of_sectors(size: u64) -> Self {
+        let message =
+            format!("The disk has sectors of {size} bytes; programs that assume {SECTOR} do not find its partitions");
+        Self::new(SECTOR_SIZE, message).field("size", size)
     }
 
     /// States that the notice is about the file `name`, which is not the image.

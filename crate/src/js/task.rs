@@ -57,6 +57,10 @@ extern "C" {
     pub(super) fn lost(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]
     pub(super) fn set_lost(this: &JsReply, value: Uint8Array);
+    #[wasm_bindgen(method, getter, js_name = largeSectors)]
+    pub(super) fn large_sectors(this: &JsReply) -> bool;
+    #[wasm_bindgen(method, setter, js_name = largeSectors)]
+    pub(super) fn set_large_sectors(this: &JsReply, value: bool);
     #[wasm_bindgen(method, getter)]
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]

@@ -50,13 +50,10 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
     }
     let mut add = |code, message: &str| notices.push(Notice::new(code, message));
     let has = |name: &str| info.features.iter().any(|feature| feature == name);
-    if has("dirty") {
-        add("dirty", "The image was not closed properly; the guest may want to check its file systems");
-    }
     if has("unknown compatible features") {
         add("unknown-features", "The image uses features that are unknown but do not hinder reading");
     }
-    notices.extend(marked_corrupt(info));
+    notices.extend(state_notices(info));
     let is_whole = !info.needs.iter().any(|need| matches!(need, Need::MissingFile { .. }));
     let size = info.virtual_size.unwrap_or(0);
     if is_whole && size >= HUGE && size / HUGE_SHARE >= stored.max(1) {
@@ -68,13 +65,20 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
 
 /// Returns the notices about the layer `info` below the image, without its name.
 pub(crate) fn layer_notices(info: Info) -> impl Iterator<Item = Notice> {
-    let corrupt = marked_corrupt(&info);
-    info.safety.into_iter().chain(corrupt)
+    let states: Vec<_> = state_notices(&info).collect();
+    info.safety.into_iter().chain(states)
 }
 
-fn marked_corrupt(info: &Info) -> Option<Notice> {
-    let is_marked = info.features.iter().any(|feature| feature == "corrupt");
-    is_marked.then(|| Notice::new("marked-corrupt", "The image is marked as corrupt; it is read as it is"))
+/// Returns the notices about the state in which a layer was left.
+fn state_notices(info: &Info) -> impl Iterator<Item = Notice> {
+    let has = |name: &str| info.features.iter().any(|feature| feature == name);
+    let dirty = has("dirty").then(|| {
+        let message = "The image was not closed properly; the guest may want to check its file systems";
+        Notice::new("dirty", message)
+    });
+    let corrupt =
+        has("corrupt").then(|| Notice::new("marked-corrupt", "The image is marked as corrupt; it is read as it is"));
+    dirty.into_iter().chain(corrupt)
 }
 
 fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {

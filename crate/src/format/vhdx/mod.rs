@@ -74,12 +74,8 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
             format!("the block allocation table has {} bytes, but the disk needs {}", regions.bat.len, table.len());
         return Err(Error::corrupt(what, regions.bat.start));
     }
-    let sectors = (metadata.logical_sector_size != SECTOR).then(|| {
-        let size = metadata.logical_sector_size;
-        let message =
-            format!("The disk has sectors of {size} bytes; programs that assume {SECTOR} do not find its partitions");
-        Notice::new("sector-size", message).field("size", size)
-    });
+    let sector_size = metadata.logical_sector_size;
+    let sectors = (sector_size != SECTOR).then(|| Notice::of_sectors(sector_size));
     Ok(Rc::new(Vhdx {
         source,
         identity: guid_text(&header.data_write_guid).map(Identity::of_disk),

@@ -86,7 +86,7 @@ impl Executor for Workers {
     fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Uint8Array>>> {
         async move {
             if job.stretches.is_empty() {
-                return Ok(ExecutedJob { output: None, read: 0, written: 0, lost: Vec::new() });
+                return Ok(ExecutedJob { output: None, read: 0, written: 0, lost: Vec::new(), large_sectors: false });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
             let travelling = self.travelling(&job.reads).await?;
@@ -136,5 +136,11 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
         Some(bytes) => postcard::from_bytes(&bytes.to_vec()).map_err(internal)?,
         None => Vec::new(),
     };
-    Ok(ExecutedJob { output, read: reply.read() as u64, written: reply.written() as u64, lost })
+    Ok(ExecutedJob {
+        output,
+        read: reply.read() as u64,
+        written: reply.written() as u64,
+        lost,
+        large_sectors: reply.large_sectors(),
+    })
 }

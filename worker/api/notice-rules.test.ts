@@ -1,0 +1,51 @@
+// The rules for notices cover every code that the core and docs/errors.md have.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { isOfDisk, RULES, severityOf } from './notice-rules.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const sectionsOf = (text: string) =>
+  new Map(text.split('\n## ').map((part) => [part.slice(0, part.indexOf('\n')), part]));
+const sections = sectionsOf(readFileSync(join(root, 'docs/errors.md'), 'utf8'));
+/** The codes in the first column of the tables of a section. */
+const documented = (heading: string): string[] =>
+  [...sections.get(heading)!.matchAll(/^\| ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(([, codes]) =>
+    [...codes!.matchAll(/`([^`]+)`/g)].map(([, code]) => code!),
+  );
+const notice = (code: string) => ({ code, fields: {}, message: code });
+
+test('each documented code of Info.safety has a rule', () => {
+  expect(Object.keys(RULES).toSorted()).toEqual(documented('Codes of notices').toSorted());
+});
+
+test('each code of the core is documented', () => {
+  const known = [...documented('Codes of notices'), ...documented('Codes of notices of outputs')];
+  const sources = join(root, 'crate/src');
+  const codes = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.rs'))
+    .flatMap((path) => [
+      ...readFileSync(join(sources, path), 'utf8').matchAll(/(?:Notice::new|\badd)\(\s*"([a-z][a-z0-9-]+)"/g),
+    ])
+    .map(([, code]) => code!);
+  expect(codes.length).toBeGreaterThan(20);
+  expect(codes.filter((code) => !known.includes(code))).toEqual([]);
+});
+
+test('the results that docs/errors.md names repeat no other notices', () => {
+  const text = sections.get('Codes of notices of outputs')!;
+  const excepted = text.slice(0, text.indexOf('`OutputFormat.notices`'));
+  const named = [...excepted.matchAll(/`([a-z-]+)`/g)].map(([, code]) => code!).filter((code) => code !== 'unverified');
+  const repeated = Object.keys(RULES).filter((code) => isOfDisk(notice(code)));
+  expect(
+    Object.keys(RULES)
+      .filter((code) => !repeated.includes(code))
+      .toSorted(),
+  ).toEqual(named.toSorted());
+});
+
+test('a notice without a rule is a warning, and repeated', () => {
+  expect([severityOf(notice('new')), isOfDisk(notice('new'))]).toEqual(['warning', true]);
+});
