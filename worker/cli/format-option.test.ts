@@ -59,6 +59,10 @@ describe('with -O', () => {
     ['disk.dat', 'tar.gz', 'tar.gz'],
     ['-', 'vpc', 'vpc'],
     ['disk', 'nonsense', 'nonsense'],
+    ['disk', 'toString', 'tostring'],
+    ['disk.qcow2', 'QCOW2', 'qcow2'],
+    ['disk.vhd', 'VHD', 'vpc'],
+    ['disk.tgz', 'Tar.GZ', 'tar.gz'],
   ] as const) {
     test(`${asked} to ${output} is ${format}`, () =>
       expect(outputFormat(output, { asked })).toEqual({ format, formatOptions: {} }));

@@ -28,10 +28,13 @@ const UNSUPPORTED_EXTENSIONS = [
   ...['.tar', '.xz', '.zst', '.bz2', '.lz4', '.zip', '.7z'],
 ];
 
-const ALIASES: Record<string, string> = { vhd: 'vpc' };
+const ALIASES = new Map([['vhd', 'vpc']]);
 
-/** Returns the name of the format `name`, which may be an alias. */
-export const formatName = (name: string): string => ALIASES[name] ?? name;
+/** Returns the name of the format `name`, which may be an alias, in any case. */
+export function formatName(name: string): string {
+  const lower = name.toLowerCase();
+  return ALIASES.get(lower) ?? lower;
+}
 
 interface FormatOption {
   format: string;

@@ -26,22 +26,56 @@ impl FormatOption {
 
     /// The supported value that `given` means. Sizes may have any unit of `qemu-img`: `64k` is `65536`.
     fn value(&self, given: &str) -> Option<&'static str> {
+        let given = SYNONYMS.iter().find(|(synonym, _)| *synonym == given).map_or(given, |&(_, value)| value);
         let size = size_of(given);
         self.values.iter().copied().find(|&value| value == given || size.is_some() && size == size_of(value))
     }
 }
+
+/// Other words for values, as `qemu-img` takes them.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("yes", "on"),
+    ("true", "on"),
+    ("y", "on"),
+    ("no", "off"),
+    ("false", "off"),
+    ("n", "off"),
+    // `compat` of qcow2.
+    ("v3", "1.1"),
+    // `hwversion` of VMDK.
+    ("undefined", "4"),
+];
+
+/// The options of `qemu-img` that concern the file of every format, with the value that Decant writes.
+pub(super) const OF_FILE: [FormatOption; 3] = [
+    FormatOption::new("preallocation", &["off"]),
+    FormatOption::new("nocow", &["off"]),
+    FormatOption::new("extent_size_hint", &["0"]),
+];
+
+/// Options of `qemu-img` of which Decant supports no value, by the start of their names, and the reasons.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("backing_", "the output contains the whole disk"),
+    ("data_file", "the output is one file"),
+    ("encrypt.", "the output is not encrypted"),
+    ("size", "the disk keeps its size"),
+];
 
 /// The options of one output, checked.
 pub struct Options(Vec<(&'static str, &'static str)>);
 
 impl Options {
     /// Checks the options `given` for `format`, as names and values. Fails with `usage` for an unknown option or value,
-    /// and if a required option is missing.
+    /// and if a required option is missing. Options of `qemu-img` that Decant does not have are accepted with the value that
+    /// describes what it writes.
     pub fn new(format: &OutputFormat, given: &[(String, String)]) -> Result<Self> {
-        for (name, _) in given {
-            if !format.options.iter().any(|option| option.name == name) {
-                return Err(unknown_option(format, name));
+        for (name, value) in given {
+            if format.options.iter().any(|option| option.name == name) {
+                continue;
             }
+            let implied = format.implied.iter().flat_map(|options| options.iter()).find(|option| option.name == name);
+            let Some(option) = implied else { return Err(unknown_option(format, name)) };
+            option.value(value).ok_or_else(|| unknown_value(format, option, value))?;
         }
         let chosen = |option: &FormatOption| match given.iter().rev().find(|(name, _)| name == option.name) {
             Some((_, value)) => option.value(value).ok_or_else(|| unknown_value(format, option, value)),
@@ -90,6 +124,9 @@ fn usage(message: String) -> Error {
 }
 
 fn unknown_option(format: &OutputFormat, name: &str) -> Error {
+    if let Some((_, reason)) = UNSUPPORTED.iter().find(|(start, _)| name.starts_with(start)) {
+        return usage(format!("Decant does not support the option '{}': {reason}", shown(name)));
+    }
     let names: Vec<_> = format.options.iter().map(|option| option.name).collect();
     let others = if names.is_empty() { String::new() } else { format!("; it has {}", names.join(", ")) };
     usage(format!("The output format {} has no option '{}'{others}", format.name, shown(name)))

@@ -1,7 +1,7 @@
 //! A raw disk.
 
 use super::layout::Layout;
-use super::{BLOCK, OutputFormat};
+use super::{BLOCK, OutputFormat, options};
 use crate::error::Result;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
@@ -11,6 +11,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     // Browsers warn that `.img` is a dangerous file on Windows and macOS.
     extension: ".raw",
     options: &[],
+    implied: &[&options::OF_FILE],
     recommended: &[],
     has_footer: false,
     layout: |virtual_size, _| Ok(Box::new(Raw { virtual_size })),

@@ -4,7 +4,7 @@
 //! Every byte depends on the bytes before it only, so any target takes it.
 
 use super::layout::{Assembler, Layout, Stamp, Writes, size_needed};
-use super::options::{FormatOption, Options};
+use super::options::{self, FormatOption, Options};
 use super::{OutputFormat, grows};
 use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
@@ -26,11 +26,21 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
             &["4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20", "21"],
         ),
     ],
+    implied: &[
+        &options::OF_FILE,
+        &[
+            FormatOption::new("compat6", &["off"]),
+            FormatOption::new("zeroed_grain", &["off"]),
+            FormatOption::new("toolsversion", &[TOOLS]),
+        ],
+    ],
     recommended: &[("subformat", "streamOptimized")],
     has_footer: true,
     layout: |virtual_size, options| Ok(Box::new(StreamOptimized::new(virtual_size, options)?)),
 };
 
+/// The version of VMware's tools: unknown.
+const TOOLS: &str = "2147483647";
 /// The size of a grain, in bytes.
 const GRAIN: u64 = 64 << 10;
 /// The number of grains of a grain table, and the size of its entries and those of the directory, in bytes.
@@ -78,7 +88,7 @@ impl StreamOptimized {
              # Extent description\nRW {sectors} SPARSE \"disk.vmdk\"\n\n\
              # The Disk Data Base\n#DDB\n\nddb.adapterType = \"{adapter}\"\nddb.geometry.cylinders = \"{cylinders}\"\n\
              ddb.geometry.heads = \"{heads}\"\nddb.geometry.sectors = \"{per_track}\"\n\
-             ddb.longContentID = \"{long_id}{id:08x}\"\nddb.toolsVersion = \"2147483647\"\n\
+             ddb.longContentID = \"{long_id}{id:08x}\"\nddb.toolsVersion = \"{TOOLS}\"\n\
              ddb.virtualHWVersion = \"{hardware}\"\n",
             adapter = self.adapter,
             hardware = self.hardware,

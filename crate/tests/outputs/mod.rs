@@ -3,6 +3,7 @@
 mod checks;
 mod cut;
 mod dynamic_vhd;
+mod options;
 mod random;
 mod readers;
 

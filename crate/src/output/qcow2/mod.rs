@@ -8,7 +8,7 @@ mod assembler;
 mod refcounts;
 
 use super::layout::{Assembler, Layout, Stamp, size_needed};
-use super::options::{FormatOption, Options};
+use super::options::{self, FormatOption, Options};
 use super::{OutputFormat, grows};
 use crate::compress::{CompressedEncoding, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
@@ -29,6 +29,16 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
         ),
         FormatOption::new("compression_type", &["zlib", "zstd"]),
         FormatOption::new("compat", &["1.1"]),
+    ],
+    implied: &[
+        &options::OF_FILE,
+        &[
+            FormatOption::new("data_file_raw", &["off"]),
+            FormatOption::new("encryption", &["off"]),
+            FormatOption::new("extended_l2", &["off"]),
+            FormatOption::new("lazy_refcounts", &["off"]),
+            FormatOption::new("refcount_bits", &["16"]),
+        ],
     ],
     recommended: &[("compress", "on")],
     has_footer: false,

@@ -5,7 +5,7 @@ mod fixed_vhd;
 mod new_footer;
 
 use super::OutputFormat;
-use super::options::FormatOption;
+use super::options::{self, FormatOption};
 use crate::error::{Error, ErrorKind, Result};
 use dynamic_vhd::DynamicVhd;
 use fixed_vhd::FixedVhd;
@@ -16,6 +16,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     hint: "For Azure",
     extension: ".vhd",
     options: &[FormatOption::new("subformat", &["fixed", "dynamic"]), FormatOption::new("force_size", &["on"])],
+    implied: &[&options::OF_FILE],
     recommended: &[],
     has_footer: true,
     layout: |virtual_size, options| {
