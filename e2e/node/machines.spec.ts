@@ -369,3 +369,39 @@ test('the API opens a disk of a machine', async ({ folder }) => {
     rmSync(output);
   }
 });
+
+test('disks that VirtualBox has encrypted', async ({ folder }) => {
+  const vm = join(folder, 'vm');
+  mkdirSync(vm);
+  for (const name of ['secret.vdi', 'plain.vdi']) qemuImg('create', '-q', '-f', 'vdi', join(vm, name), '1M');
+  const disk = (name: string, key = '') => `<HardDisk uuid="{${name}}" location="${name}.vdi">${key}</HardDisk>`;
+  const image = (name: string) => `<AttachedDevice type="HardDisk"><Image uuid="{${name}}"/></AttachedDevice>`;
+  const disks = disk('secret', '<Property name="CRYPT/KeyId" value="a"/>') + disk('plain');
+  const config = join(vm, 'vm.vbox');
+  writeFileSync(config, `<?xml version="1.0"?><VirtualBox >${disks}${image('secret')}${image('plain')}</VirtualBox>`);
+  const zip = join(folder, 'vm.zip');
+  execFileSync('python3', ['-m', 'zipfile', '-c', zip, 'secret.vdi', 'plain.vdi', 'vm.vbox'], { cwd: vm });
+  const output = join(folder, 'out.raw');
+  for (const image of [vm, config, zip]) {
+    const refused = command('convert', '--disk', 'secret.vdi', image, output);
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("uses VirtualBox's encryption") });
+    expect(existsSync(output)).toBe(false);
+    expect(command('convert', '-q', '--disk', 'plain.vdi', image, output)).toMatchObject({ status: 0 });
+    rmSync(output);
+  }
+  const companions = ['secret.vdi', 'plain.vdi'].map((name) => join(vm, name));
+  await expect(decant.open(config, { companions, disk: 1 })).rejects.toMatchObject({
+    kind: 'unsupported',
+    code: 'encrypted',
+    fields: { by: 'VirtualBox', file: 'secret.vdi' },
+  });
+});
+
+test('a configuration that VMware has encrypted', ({ folder }) => {
+  const config = join(folder, 'vm.vmx');
+  writeFileSync(config, '.encoding = "UTF-8"\ndisplayName = "a"\nencryption.keySafe = "vmware:key/list/(a)"\n');
+  expect(command('info', config)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("uses VMware's encryption"),
+  });
+});

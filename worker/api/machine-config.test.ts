@@ -124,6 +124,35 @@ test('snapshots of VMware and VirtualBox', () => {
   ]);
 });
 
+const KEY = '<Property name="CRYPT/KeyId" value="k"/>';
+const hardDisk = (path: string, content = '') => `<HardDisk uuid="{${path}}" location="${path}">${content}</HardDisk>`;
+
+test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, encrypted: string[], isEncrypted?: boolean]>([
+  ['VirtualBox', 'vbox', hardDisk('a.vdi', KEY) + hardDisk('b.vdi'), ['a.vdi']],
+  ['VirtualBox, a key store', 'vbox', hardDisk('a', '<Property name="CRYPT/KeyStore" value="k"></Property>'), ['a']],
+  ['VirtualBox, children', 'vbox', hardDisk('a', KEY + hardDisk('b', hardDisk('c'))), ['a', 'b', 'c']],
+  ['VirtualBox, a child of two', 'vbox', hardDisk('a', hardDisk('b', KEY) + hardDisk('c')), ['b']],
+  ['VirtualBox, an empty key', 'vbox', hardDisk('a', KEY.replace('"k"', '""')), []],
+  ['VirtualBox, cut off', 'vbox', `<HardDisk location="a">${KEY}`, ['a']],
+  ['VirtualBox, hostile tags', 'vbox', `</HardDisk>${KEY}</HardDisk><HardDisk>${KEY}`, []],
+  [
+    'VirtualBox, the machine',
+    'vbox',
+    '<VirtualBox ><MachineEncrypted uuid="{1}">a</MachineEncrypted></VirtualBox>',
+    [],
+    true,
+  ],
+  ['VMware', 'vmx', '.encoding = "UTF-8"\nencryption.keySafe = "vmware:key/list/"\nencryption.data = "a"', [], true],
+  ['OVF', 'ovf', `${FILES}<xenc:CipherReference URI="f1"/>`, ['f1', 'a.vmdk']],
+  ['OVF, a list', 'ovf', `<xenc:DataReference URI="#f2"/>${FILES}`, ['f2', 'b.vmdk']],
+  ['OVF, a path', 'ovf', `${FILES}<CipherReference URI="b.vmdk"/>`, ['b.vmdk']],
+  ['OVF, a part of the descriptor', 'ovf', '<EncryptedData Id="a"><CipherData/></EncryptedData>', [], true],
+])('encrypted: %s', ([, format, text, encrypted, isEncrypted]) => {
+  const machine = machineOf(text, format);
+  expect([...(machine.encrypted ?? [])].toSorted()).toEqual(encrypted.toSorted());
+  expect(machine.isEncrypted).toBe(isEncrypted);
+});
+
 /** Texts of 1 MiB that a careless expression would match in very many ways: the test would not end. */
 test.for([
   '<',

@@ -1,5 +1,7 @@
 // The configurations of virtual machines: what they say of the disks. What is not understood is ignored.
 
+import { ENCRYPTED_FILES, ENCRYPTED_MACHINE, ENCRYPTED_PART, isEncryptionKey, VMX_KEY } from './encryption-marks.js';
+
 /** A machine, as its configuration describes it. */
 export interface Machine {
   name?: string;
@@ -8,6 +10,10 @@ export interface Machine {
   /** How many pieces the files at these paths have, if they are stored in pieces. */
   pieces?: Map<string, number>;
   snapshots: MachineSnapshot[];
+  /** The paths of the files that are encrypted, of disks in any state. */
+  encrypted?: Set<string>;
+  /** Whether the configuration has an encrypted part, which may name the disks. */
+  isEncrypted?: boolean;
 }
 
 export interface MachineSnapshot {
@@ -24,8 +30,13 @@ const MOST = 256;
 
 /** Reads the configuration `text` in `format`. */
 export function machineOf(text: string, format: 'vmx' | 'vbox' | 'ovf'): Machine {
-  const { name, disks, pieces, snapshots = [] } = READERS[format](text);
-  const named = { ...(name ? { name } : {}), ...(pieces?.size ? { pieces } : {}) };
+  const { name, disks, pieces, snapshots = [], encrypted, isEncrypted } = READERS[format](text);
+  const named = {
+    ...(name ? { name } : {}),
+    ...(pieces?.size ? { pieces } : {}),
+    ...(encrypted?.size ? { encrypted } : {}),
+    ...(isEncrypted ? { isEncrypted } : {}),
+  };
   return { ...named, disks: distinct(disks), snapshots: snapshots.slice(0, MOST) };
 }
 
@@ -37,6 +48,8 @@ interface Found {
   disks: string[];
   pieces?: Map<string, number>;
   snapshots?: MachineSnapshot[];
+  encrypted?: Set<string>;
+  isEncrypted?: boolean;
 }
 
 const READERS = { vmx: ofVmx, vbox: ofVbox, ovf: ofOvf };
@@ -64,7 +77,7 @@ function ofVmx(text: string): Found {
     const isCd = values.get(`${device}.devicetype`)?.includes('cdrom');
     return device !== key && BUS.test(device) && isThere && !isCd ? [path] : [];
   });
-  return { name: values.get('displayname'), disks };
+  return { name: values.get('displayname'), disks, isEncrypted: values.has(VMX_KEY) };
 }
 
 /** VMware: the snapshots that a VMSD lists, each with the files that its disks had. */
@@ -91,13 +104,30 @@ const secondsOf = (seconds: number): number => (Number.isFinite(seconds) && seco
 /** VirtualBox: each `Image` of an attached hard disk states the `uuid` of a `HardDisk`, whose `location` is the path. */
 function ofVbox(text: string): Found {
   const [paths, disks, snapshots] = [new Map<string, string>(), [] as string[], [] as MachineSnapshot[]];
+  const encrypted = new Set<string>();
+  /** The hard disks around the tag, each in its parent. */
+  const parents: { path: string | undefined; isEncrypted: boolean }[] = [];
+  let isEncrypted = false;
+  const endDisk = () => {
+    const ended = parents.pop();
+    if (ended?.isEncrypted && ended.path !== undefined) encrypted.add(ended.path);
+  };
   let name: string | undefined;
   let isDisk = false;
   /** The snapshots around the tag, innermost last: they have disks of their own. */
   const around: MachineSnapshot[] = [];
   for (const { tag, attributes } of tagsOf(text)) {
     if (tag === 'Machine') name = attributes.get('name');
-    if (tag === 'HardDisk') addPath(paths, attributes.get('uuid'), attributes.get('location'));
+    if (tag === ENCRYPTED_MACHINE) isEncrypted = true;
+    if (tag === 'HardDisk') {
+      const path = attributes.get('location');
+      addPath(paths, attributes.get('uuid'), path);
+      parents.push({ path, isEncrypted: parents.at(-1)?.isEncrypted ?? false });
+    }
+    const parent = parents.at(-1);
+    if (tag === 'Property' && parent && isEncryptionKey(attributes.get('name'), attributes.get('value')))
+      parent.isEncrypted = true;
+    if (tag === '/HardDisk') endDisk();
     if (tag === 'Snapshot') {
       const dateSeconds = secondsOf(Date.parse(attributes.get('timeStamp') ?? '') / 1000);
       const id = attributes.get('uuid') ?? '';
@@ -110,12 +140,16 @@ function ofVbox(text: string): Found {
     if (tag === 'Image' && isDisk) (around.at(-1)?.disks ?? disks).push(attributes.get('uuid') ?? '');
   }
   const withPaths = snapshots.map((snapshot) => ({ ...snapshot, disks: distinct(pathsOf(snapshot.disks, paths)) }));
-  return { name, disks: pathsOf(disks, paths), snapshots: withPaths };
+  // The text may be cut off.
+  while (parents.length > 0) endDisk();
+  return { name, disks: pathsOf(disks, paths), snapshots: withPaths, encrypted, isEncrypted };
 }
 
 /** OVF (DSP0243): each `Disk` states by `fileRef` the `id` of a `File`, whose `href` is the path, without the number of a piece. */
 function ofOvf(text: string): Found {
   const [paths, pieces, disks] = [new Map<string, string>(), new Map<string, number>(), [] as string[]];
+  const marks: string[] = [];
+  let isEncrypted = false;
   let id: string | undefined;
   let name: string | undefined;
   for (const { tag, attributes, after } of tagsOf(text)) {
@@ -127,8 +161,12 @@ function ofOvf(text: string): Found {
       if (count > 0 && Number.isFinite(count)) pieces.set(attributes.get('href') ?? '', count);
     }
     if (tag === 'Disk') disks.push(attributes.get('fileRef') ?? '');
+    if (ENCRYPTED_FILES.includes(tag)) marks.push((attributes.get('URI') ?? '').replace(/^#/, ''));
+    if (tag === ENCRYPTED_PART) isEncrypted = true;
   }
-  return { name: name ?? id, disks: pathsOf(disks, paths), pieces };
+  // A mark is the path of a file, or its ID.
+  const encrypted = new Set([...marks, ...pathsOf(marks, paths)]);
+  return { name: name ?? id, disks: pathsOf(disks, paths), pieces, encrypted, isEncrypted };
 }
 
 /** The text of an element from `start`, up to the next tag; undefined if it is empty. */

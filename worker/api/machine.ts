@@ -7,6 +7,7 @@ import { shownNames } from '../errors/shown-names.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
 import type { Snapshot } from '../public/types.js';
+import { encryptedError } from './encryption-marks.js';
 import type { OpenImage } from './image.js';
 import { type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
 
@@ -27,7 +28,12 @@ interface Disk extends Member {
   companion?: Companion;
   /** The name of the first piece that is missing, if others are there. */
   missingPiece?: string;
+  /** Whether the configuration says that it is encrypted. */
+  isEncrypted?: boolean;
 }
+
+/** A disk whose file was passed. */
+type ThereDisk = Disk & { companion: Companion };
 
 /**
  * Opens the disk that `options` state, or the only one, of the machine whose configuration in `format` is `config`, by `open`, in
@@ -47,6 +53,7 @@ export async function openMachine(
   const text = await textOf(config, config, options, open);
   const format = refusal.fields.format as 'vmx' | 'vbox' | 'ovf';
   const read = text === undefined ? undefined : machineOf(text, format);
+  if (read?.isEncrypted && read.disks.length === 0) throw encryptedError('The virtual machine', format);
   if (!read || read.disks.length === 0) throw refusal;
   const configName = nameOf(config) || (name ?? '');
   const snapshots = format === 'vmx' ? await listedSnapshots(config, configName, options, open) : read.snapshots;
@@ -58,10 +65,13 @@ export async function openMachine(
   const plain = format === 'ovf' ? unencoded : (path: string) => path;
   for (const { path, companion } of findDisks(machine, configName, companions, plain)) {
     const pieces = machine.pieces?.get(path);
-    if (companion) disks.push(await described(companion, pieces, config, options, open));
-    else disks.push(missingDisk(pieces === undefined ? plain(path) : plain(path) + FIRST_PIECE));
+    const disk = companion
+      ? await described(companion, pieces, config, options, open)
+      : missingDisk(pieces === undefined ? plain(path) : plain(path) + FIRST_PIECE);
+    disks.push({ ...disk, isEncrypted: machine.encrypted?.has(path) ?? false });
   }
-  const companion = choose(disks, machine, configName, choice);
+  const { companion, name: chosen, isEncrypted } = choose(disks, machine, configName, choice);
+  if (isEncrypted) throw encryptedError(`'${shownText(chosen)}'`, format, { file: chosen });
   const input = inputOf(companion);
   const file = nameOf(companion);
   const image = await open(input, {
@@ -271,10 +281,10 @@ function plainOptions(file: Input, config: Input, options: OpenOptions): OpenOpt
   };
 }
 
-const memberOf = ({ companion: _, missingPiece: _piece, ...member }: Disk): Member => member;
+const memberOf = ({ companion: _, missingPiece: _piece, isEncrypted: _encrypted, ...member }: Disk): Member => member;
 
-/** Returns the file of the disk that `choice` states, or of the only one. */
-function choose(disks: Disk[], machine: Machine, config: string, choice: string | number | undefined): Companion {
+/** Returns the disk that `choice` states, or the only one. */
+function choose(disks: Disk[], machine: Machine, config: string, choice: string | number | undefined): ThereDisk {
   const fields = {
     disks: disks.map(memberOf),
     ...(machine.name === undefined ? {} : { machine: machine.name }),
@@ -296,7 +306,7 @@ function choose(disks: Disk[], machine: Machine, config: string, choice: string 
     const message = `'${shownText(missingPiece)}', a part of a disk of the virtual machine, is missing; pass all parts together with the configuration`;
     throw new DecantError('missing-file', message, { fields: { file: missingPiece, role: 'part', neededBy: name } });
   }
-  if (companion) return companion;
+  if (companion) return { ...disk!, companion };
   const message = `'${shownText(name)}', a disk of the virtual machine, is missing; pass it together with its configuration`;
   throw new DecantError('missing-file', message, { fields: { file: name, role: 'disk', neededBy: config, ...fields } });
 }

@@ -223,6 +223,12 @@ impl Error {
         Self::new(ErrorKind::Unsupported, format!("The image uses {what}, which Decant does not read yet"))
     }
 
+    /// Creates an `unsupported` error with code `encrypted`: the disk was encrypted by the hypervisor, or for the package, `by`.
+    pub(crate) fn encrypted(by: &'static str) -> Self {
+        let error = Self::unsupported(format!("{by}'s encryption")).coded("encrypted").field("by", by);
+        error.advised("decrypt the disk there first")
+    }
+
     /// Creates a `not-recognised` error with code `other-format`: the file is not in the stated `format`.
     pub(crate) fn other_format(message: &str, format: &str) -> Self {
         Self::new(ErrorKind::NotRecognised, message).coded("other-format").field("format", format)

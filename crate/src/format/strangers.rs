@@ -50,7 +50,8 @@ fn begins_text(sample: &Sample<'_>, starts: &[&[u8]]) -> bool {
 const WITH_DISKS: &str = "open it together with its disks";
 
 fn is_vmx(sample: &Sample<'_>) -> bool {
-    let keys: [&[u8]; 2] = [b"virtualHW.version", b"config.version"];
+    // The last one: an encrypted configuration.
+    let keys: [&[u8]; 3] = [b"virtualHW.version", b"config.version", b"encryption.keySafe"];
     text(sample).is_some_and(|text| keys.iter().any(|key| contains(text, key)))
 }
 

@@ -11,7 +11,7 @@ use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
 use crate::open::disk_choice::Choosing;
 use crate::open::identify::{FileType, identify, identify_start};
-use crate::open::{ovf, split_files};
+use crate::open::{encryption_marks, ovf, split_files};
 use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
@@ -72,6 +72,7 @@ pub(crate) async fn image_in(
     let (order, machine) = ovf::described(&names, &files).await?;
     let list = DiskList { disks: order.iter().map(|&at| info(&images[at])).collect(), machine };
     let (image, file_type) = images[order[choosing.choose(container, &list)?]].clone();
+    encryption_marks::require_plain(&image, &files).await?;
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();

@@ -4,6 +4,7 @@ mod ambiguity;
 pub mod chain;
 mod descent;
 pub mod disk_choice;
+mod encryption_marks;
 pub mod examination;
 mod guess;
 pub(crate) mod identify;

@@ -82,7 +82,7 @@ fn content(rest: &[u8]) -> Option<String> {
 }
 
 /// Returns the next start tag without its brackets, and moves `rest` to its end. Skips comments and the like.
-fn next_tag<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn next_tag<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     loop {
         let text = &rest[find(rest, b"<")? + 1..];
         let other: &[u8] = match text {
@@ -110,7 +110,7 @@ fn next_tag<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Returns the value of the attribute `wanted` of `tag`, with any prefix.
-fn attribute(mut tag: &[u8], wanted: &[u8]) -> Option<String> {
+pub(super) fn attribute(mut tag: &[u8], wanted: &[u8]) -> Option<String> {
     loop {
         let equals = find(tag, b"=")?;
         let (name, rest) = (tag[..equals].trim_ascii_end(), tag[equals + 1..].trim_ascii_start());
@@ -128,7 +128,7 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 }
 
 /// Returns the end of `name` without its prefix, and without a name before it.
-fn local(name: &[u8]) -> &[u8] {
+pub(super) fn local(name: &[u8]) -> &[u8] {
     let start = name.iter().rposition(|byte| *byte == b':' || byte.is_ascii_whitespace());
     &name[start.map_or(0, |at| at + 1)..]
 }

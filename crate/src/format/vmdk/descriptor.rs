@@ -141,7 +141,7 @@ impl Descriptor {
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
         if descriptor.is_encrypted {
-            return Err(Error::unsupported("VMware's encryption"));
+            return Err(Error::encrypted("VMware"));
         }
         Ok(descriptor)
     }
