@@ -102,8 +102,11 @@ for (const [name, { program, permission }] of Object.entries(NODES)) {
   test(`${name}, with permissions`, { tag: '@long' }, async () => {
     const made = await runtimes();
     const output = emptyOutput(made);
-    expect(convert(made, output, 'nothing')).toEqual({ status: 0, stdout: '', stderr: '' });
-    expectSame(output, small.raw());
+    // The second conversion replaces the output of the first.
+    for (let times = 0; times < 2; times += 1) {
+      expect(convert(made, output, 'nothing')).toEqual({ status: 0, stdout: '', stderr: '' });
+      expectSame(output, small.raw());
+    }
   });
 
   for (const left of ['worker', 'read', 'write'] as const) {

@@ -62,6 +62,7 @@ const WITHOUT_SENTENCE = {
     'handle-unusable',
     'name-too-long',
     'not-a-file',
+    'output-in-use',
     'stream-used',
     'target-too-large',
     'target-too-small',

@@ -4,6 +4,7 @@ import { isObject } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
+import { outputInUse } from './claims.js';
 import { orTargetError, writers } from './custom-output.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 
@@ -70,7 +71,7 @@ export class CustomTarget implements OutputTarget {
   /** Checks the target, and keeps other conversions from it until the end. Fails with `usage`, or as the target has failed. */
   async claim(): Promise<void> {
     const { target } = this;
-    if (writers.has(target)) throw new DecantError('usage', 'Another conversion is writing to this target');
+    if (writers.has(target)) throw outputInUse('this target');
     writers.set(target, this);
     this.#isOrdered = target.ordered === true;
     this.#concurrency = target.concurrency ?? (this.#isOrdered ? 1 : CONCURRENCY);

@@ -1,6 +1,7 @@
 // Leftovers in a folder: their processes, sweeping and resuming.
 
 import {
+  type BigIntStats,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
-import { partialName, resumables, sweepFolder } from './partial.js';
+import { hasRival, partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
 
 const BOOT = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');
@@ -146,4 +147,38 @@ describe('resumables', () => {
     for (const kind of ['partial', 'resumable.journal']) leave(folder, nameOf(gone, kind, 'a.b'));
     expect(await found(folder, 'a.b')).toEqual([wanted]);
   });
+});
+
+describe('hasRival', () => {
+  const LIVING = `${BOOT}-${NAMESPACE}-1-${START_OF_1}`;
+  const LONG = 'a'.repeat(151);
+  for (const [what, name, isRival, target = 'a'] of [
+    ['a process that runs', nameOf(LIVING), true],
+    ['a process that runs, resumable', nameOf(LIVING, 'resumable'), true],
+    ['its journal', `${nameOf(LIVING, 'resumable')}.journal`, false],
+    ['to another name', nameOf(LIVING, 'partial', 'b'), false],
+    ['to a name that begins with it', nameOf(LIVING, 'partial', 'a.b'), false],
+    ['a name that is cut', nameOf(LIVING, 'partial', LONG.slice(0, 150)), false, LONG],
+    ['a process that is gone', nameOf(`${BOOT}-${NAMESPACE}-${GONE}`), false],
+    ['another start of the system', nameOf(`${OTHER_BOOT}-${NAMESPACE}-1-${START_OF_1}`), false],
+    ['this process', nameOf(`${BOOT}-${NAMESPACE}-${process.pid}-1`), false],
+    ['no process', nameOf(`${BOOT}-${NAMESPACE}-0-0`, 'resumable'), false],
+    ['another file', '.a.partial', false],
+  ] as [what: string, name: string, isRival: boolean, target?: string][]) {
+    test(what, async ({ folder }) => {
+      const first = lstatSync(leave(folder, name), { bigint: true });
+      const place = placeIn(folder, target);
+      let own: Buffer;
+      let made: BigIntStats;
+      // The clock of the file system is coarse.
+      do {
+        own = Buffer.from(leave(folder, partialName(place).toString()));
+        made = lstatSync(own, { bigint: true });
+      } while (made.birthtimeNs <= first.birthtimeNs);
+      expect(await hasRival(place, own, made)).toBe(isRival);
+      expect(await hasRival(placeIn(join(folder, 'none')), own, made)).toBe(false);
+      // Of two that begin at once, only the later one has a rival.
+      expect(await hasRival(place, Buffer.from(join(folder, name)), first)).toBe(false);
+    });
+  }
 });

@@ -144,6 +144,29 @@ function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigi
 }
 
 /**
+ * Whether another process began to write the output at `place` before the temporary file called `own` was made. `made` describes that
+ * file. Not known for processes of other systems and containers, and for a name that is cut in the names of temporary files.
+ */
+export async function hasRival(place: ResolvedPath, own: Buffer, made: BigIntStats): Promise<boolean> {
+  if (!here.isCertain || place.name.length > LONGEST) return false;
+  for (const name of await readdir(place.folder, 'buffer').catch(() => [])) {
+    const maker = makerOf(name);
+    const mayBe = maker && !maker.isJournal && isHere(maker) && isFor(name, place);
+    if (!mayBe || maker.pid === process.pid || maker.pid === NOBODY || !isRunning(maker.pid, maker.start)) continue;
+    const path = pathIn(place.folder, name);
+    const other = await lstat(path, { bigint: true }).catch(() => undefined);
+    if (other && isBefore(other, path, made, own)) return true;
+  }
+  return false;
+}
+
+/** Whether the file at `path` was made before the one at `otherPath`. Of two that were made at once, one counts as the first. */
+function isBefore(file: BigIntStats, path: Buffer, other: BigIntStats, otherPath: Buffer): boolean {
+  if (file.birthtimeNs !== other.birthtimeNs) return file.birthtimeNs < other.birthtimeNs;
+  return Buffer.compare(path, otherPath) < 0;
+}
+
+/**
  * Removes the temporary files in the folder of `place` whose processes are dead. For other machines and containers that cannot
  * be known: their files are removed a week after their last change. Files that can be resumed stay for a week too, except those
  * for `place` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.

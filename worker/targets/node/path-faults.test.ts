@@ -1,6 +1,6 @@
 // System calls that fail while a path is written: permissions, flushes, links, removals.
 
-import { chmodSync, type PathLike, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, type PathLike, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { test } from '../../../e2e/support/units/folder.js';
@@ -188,15 +188,47 @@ describe('a flush of the folder', () => {
   }
 });
 
-test('without hard links, one of many conversions to one name succeeds', async ({ folder }) => {
+describe('where Node forbids changes by a descriptor', () => {
+  const forbid = () => {
+    for (const call of ['fchmod', 'fchown'] as const) refuse(call, 'ERR_ACCESS_DENIED');
+  };
+
+  test('a replaced file keeps its permissions', async ({ folder }) => {
+    forbid();
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    chmodSync(output, 0o640);
+    const { file, commit } = await beginTo(output);
+    expect(statSync(file.path.toString()).mode & 0o777).toBe(0o640);
+    chmodSync(output, 0o604);
+    await commit();
+    expect(readFileSync(output, 'utf8')).toBe(NEW);
+    expect(statSync(output).mode & 0o777).toBe(0o604);
+  });
+
+  test('a temporary file that was replaced is not touched', async ({ folder }) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    chmodSync(output, 0o640);
+    const { file, commit } = await beginTo(output);
+    forbid();
+    const path = file.path.toString();
+    renameSync(path, join(folder, 'moved'));
+    writeFileSync(path, 'other');
+    chmodSync(path, 0o600);
+    await expect(commit()).rejects.toMatchObject({ kind: 'target' });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(output, 'utf8')).toBe('old');
+  });
+});
+
+test('without hard links, a file of another program is not replaced', async ({ folder }) => {
   refuse('link');
   const output = join(folder, 'out.raw');
-  const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
-  const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
-  const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
-  expect(failures).toEqual(
-    Array(7).fill(`Another program has changed '${output}' during the conversion; choose another output`),
-  );
+  const { commit } = await beginTo(output);
+  writeFileSync(output, 'other');
+  await expect(commit()).rejects.toMatchObject({ code: 'target-changed' });
+  expect(readFileSync(output, 'utf8')).toBe('other');
   expect(readdirSync(folder)).toEqual(['out.raw']);
 });
 

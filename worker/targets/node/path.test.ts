@@ -310,14 +310,72 @@ describe('of many conversions at once to one name one is done', () => {
     test(before === undefined ? 'to a new file' : 'over a file', async ({ folder }) => {
       const output = join(folder, 'out.raw');
       if (before !== undefined) writeFileSync(output, before);
-      const conversions = await Promise.all(Array.from({ length: 8 }, () => beginTo(output)));
-      const ends = await Promise.allSettled(conversions.map(({ commit }) => commit()));
-      const failures = ends.flatMap((end) => (end.status === 'rejected' ? [(end.reason as Error).message] : []));
-      expect(failures).toEqual(
-        Array(7).fill(`Another program has changed '${output}' during the conversion; choose another output`),
-      );
+      const begun = await Promise.allSettled(Array.from({ length: 8 }, () => beginTo(output)));
+      const failures = begun.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      expect(failures).toHaveLength(7);
+      for (const failure of failures) expect(failure).toMatchObject({ kind: 'usage', code: 'output-in-use' });
+      for (const one of begun) if (one.status === 'fulfilled') await one.value.commit();
       expect(found(output)).toBe(NEW);
       expect(readdirSync(folder)).toEqual(['out.raw']);
+    });
+  }
+});
+
+describe('a second conversion to an output fails at its start', () => {
+  const linked = (folder: string, make: (from: string, to: string) => void) => {
+    const output = join(folder, 'out.raw');
+    writeFileSync(output, 'old');
+    make(output, join(folder, 'link'));
+    return [output, join(folder, 'link')] as const;
+  };
+  for (const [what, paths] of [
+    ['the same path', (folder) => [join(folder, 'out.raw'), join(folder, 'out.raw')]],
+    ['another spelling', (folder) => [join(folder, 'out.raw'), `${folder}/./x/..//out.raw`]],
+    [
+      'a link to a new file',
+      (folder) => {
+        symlinkSync('out.raw', join(folder, 'link'));
+        return [join(folder, 'out.raw'), join(folder, 'link')];
+      },
+    ],
+    ['a link to a file', (folder) => linked(folder, symlinkSync)],
+    ['a hard link to a file', (folder) => linked(folder, linkSync)],
+    [
+      'a link to the folder',
+      (folder) => {
+        symlinkSync('.', join(folder, 'also'));
+        return [join(folder, 'out.raw'), join(folder, 'also', 'out.raw')];
+      },
+    ],
+  ] as [what: string, paths: (folder: string) => readonly [string, string]][]) {
+    test(what, async ({ folder }) => {
+      mkdirSync(join(folder, 'x'));
+      const [first, second] = paths(folder);
+      const one = await beginTo(first);
+      await expect(beginTo(second)).rejects.toMatchObject({
+        code: 'output-in-use',
+        message: expect.stringContaining(second),
+      });
+      await one.commit();
+      expect(found(first)).toBe(NEW);
+      // It is free again, after a commit and after a cancel.
+      await (await beginTo(second)).cancel();
+      await (await beginTo(second)).commit();
+    });
+  }
+
+  test('but not one to another name', async ({ folder }) => {
+    const both = [await beginTo(join(folder, 'a')), await beginTo(join(folder, 'b'))];
+    for (const { commit } of both) await commit();
+  });
+
+  for (const existing of [false, true]) {
+    test(`a file that is written in place, then ${existing ? 'in place' : 'replaced'}`, async ({ folder }) => {
+      const output = join(folder, 'out.raw');
+      writeFileSync(output, Buffer.alloc(SIZE));
+      const one = await beginTo(output, { existing: true, keepsSize: true });
+      await expect(beginTo(output, { existing })).rejects.toMatchObject({ code: 'output-in-use' });
+      await one.commit();
     });
   }
 });

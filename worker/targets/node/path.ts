@@ -1,7 +1,7 @@
 // A path in Node: a temporary file beside the target, renamed over it at the end. Block devices, and files with `existing`, are
 // written in place.
 
-import { type BigIntStats, close, constants, fchmod, fchown, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
+import { type BigIntStats, close, constants, fstat, fsync, lstatSync, open, renameSync } from 'node:fs';
 import { access, link, lstat, stat, unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
@@ -10,10 +10,12 @@ import type { OpenFile, TargetSpec } from '../../messages/messages.js';
 import type { Kept, Notice } from '../../public/types.js';
 import { deviceSize } from '../../sources/node/block-device.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
+import { claimOutput, outputInUse } from '../claims.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
-import { isLocal, partialName, sweepFolder } from './partial.js';
+import { keepOwnerAndMode, type MadeFile, refused, setMode } from './owner-and-mode.js';
+import { hasRival, isLocal, partialName, sweepFolder } from './partial.js';
 import { folderGiven, fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
 import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
 
@@ -21,10 +23,6 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** The mode of a new file, before the umask. */
 const ANYONE = 0o666;
 const OWNER_ONLY = 0o600;
-/** Without the set-id bits: an image's bytes must not become a set-id program. */
-const PERMISSIONS = 0o777;
-/** Codes of operations that the file system does not support, or that this user may not do. */
-const CANNOT = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'];
 
 const about = (fd: number) => promisify(fstat)(fd, { bigint: true });
 const find = (path: string | Buffer) => stat(path, { bigint: true }).catch(unlessMissing);
@@ -63,6 +61,8 @@ export class PathTarget implements OutputTarget {
   #existing: BigIntStats | undefined;
   /** The folder of the output at the start. */
   #folder: BigIntStats | undefined;
+  /** Ends the claim on the output. */
+  #release = () => {};
 
   constructor(
     private readonly path: string,
@@ -73,6 +73,7 @@ export class PathTarget implements OutputTarget {
   async prepare(sizes: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
       const { place, existing } = await this.#locate(identity !== undefined);
+      this.#release = claimOutput(`'${this.path}'`, keysOf(this.#folder!, place, existing));
       if (this.#isInPlace(existing)) return await this.#openInPlace(place, existing, sizes);
       return await this.#openFile(place, existing, identity);
     } catch (thrown) {
@@ -98,6 +99,7 @@ export class PathTarget implements OutputTarget {
         if (!this.#existing?.isBlockDevice()) await this.#requireSamePlace(this.#place!);
         await this.#close();
       }
+      this.#release();
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -108,6 +110,14 @@ export class PathTarget implements OutputTarget {
   }
 
   async discard(reason: DecantError, keep: boolean): Promise<void> {
+    try {
+      await this.#discard(reason, keep);
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #discard(reason: DecantError, keep: boolean): Promise<void> {
     const journal = this.#journal;
     this.#journal = undefined;
     if (journal && keep) {
@@ -159,6 +169,10 @@ export class PathTarget implements OutputTarget {
     const there = await find(this.path).catch(() => undefined);
     const isThere = there?.dev === dev && there.ino === ino;
     return `${isThere ? '' : 'the file that was opened as '}'${this.path}' now contains a part of the disk`;
+  }
+
+  get #madeFile(): MadeFile {
+    return { fd: this.#fd!, path: this.#temporary!, stats: this.#made! };
   }
 
   /** Whether the temporary file was neither removed nor replaced. */
@@ -227,12 +241,13 @@ export class PathTarget implements OutputTarget {
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
+    if (await hasRival(place, temporary, this.#made)) throw outputInUse(`'${this.path}'`);
     const kept = [existing, ...(await sourceFiles(this.sources))];
     if (identity !== undefined) {
       // A folder that cannot be listed does not prevent a conversion.
       await removeUseless(place, this.#made.mtimeNs, kept).catch(() => {});
       temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
-    } else if (existing) await keepOwnerAndMode(this.#fd, existing);
+    } else if (existing) await keepOwnerAndMode(this.#madeFile, existing);
     await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined);
     const file = openFile(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
@@ -326,9 +341,9 @@ export class PathTarget implements OutputTarget {
     await this.#requireNoSource(there, made);
     await this.#requireSamePlace(place);
     // Again: owner and mode may have changed during the conversion.
-    if (there) await keepOwnerAndMode(this.#fd!, there);
+    if (there) await keepOwnerAndMode(this.#madeFile, there);
     // A resumable file had mode 0600, so that no other user could write to it.
-    else if (this.#journal) await promisify(fchmod)(this.#fd!, ANYONE & ~process.umask());
+    else if (this.#journal) await setMode(this.#madeFile, ANYONE & ~process.umask());
     const journal = this.#journal;
     await this.#close();
     if (there) this.#rename(temporary, target);
@@ -424,35 +439,17 @@ export class PathTarget implements OutputTarget {
   }
 }
 
+/** What identifies an output: its folder and name, and the file that is there, which may have other names. */
+function keysOf(folder: BigIntStats, { name }: ResolvedPath, existing: BigIntStats | undefined): string[] {
+  const place = `${folder.dev}:${folder.ino}/${name.toString('latin1')}`;
+  return existing ? [place, `${existing.dev}:${existing.ino}`] : [place];
+}
+
 const isPlace = (found: unknown): found is ResolvedPath =>
   typeof found === 'object' && found !== null && 'folder' in found;
 
 const notRemoved = (temporary: Buffer, cause: unknown): string =>
   `'${temporary}' could not be removed: ${fileReason(cause)}`;
-
-/**
- * Copies owner and mode as far as the system allows, without giving anybody more access than before. Access control lists are
- * not visible here: with one, the group's mode bits are the maximum of the list.
- */
-async function keepOwnerAndMode(fd: number, { uid, gid, mode }: BigIntStats): Promise<void> {
-  const keeps = async (owner: number) =>
-    promisify(fchown)(fd, owner, Number(gid)).then(
-      () => true,
-      (thrown) => refused(thrown),
-    );
-  // The owner first: a change of owner clears the set-id bits, and the old group's permissions are not for a new group.
-  const hasGroup = (await keeps(Number(uid))) || (await keeps(-1));
-  const permissions = Number(mode) & PERMISSIONS;
-  const others = permissions & 0o7;
-  const kept = hasGroup ? permissions : permissions & ((0o7 << 6) | (others << 3) | others);
-  await promisify(fchmod)(fd, kept).catch(refused);
-}
-
-/** Returns false if the system refused the operation, and rethrows any other failure. */
-function refused(thrown: NodeJS.ErrnoException): false {
-  if (!CANNOT.includes(thrown.code ?? '')) throw thrown;
-  return false;
-}
 
 async function flushFolder(folder: Buffer): Promise<void> {
   const fd = await promisify(open)(folder, O_RDONLY | O_DIRECTORY);

@@ -1,0 +1,30 @@
+// The outputs that conversions are writing: two conversions to one file would waste the work of one.
+
+import { DecantError } from '../errors/errors.js';
+
+const claimed = new Set<string>();
+
+/** The error for an output that another conversion is writing. `shown` is its name in the message. */
+export const outputInUse = (shown: string): DecantError =>
+  new DecantError(
+    'usage',
+    `Another conversion is writing to ${shown}; wait until it has ended, or choose another output`,
+    {
+      code: 'output-in-use',
+    },
+  );
+
+/**
+ * Claims the output that `keys` identify, each alone, until the returned function is called. Throws `usage` if another conversion
+ * of this thread has claimed one of them.
+ */
+export function claimOutput(shown: string, keys: string[]): () => void {
+  if (keys.some((key) => claimed.has(key))) throw outputInUse(shown);
+  for (const key of keys) claimed.add(key);
+  let isReleased = false;
+  return () => {
+    if (isReleased) return;
+    isReleased = true;
+    for (const key of keys) claimed.delete(key);
+  };
+}
