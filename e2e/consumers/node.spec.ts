@@ -77,6 +77,13 @@ for (const { name, program, args } of WAYS) {
   });
 }
 
+test('Node 24, await using', { tag: '@long' }, async () => {
+  const made = await runtimes();
+  // The process ends by itself: the image is closed.
+  const ended = inProject(made, NODES['Node 24'].program, ['using.mjs', small.zstd()]);
+  expect(ended).toEqual({ status: 0, stdout: 'qcow2\n', stderr: '' });
+});
+
 /** The flags of the permission model, and Node's message about a missing one. Node 20 names none of them. */
 const FLAGS = {
   worker: { flag: '--allow-worker', sentence: /^internal: [^\n]*(--allow-worker|restricted)[^\n]*\n$/ },

@@ -1,9 +1,10 @@
 // docs/api.md has every export of the package and every kind of error, and the code in the documents compiles.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -66,6 +67,36 @@ function codeIn(document: string): [line: number, code: string][] {
   const blocks = [...read(document).matchAll(/^```[tj]s\n([\s\S]*?)^```$/gm)];
   return blocks.map((block) => [block.input.slice(0, block.index).split('\n').length, block[1]!]);
 }
+
+test('the example of `await using` closes the image', ({ folder }) => {
+  const [, code] = codeIn('docs/api.md').find(([, code]) => code.includes('await using'))!;
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules', 'decant'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'example.ts'), code);
+  // Without the syntax, as for Node 20: by TypeScript's helper.
+  const options = [
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'ES2022,DOM,ESNext.Disposable',
+    '--types',
+    '',
+  ];
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  execFileSync(process.execPath, [tsc, ...options, 'example.ts'], {
+    cwd: folder,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'disk.qcow2'), '1M');
+  const program = "import { formatOf } from './example.js'; console.log(await formatOf('disk.qcow2'));";
+  writeFileSync(join(folder, 'main.js'), program);
+  // The process ends by itself: the image is closed.
+  const printed = execFileSync(process.execPath, ['main.js'], { cwd: folder, encoding: 'utf8' });
+  expect(printed).toBe('qcow2\n');
+});
 
 test('the code in the documents compiles', ({ folder }) => {
   const documents = [

@@ -20,6 +20,14 @@ test('methods work without their image', async () => {
   await expect(read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
 });
 
+test('the disposer is not a bound function, which Node 24 does not accept', async () => {
+  const image = bare();
+  expect(image[Symbol.asyncDispose].name).not.toMatch(/^bound/);
+  const { [Symbol.asyncDispose]: dispose } = image;
+  await dispose();
+  await expect(image.read(0, 0)).rejects.toMatchObject({ kind: 'usage' });
+});
+
 test('tests can replace and restore methods', async () => {
   const image = bare();
   const spy = vi.spyOn(image, 'convert').mockResolvedValue({ outputSize: 7 } as never);
@@ -55,6 +63,26 @@ test('an image is opened after a disposal that runs', async () => {
   await expect(openImageOn(platform, new Uint8Array(1))).rejects.toThrow('no');
   close.mockRestore();
   await image.close();
+});
+
+test('dispose cancels an image that is being opened', async () => {
+  let opened = () => {};
+  const sources: string[] = [];
+  const close = async () => void sources.push('closed');
+  const openSource = () =>
+    new Promise<object>((resolve) => {
+      opened = () => resolve({ spec: {}, name: 'a', size: 1, verify: async () => {}, close });
+    });
+  const platform = { cores: 1, openSource, spool: () => undefined } as unknown as Platform;
+  const opening = openImageOn(platform, new Uint8Array(1));
+  const failed = expect(opening).rejects.toMatchObject({
+    kind: 'cancelled',
+    message: 'Opening the image was cancelled',
+  });
+  await disposeOfAll();
+  opened();
+  await failed;
+  expect(sources).toEqual(['closed']);
 });
 
 test('headers are refused without a URL', async () => {

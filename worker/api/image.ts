@@ -4,9 +4,11 @@ import { anyOf } from '../calls/signals.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { DISPOSED, endAllWorkers } from '../client-side/warm.js';
+import { endAllWorkers } from '../client-side/warm.js';
+import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
+import { checkReadable } from '../errors/option-names.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
 import { RequestLimit } from '../http/request-limit.js';
@@ -33,7 +35,7 @@ import type { Spool } from '../targets/spool.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import { withListener } from './guarded-listener.js';
-import { checkCall, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
+import { checkCall, checkConversion, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -54,8 +56,8 @@ const openImages = new Set<OpenImage>();
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
-/** The number of disposals. A call of `open` fails if one begins before its sources are open. */
-let disposals = 0;
+/** Aborted when a disposal begins: calls of `open` under way fail with `cancelled`. */
+let opening = new AbortController();
 
 /** Closes all images and ends all workers. Resolves when they have ended. */
 export function disposeOfAll(): Promise<void> {
@@ -63,7 +65,8 @@ export function disposeOfAll(): Promise<void> {
     if (disposal === disposing) disposal = undefined;
   });
   disposal = disposing;
-  disposals += 1;
+  opening.abort();
+  opening = new AbortController();
   return disposing;
 }
 
@@ -74,20 +77,22 @@ async function endAll(): Promise<void> {
 }
 
 /** Opens `input`, recognises its format and reads its headers. */
-export async function openImageOn(platform: Platform, input: Input, options: OpenOptions = {}): Promise<OpenImage> {
+export async function openImageOn(platform: Platform, input: Input, given: OpenOptions = {}): Promise<OpenImage> {
+  checkOpening(given);
+  checkReadable('the image', input);
+  const signal = given.signal ? anyOf([given.signal, opening.signal]) : opening.signal;
+  const options = { ...given, signal };
   let sources: Sources | undefined;
   let passwords: LayerPasswords | undefined;
   let split: SplitImage | undefined;
   try {
-    checkOpening(options);
     const settings = settle(options, platform);
-    const { signal, format, disk, snapshot, salvage = false, checkManifest, unpack = false } = options;
-    if (signal?.aborted) throw cancelled();
+    const { format, disk, snapshot, salvage = false, checkManifest, unpack = false } = options;
+    if (signal.aborted) throw cancelled();
     if (disposal) await orCancelled(signal, disposal);
-    const before = disposals;
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
-    if (disposals !== before) throw new DecantError('internal', DISPOSED);
+    if (signal.aborted) throw cancelled();
     const name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
     const image = { format, name, disk, snapshot, salvage, checkManifest, spool, unpack };
@@ -209,9 +214,12 @@ export class OpenImage {
     this.members = packed && packed.members.length > 0 ? packed.members : members;
     this.streamed = sessions.comesInOrder;
     openImages.add(this);
-    for (const method of METHODS) {
+    for (const name of METHODS) {
+      const method = this[name] as (...args: unknown[]) => unknown;
+      // No result of `bind`: Node 24 does not accept one as a disposer.
+      const value = (...args: unknown[]) => method.apply(this, args);
       // Writable, so that tests can spy on it.
-      Object.defineProperty(this, method, { value: this[method].bind(this), writable: true, configurable: true });
+      Object.defineProperty(this, name, { value, writable: true, configurable: true });
     }
   }
 
@@ -246,7 +254,7 @@ export class OpenImage {
     this.#requireOpen();
     checkCall('verdict', options);
     const { deep = false, signal } = options;
-    if (typeof deep !== 'boolean') throw new DecantError('usage', "'deep' must be true or false");
+    checkTypes(options, 'boolean', ['deep']);
     const until = this.#until(signal);
     const { verdictOn } = await this.#use(
       orCancelled(
@@ -297,7 +305,7 @@ export class OpenImage {
     let spool: Spool | undefined;
     try {
       this.#requireOpen();
-      checkCall('convert', options, this.platform.convertOptions);
+      checkConversion(output, options, this.platform.convertOptions);
       checkFileOptions(output, options);
       spool = this.platform.spool(options, this.setup.sources.all, 'convert without it');
       if (spool) checkSpooled(options);
@@ -316,7 +324,7 @@ export class OpenImage {
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
-    checkCall('convert', options, this.platform.convertOptions);
+    checkConversion(output, options, this.platform.convertOptions);
     const { setup, sessions, info } = this;
     const conversion = { platform: this.platform, setup, sessions, info };
     const signal = this.#until(options.signal);

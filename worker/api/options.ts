@@ -1,11 +1,13 @@
 // Checks of callers' options, and their defaults.
 
+import { checkSignal, checkTypes, shownValue } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { checkNames, namesOf } from '../errors/option-names.js';
+import { checkNames, checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type {
   CommonConvertOptions,
+  DigestOptions,
   Engine,
   MapOptions,
   PrepareOptions,
@@ -56,6 +58,7 @@ const NAMES = {
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
   verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
+  sha256: namesOf<DigestOptions>({ onProgress: true, signal: true }),
   read: namesOf<ReadOptions>({ signal: true }),
   readable: namesOf<ReadableOptions>({ end: true, signal: true, start: true }),
   convert: namesOf<CommonConvertOptions>({
@@ -82,7 +85,10 @@ interface EngineSettings {
 
 function inRange(name: string, value: number, min: number, max: number, unit = ''): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new DecantError('usage', `'${name}' is ${value}, but must be a whole number from ${min} to ${max}${unit}`);
+  throw new DecantError(
+    'usage',
+    `'${name}' is ${shownValue(value)}, but must be a whole number from ${min} to ${max}${unit}`,
+  );
 }
 
 /** Throws `usage` unless `options` is an object. */
@@ -91,39 +97,27 @@ export function checkObject(name: string, options: unknown): void {
 }
 
 /**
- * Throws `usage` unless `options` is an object with no options but those of `call` and `more`, and its `signal`, if given, is
- * an AbortSignal.
+ * Throws `usage` unless `options` is an object with no options but those of `call` and `more`, and its `signal` and listeners, if
+ * given, are an AbortSignal and functions.
  */
 export function checkCall(call: CallName, options: object, more: readonly string[] = []): void {
+  checkReadable('the options', options);
   checkObject('options', options);
   checkNames(call, options, [...NAMES[call], ...more]);
-  const { signal } = options as { signal?: AbortSignal };
-  if (!signal) return;
-  try {
-    // Accepts signals of other windows too.
-    AbortSignal.any([signal]);
-  } catch (cause) {
-    throw new DecantError('usage', "'signal' must be an AbortSignal", { cause });
-  }
+  const { signal } = options as { signal?: unknown };
+  checkSignal(signal);
+  checkTypes(options as { onProgress?: unknown; onWaiting?: unknown }, 'function', ['onProgress', 'onWaiting']);
 }
 
 /** Checks the types of options, for callers without TypeScript. Throws `usage`. */
 export function checkOpening(options: OpenOptions): void {
   checkCall('open', options);
-  for (const name of ['format', 'name', 'snapshot'] as const) {
-    const value: unknown = options[name];
-    if (value !== undefined && typeof value !== 'string') throw new DecantError('usage', `'${name}' must be a string`);
-  }
-  const unpack: unknown = options.unpack;
-  if (unpack !== undefined && typeof unpack !== 'boolean') {
-    throw new DecantError('usage', "'unpack' must be true or false");
-  }
+  checkTypes(options, 'string', ['format', 'name', 'snapshot']);
+  checkTypes(options, 'boolean', ['assumePassword', 'checkManifest', 'salvage', 'unpack']);
+  checkTypes(options, 'function', ['fetch']);
   const disk: unknown = options.disk;
   if (disk !== undefined && typeof disk !== 'string' && !(Number.isSafeInteger(disk) && (disk as number) > 0)) {
     throw new DecantError('usage', "'disk' must be a string or a whole number from 1");
-  }
-  if (options.fetch !== undefined && typeof options.fetch !== 'function') {
-    throw new DecantError('usage', "'fetch' must be a function");
   }
   checkLimit(options.limit);
   if (options.companions !== undefined && !Array.isArray(options.companions)) {
@@ -133,6 +127,19 @@ export function checkOpening(options: OpenOptions): void {
   const isBytes = password instanceof Uint8Array;
   if (password !== undefined && !isBytes && typeof password !== 'string' && typeof password !== 'function') {
     throw new DecantError('usage', "'password' must be a string, a Uint8Array or a function");
+  }
+}
+
+/** Checks the options of a conversion to `output`; `more` are those of the platform. Throws `usage`. */
+export function checkConversion(output: Output, options: ConvertOptions, more: readonly string[]): void {
+  checkCall('convert', options, more);
+  checkReadable('the output', output);
+  checkTypes(options, 'string', ['for', 'format']);
+  checkTypes(options, 'boolean', ['existing', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
+  const { formatOptions = {} } = options;
+  checkObject('formatOptions', formatOptions);
+  for (const [name, value] of orUsageError("'formatOptions'", () => Object.entries(formatOptions))) {
+    if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
   }
 }
 
@@ -185,6 +192,6 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
       // Threads are as fast, and need a second wasm (docs/performance.md).
       return { engine: 'workers', engineReason: 'the faster engine' };
     default:
-      throw new DecantError('usage', `There is no engine '${asked}'; choose auto, threads or workers`);
+      throw new DecantError('usage', `There is no engine '${shownValue(asked)}'; choose auto, threads or workers`);
   }
 }

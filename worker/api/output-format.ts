@@ -1,11 +1,9 @@
 // The output format that a caller chooses.
 
 import type { ImageSessions } from '../client-side/image-sessions.js';
-import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputFormat } from '../public/types.js';
-import { checkObject } from './options.js';
 
 /** The format that `options` choose, and its options. */
 export interface ChosenFormat extends OutputFormat {
@@ -25,11 +23,7 @@ export async function chosenFormat(
   signal: AbortSignal,
 ): Promise<ChosenFormat> {
   const { format = 'raw', formatOptions: given = {} } = options;
-  checkObject('formatOptions', given);
   const formatOptions = { ...given };
-  for (const [name, value] of Object.entries(formatOptions)) {
-    if (typeof value !== 'string') throw new DecantError('usage', `The option '${name}' must be a string`);
-  }
   if (options.for !== undefined) return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal);
-  return { ...(await sessions.output(String(format), formatOptions, signal)), formatOptions };
+  return { ...(await sessions.output(format, formatOptions, signal)), formatOptions };
 }

@@ -1,5 +1,6 @@
 // Coordinators on the calling side: workers that each have one image open.
 
+import type { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { provideCodecs } from './codecs.js';
@@ -52,8 +53,8 @@ export class Coordinator extends WarmWorkers {
     await this.#client.call('startCoordinator', await module);
   }
 
-  protected stop(sentence: string): Promise<void> {
-    return this.#client.terminate(sentence);
+  protected stop(reason: DecantError): Promise<void> {
+    return this.#client.terminate(reason);
   }
 
   protected keepAlive(alive: boolean): void {

@@ -1,6 +1,6 @@
 // Pools: workers that run the jobs of any number of coordinators.
 
-import { DecantError, toDecantError } from '../errors/errors.js';
+import { type DecantError, toDecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
@@ -51,7 +51,7 @@ export class Pool extends WarmWorkers {
   /** Calls `ended` with the reason when the workers end: their open calls are never answered then. */
   onEnd(ended: (sentence: string) => void): void {
     this.#listeners.add(ended);
-    if (this.reasonOfEnd !== undefined) ended(this.reasonOfEnd);
+    if (this.reasonOfEnd) ended(this.reasonOfEnd.message);
   }
 
   offEnd(ended: (sentence: string) => void): void {
@@ -82,7 +82,7 @@ export class Pool extends WarmWorkers {
 
   /** Starts a worker. Resolves when it is ready. If that fails, the pool ends. */
   async #start(): Promise<RpcClient<PoolMethods>> {
-    if (this.reasonOfEnd !== undefined) throw new DecantError('internal', this.reasonOfEnd);
+    if (this.reasonOfEnd) throw this.reasonOfEnd;
     try {
       const client = new RpcClient<PoolMethods>(this.starter.spawn(this.engine));
       this.#clients.push(client);
@@ -96,9 +96,9 @@ export class Pool extends WarmWorkers {
     }
   }
 
-  protected async stop(sentence: string): Promise<void> {
-    for (const ended of this.#listeners) ended(sentence);
-    await Promise.all(this.#clients.map((client) => client.terminate(sentence)));
+  protected async stop(reason: DecantError): Promise<void> {
+    for (const ended of this.#listeners) ended(reason.message);
+    await Promise.all(this.#clients.map((client) => client.terminate(reason)));
   }
 
   protected keepAlive(alive: boolean): void {

@@ -1,6 +1,7 @@
 // Warm workers: how long they stay after their last use.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { DecantError } from '../errors/errors.js';
 import { endAllWorkers, WarmWorkers } from './warm.js';
 
 const WARM = 10_000;
@@ -10,8 +11,8 @@ class Workers extends WarmWorkers {
   alive: boolean | undefined;
   stopped = () => {};
 
-  protected stop(sentence: string): Promise<void> {
-    this.stops.push(sentence);
+  protected stop({ kind, message }: DecantError): Promise<void> {
+    this.stops.push(`${kind}: ${message}`);
     return new Promise((resolve) => {
       this.stopped = resolve;
     });
@@ -22,7 +23,7 @@ class Workers extends WarmWorkers {
   }
 }
 
-const STOPPED = 'A worker ended unexpectedly (it was stopped); try again, perhaps with fewer workers';
+const STOPPED = 'internal: A worker ended unexpectedly (it was stopped); try again, perhaps with fewer workers';
 
 let workers: Workers;
 beforeEach(() => {
@@ -100,7 +101,7 @@ test('an end has one reason, and resolves when the workers have stopped', async 
   expect([workers.ended, workers.reasonOfEnd]).toEqual([undefined, undefined]);
   workers.end('disposed');
   workers.end('once more');
-  expect([workers.stops, workers.reasonOfEnd]).toEqual([['disposed'], 'disposed']);
+  expect([workers.stops, workers.reasonOfEnd?.message]).toEqual([['internal: disposed'], 'disposed']);
   let ended = false;
   const end = workers.ended!.then(() => {
     ended = true;
@@ -119,7 +120,7 @@ test('all are ended and awaited', async () => {
   const end = endAllWorkers().then(() => {
     ended = true;
   });
-  const sentence = 'The workers were ended by dispose()';
+  const sentence = 'cancelled: The operation was cancelled by dispose()';
   expect([workers.stops, other.stops]).toEqual([[sentence], [sentence]]);
   workers.stopped();
   await vi.advanceTimersByTimeAsync(0);

@@ -1,21 +1,23 @@
 // Warm workers: they stay for a while after their last use.
 
+import { DecantError } from '../errors/errors.js';
 import { unexpectedEnd } from '../messages/rpc.js';
 
 /** How long workers stay after their last successful use, in milliseconds: enough to choose the next file. */
 const WARM = 10_000;
 
-/** What calls under way fail with when all workers are ended. */
-export const DISPOSED = 'The workers were ended by dispose()';
-
 /** All workers that have not been ended. */
 const running = new Set<WarmWorkers>();
 
-/** Ends all workers, even if they are in use. Resolves when they have stopped. Never rejects. */
+/**
+ * Ends all workers, even if they are in use: calls under way fail with `cancelled`. Resolves when they have stopped. Never
+ * rejects.
+ */
 export async function endAllWorkers(): Promise<void> {
+  const reason = new DecantError('cancelled', 'The operation was cancelled by dispose()');
   await Promise.all(
     [...running].map((workers) => {
-      workers.end(DISPOSED);
+      workers.end(reason);
       return workers.ended;
     }),
   );
@@ -30,7 +32,7 @@ export abstract class WarmWorkers {
   /** Users whose cancel was not obeyed in time. */
   #overdue = 0;
   #givenUp = false;
-  #reasonOfEnd: string | undefined;
+  #reasonOfEnd: DecantError | undefined;
   #ended: Promise<void> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -38,8 +40,8 @@ export abstract class WarmWorkers {
     running.add(this);
   }
 
-  /** Terminates them. Resolves when they have stopped. Work under way fails with `internal` and `sentence`. */
-  protected abstract stop(sentence: string): Promise<void>;
+  /** Terminates them. Resolves when they have stopped. Work under way fails with `reason`. */
+  protected abstract stop(reason: DecantError): Promise<void>;
 
   /** Node: sets whether they keep the process alive. */
   protected abstract keepAlive(alive: boolean): void;
@@ -87,19 +89,19 @@ export abstract class WarmWorkers {
     this.#endIfStuck();
   }
 
-  /** Ends them, even if they are in use. */
-  end(sentence = unexpectedEnd('it was stopped')): void {
+  /** Ends them, even if they are in use. A sentence becomes an `internal` error. */
+  end(reason: string | DecantError = unexpectedEnd('it was stopped')): void {
     clearTimeout(this.#idle);
     running.delete(this);
     this.giveUp();
     // A worker that stops reports its death, which ends them again.
-    if (this.#reasonOfEnd !== undefined) return;
-    this.#reasonOfEnd = sentence;
-    this.#ended = this.stop(sentence);
+    if (this.#reasonOfEnd) return;
+    this.#reasonOfEnd = reason instanceof DecantError ? reason : new DecantError('internal', reason);
+    this.#ended = this.stop(this.#reasonOfEnd);
   }
 
   /** Why they were ended, if they were. */
-  get reasonOfEnd(): string | undefined {
+  get reasonOfEnd(): DecantError | undefined {
     return this.#reasonOfEnd;
   }
 

@@ -1,5 +1,6 @@
 // The names of the options of a call. A misspelt one would silently do nothing.
 
+import { isObject } from '../calls/values.js';
 import { DecantError, reasonOf } from './errors.js';
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
@@ -7,13 +8,24 @@ type KeysOf<T> = T extends unknown ? keyof T : never;
 /** The names of the options `T`. TypeScript checks that `names` is complete and has no others. */
 export const namesOf = <T extends object>(names: Record<KeysOf<T>, true>): readonly string[] => Object.keys(names);
 
-/** Returns the result of `read`, which reads `what` of a caller. Throws `usage` if that fails, as in a getter. */
+/** Returns the result of `read`, which reads or checks `what` of a caller. Throws `usage` if reading fails, as in a getter. */
 export function orUsageError<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
+    if (thrown instanceof DecantError) throw thrown;
     throw new DecantError('usage', `Could not read ${what}: ${reasonOf(thrown)}`, { cause: thrown });
   }
+}
+
+/** Throws `usage` if nothing can be known about `value`, as about a revoked proxy. `what` is its name in the message. */
+export function checkReadable(what: string, value: unknown): void {
+  if (!isObject(value) && typeof value !== 'function') return;
+  orUsageError(what, () => {
+    void (value instanceof Object);
+    void ('constructor' in value);
+    Object.prototype.toString.call(value);
+  });
 }
 
 /** Throws `usage` if `options` of `call` has an option that is not in `names`, or one that cannot be read. */
@@ -24,6 +36,7 @@ export function checkNames(call: string, options: object, names: readonly string
     return Object.entries(options);
   });
   for (const [option, value] of given) {
+    checkReadable(`'${option}'`, value);
     if (value === undefined || names.includes(option)) continue;
     const nearest = nearestOf(option, names);
     const advice = nearest === undefined ? `it takes ${names.join(', ')}` : `did you mean '${nearest}'?`;

@@ -47,11 +47,20 @@ function atMost(most: number, given: string): string {
   return `${escaped(head)}…${escaped(tail)}`;
 }
 
+/** Any value as text: callers of `shownText` may pass what they did not check. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return '';
+  }
+}
+
 /**
  * Makes `text` safe to show: removes user, password and query from URLs in it, escapes hidden characters as `\u001b`, and
  * keeps at most 200 characters: of a longer text the first and the last 99 at most, with `…` between them.
  */
-export const shownText = (text: string): string => atMost(200, text);
+export const shownText = (text: string): string => atMost(200, textOf(text));
 
 /** Makes a message safe to show, as `shownText` does, with at most 1,000 characters. */
-export const shownMessage = (message: string): string => atMost(1000, message);
+export const shownMessage = (message: string): string => atMost(1000, textOf(message));

@@ -2,6 +2,7 @@
 
 import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
+import { orUsageError } from '../errors/option-names.js';
 import { isHttp } from './http-url.js';
 
 export interface Address {
@@ -20,7 +21,7 @@ export interface Address {
  * `given`, which may hold secrets.
  */
 export function addressOf(given: string | URL): Address {
-  const url = addressIn(given);
+  const url = orUsageError('the address', () => addressIn(given));
   if (!url) throw new DecantError('usage', 'The address must be a URL of http or https', { code: 'invalid-url' });
   const { username, password } = url;
   url.username = '';

@@ -1,7 +1,8 @@
 // Checks `HttpOptions` before any request: a later failure would look like one of the network.
 
+import { checkSignal } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { namesOf, orUsageError } from '../errors/option-names.js';
+import { checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import type { HttpHeaders, HttpOptions } from './http-types.js';
 import { checkLimit } from './request-limit.js';
 import { milliseconds } from './time-outs.js';
@@ -25,10 +26,12 @@ const usage = (message: string) => new DecantError('usage', message);
 /** Fails with `usage` if an option has the wrong type. */
 export function checkHttpOptions(options: HttpOptions): void {
   if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
-  const { headers, credentials, fetch, timeout, patience, limit } = orUsageError('the options', () => {
-    const { headers, credentials, fetch, timeout, patience, limit } = options;
-    return { headers, credentials, fetch, timeout, patience, limit };
+  const { headers, credentials, fetch, timeout, patience, limit, signal } = orUsageError('the options', () => {
+    const { headers, credentials, fetch, timeout, patience, limit, signal } = options;
+    return { headers, credentials, fetch, timeout, patience, limit, signal };
   });
+  checkSignal(signal);
+  for (const [name, value] of Object.entries({ headers, limit })) checkReadable(`'${name}'`, value);
   if (headers !== undefined && typeof headers !== 'function') {
     checkHeaders(headers);
     namesIn(headers).forEach(checkHeaderName);

@@ -1,5 +1,8 @@
 // The step after a conversion: commands that bring the file to its place.
 
+import { isObject } from '../calls/values.js';
+import { DecantError } from '../errors/errors.js';
+import { orUsageError } from '../errors/option-names.js';
 import type { MadeDisk, NextStep } from '../public/types.places.js';
 import { quotedForPowerShell, quotedForSh } from './shell.js';
 
@@ -123,9 +126,12 @@ const STEPS: Record<string, Step> = {
 
 /**
  * Returns the commands that bring the converted disk `made` to `place`, the name of a place, in order. The file's name is quoted
- * for the shell, whatever it contains. Returns `undefined` for a place without commands, and for an unknown one.
+ * for the shell, whatever it contains. Returns `undefined` for a place without commands, and for an unknown one. Throws `usage` if
+ * an argument has the wrong type.
  */
 export function nextStep(place: string, made: MadeDisk): NextStep | undefined {
+  if (typeof place !== 'string') throw new DecantError('usage', 'The place must be a string');
+  checkMade(made);
   if (!Object.hasOwn(STEPS, place)) return undefined;
   const { shell = 'sh', replace = [], commands } = STEPS[place]!;
   const quoted = shell === 'sh' ? quotedForSh : quotedForPowerShell;
@@ -135,6 +141,21 @@ export function nextStep(place: string, made: MadeDisk): NextStep | undefined {
   const object = `${name}.${EXTENSIONS[made.format] ?? made.format}`;
   const words = { ...made, path: quoted(path), listed: quoted(path.replaceAll(',', ',,')), name, object };
   return { shell, commands: commands(words), replace };
+}
+
+function checkMade(made: unknown): void {
+  orUsageError('the converted disk', () => {
+    const { file, format, size, virtualSize } = isObject(made) ? (made as Record<string, unknown>) : {};
+    const [texts, sizes] = [
+      [file, format],
+      [size, virtualSize],
+    ];
+    if (texts.every((text) => typeof text === 'string') && sizes.every((size) => Number.isSafeInteger(size))) return;
+    throw new DecantError(
+      'usage',
+      'nextStep takes a place, and { file, format, size, virtualSize } of the converted disk',
+    );
+  });
 }
 
 /** Returns a name that all places accept: at most 60 lower-case letters, digits and dashes, beginning with a letter. */

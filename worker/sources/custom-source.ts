@@ -1,5 +1,6 @@
 // Custom sources: objects that are called on the calling side.
 
+import { shownValue } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled } from '../errors/errors.js';
 import { callListener } from '../errors/listener-error.js';
 import type { Network, Source } from '../public/types.js';
@@ -17,7 +18,7 @@ export function openCustomSource(source: Source): OpenedSource {
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw new DecantError(
       'usage',
-      `The size of a source must be a whole number of bytes from 0 to 2^53-1, not ${size}`,
+      `The size of a source must be a whole number of bytes from 0 to 2^53-1, not ${shownValue(size)}`,
     );
   }
   if (name !== undefined && typeof name !== 'string') {

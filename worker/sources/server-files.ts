@@ -1,5 +1,6 @@
 // Files on servers. Their code is loaded when one is first opened: most images are local.
 
+import { checkSignal } from '../errors/argument-checks.js';
 import { orCancelled } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { orUsageError } from '../errors/option-names.js';
@@ -16,6 +17,7 @@ export async function openServerFile(
   options: HttpOptions = {},
 ): Promise<Source> {
   const signal = orUsageError('the options of httpSource', () => options.signal);
+  checkSignal(signal);
   const { openHttp } = await orCancelled(signal, load());
   return openHttp(platform, url, options);
 }

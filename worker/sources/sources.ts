@@ -3,7 +3,7 @@
 import { anyOf } from '../calls/signals.js';
 import { isObject } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
-import { orUsageError } from '../errors/option-names.js';
+import { checkReadable, orUsageError } from '../errors/option-names.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
@@ -190,8 +190,10 @@ const isNamed = (companion: Companion): companion is { name: string; source: Inp
 
 /** Throws `usage` for a name that is not a string. */
 function namedCompanion(companion: Companion): { name: string | undefined; source: Input } {
+  checkReadable("one of the 'companions'", companion);
   if (!isNamed(companion)) return { name: undefined, source: companion };
   const { name, source } = orUsageError("'companions'", () => ({ name: companion.name, source: companion.source }));
+  checkReadable("the source of one of the 'companions'", source);
   if (name === undefined || typeof name === 'string') return { name, source };
   throw new DecantError('usage', "The 'name' of one of the 'companions' must be a string");
 }

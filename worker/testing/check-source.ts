@@ -1,5 +1,7 @@
 // Tests the contract of `Source` in types.contracts.ts.
 
+import { shownValue } from '../errors/argument-checks.js';
+import { reasonOf } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
 import { Findings, firstDifference } from './findings.js';
 
@@ -34,10 +36,18 @@ export async function checkSource(source: Source, expected?: Uint8Array): Promis
   });
 }
 
-function checkProperties(source: { size?: unknown; name?: unknown; read?: unknown }, findings: Findings): boolean {
-  const { size, name, read } = source;
+function checkProperties(source: unknown, findings: Findings): boolean {
+  let properties: { size?: unknown; name?: unknown; read?: unknown };
+  try {
+    const { size, name, read } = source as typeof properties;
+    properties = { size, name, read };
+  } catch (thrown) {
+    findings.add(`its properties cannot be read: ${reasonOf(thrown)}`);
+    return false;
+  }
+  const { size, name, read } = properties;
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
-    findings.add(`size is ${String(size)}, but must be a whole number from 0 to 2^53-1`);
+    findings.add(`size is ${shownValue(size)}, but must be a whole number from 0 to 2^53-1`);
   }
   if (name !== undefined && typeof name !== 'string') findings.add('name must be a string');
   if (typeof read !== 'function') findings.add('read must be a function');
