@@ -1,7 +1,7 @@
 // The page kept for offline use, in private windows and in a profile: it works without its server, and
 // never mixes two builds.
 
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContext, chromium, type Page } from '@playwright/test';
@@ -356,39 +356,47 @@ test.describe('beside another page of its origin', { tag: FULL }, () => {
   });
 });
 
-/** The response of a server at the former address of the page. */
-const others: [string, (site: string) => void][] = [
-  ['a page without a service worker', (site) => rmSync(join(site, 'service-worker.js'))],
-  ['another page', () => {}],
-];
-for (const [what, spoil] of others) {
-  test(`an address that has ${what} now shows it`, { tag: FULL }, async ({ page, server, builds }, testInfo) => {
+test(
+  'an address that has a page without a service worker now shows it',
+  { tag: FULL },
+  async ({ page, server, builds }, testInfo) => {
     await page.goto('');
     await untilKept(page, builds.a);
     const site = testInfo.outputPath('site');
     cpSync(builds.b, site, { recursive: true });
-    rmSync(join(site, 'build.json'));
+    for (const file of ['build.json', 'service-worker.js']) rmSync(join(site, file));
     writeFileSync(join(site, 'index.html'), '<!doctype html><h1>Another</h1>');
-    spoil(site);
     server.site = site;
-    if (what === 'another page') server.headers = { 'Content-Type': 'text/html' };
     await page.reload();
     await expect.poll(() => page.evaluate(() => caches.keys())).toEqual([]);
-    server.headers = {};
     await page.reload();
     await expect(page.getByRole('heading', { name: 'Another' })).toBeVisible();
-  });
-}
+  },
+);
 
-for (const [how, status] of [
-  ['is broken', 503],
-  ['cannot be reached', undefined],
-] as const) {
-  test(`a page whose server ${how} stays`, { tag: FULL }, async ({ page, server, builds }) => {
+for (const [how, spoil] of [
+  [
+    'is broken',
+    (server) => {
+      server.status = 503;
+    },
+  ],
+  ['cannot be reached', (server) => server.close()],
+  [
+    'answers every request with a login',
+    (server, folder) => {
+      mkdirSync(folder);
+      for (const file of ['index.html', 'service-worker.js', 'build.json'])
+        writeFileSync(join(folder, file), '<!doctype html><h1>Log in</h1>');
+      server.site = folder;
+      server.headers = { 'Content-Type': 'text/html' };
+    },
+  ],
+] as [how: string, spoil: (server: TestServer, folder: string) => void | Promise<void>][]) {
+  test(`a page whose server ${how} stays`, { tag: FULL }, async ({ page, server, builds }, testInfo) => {
     await page.goto('');
     await untilKept(page, builds.a);
-    if (status === undefined) await server.close();
-    else server.status = status;
+    await spoil(server, testInfo.outputPath('login'));
     // It registers its service worker again once it knows that this was not removed from the server.
     await page.addInitScript(() => {
       navigator.serviceWorker.register = () => {

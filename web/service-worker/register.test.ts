@@ -73,6 +73,7 @@ test('a page is kept from the first visit on', async () => {
   expect(registration.active.received).toEqual(['keep']);
 });
 
+const redirectedTo = (response: Response) => Object.defineProperty(response, 'redirected', { value: true });
 const html = { 'Content-Type': 'text/html; charset=utf-8' };
 
 // (case, the server's answer, whether the service worker stays)
@@ -85,8 +86,10 @@ for (const [what, answer, stays] of [
   ],
   ['404', () => new Response('', { status: 404, headers: html }), false],
   ['410', () => new Response('', { status: 410 }), false],
-  ['a page instead', () => new Response('', { headers: html }), false],
-  ['a file without a type', () => new Response(new Uint8Array()), false],
+  ['a page instead, such as a login', () => new Response('', { headers: html }), true],
+  ['a page instead, after a redirect', () => redirectedTo(new Response('', { headers: html })), true],
+  ['a file without a type', () => new Response(new Uint8Array()), true],
+  ['401', () => new Response('', { status: 401, headers: html }), true],
   ['403', () => new Response('', { status: 403, headers: html }), true],
   ['500', () => new Response('', { status: 500, headers: html }), true],
   ['503', () => new Response('', { status: 503, headers: html }), true],

@@ -11,14 +11,17 @@ async function replace(waiting: ServiceWorker): Promise<void> {
   if (!held.some((lock) => lock.name === DOWNLOADING)) waiting.postMessage('take over');
 }
 
+/** The statuses by which a server says that a file is gone. */
+const GONE = [404, 410];
+
 /**
- * Whether the script of the service worker is gone from the server. A lost network or a failing server does not count.
+ * Whether the server says that the script of the service worker is gone. Nothing else counts: a lost network, a failing server, or
+ * a page in its place, which may be that of a login or of a hotel's network.
  */
 async function isGone(): Promise<boolean> {
   try {
-    const response = await fetch(SCRIPT, { cache: 'no-store' });
-    const type = response.headers.get('content-type') ?? '';
-    return [404, 410].includes(response.status) || (response.ok && !type.includes('javascript'));
+    const { status } = await fetch(SCRIPT, { cache: 'no-store' });
+    return GONE.includes(status);
   } catch {
     return false;
   }
