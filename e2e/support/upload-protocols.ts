@@ -39,7 +39,7 @@ export interface Limits {
 }
 const LIMITS: Limits = { smallestPart: 5 << 20, chunkUnit: 256 << 10 };
 
-/** Finds the protocol spoken below `/s3`, `/gcs`, `/tus`, `/put` or `/azure`. */
+/** Finds the protocol spoken below `/s3`, `/gcs`, `/tus`, `/put`, `/post` or `/azure`. */
 export function protocolsOf(stored: Stored, limits: Partial<Limits> = {}): (path: string) => Protocol | undefined {
   const { smallestPart, chunkUnit } = { ...LIMITS, ...limits };
   const protocols: Record<string, Protocol> = {
@@ -48,6 +48,7 @@ export function protocolsOf(stored: Stored, limits: Partial<Limits> = {}): (path
     tus: tus(stored),
     put: put(stored),
     azure: azure(stored),
+    post: post(stored),
   };
   return (path) => protocols[path.split('/')[1]!];
 }
@@ -216,6 +217,15 @@ const put =
     if (method !== 'PUT') return { status: 405 };
     objects.set(pathname, body);
     return { status: 201 };
+  };
+
+/** An address that takes POST only. */
+const post =
+  ({ objects }: Stored): Protocol =>
+  ({ method, url: { pathname }, body }) => {
+    if (method !== 'POST') return { status: 404 };
+    objects.set(pathname, body);
+    return { status: 200 };
   };
 
 /** Azure's page blobs and block blobs. */

@@ -23,6 +23,8 @@ const CONVERT = {
   output: 'b',
   upload: undefined,
   uploadHeaderFile: undefined,
+  method: 'PUT',
+  confirm: true,
   opening: OPENING,
   format: 'raw',
   formatOptions: {},
@@ -172,6 +174,7 @@ describe('options of the output format', () => {
 describe('outputs on servers', () => {
   for (const [text, changes] of [
     ['convert a https://host/b', {}],
+    ['convert --method POST --no-confirm a http://host/b', { method: 'POST', confirm: false, output: 'http://host/b' }],
     ['convert --upload-header-file c a HTTP://host/b', { uploadHeaderFile: 'c', output: 'HTTP://host/b' }],
     ...(['s3', 'gcs', 'tus', 'azure'] as const).map(
       (upload) => [`convert --upload ${upload} a https://host/b`, { upload }] as const,
@@ -228,6 +231,14 @@ describe('wrong arguments', () => {
     ['convert --upload ftp a https://host/b', "--upload takes s3, gcs, tus, azure, not 'ftp'"],
     ['convert --upload s3 a b', '--upload and --upload-header-file need an http or https URL as the output'],
     ['convert --upload-header-file c a b', '--upload and --upload-header-file need an http or https URL'],
+    ['convert --method PATCH a https://host/b', "--method takes PUT or POST, not 'PATCH'"],
+    ...['--method POST a b', '--no-confirm a -', '--method PUT --upload s3 a https://host/b'].map(
+      (text) =>
+        [
+          `convert ${text}`,
+          '--method and --no-confirm need an http or https URL as the output, without --upload',
+        ] as const,
+    ),
     ['convert -S x a b', "-S takes a size, not 'x'"],
     ['convert -n a -', '-n needs a file, a block device or a page blob (--upload azure -O vpc), not standard output'],
     ...['', '--upload s3 ', '--upload gcs ', '--upload tus ', '-O vpc ', '--upload azure ', '--upload s3 -O vpc '].map(

@@ -11,7 +11,13 @@ import { ALL_DISKS } from './disk-list.js';
 import { formatName, outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
-import { isPageBlob, UPLOAD_PROTOCOLS, type UploadProtocolName } from './upload-output.js';
+import {
+  isPageBlob,
+  UPLOAD_METHODS,
+  UPLOAD_PROTOCOLS,
+  type UploadMethod,
+  type UploadProtocolName,
+} from './upload-output.js';
 
 /** The names of all places, in lines of the help. */
 const PLACE_NAMES = PLACES.map(({ name }) => name)
@@ -75,6 +81,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN
   --upload-header-file FILE
                          send the headers in FILE to the server of OUTPUT, as with --header-file
+  --method PUT|POST      method of an upload by one request (default: PUT)
+  --no-confirm           accept the response to that request without a look at the object
   --resume               keep progress when interrupted, and continue from it the next time
   --sync                 fsync the file and its folder before exiting
   --help, --version`;
@@ -109,6 +117,10 @@ export type Command =
       output: string;
       upload: UploadProtocolName | undefined;
       uploadHeaderFile: string | undefined;
+      /** The method of an upload by one request. */
+      method: UploadMethod;
+      /** Whether an upload by one request is confirmed. */
+      confirm: boolean;
       opening: OpenArguments;
       format: string;
       formatOptions: Record<string, string>;
@@ -157,6 +169,8 @@ const CONVERT = {
   workers: { type: 'string', short: 'm' },
   upload: { type: 'string' },
   'upload-header-file': { type: 'string' },
+  method: { type: 'string' },
+  'no-confirm': { type: 'boolean', default: false },
   sync: { type: 'boolean', default: false },
   resume: { type: 'boolean', default: false },
   existing: { type: 'boolean', short: 'n', default: false },
@@ -349,6 +363,12 @@ function uploadOf(value: string | undefined): UploadProtocolName | undefined {
   throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
 }
 
+function methodOf(value = 'PUT'): UploadMethod {
+  const known = UPLOAD_METHODS.find((name) => name === value);
+  if (known) return known;
+  throw usage(`--method takes ${UPLOAD_METHODS.join(' or ')}, not '${value}'`);
+}
+
 function spoolOf(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   // An unset shell variable.
@@ -404,12 +424,19 @@ function conversion(args: string[]): Command {
   if (!isUpload && (upload ?? headerFile) !== undefined) {
     throw usage('--upload and --upload-header-file need an http or https URL as the output');
   }
+  const method = methodOf(values.method);
+  const isOneRequest = isUpload && upload === undefined;
+  if (!isOneRequest && (values.method !== undefined || values['no-confirm'])) {
+    throw usage('--method and --no-confirm need an http or https URL as the output, without --upload');
+  }
   return {
     name: 'convert',
     image,
     output,
     upload,
     uploadHeaderFile: headerFile,
+    method,
+    confirm: !values['no-confirm'],
     opening: openingOf(values),
     format,
     formatOptions,

@@ -65,7 +65,7 @@ function optionsOf({ formats }: AnyImage, command: ConvertCommand): Record<strin
 
 /** Makes the `Output` of the argument. */
 export async function outputOf(command: ConvertCommand, signal: AbortSignal): Promise<Output> {
-  const { output, upload, uploadHeaderFile, format, formatOptions, existing, image, opening } = command;
+  const { output, upload, uploadHeaderFile: headerFile, image, opening } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
   if (upload === undefined && isHttp(image)) {
@@ -74,8 +74,7 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
     if (await isSameFile(output, image, () => imageHeaders(opening, signal), signal))
       throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);
   }
-  const headerFile = uploadHeaderFile;
-  const target = await uploadTarget({ url: output, upload, headerFile, format, formatOptions, existing }, signal);
+  const target = await uploadTarget({ ...command, url: output, headerFile }, signal);
   const abort = target.abort.bind(target);
   target.abort = (...given) => {
     const aborted = abort(...given);

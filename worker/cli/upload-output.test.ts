@@ -40,12 +40,14 @@ async function askedBy(destination: Partial<UploadOutput>, env: Record<string, s
   cloud.objects.clear();
   cloud.asked.length = 0;
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const given = {
+  const given: UploadOutput = {
     upload: undefined,
     headerFile: undefined,
     format: 'raw',
     formatOptions: {},
     existing: false,
+    method: 'PUT',
+    confirm: true,
     url: 'https://cloud.test/put/disk',
   };
   const target = await uploadTarget({ ...given, ...destination }, signal);
@@ -109,6 +111,11 @@ test.each<[string, Record<string, string>, RegExp]>([
   for (const { line } of asked) expect(line).toMatch(query);
 });
 
+test('one POST, without confirmation', async () => {
+  const asked = await askedBy({ url: 'https://cloud.test/post/disk', method: 'POST', confirm: false });
+  expect(asked.map(({ line }) => line)).toEqual(['POST /post/disk']);
+});
+
 test('s3 can be resumed', async () => {
   for (const [name, value] of Object.entries(KEYS)) vi.stubEnv(name, value);
   const destination = {
@@ -118,6 +125,8 @@ test('s3 can be resumed', async () => {
     format: 'raw',
     formatOptions: {},
     existing: false,
+    method: 'PUT',
+    confirm: true,
   } as const;
   expect((await uploadTarget(destination, signal)).resumes).toBe(true);
 });
@@ -160,6 +169,8 @@ test.each([
     formatOptions: {},
     headerFile: undefined,
     existing,
+    method: 'PUT',
+    confirm: true,
   } as const;
   await upload(await uploadTarget(destination, signal), DISK);
   expect(cloud.objects.get('/azure/managed')?.equals(DISK)).toBe(true);

@@ -9,6 +9,10 @@ import { uploadJournal } from './upload-journal.js';
 export const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
 export type UploadProtocolName = (typeof UPLOAD_PROTOCOLS)[number];
 
+/** Values of `--method`. */
+export const UPLOAD_METHODS = ['PUT', 'POST'] as const;
+export type UploadMethod = (typeof UPLOAD_METHODS)[number];
+
 export interface UploadOutput {
   url: string;
   upload: UploadProtocolName | undefined;
@@ -18,6 +22,10 @@ export interface UploadOutput {
   formatOptions: Record<string, string>;
   /** Writes in place into an existing page blob. */
   existing: boolean;
+  /** The method of an upload by one request. */
+  method: UploadMethod;
+  /** Whether an upload by one request is confirmed. */
+  confirm: boolean;
 }
 
 /** Whether an upload goes to a page blob: Azure imports a fixed VHD from one, and no other format. */
@@ -29,7 +37,7 @@ export const isPageBlob = (
 
 /** Makes the target of an output. Keys come from the environment, by the variables of each cloud's own tools. */
 export async function uploadTarget(output: UploadOutput, signal: AbortSignal): Promise<Target> {
-  const { url, upload, headerFile, format, formatOptions, existing } = output;
+  const { url, upload, headerFile, format, formatOptions, existing, method, confirm } = output;
   // Loaded only for uploads.
   const targets = await import('../upload/index.js');
   const { environmentFetch } = await import('../http/proxy-fetch.js');
@@ -39,7 +47,7 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
   const requests = proxied === fetch ? {} : { fetch: proxied };
   switch (upload) {
     case undefined:
-      return targets.putTarget(url, { headers, ...requests });
+      return targets.putTarget(url, { headers, ...requests, method, confirm });
     case 's3':
       if (headerFile !== undefined) throw new DecantError('usage', 'An upload to S3 takes keys, not headers');
       return targets.s3Target({ url, keys: s3Keys(), ...requests, journal: uploadJournal(url) });

@@ -89,6 +89,7 @@ const STEPS: Record<string, Step> = {
   kubevirt: {
     commands: ({ path, name, virtualSize }) => [
       `virtctl image-upload dv ${name} --size=${Math.ceil(virtualSize / GIB)}Gi --image-path=${path}`,
+      '# or convert and upload at once, without virtctl: decant convert --method POST (docs/upload.md, KubeVirt)',
     ],
   },
   incus: {

@@ -191,7 +191,7 @@ export class PageBlob implements Target {
   /** Checks the existing blob. */
   async #openExisting(): Promise<void> {
     const look = await this.#requests.look(this.blob.call('HEAD', {}, {}));
-    if (look === 'missing') throw this.#requests.failed('there is no blob at this address', { code: 'blob-missing' });
+    if ('missing' in look) throw this.#requests.failed('there is no blob at this address', { code: 'blob-missing' });
     if ('headers' in look && hasSize(look.headers, this.#size) === false) {
       const fields = { found: Number(look.headers.get('Content-Length')), size: this.#size };
       const sentence = `the blob has ${fields.found} bytes, but the output has ${fields.size}`;

@@ -45,12 +45,23 @@ const MAX_CLOCK_SKEW = 60_000;
 export async function confirm(
   requests: UploadRequests,
   head: MakeCall,
-  { size, etag, since, createdAt = Number.NaN, isRight = () => true }: ExpectedObject,
+  expected: ExpectedObject,
 ): Promise<string | undefined> {
   const look = await requests.look(head);
-  if (look === 'missing') throw new Unfinished('the server completed the upload, but has no object');
+  if ('missing' in look)
+    throw new Unfinished(`the server completed the upload, but answered ${look.missing} to HEAD: it has no object`);
   if ('refusal' in look) return unconfirmed(look.refusal);
-  const { headers } = look;
+  return compareObject(look.headers, expected);
+}
+
+/**
+ * Compares the headers of an object with the expected ones. Returns `undefined`, or the reason why they do not confirm it. Fails
+ * with `object-differs` if it is a different object, and with `Unfinished` if it is not complete.
+ */
+export function compareObject(
+  headers: Headers,
+  { size, etag, since, createdAt = Number.NaN, isRight = () => true }: ExpectedObject,
+): string | undefined {
   const found = headers.get('ETag');
   // If this response has an ETag, one without was not from the server.
   const isForeign = etag === null && found !== null;

@@ -122,7 +122,12 @@ test.each<[string, string, Record<string, string>, boolean]>([
 });
 
 test.each<[string, string, Record<string, string>, string]>([
-  ['says nothing, and neither does the session', '', {}, 'the server completed the upload, but has no object'],
+  [
+    'says nothing, and neither does the session',
+    '',
+    {},
+    'the server completed the upload, but answered 404 to HEAD: it has no object',
+  ],
   ['is a page', '<html>', {}, 'the response that calls the upload complete is not from Google'],
 ])('an answer to the last chunk that %s: not done', async (_, body, headers, sentence) => {
   const answer = (asked: Asked) => (isChunk(asked) && isLast(asked) ? { status: 200, body, headers } : undefined);

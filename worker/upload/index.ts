@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
+import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import { milliseconds } from '../http/time-outs.js';
@@ -17,15 +18,30 @@ import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
 import type { S3Options } from './s3-types.js';
 import { Tus } from './tus.js';
-import { GCS_OPTIONS, PAGE_BLOB_OPTIONS, S3_KEYS, S3_OPTIONS, TUS_OPTIONS, UPLOAD_OPTIONS } from './upload-options.js';
+import {
+  GCS_OPTIONS,
+  PAGE_BLOB_OPTIONS,
+  PUT_OPTIONS,
+  S3_KEYS,
+  S3_OPTIONS,
+  TUS_OPTIONS,
+  UPLOAD_OPTIONS,
+} from './upload-options.js';
 import { TIMEOUT, UploadRequests } from './upload-requests.js';
-import type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadOptions } from './upload-types.js';
+import type { AzurePageBlobOptions, GcsOptions, PutOptions, TusOptions, UploadOptions } from './upload-types.js';
 
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
 export type { RequestLimit } from '../http/request-limit.js';
 export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
 export type { S3Keys, S3Options, S3Request } from './s3-types.js';
-export type { AzurePageBlobOptions, GcsOptions, TusOptions, UploadJournal, UploadOptions } from './upload-types.js';
+export type {
+  AzurePageBlobOptions,
+  GcsOptions,
+  PutOptions,
+  TusOptions,
+  UploadJournal,
+  UploadOptions,
+} from './upload-types.js';
 
 /** Fails with `usage` unless `options` of `call` match their type. */
 function check(call: string, options: UploadOptions, names: readonly string[]): void {
@@ -91,11 +107,15 @@ export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
 }
 
 /**
- * Returns a target that sends the output by one PUT to `url`, with `Content-Length` if the size is known, otherwise chunked. It
- * is not retried: a broken connection fails the conversion. Only some browsers support it, over HTTP/2 and 3.
+ * Returns a target that sends the output by one PUT, or POST, to `url`, with `Content-Length` if the size is known, otherwise
+ * chunked. It is not retried: a broken connection fails the conversion. Only some browsers support it, over HTTP/2 and 3.
  */
-export function putTarget(url: string | URL, options: UploadOptions = {}): Target {
-  check('putTarget', options, UPLOAD_OPTIONS);
+export function putTarget(url: string | URL, options: PutOptions = {}): Target {
+  check('putTarget', options, PUT_OPTIONS);
+  const { method = 'PUT', confirm = true } = options;
+  if (method !== 'PUT' && method !== 'POST')
+    throw new DecantError('usage', `'method' must be PUT or POST, not ${shownText(String(method))}`);
+  if (typeof confirm !== 'boolean') throw new DecantError('usage', "'confirm' must be true or false");
   const { url: at, requests } = place(url, options);
   return new SingleUseTarget(new Put(requests, at, options));
 }

@@ -1,16 +1,15 @@
-// One PUT with the output as its body. RFC 9110, section 9.3.4.
+// One PUT, or POST, with the output as its body. RFC 9110, sections 9.3.3 and 9.3.4.
 
 import { DecantError } from '../errors/errors.js';
 import { milliseconds } from '../http/time-outs.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { endOf } from './ascending-target.js';
-import { confirm, Unfinished, unconfirmed } from './confirmation.js';
+import { unconfirmed } from './confirmation.js';
+import { ACCEPTED, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
-import type { UploadOptions } from './upload-types.js';
+import type { PutOptions } from './upload-types.js';
 
-/** The server processes the request later. */
-const ACCEPTED = 202;
 const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);
 
@@ -21,6 +20,8 @@ export class Put implements Target {
   /** In milliseconds. */
   readonly #timeout: number;
   readonly #patience: number;
+  readonly #method: 'PUT' | 'POST';
+  readonly #confirms: boolean;
   #sent = 0;
   /** The last bytes so far, held back until `close`: with them the server has a complete object. */
   #last: Uint8Array | undefined;
@@ -41,8 +42,10 @@ export class Put implements Target {
   constructor(
     private readonly requests: UploadRequests,
     private readonly url: URL,
-    { timeout = TIMEOUT, patience = PATIENCE }: UploadOptions,
+    { timeout = TIMEOUT, patience = PATIENCE, method = 'PUT', confirm = true }: PutOptions,
   ) {
+    this.#method = method;
+    this.#confirms = confirm;
     this.#timeout = milliseconds('timeout', timeout);
     this.#patience = milliseconds('patience', patience);
   }
@@ -57,7 +60,7 @@ export class Put implements Target {
     const length: Record<string, string> = outputSize === undefined ? {} : { 'Content-Length': String(outputSize) };
     const defaults = { 'Content-Type': 'application/octet-stream' };
     const call = async () => ({
-      method: 'PUT',
+      method: this.#method,
       url: this.url,
       headers: await this.requests.headers(length, { defaults }),
       body: this.#body.readable,
@@ -110,8 +113,10 @@ export class Put implements Target {
     // Ignored: it decides whether the object may appear.
     if (this.#isSent) await this.#answer.catch(() => {});
     if (!this.#mayBeDone || this.#isRefused) return;
+    if (this.#method === 'POST') throw this.requests.completedBefore('a POST names no object to look at');
     const completing = { lateCompletion: this.#isSent ? this.#lateCompletion : undefined };
-    await requireAbsent(this.requests, this.#head, { size: this.#sent, since: this.#since, completing });
+    const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
+    await requireAbsent(this.requests, head, { size: this.#sent, since: this.#since, completing });
   }
 
   async #send(bytes: Uint8Array | undefined): Promise<void> {
@@ -121,19 +126,12 @@ export class Put implements Target {
     this.#sent += bytes.length;
   }
 
-  readonly #head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
-
-  /** Confirms the object: a status alone may come from a gateway. */
-  async #confirm({ status, headers }: UploadResponse): Promise<string | undefined> {
-    // The object that is made later may have another ETag.
-    const etag = status === ACCEPTED ? null : headers.get('ETag');
-    const expected = { size: this.#sent, since: this.#since, ...(etag === null ? {} : { etag }) };
-    try {
-      return await confirm(this.requests, this.#head, expected);
-    } catch (thrown) {
-      if (thrown instanceof Unfinished && status === ACCEPTED) return unconfirmed('the object appears later');
+  async #confirm(answer: UploadResponse): Promise<string | undefined> {
+    if (!this.#confirms) return unconfirmed("'confirm' is false");
+    const sent = { method: this.#method, url: this.url, size: this.#sent, since: this.#since };
+    return confirmPut(this.requests, sent, answer).catch((thrown) => {
       throw this.requests.failure(thrown);
-    }
+    });
   }
 
   #requireUnanswered(): void {
@@ -148,7 +146,10 @@ export class Put implements Target {
       timer = setTimeout(() => reject(this.requests.failed(silence)), time);
     });
     // The request's error is more precise than the stream's.
-    const working = work.catch(() => this.#failure);
+    const working = work.catch(() => {
+      this.#requireUnanswered();
+      return this.#failure;
+    });
     try {
       await this.requests.whileWaiting(Promise.race([working, late, this.#failure]), this.url.host);
     } finally {

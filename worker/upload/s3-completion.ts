@@ -108,7 +108,7 @@ export class Completion {
   async #find(isGone: boolean): Promise<string | undefined> {
     const { parts, size, createdAt } = this.uploaded;
     const look = await this.requests.look(this.head);
-    if (look === 'missing') throw isGone ? uncompleted() : new Unfinished(NO_RESULT);
+    if ('missing' in look) throw isGone ? uncompleted() : new Unfinished(NO_RESULT);
     if ('refusal' in look) throw isGone ? uncertain() : new Unfinished(NO_RESULT);
     const { headers } = look;
     const [expected, etag] = [await etagOf(parts), headers.get('ETag')];

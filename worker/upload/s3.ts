@@ -192,7 +192,7 @@ export class S3 implements UploadProtocol {
   async #isObject({ etag }: LeftUpload): Promise<boolean> {
     if (etag === undefined) return false;
     const look = await this.requests.look(() => this.#call(HEAD));
-    return typeof look === 'object' && 'headers' in look && isEtagOf(etag, look.headers.get('ETag')) === true;
+    return 'headers' in look && isEtagOf(etag, look.headers.get('ETag')) === true;
   }
 
   /** Aborts an interrupted upload. Ignores failures: a rule of the bucket removes it. */

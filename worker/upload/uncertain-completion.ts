@@ -72,7 +72,7 @@ export async function requireAbsent(
   { size, since, completing, isOurs = () => undefined }: OwnObject,
 ): Promise<void> {
   const look = await requests.lookAfterStop(head);
-  if (look === 'missing') return requireSettled(requests, completing.lateCompletion);
+  if ('missing' in look) return requireSettled(requests, completing.lateCompletion);
   if ('refusal' in look) throw requests.completedBefore(look.refusal);
   const { headers } = look;
   if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');

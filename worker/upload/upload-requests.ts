@@ -83,8 +83,8 @@ export interface UploadResponse {
   text: string;
 }
 
-/** The result of HEAD: the object's headers, `missing`, or why the server cannot be asked. */
-export type Look = { headers: Headers } | 'missing' | { refusal: string };
+/** The result of HEAD: the object's headers, the status that says that it is missing, or why the server cannot be asked. */
+export type Look = { headers: Headers } | { missing: number } | { refusal: string };
 
 interface HeaderChoices {
   url?: URL;
@@ -488,7 +488,7 @@ function failureIn(call: UploadCall, accepted: readonly number[], response: Resp
 
 /** Makes the result of a HEAD that failed with `thrown`. */
 function lookFailure(thrown: unknown): Look {
-  if (thrown instanceof RequestRefused && MISSING.includes(thrown.status)) return 'missing';
+  if (thrown instanceof RequestRefused && MISSING.includes(thrown.status)) return { missing: thrown.status };
   return { refusal: thrown instanceof RequestRefused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
 }
 

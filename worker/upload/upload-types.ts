@@ -30,6 +30,17 @@ export interface TusOptions extends UploadOptions {
   name?: string;
 }
 
+/** Options of `putTarget`. */
+export interface PutOptions extends UploadOptions {
+  /** The method of the request, by default PUT. A POST names no object, so only a Location in the response can confirm one. */
+  method?: 'PUT' | 'POST';
+  /**
+   * With `false`, the response to the request is accepted without a look at the object: then the result has `confirmed: false`.
+   * By default, HEAD confirms the object.
+   */
+  confirm?: boolean;
+}
+
 /** Options of `azurePageBlobTarget`. */
 export interface AzurePageBlobOptions extends UploadOptions {
   /**

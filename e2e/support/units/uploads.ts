@@ -16,7 +16,7 @@ import { methodAndQuery } from '../../../worker/upload/s3-requests.js';
 import type { S3Request } from '../../../worker/upload/s3-types.js';
 import { Tus } from '../../../worker/upload/tus.js';
 import { UploadRequests } from '../../../worker/upload/upload-requests.js';
-import type { UploadJournal, UploadOptions } from '../../../worker/upload/upload-types.js';
+import type { PutOptions, UploadJournal, UploadOptions } from '../../../worker/upload/upload-types.js';
 import { Cloud, type CloudOptions } from '../cloud.js';
 import { random } from '../random.js';
 
@@ -86,7 +86,7 @@ export const TARGETS = {
     const protocol = new Tus(requestsTo(cloud, options), new URL(`${ORIGIN}/tus/files`), undefined);
     return new UploadTarget(withParts(protocol));
   },
-  put: (cloud, options = {}) => new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
+  put: (cloud, options: PutOptions = {}) => new Put(requestsTo(cloud, options), new URL(`${ORIGIN}/put/disk`), options),
   'page blob': (cloud, options?: UploadOptions) => new PageBlob(blobOver(cloud, options)),
   'block blob': (cloud, options?: UploadOptions) =>
     new UploadTarget(withParts(new BlockBlob(blobOver(cloud, options)))),
