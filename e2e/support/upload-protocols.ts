@@ -130,7 +130,11 @@ function gcs({ objects, begun }: Stored, chunkUnit: number): Protocol {
       begun.add(id);
       return { status: 201, headers: { Location: `${url.pathname}?upload_id=${id}` } };
     }
-    if (method === 'HEAD') return described(objects.get(url.pathname));
+    if (method === 'HEAD') {
+      const object = objects.get(url.pathname);
+      const hash: Record<string, string> = object ? { 'x-goog-hash': `md5=${md5(object).toString('base64')}` } : {};
+      return described(object, hash);
+    }
     const session = sessions.get(id ?? '');
     if (!session) return { status: 404 };
     if (method === 'DELETE') {
@@ -233,6 +237,8 @@ function azure({ objects, begun }: Stored): Protocol {
   /** Of each blob: its metadata, its sequence number, and how often it was changed. */
   const states = new Map<string, { mark: string; sequence: string; changes: number }>();
   const blocks = new Map<string, Buffer>();
+  /** The committed lists, in XML, by path. */
+  const lists = new Map<string, string>();
   const isSent = (headers: Headers, body: Buffer) => headers['content-md5'] === md5(body).toString('base64');
   return ({ method, url: { pathname, searchParams }, headers, body }) => {
     const blob = objects.get(pathname);
@@ -272,11 +278,14 @@ function azure({ objects, begun }: Stored): Protocol {
       state.mark = headers['x-ms-meta-decant'] ?? '';
       return changed(200);
     }
+    if (what === 'blocklist' && method === 'GET')
+      return blob ? { status: 200, body: lists.get(pathname) ?? '' } : { status: 404 };
     if (what === 'blocklist') {
       if (!isSent(headers, body)) return error(400, 'Md5Mismatch');
       const list = [...body.toString().matchAll(/<Latest>([^<]+)</g)].map(([, id]) => blocks.get(`${pathname} ${id}`));
       if (list.some((block) => !block)) return BAD;
       begun.clear();
+      lists.set(pathname, body.toString().replaceAll('Latest>', 'Name>'));
       objects.set(pathname, Buffer.concat(list as Buffer[]));
       return changed(201);
     }

@@ -6,7 +6,7 @@ import type { AzureBlob } from './azure-blob.js';
 import { InFlight } from './in-flight.js';
 import { Md5, md5 } from './md5.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
-import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
+import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import type { UploadRequests } from './upload-requests.js';
 
 const AT_ONCE = 4;
@@ -72,9 +72,22 @@ export class BlockBlob implements UploadProtocol {
     // A list that was changed on the way could name other blocks.
     const list = this.blob.callWithDigest(body, await md5(body), { comp: 'blocklist' }, own);
     return this.requests.retrying(async () => {
-      const { headers } = await this.completing.track(() => this.requests.once(list, [201]));
-      return this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
+      try {
+        const { headers } = await this.completing.track(() => this.requests.once(list, [201]));
+        return await this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
+      } catch (thrown) {
+        if (lateCompletion(thrown) === undefined || !(await this.#isCommitted())) throw thrown;
+        return await this.blob.confirm({ size: this.#size });
+      }
     });
+  }
+
+  /** Whether the blob has all blocks of this upload, after the response was lost: all further responses may be lost, too. */
+  async #isCommitted(): Promise<boolean> {
+    const call = this.blob.call('GET', { comp: 'blocklist', blocklisttype: 'committed' }, {});
+    const answer = await this.requests.once(call, [200]).catch(() => undefined);
+    const has = (id: string) => answer?.text.includes(`<Name>${id}</Name>`) === true;
+    return this.#blocks.length > 0 && this.#blocks.every(has);
   }
 
   /** Azure deletes uncommitted blocks after a week. */

@@ -69,7 +69,7 @@ export function compareObject(
   const isEncoded = headers.has('Content-Encoding');
   // The server may change the ETag of an encoded response.
   if (etag && found !== null && bareEtag(found) !== bareEtag(etag) && !isEncoded) throw objectDiffers();
-  if (isHtml(headers) || modifiedAt(headers) < createdAt - CLOCK) throw objectDiffers();
+  if (isHtml(headers) || isBefore(headers, createdAt)) throw objectDiffers();
   const isComplete = hasSize(headers, size);
   if (isComplete === undefined) return unconfirmed('its answer to HEAD does not state the size');
   if (!isComplete || (since !== undefined && isOlder(headers, since))) throw objectDiffers();
@@ -81,6 +81,9 @@ const modifiedAt = (headers: Headers): number => Date.parse(headers.get('Last-Mo
 
 /** Whether an object is from an upload that was created at `createdAt`, or later; both by the server's clock. */
 export const isSince = (headers: Headers, createdAt: number): boolean => modifiedAt(headers) >= createdAt - CLOCK;
+
+/** Whether an object is known to be older than an upload that was created at `createdAt`; both by the server's clock. */
+export const isBefore = (headers: Headers, createdAt: number): boolean => modifiedAt(headers) < createdAt - CLOCK;
 
 /** Whether the object existed before `since`, by its server's clock; `undefined` if its headers do not say. */
 export function isOlder(headers: Headers, since: number): boolean | undefined {

@@ -11,7 +11,7 @@ import { Md5, toBase64 } from './md5.js';
 import { lacksHeader, OTHER_SENDER } from './missing-header.js';
 import type { UploadPart } from './part-cutter.js';
 import { type Body, sizeOf } from './request-body.js';
-import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
+import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import type { MakeCall, UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The protocol requires a multiple of 256 KiB. */
@@ -201,7 +201,19 @@ export class Gcs implements UploadProtocol {
 
   /** Asks the session for the offset. */
   async #askOffset(total: string): Promise<number> {
-    return this.#endOf(await this.#put('*', total), total, 0, true);
+    try {
+      return await this.#endOf(await this.#put('*', total), total, 0, true);
+    } catch (thrown) {
+      if (total === '*' || lateCompletion(thrown) === undefined || !(await this.#isStored())) throw thrown;
+      return this.#size;
+    }
+  }
+
+  /** Whether the object has the digest of the upload, after the response was lost: all further responses may be lost, too. */
+  async #isStored(): Promise<boolean> {
+    const head = this.#head();
+    const answer = head && (await this.requests.once(head, [200]).catch(() => undefined));
+    return answer?.headers.has('x-goog-hash') === true && (await this.#isUploaded(answer)) === true;
   }
 
   /**

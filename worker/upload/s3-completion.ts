@@ -4,11 +4,11 @@
 import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
-import { confirm, hasSize, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
+import { confirm, hasSize, isBefore, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './md5.js';
 import type { StoredPart } from './s3-journal.js';
 import { resultIn } from './s3-xml.js';
-import type { CompletionTracker } from './uncertain-completion.js';
+import { type CompletionTracker, lateCompletion } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 import { escapeXml } from './xml-text.js';
 
@@ -73,12 +73,20 @@ export class Completion {
 
   async #attempt(): Promise<string | undefined> {
     const wasUncertain = this.completing.mayBeDone;
-    const { status, result } = await this.completing.track(() => this.#post(wasUncertain));
-    if (status === 404 || result) this.isOver = true;
-    if (result) return this.#confirm(result.etag);
-    // Not a response of S3: retry once before checking the object.
-    if (status === 200 && !wasUncertain) throw new Unfinished(NO_RESULT);
-    return this.#find(status === 404);
+    try {
+      const { status, result } = await this.completing.track(() => this.#post(wasUncertain));
+      if (status === 404 || result) this.isOver = true;
+      if (result) return await this.#confirm(result.etag);
+      // Not a response of S3: retry once before checking the object.
+      if (status === 200 && !wasUncertain) throw new Unfinished(NO_RESULT);
+      return await this.#find(status === 404);
+    } catch (thrown) {
+      if (lateCompletion(thrown) === undefined) throw thrown;
+      const found = await this.#findAfterLoss(wasUncertain);
+      if (!found) throw thrown;
+      this.isOver = true;
+      return found.unconfirmed;
+    }
   }
 
   /** Sends the list. If an earlier attempt `mayBeDone`, the upload may be gone (404). */
@@ -106,19 +114,38 @@ export class Completion {
 
   /** Checks the object after an uncertain completion. An older object may have the same name and size. */
   async #find(isGone: boolean): Promise<string | undefined> {
-    const { parts, size, createdAt } = this.uploaded;
     const look = await this.requests.look(this.head);
     if ('missing' in look) throw isGone ? uncompleted() : new Unfinished(NO_RESULT);
     if ('refusal' in look) throw isGone ? uncertain() : new Unfinished(NO_RESULT);
     const { headers } = look;
-    const [expected, etag] = [await etagOf(parts), headers.get('ETag')];
-    const isRight = isEtagOf(expected, etag);
-    if (isRight) return undefined;
-    const isNew = hasSize(headers, size) === true && isSince(headers, createdAt);
-    if (isNew && isObjectOf(expected, etag) === undefined)
-      return unconfirmed('its response was lost, and nothing else identifies the new object');
+    const found = await this.#recognise(headers);
+    if (found) return found.unconfirmed;
     if (!isGone) throw new Unfinished(NO_RESULT);
+    const isRight = isEtagOf(await etagOf(this.uploaded.parts), headers.get('ETag'));
     throw isRight === false ? objectDiffers() : uncertain();
+  }
+
+  /**
+   * Looks once for the object after the response was lost: all further responses may be lost, too. Resolves to `undefined` if the
+   * completion must be requested again. An object without the expected ETag does not count after the first loss.
+   */
+  async #findAfterLoss(wasUncertain: boolean): Promise<{ unconfirmed: string | undefined } | undefined> {
+    const answer = await this.requests.once(this.head, [200]).catch(() => undefined);
+    const found = answer && (await this.#recognise(answer.headers));
+    if (!answer || !found) return undefined;
+    // An equal object of an earlier upload.
+    if (isBefore(answer.headers, this.uploaded.createdAt)) return undefined;
+    return found.unconfirmed === undefined || wasUncertain ? found : undefined;
+  }
+
+  /** Recognises the uploaded object by its headers, perhaps without certainty. Resolves to `undefined` for another object. */
+  async #recognise(headers: Headers): Promise<{ unconfirmed: string | undefined } | undefined> {
+    const { parts, size, createdAt } = this.uploaded;
+    const [expected, etag] = [await etagOf(parts), headers.get('ETag')];
+    if (isEtagOf(expected, etag)) return { unconfirmed: undefined };
+    const isNew = hasSize(headers, size) === true && isSince(headers, createdAt);
+    if (!isNew || isObjectOf(expected, etag) !== undefined) return undefined;
+    return { unconfirmed: unconfirmed('its response was lost, and nothing else identifies the new object') };
   }
 }
 

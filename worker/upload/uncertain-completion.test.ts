@@ -94,6 +94,49 @@ function undone(kind: Kind): Cloud {
   return cloud;
 }
 
+/** Requests to complete the object, or for its state other than by the object itself. */
+const COMPLETIONS: Partial<Record<Kind, (asked: Asked) => boolean>> = {
+  s3: ENDS.s3,
+  gcs: ({ method, headers }) => method === 'PUT' && !(headers['content-range'] ?? '').endsWith('/*'),
+  'block blob': ({ method, url }) => method === 'PUT' && ENDS['block blob']({ url } as Asked),
+};
+
+describe.each(Object.entries(COMPLETIONS) as [Kind, (asked: Asked) => boolean][])('%s', (kind, isCompletion) => {
+  const MADE = 'nothing failed';
+  const uploading = (cloud: Cloud) =>
+    runClock(
+      upload(TARGETS[kind](cloud), DISK).then(
+        (end) => end?.unconfirmed ?? MADE,
+        (thrown: Error) => thrown.message,
+      ),
+    );
+
+  test('all responses to the completion are lost: the object decides', async () => {
+    const cloud = cloudOf({ fault: (_, asked) => (isCompletion(asked) ? 'lost answer' : undefined) });
+    const begin = performance.now();
+    expect(await uploading(cloud)).toBe(MADE);
+    expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+    expect(performance.now() - begin).toBeLessThan(2000);
+  });
+
+  test('no request to complete it arrives, and an equal or another object exists: it is requested again', async () => {
+    for (const existing of [Buffer.from(DISK).fill(1), undefined]) {
+      let drops = 3;
+      const cloud = cloudOf({
+        fault(_, asked) {
+          if (!isCompletion(asked) || drops === 0) return undefined;
+          drops -= 1;
+          return 'drop';
+        },
+      });
+      if (existing) cloud.objects.set(`/${kind.includes(' ') ? 'azure' : kind}/disk`, existing);
+      expect(await uploading(cloud)).toBe(MADE);
+      expect(drops).toBe(0);
+      expect(objectIn(cloud)?.equals(DISK)).toBe(true);
+    }
+  });
+});
+
 const stays = {
   kind: 'target',
   code: 'object-completed',
