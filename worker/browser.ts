@@ -5,9 +5,10 @@ import { digest } from './api/digest.js';
 import { disposeOfAll, openImageOn } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
 import type { HttpOptions } from './http/http-types.js';
-import type { AnyImage, Input, OpenOptions } from './public/types.browser.js';
+import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
 import { openServerFile } from './sources/server-files.js';
+import { listLeftovers } from './targets/browser/leftovers.js';
 import { sweepStorage } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
@@ -55,6 +56,12 @@ export const sha256 = (file: Blob, options?: DigestOptions): Promise<string> => 
  * afterwards.
  */
 export const dispose = (): Promise<void> => disposeOfAll();
+
+/**
+ * Lists the parts of disks that conversions with `resume` left in the browser's storage, without those that a conversion is
+ * using. Each can be discarded. Empty if the page has no storage.
+ */
+export const leftovers = (): Promise<Leftover[]> => listLeftovers();
 
 /** Removes temporary files of closed tabs. Progress that a conversion with `resume` can continue stays for a week. */
 export const removeLeftovers = (): Promise<void> => sweepStorage();

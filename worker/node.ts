@@ -56,6 +56,9 @@ export const dispose = (): Promise<void> => disposeOfAll();
 /** Browsers: checks whether private storage has room for `size` bytes. Node has no private storage: resolves to `false`. */
 export const canStore = async (_size: number): Promise<boolean> => false;
 
+/** Browsers: lists the parts of disks that conversions left in the browser's storage. Node has none. */
+export const leftovers = async (): Promise<never[]> => [];
+
 /** Browsers: removes temporary files of closed tabs. In Node, it does nothing. */
 export const removeLeftovers = async (): Promise<void> => {};
 

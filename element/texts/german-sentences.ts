@@ -174,6 +174,9 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
     'state-format': 'Das Format der Datei wird nicht erkannt.',
+    'storage-busy': ({ stored }) =>
+      `${typeof stored === 'number' ? size(stored) : 'Eine Datei'} im Speicher des Browsers lässt sich noch nicht entfernen. Der Browser entfernt sie später.`,
+    'storage-in-use': 'Ein anderer Tab verwendet diesen Teil der Platte. Er bleibt.',
     'storage-full': ({ size: needed }) =>
       `Die Festplatte oder der Speicher des Browsers ${typeof needed === 'number' ? `hat keinen Platz für ${size(needed)}` : 'ist voll'}. Schaffen Sie Platz, oder speichern Sie auf einem anderen Weg.`,
     'storage-refused': 'Der Browser lässt diese Seite keine Dateien speichern.',

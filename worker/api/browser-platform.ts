@@ -15,6 +15,7 @@ import type { Engine } from '../public/types.js';
 import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
+import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
@@ -70,8 +71,8 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
       if (!file) return undefined;
       return describe(now) === describe(file) || (await wasEmptied(file, now)) ? 'probable' : undefined;
     },
-    // The browser itself refuses to read a File that has changed.
-    verify: async () => {},
+    // Most browsers refuse to read a File that has changed.
+    verify: () => requireReadable(blob),
     close: async () => {},
   };
 }
@@ -138,7 +139,7 @@ export const browser: Platform = {
       const { OpfsTarget } = await loadPart("the browser's storage", () => import('../targets/browser/opfs.js'));
       return new OpfsTarget(output.opfs, sources);
     }
-    if (isObject(output) && 'download' in output) return new DownloadTarget(output.download);
+    if (isObject(output) && 'download' in output) return new DownloadTarget(output.download, sources[0]?.name);
     throw new DecantError(
       'usage',
       'In a browser, an output must be a file handle, { folder, name }, { opfs: name }, { download: name }, a WritableStream or an object with write, close and abort',

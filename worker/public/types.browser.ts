@@ -9,6 +9,7 @@ import type {
   CommonStreamedImage,
   Convertible,
   Engine,
+  Kept,
   Source,
   Target,
   Threads,
@@ -105,6 +106,16 @@ export interface StreamedImage extends CommonStreamedImage, Convertible<Output, 
 
 /** An opened image of either kind: `streamed` says which. */
 export type AnyImage = Image | StreamedImage;
+
+/** A part of a disk that a conversion with `resume` left in the browser's storage. */
+export interface Leftover extends Kept {
+  /** Whether the output was a `{ download }` or `{ opfs }`. */
+  readonly kind: 'download' | 'opfs';
+  /** The name of the image, if it had one. */
+  readonly image?: string;
+  /** The bytes that it takes in the storage. */
+  readonly size: number;
+}
 
 /** A kind of target, and whether this page can write to it. */
 export interface TargetKind {

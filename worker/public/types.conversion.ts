@@ -152,7 +152,7 @@ export interface Progress {
 export interface Kept {
   /** How many bytes of the disk are done; 0 if nothing is kept. */
   readonly guestDone: number;
-  /** Deletes the stored progress. */
+  /** Deletes the stored progress. Fails with `target` if that is impossible now. */
   discard(): Promise<void>;
 }
 

@@ -53,7 +53,7 @@ export interface OutputTarget {
   commit(size: number, signal: AbortSignal): Promise<void>;
   /**
    * Removes everything that `prepare` created, and nothing else; also after a failure of `commit`. Fails with a `DecantError`
-   * that names what stays, unless it is removed later. If `keep` is true, progress that can be resumed stays.
+   * that names what stays. If `keep` is true, progress that can be resumed stays.
    */
   discard(reason: DecantError, keep: boolean): Promise<void>;
   /** After `commit`: a copy of the output that can be read for a while. */
@@ -75,6 +75,13 @@ export interface OutputTarget {
 /** The error of `discard` if progress was saved. */
 export const keptError = (): DecantError =>
   new DecantError('target', 'progress was saved; run again with resume to continue', { fields: { kept: true } });
+
+/** The error of `discard` if a temporary file of `bytes` in the browser's storage cannot be removed yet. */
+export const busyError = (bytes: number): DecantError =>
+  new DecantError('target', "a temporary file is still in the browser's storage, which removes it later", {
+    code: 'storage-busy',
+    fields: { stored: bytes },
+  });
 
 /** Throws `target` unless the size of the finished output, `found`, is `size`. */
 export function requireSize(found: number, size: number, output = 'the output'): void {

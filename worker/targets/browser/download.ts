@@ -23,13 +23,21 @@ export function downloadRefusal(): DecantError | undefined {
   return new DecantError('usage', reason, { code: 'sandboxed-downloads' });
 }
 
+/** Identifies the target of a download. */
+export const DOWNLOAD = 'download';
+
 export class DownloadTarget implements OutputTarget {
   readonly resumes = true;
-  /** Without the name, which matters only at the end: a resumed download may have another name. */
-  readonly #output = new StoredOutput('download');
+  readonly #output: StoredOutput;
   copy: Blob | undefined;
 
-  constructor(private readonly name: string) {
+  /** `image` is the name of the image. */
+  constructor(
+    private readonly name: string,
+    image?: string,
+  ) {
+    // Without the name, which matters only at the end: a resumed download may have another name.
+    this.#output = new StoredOutput(DOWNLOAD, image);
     const refusal = downloadRefusal();
     if (refusal) throw refusal;
     if (typeof name !== 'string' || name === '') throw new DecantError('usage', 'A download needs a name');

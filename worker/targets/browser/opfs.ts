@@ -30,7 +30,7 @@ export class OpfsTarget implements OutputTarget {
     }
     this.#name = names.pop()!;
     this.#folders = names;
-    this.#output = new StoredOutput(`opfs:${path}`);
+    this.#output = new StoredOutput(`opfs:${path}`, sources[0]?.name);
   }
 
   get resumePoint(): ResumePoint | undefined {

@@ -3,8 +3,7 @@
 
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/storage-folder.js';
-import { readLines } from '../journal-lines.js';
-import type { ResumePoint } from '../output-target.js';
+import { type JournalLines, readLines } from '../journal-lines.js';
 import { isInForeignFrame, isWithoutOrigin } from './frame.js';
 import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
@@ -90,18 +89,29 @@ async function mayResume(
   }
 }
 
-/** Reads the journal of the file `name`, and the time of its last change; undefined if there is none. */
+/** Reads the journal of the file `name`, with its size and the time of its last change; undefined if there is none. */
 export async function linesOf(
   files: FileSystemDirectoryHandle,
   name: string,
-): Promise<{ head: string; resumePoint: ResumePoint | undefined; changed: number } | undefined> {
+): Promise<(JournalLines & { size: number; changed: number }) | undefined> {
   try {
     const journal = await (await files.getFileHandle(journalName(name))).getFile();
     const lines = readLines(await journal.text());
-    return lines && { ...lines, changed: journal.lastModified };
+    return lines && { ...lines, size: journal.size, changed: journal.lastModified };
   } catch (thrown) {
     return unlessMissing(thrown);
   }
+}
+
+/** Takes the lock of the file `name`, and waits for a sweep of another tab; undefined if a conversion uses the file. */
+const takeLock = (name: string): Promise<(() => void) | undefined> =>
+  hold(lockName(name), AbortSignal.timeout(SWEPT)).catch(() => undefined);
+
+/** Whether no conversion uses the file `name`. */
+export async function isFree(name: string): Promise<boolean> {
+  const release = await takeLock(name);
+  release?.();
+  return release !== undefined;
 }
 
 export class TemporaryFile {
@@ -127,7 +137,7 @@ export class TemporaryFile {
 
   /** Takes over the existing file `name`; undefined if it is in use or gone. */
   static async take(name: string): Promise<TemporaryFile | undefined> {
-    const release = await hold(lockName(name), AbortSignal.timeout(SWEPT)).catch(() => undefined);
+    const release = await takeLock(name);
     if (!release) return undefined;
     try {
       return new TemporaryFile(await (await storageFolder()).getFileHandle(name), release);
@@ -162,12 +172,16 @@ export class TemporaryFile {
     this.release();
   }
 
-  /** Removes it and its journal. If a terminated worker still holds it, it is removed later, and stays locked until then. */
-  async remove(): Promise<void> {
-    const isGone = await this.#tryRemove().catch(() => true);
+  /**
+   * Removes it and its journal. Resolves to whether both are gone. If a terminated worker still holds the file, it is removed
+   * later, and stays locked until then.
+   */
+  async remove(): Promise<boolean> {
+    const isGone = await this.#tryRemove().catch(() => false);
     const removed = isGone ? Promise.resolve() : this.#removeLater();
     // A file that stays is swept.
     removed.catch(() => {}).finally(() => this.release());
+    return isGone;
   }
 
   async #removeLater(): Promise<void> {

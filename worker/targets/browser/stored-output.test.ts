@@ -189,6 +189,29 @@ describe('an output with resume', () => {
     expect((await new StoredOutput('download').kept('it')).guestDone).toBe(0);
   });
 
+  test.each([
+    ['discarded', async (output: StoredOutput) => output.discard(cancelled(), false)],
+    [
+      'that was kept',
+      async (output: StoredOutput) => {
+        output.file.leave();
+        await new Promise(setImmediate);
+        await (await output.kept('it')).discard();
+      },
+    ],
+  ])('says that a file is still there: %s', async (_, give) => {
+    const { output, spec } = await begin();
+    files.add(journalName(spec.opfs), `${HEAD}\n5 0\n`);
+    (await files.getFileHandle(spec.opfs)).write('x'.repeat(9)).isHeld = true;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'Date'] });
+    const given = expect(give(output)).rejects.toMatchObject({ code: 'storage-busy', fields: { stored: 9 } });
+    await vi.advanceTimersByTimeAsync(2000);
+    await given;
+    (await files.getFileHandle(spec.opfs)).isHeld = false;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(files.names).toEqual([]);
+  });
+
   test('of another size than was written fails', async () => {
     const { output, spec } = await begin();
     (await files.getFileHandle(spec.opfs)).write('x'.repeat(9));

@@ -3,7 +3,8 @@
 import type { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { Kept } from '../../public/types.js';
-import { keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
+import { firstLines } from '../journal-lines.js';
+import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
 import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
 
 /** A file that an earlier conversion left. Another tab may be using it. */
@@ -18,8 +19,11 @@ export class StoredOutput {
   #journalHead: string | undefined;
   resumePoint: ResumePoint | undefined;
 
-  /** `place` identifies the target of the output. */
-  constructor(private readonly place: string) {}
+  /** `place` identifies the target of the output, `image` is the name of the image. */
+  constructor(
+    private readonly place: string,
+    private readonly image?: string,
+  ) {}
 
   /** The temporary file. */
   get file(): TemporaryFile {
@@ -41,7 +45,7 @@ export class StoredOutput {
     const { name } = this.#file;
     const resumePoint = this.resumePoint ?? { guest: 0, written: 0 };
     const spec = { opfs: name, sized: outputSize !== undefined };
-    return head === undefined ? spec : { ...spec, resume: { head, resumePoint } };
+    return head === undefined ? spec : { ...spec, resume: { head: firstLines(head, this.image), resumePoint } };
   }
 
   /** Resolves to the finished file. Fails unless it has `size` bytes. */
@@ -56,7 +60,7 @@ export class StoredOutput {
     if (!file) return;
     const lines = keep ? await linesOf(await storageFolder(), file.name).catch(() => undefined) : undefined;
     if (!lines?.resumePoint) {
-      await file.remove();
+      await requireGone(file);
       return;
     }
     file.leave();
@@ -80,7 +84,10 @@ export class StoredOutput {
   }
 
   async #removeLeft(head: string): Promise<void> {
-    for (const { name } of await this.#left(head)) await (await TemporaryFile.take(name))?.remove();
+    for (const { name } of await this.#left(head)) {
+      const file = await TemporaryFile.take(name);
+      if (file) await requireGone(file);
+    }
   }
 
   /** The head of the journal of the conversion `identity`. */
@@ -118,6 +125,13 @@ export class StoredOutput {
     }
     return left.toSorted((a, b) => b.resumePoint.guest - a.resumePoint.guest);
   }
+}
+
+/** Removes `file`. Fails if it cannot be removed yet. */
+export async function requireGone(file: TemporaryFile): Promise<void> {
+  // A file that cannot be read may still take space.
+  const { size } = await file.handle.getFile().catch(() => ({ size: 0 }));
+  if (!(await file.remove())) throw busyError(size);
 }
 
 /** The resume point of `file`, read again: another tab may have changed it since it was found. */
