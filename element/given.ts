@@ -2,6 +2,7 @@
 
 import type { Input } from 'decant';
 import { Link } from './links.js';
+import { loadPart } from './load-part.js';
 
 /**
  * A file or link that the person has given. With handles, two files can be compared.
@@ -17,8 +18,17 @@ export interface Given {
   folder?: object;
 }
 
-/** The most files in one drop. More come from a whole folder that was dropped by mistake. */
+/** The most files in one drop that may be images. More come from a whole folder that was dropped by mistake. */
 export const MOST = 200;
+
+/** Loads what passes over files that cannot be images, when there are more than `MOST`. */
+export const loadManyFiles = () => loadPart('many files', () => import('./many-files.js'));
+
+/** A file of a drop that is not read yet. */
+export interface Listed {
+  name: string;
+  read(): Promise<Given>;
+}
 
 /** The input for `open`. Asks the server of a link, and fails as `httpSource` does. */
 export const sourceOf = async ({ file, handle, link }: Given, signal: AbortSignal): Promise<Input> =>
@@ -55,7 +65,10 @@ export const plain = (files: Iterable<File>): Given[] => [...files].map((file) =
 /** Where VirtualBox puts the disks of snapshots, in the folder of a machine. */
 const SNAPSHOTS = 'Snapshots';
 
-/** Lists the files of a drop, and those directly in dropped folders and in `Snapshots` there. Stops after more than `MOST`. */
+/**
+ * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. Of more than `MOST`, those whose
+ * names are of no image are empty.
+ */
 export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
   // All must be asked for now, because the list is empty after the event.
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
@@ -65,7 +78,9 @@ export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
     entry: item.webkitGetAsEntry?.() ?? null,
     file: item.getAsFile(),
   }));
-  return (await Promise.all(found.map(filesOfItem))).flat();
+  const listed = (await Promise.all(found.map(listItem))).flat();
+  if (listed.length > MOST) return (await loadManyFiles()).readLikely(listed);
+  return Promise.all(listed.map((one) => one.read()));
 }
 
 interface Dropped {
@@ -74,31 +89,32 @@ interface Dropped {
   file: File | null;
 }
 
-async function filesOfItem({ handle, entry, file }: Dropped): Promise<Given[]> {
+async function listItem({ handle, entry, file }: Dropped): Promise<Listed[]> {
   const known = await handle;
-  if (known?.kind === 'file') return [await givenBy(known as FileSystemFileHandle)];
+  if (known?.kind === 'file') return [listedBy(known as FileSystemFileHandle)];
   const folder = known ?? entry;
-  const files: Given[] = [];
+  const files: Listed[] = [];
   if (known?.kind === 'directory') await addFromHandle(files, known as FileSystemDirectoryHandle);
   else if (entry?.isDirectory) await addFromEntry(files, entry as FileSystemDirectoryEntry);
-  else return file ? [{ file }] : [];
-  return files.map((given) => ({ ...given, folder: folder! }));
+  else return file ? [{ name: file.name, read: async () => ({ file }) }] : [];
+  return files.map(({ name, read }) => ({ name, read: async () => ({ ...(await read()), folder: folder! }) }));
 }
+
+const listedBy = (handle: FileSystemFileHandle): Listed => ({ name: handle.name, read: () => givenBy(handle) });
 
 const isHidden = (name: string): boolean => name.startsWith('.');
 
 /** Adds files in `folder` to `files`; with `isInner`, `folder` is in a dropped one. */
-async function addFromHandle(files: Given[], folder: FileSystemDirectoryHandle, isInner = false): Promise<void> {
+async function addFromHandle(files: Listed[], folder: FileSystemDirectoryHandle, isInner = false): Promise<void> {
   for await (const [name, handle] of folder.entries()) {
-    if (files.length > MOST) break;
-    if (handle.kind === 'file' && !isHidden(name)) files.push(await givenBy(handle as FileSystemFileHandle));
+    if (handle.kind === 'file' && !isHidden(name)) files.push(listedBy(handle as FileSystemFileHandle));
     const isSnapshots = handle.kind === 'directory' && name === SNAPSHOTS && !isInner;
     if (isSnapshots) await addFromHandle(files, handle as FileSystemDirectoryHandle, true);
   }
 }
 
 /** Like `addFromHandle`, in browsers without handles for drops. */
-async function addFromEntry(files: Given[], folder: FileSystemDirectoryEntry, isInner = false): Promise<void> {
+async function addFromEntry(files: Listed[], folder: FileSystemDirectoryEntry, isInner = false): Promise<void> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
   for (;;) {
@@ -107,9 +123,8 @@ async function addFromEntry(files: Given[], folder: FileSystemDirectoryEntry, is
     found.push(...some);
   }
   const entries = found.filter((entry) => entry.isFile && !isHidden(entry.name)) as FileSystemFileEntry[];
-  const some = entries.slice(0, MOST + 1 - files.length);
-  const read = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
-  files.push(...plain(await Promise.all(some.map(read))));
+  const fileOf = (entry: FileSystemFileEntry) => new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+  for (const entry of entries) files.push({ name: entry.name, read: async () => ({ file: await fileOf(entry) }) });
   const inner = found.find((entry) => entry.isDirectory && entry.name === SNAPSHOTS && !isInner);
   if (inner) await addFromEntry(files, inner as FileSystemDirectoryEntry, true);
 }

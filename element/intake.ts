@@ -1,7 +1,7 @@
 // Takes files: opens the first image among them, gives them to the image that needs them, or adds them to the queue.
 
 import { isSameName, type Sorted } from './bundle.js';
-import { type Given, MOST, mayBeSame } from './given.js';
+import { type Given, loadManyFiles, MOST, mayBeSame } from './given.js';
 import { newsOf } from './news.js';
 import type { Opener } from './opener.js';
 import type { Opening } from './opening.js';
@@ -36,6 +36,21 @@ interface Steps {
   report(turn: AbortSignal | undefined, notice: string): void;
 }
 
+/** Files that may be images or belong to one, and those that were passed over because they cannot. */
+interface Found {
+  likely: Given[];
+  passed: Given[];
+}
+
+/** Up to `MOST` files are all looked at later, when they are sorted. */
+const foundAmong = async (files: Given[]): Promise<Found> =>
+  files.length > MOST ? (await loadManyFiles()).passOver(files) : { likely: files, passed: [] };
+
+const withPassed = (sorted: Sorted, { passed }: Found): Sorted => ({
+  ...sorted,
+  skipped: [...sorted.skipped, ...passed],
+});
+
 export class Intake {
   #taking: Taking | undefined;
 
@@ -69,30 +84,30 @@ export class Intake {
       this.steps.report(first?.turn, this.session.texts.notFetched(name));
       return;
     }
-    if (files.length === 0 || files.length > MOST) {
-      this.steps.report(
-        first?.turn,
-        files.length === 0 ? this.session.texts.noFiles : this.session.texts.tooMany(MOST),
-      );
+    if (files.length === 0) {
+      this.steps.report(first?.turn, this.session.texts.noFiles);
       return;
     }
-    if (first?.isOvertaken) await this.#sortToQueue(files);
-    else if (first) await this.#openSorted(files, first);
+    const found = await foundAmong(files);
+    const { likely } = found;
+    if (likely.length === 0 || likely.length > MOST) this.steps.report(first?.turn, this.session.texts.tooMany(MOST));
+    else if (first?.isOvertaken) await this.#sortToQueue(found);
+    else if (first) await this.#openSorted(found, first);
     else if (asking && this.session.asksForFile && this.session.opening?.bundle === asking)
-      await this.opener.take(files);
-    else if (this.#hasMissingDisk(files)) await this.opener.take(files);
-    else if (this.session.isBusy || this.#asks || this.session.asksForFile) await this.#offer(files);
-    else if (this.#isOpen) await this.#takeMore(files, this.stage.turn);
-    else await this.#openSorted(files, this.#beginTaking(name));
+      await this.opener.take(likely);
+    else if (this.#hasMissingDisk(likely)) await this.opener.take(likely);
+    else if (this.session.isBusy || this.#asks || this.session.asksForFile) await this.#offer(found);
+    else if (this.#isOpen) await this.#takeMore(found, this.stage.turn);
+    else await this.#openSorted(found, this.#beginTaking(name));
   }
 
-  /** Adds `files` to the queue; a single one may also be a missing disk of the machine that is shown. */
-  async #offer(files: Given[]): Promise<void> {
+  /** Adds files to the queue; a single one may also be a missing disk of the machine that is shown. */
+  async #offer(found: Found): Promise<void> {
     const { state } = this.session;
-    const [offered, ...others] = files;
+    const [offered, ...others] = found.likely;
     if (state.step === 'disks' && state.disks.some((disk) => disk.missing) && offered && others.length === 0)
       this.stage.show(this.stage.turn, { ...state, offered });
-    await this.#sortToQueue(files);
+    await this.#sortToQueue(found);
   }
 
   /** Whether one of `files` is a missing disk of the machine that is shown. */
@@ -109,24 +124,24 @@ export class Intake {
     return this.#taking;
   }
 
-  /** Opens the first image among `files`, unless the turn is over. */
-  async #openSorted(files: Given[], taking: Taking): Promise<void> {
+  /** Opens the first image among the files, unless the turn is over. */
+  async #openSorted(found: Found, taking: Taking): Promise<void> {
     const { turn } = taking;
     if (turn.aborted) return;
-    const sorted = await sort(files, turn);
-    if (taking.isOvertaken) await this.#sortToQueue(files);
+    const sorted = withPassed(await sort(found.likely, turn), found);
+    if (taking.isOvertaken) await this.#sortToQueue(found);
     else if (!turn.aborted) await this.#openFirst(sorted);
   }
 
-  /** Adds the images among `files` to the end of the queue. */
-  async #sortToQueue(files: Given[]): Promise<void> {
-    this.#enqueue(await sortMore(files, new AbortController().signal));
+  /** Adds the images among the files to the end of the queue. */
+  async #sortToQueue(found: Found): Promise<void> {
+    this.#enqueue(withPassed(await sortMore(found.likely, new AbortController().signal), found));
   }
 
-  /** Opens the first image among `files`. The image that is open in `turn` waits, unless it is given again. */
-  async #takeMore(files: Given[], turn: AbortSignal): Promise<void> {
+  /** Opens the first image among the files. The image that is open in `turn` waits, unless it is given again. */
+  async #takeMore(found: Found, turn: AbortSignal): Promise<void> {
     const { opening } = this.session;
-    const sorted = await sortMore(files, new AbortController().signal);
+    const sorted = withPassed(await sortMore(found.likely, new AbortController().signal), found);
     const again = await Promise.all(sorted.bundles.map(({ top }) => opening && mayBeSame(top, opening.top)));
     if (turn.aborted || !this.#isOpen || sorted.bundles.length === 0) {
       this.#enqueue(sorted);

@@ -6,6 +6,10 @@ import type { FirstTexts } from './texts/english.js';
 
 /** Extensions of disk images and of containers. */
 const KNOWN = /\.(?:box|bz2|dd|gz|img|iso|ov[af]|qcow2?|qed|raw|tar|tgz|vbox|vdi|vhdx?|vmdk|vmx|xz|zip|zst)$/i;
+
+/** Whether the extension of `name` is that of a disk image, or of a container. */
+export const hasImageName = (name: string): boolean => KNOWN.test(name);
+
 /** The longest name on common file systems, in bytes, minus `.crswap`, which Chromium appends while it writes. */
 const MOST_BYTES = 255 - '.crswap'.length;
 /** Characters that some common file system forbids. */

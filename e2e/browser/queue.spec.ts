@@ -174,6 +174,20 @@ test('a folder of very many files is refused', { tag: '@full' }, async ({ page }
   await expect(page.getByText('More than 200 files.').first()).toBeVisible();
 });
 
+test('a folder of ten thousand texts and one disk opens the disk', { tag: '@full' }, async ({ page }, testInfo) => {
+  const folder = testInfo.outputPath('many');
+  mkdirSync(folder);
+  for (let number = 0; number < 5000; number += 1) {
+    writeFileSync(join(folder, `${number}.txt`), 'Words.');
+    writeFileSync(join(folder, `README-${number}`), number % 2 === 0 ? '' : 'Words and no NUL.\n'.repeat(100));
+  }
+  copyFileSync(images.kinds(), join(folder, 'kinds.qcow2'));
+  await drop(page, folder);
+  await expect(page.getByRole('heading', { name: 'kinds.qcow2' })).toBeVisible();
+  await expect(page.getByText(/^Skipped, not a disk image: .* and 9996 more\.$/).first()).toBeVisible();
+  await expect(queue(page)).toHaveCount(0);
+});
+
 test('a drop beside the card is taken', async ({ page }) => {
   await drop(page, images.zlib(), { x: 5, y: 5 });
   await expect(page.getByRole('heading', { name: 'zlib.qcow2' })).toBeVisible();
