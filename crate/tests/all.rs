@@ -18,6 +18,7 @@ mod generated;
 mod guessed;
 mod gzip;
 mod hostile;
+mod identities;
 mod in_flight;
 mod inflate;
 mod luks;

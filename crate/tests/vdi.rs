@@ -139,7 +139,7 @@ fn chains_that_are_broken() {
             "changed since",
             &[("x", &changed), ("y", base)],
             Corrupt,
-            "the parent has changed since 'image.vdi' was created over it; pass an earlier copy",
+            "the parent has changed since 'image.vdi' was created over it",
         ),
         ("two copies", &[("x", middle), ("y", middle), ("z", base)], Usage, "more than one of the files"),
         ("another disk by that name", &[(MIDDLE, base)], Corrupt, "not the parent of 'image.vdi'"),

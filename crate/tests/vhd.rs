@@ -183,7 +183,7 @@ fn chains_are_found_by_name_and_uuid() {
 /// The names of a parent: each is found by its last component.
 #[test]
 fn locators() {
-    let parent = Vhd { id: 0, ..Vhd::new(BLOCK, &[Data(1, 0xff)]) };
+    let parent = Vhd { id: 7, ..Vhd::new(BLOCK, &[Data(1, 0xff)]) };
     type Locators<'a> = &'a [(&'a [u8; 4], &'a str)];
     let cases: &[(&str, Locators, &str)] = &[
         ("parent.vhd", &[], "parent.vhd"),
@@ -195,7 +195,8 @@ fn locators() {
         ("parent.vhd", &[(b"W2ru", ".\\moved.vhd")], "parent.vhd"),
     ];
     for (parent_name, locators, file) in cases {
-        let child = Vhd { kind: DIFFERENCING, parent_name, locators, id: 3, ..Vhd::new(BLOCK, &[Data(2, 0xf0)]) };
+        let child =
+            Vhd { kind: DIFFERENCING, parent: 7, parent_name, locators, id: 3, ..Vhd::new(BLOCK, &[Data(2, 0xf0)]) };
         let disk = child.disk(&parent.disk(&[]));
         let found = with(&child, &[(file, &parent), ("another.vhd", &Vhd { id: 9, ..parent.clone() })]).bytes();
         assert!(found.as_ref() == Ok(&disk), "{parent_name}, {locators:?}: {:?}", found.map(|bytes| bytes.len()));

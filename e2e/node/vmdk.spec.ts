@@ -49,6 +49,30 @@ for (const kind of KINDS) {
   });
 }
 
+test('a parent with another content ID is read only if it is forced', ({ folder }) => {
+  const [base, top, output] = ['base.vmdk', 'top.vmdk', 'out.raw'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  qemuImg('convert', '-O', 'vmdk', images.zlib(), base);
+  qemuImg('create', '-q', '-f', 'vmdk', '-F', 'vmdk', '-b', base, top);
+  const bytes = readFileSync(base, 'latin1');
+  const [line, id] = /\nCID=([0-9a-f]+)/.exec(bytes) as unknown as [string, string];
+  const changed = '1'.repeat(id.length);
+  writeFileSync(base, bytes.replace(line, `\nCID=${changed}`), 'latin1');
+  const [wanted, found] = [id.padStart(8, '0'), changed.padStart(8, '0')];
+
+  const refused = decant('convert', '--with', base, top, output);
+  expect(refused).toMatchObject({ status: 1, stdout: '' });
+  expect(refused.stderr).toContain(`states ${wanted}, but this file has ${found}`);
+
+  const forced = decant('convert', '--force-parent', '--with', base, top, output);
+  expect(forced).toMatchObject({ status: 0, stdout: '' });
+  expect(forced.stderr).toContain(`states ${wanted}, and this has ${found}`);
+  expect(hashFile(output)).toBe(hashFile(images.raw()));
+});
+
 test('a disk of many extents needs all of them', ({ folder }) => {
   const { descriptor, extents, disk } = splitVmdk(folder);
   const output = join(folder, 'out.raw');

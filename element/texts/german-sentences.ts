@@ -62,8 +62,10 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'unknown-feature': ({ bit }) =>
       `Das Abbild benutzt eine Funktion, die Decant nicht kennt (Bit ${name(bit)}) und ohne die es sich nicht lesen lässt.`,
     'unknown-required': 'Das Abbild hat einen Teil, den Decant nicht kennt und ohne den es sich nicht lesen lässt.',
-    'wrong-parent':
-      'Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert. Wählen Sie die richtige.',
+    'wrong-parent': ({ wanted, found }) =>
+      `Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert: Erwartet wird ${name(wanted)}, sie hat ${name(found)}. Wählen Sie die richtige.`,
+    'parent-unverifiable': ({ neededBy }) =>
+      `${name(neededBy)} sagt nicht, auf welcher Datei es aufbaut. Ob es diese ist, lässt sich nicht prüfen.`,
     'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
@@ -274,6 +276,10 @@ export function germanNotices({ size }: Units): Sentences {
     huge: ({ size: disk }) => `Die Platte hat ${bytes(disk, size)}, weit mehr als ihre Datei.`,
     'packed-as-raw': ({ format, container }) =>
       `Der Inhalt ist in einem anderen Format (${name(format ?? container)}). Weil das Format „raw“ angegeben ist, werden seine Bytes selbst als Platte gelesen.`,
+    'parent-forced': ({ file, wanted, found }) =>
+      `${name(file)} wird trotz falscher Kennung gelesen: Erwartet wird ${name(wanted)}, die Datei hat ${name(found)}.`,
+    'parent-unchecked': ({ file, neededBy }) =>
+      `${name(neededBy)} sagt nicht, auf welcher Datei es aufbaut. Ob ${name(file)} die richtige ist, wurde nicht geprüft.`,
     'part-alone': ({ first }) =>
       `Dem Namen nach ist ${name(first)} ein Teil einer geteilten Datei. Er wird als die ganze Platte gelesen.`,
     'parts-unchecked': ({ first, last, count }) =>

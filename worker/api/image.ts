@@ -87,7 +87,7 @@ export async function openImageOn(platform: Platform, input: Input, given: OpenO
   let split: SplitImage | undefined;
   try {
     const settings = settle(options, platform);
-    const { format, disk, snapshot, salvage = false, checkManifest, unpack = false } = options;
+    const { format, disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
     if (signal.aborted) throw cancelled();
     if (disposal) await orCancelled(signal, disposal);
     passwords = new LayerPasswords(options);
@@ -95,7 +95,7 @@ export async function openImageOn(platform: Platform, input: Input, given: OpenO
     if (signal.aborted) throw cancelled();
     const name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
-    const image = { format, name, disk, snapshot, salvage, checkManifest, spool, unpack };
+    const image = { format, name, disk, snapshot, salvage, forceParent, checkManifest, spool, unpack };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     split = await splitOf(setup, name, signal);
     const assume = options.assumePassword ?? false;

@@ -40,6 +40,7 @@ const NAMES = {
     disk: true,
     engine: true,
     fetch: true,
+    forceParent: true,
     format: true,
     headers: true,
     limit: true,

@@ -13,6 +13,7 @@ const OPENING = {
   headerFile: undefined,
   assumePassword: false,
   salvage: false,
+  forceParent: false,
   checkManifest: false,
   unpack: false,
 };
@@ -118,6 +119,7 @@ describe('commands', () => {
     ['convert --disk 02 a b', convert(opening({ disk: '02' }))],
     ['convert --disk 9007199254740993 a b', convert(opening({ disk: '9007199254740993' }))],
     ['convert --disk all a b', convert(opening({ disk: 'all' }))],
+    ['info --force-parent a', { ...LIST, ...opening({ forceParent: true }) }],
     ['convert --check-manifest a b', convert(opening({ checkManifest: true }))],
     ['help', HELP],
     ['-h', HELP],

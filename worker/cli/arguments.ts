@@ -51,6 +51,7 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --assume-password      continue if an old encryption method cannot verify the password
   --salvage              convert a damaged image: lost ranges become zeros and are listed; the
                          exit code is 3
+  --force-parent         read a parent that does not have the identity that its child records
 
   --check-manifest       check an OVA on a server against its manifest, even if that downloads
                          the whole archive; local files are always checked
@@ -99,6 +100,7 @@ export interface OpenArguments {
   headerFile: string | undefined;
   assumePassword: boolean;
   salvage: boolean;
+  forceParent: boolean;
   checkManifest: boolean;
   unpack: boolean;
 }
@@ -153,6 +155,7 @@ const COMMON = {
   'assume-password': { type: 'boolean', default: false },
   salvage: { type: 'boolean', default: false },
   unpack: { type: 'boolean', default: false },
+  'force-parent': { type: 'boolean', default: false },
   'force-share': { type: 'boolean', short: 'U', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -296,6 +299,7 @@ interface CommonValues {
   'header-file'?: string | undefined;
   'assume-password': boolean;
   salvage: boolean;
+  'force-parent': boolean;
   'check-manifest'?: boolean;
   unpack: boolean;
 }
@@ -315,6 +319,7 @@ const openingOf = (values: CommonValues): OpenArguments => ({
   headerFile: values['header-file'],
   assumePassword: values['assume-password'],
   salvage: values.salvage,
+  forceParent: values['force-parent'],
   checkManifest: values['check-manifest'] ?? false,
   unpack: values.unpack,
 });

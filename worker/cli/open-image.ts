@@ -39,8 +39,18 @@ export async function imageOpener(
   opening: OpenArguments,
   { workers, onWaiting, unpacking, signal }: OpenContext,
 ): Promise<OpenDisk> {
-  const { format, companions, snapshot, passwordFiles, headerFile, assumePassword, salvage, checkManifest, unpack } =
-    opening;
+  const {
+    format,
+    companions,
+    snapshot,
+    passwordFiles,
+    headerFile,
+    assumePassword,
+    salvage,
+    forceParent,
+    checkManifest,
+    unpack,
+  } = opening;
   const isInput = path === STANDARD_INPUT;
   const isHeaders = headerFile === STANDARD_INPUT;
   if (isInput && isHeaders)
@@ -67,6 +77,7 @@ export async function imageOpener(
       companions: [...given, ...beside],
       assumePassword,
       salvage,
+      forceParent,
       ...(checkManifest ? { checkManifest } : {}),
       ...(unpack ? { unpack } : {}),
       ...(workers === undefined ? {} : { workers }),

@@ -29,6 +29,7 @@ export interface ImageSpec {
   parts: number;
   snapshot?: string | undefined;
   salvage: boolean;
+  forceParent: boolean;
   checkManifest?: boolean | undefined;
   /** Whether the caller can unpack a file that comes in order. */
   spool: boolean;

@@ -51,6 +51,12 @@ export interface CommonOpenOptions extends PrepareOptions {
    */
   salvage?: boolean;
   /**
+   * Reads a parent although its identity is not the one that its child records (`wrong-parent`), or although a VHDX records none
+   * (`parent-unverifiable`). `info.safety` and the result have a notice then, with both identities. The disk is wrong if the
+   * parent is another one, or was changed since the child was created.
+   */
+  forceParent?: boolean;
+  /**
    * Whether a conversion compares files with the manifest (`.mf`) of their OVA, or with one among the `companions`, before the output is
    * complete. A file that differs fails it as `corrupt` (`manifest-mismatch`). By default files of this system are compared, unless they
    * are salvaged. If they are not compared, the result has the notice `manifest-unchecked`: for an archive on a server, comparing

@@ -2,6 +2,7 @@
 
 use crate::disk::file_name;
 use crate::error::Result;
+use crate::error::shown::shown;
 use serde::Serialize;
 use std::fmt;
 
@@ -21,6 +22,21 @@ pub struct Reference {
     pub format: Option<String>,
     /// The identity that a parent must have, if the image records it. Parents without a name are found by it.
     pub(crate) identity: Option<Identity>,
+    /// How a file for which the image records no identity is treated.
+    #[serde(skip)]
+    pub(crate) unidentified: Unidentified,
+}
+
+/// How a file is treated if the image that refers to it records no identity to check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unidentified {
+    /// It is read: the format has no identities.
+    #[default]
+    Accepted,
+    /// It is read, with a notice.
+    Noticed,
+    /// It is refused: the format requires an identity.
+    Refused,
 }
 
 impl Reference {
@@ -40,7 +56,7 @@ impl Reference {
     /// Creates a reference to a file called `name`, with its possible paths.
     pub(crate) fn named(role: Role, name: String, candidates: Vec<String>, format: Option<String>) -> Self {
         let file_name = candidates.last().map_or("", |path| base_name(path)).to_owned();
-        Self { role, name, file_name, candidates, format, identity: None }
+        Self { role, name, file_name, candidates, format, identity: None, unidentified: Unidentified::Accepted }
     }
 }
 
@@ -108,6 +124,12 @@ impl Identity {
     /// Whether one of `found` is this disk, in any state.
     pub(crate) fn is_of_disk(&self, found: &[Self]) -> bool {
         found.iter().any(|found| self.is_named(&found.id))
+    }
+
+    /// Names the identity for a message.
+    pub(crate) fn described(&self) -> String {
+        let state = self.state.as_ref().map(|state| format!(" in state {}", shown(state)));
+        shown(&self.id) + &state.unwrap_or_default()
     }
 
     fn is_named(&self, id: &str) -> bool {

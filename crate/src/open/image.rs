@@ -128,7 +128,7 @@ impl Image {
             info.unused_companions.retain(|name| !is_manifest(name));
         }
         for layer in &self.chain.layers[1..] {
-            let notices = safety::layer_notices(layer.disk.info());
+            let notices = safety::layer_notices(layer.disk.info()).chain(layer.notice.clone());
             info.safety.extend(notices.map(|notice| notice.of_file(&layer.name)));
         }
         info.safety.extend(safety::notices(&info, self.stored()));

@@ -292,6 +292,7 @@ pub struct Case {
     pub password: Option<Vec<u8>>,
     pub assume_password: bool,
     pub salvage: bool,
+    pub force_parent: bool,
     pub check_manifest: Option<bool>,
     /// Whether the caller can unpack it: its bytes are those of the packed file then.
     pub spool: bool,
@@ -345,6 +346,7 @@ impl Case {
             snapshot: self.snapshot.clone(),
             disk: self.disk.clone(),
             salvage: self.salvage,
+            force_parent: self.force_parent,
             check_manifest: self.check_manifest,
             spool: self.spool,
             unpack: self.unpack,

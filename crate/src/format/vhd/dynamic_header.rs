@@ -1,9 +1,10 @@
 //! The header of a dynamic or differencing VHD ("Dynamic Disk Header Format"), and the names of its parent.
 
 use super::vhd_footer::checksum;
-use crate::disk::reference::{Identity, Reference, Role, uuid_text};
+use crate::disk::reference::{Identity, Reference, Role, Unidentified, uuid_text};
 use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
+use crate::format::raw_disk;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, utf_16};
 use crate::structure::structure;
@@ -107,9 +108,10 @@ impl DynamicVhdHeader {
         let id = identity.as_ref().map_or("", |identity| &identity.id);
         let names = [&*stated, candidates.first().map_or("", String::as_str), id];
         let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_owned();
-        // A parent without an identity is a VHD too, but cannot be found by its content.
-        let format = identity.is_none().then(|| super::FORMAT.name.to_owned());
-        Ok(Reference { identity, ..Reference::named(Role::Parent, name, candidates, format) })
+        // A null identity means that the parent is a raw disk, as XenServer and libvhd write it.
+        let format = identity.is_none().then(|| raw_disk::NAME.to_owned());
+        let unidentified = Unidentified::Noticed;
+        Ok(Reference { identity, unidentified, ..Reference::named(Role::Parent, name, candidates, format) })
     }
 }
 

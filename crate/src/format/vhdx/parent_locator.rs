@@ -1,7 +1,7 @@
 //! The parent locator (MS-VHDX 2.6.2.6): keys and values in UTF-16.
 
 use super::guid::{Guid, guid, shown_guid};
-use crate::disk::reference::{Identity, Reference, Role};
+use crate::disk::reference::{Identity, Reference, Role, Unidentified};
 use crate::error::{Error, Result};
 use crate::offsets::{HostOffset, utf_16};
 use crate::structure::structure;
@@ -66,7 +66,8 @@ pub(super) fn parent(bytes: &[u8], place: HostOffset) -> Result<Reference> {
     };
     // Without an identity, the parent cannot be found by its content.
     let format = identity.is_none().then(|| super::FORMAT.name.to_owned());
-    Ok(Reference { identity, ..Reference::named(Role::Parent, name, candidates, format) })
+    let unidentified = Unidentified::Refused;
+    Ok(Reference { identity, unidentified, ..Reference::named(Role::Parent, name, candidates, format) })
 }
 
 /// Returns the GUID in `text`, in braces or not, as a file's own GUIDs are formatted; `None` if there is none.

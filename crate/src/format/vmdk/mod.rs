@@ -20,7 +20,7 @@ use crate::compress::MOST_COMPRESSED;
 use crate::disk::details::{Details, Value};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
-use crate::disk::reference::{Identity, Reference, Role};
+use crate::disk::reference::{Identity, Reference, Role, Unidentified};
 use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
@@ -256,7 +256,8 @@ fn parent(descriptor: &Descriptor) -> Option<Reference> {
     } else {
         (None, hint.clone()?, own_format)
     };
-    Some(Reference { identity, ..Reference::new(Role::Parent, hint.unwrap_or(unnamed), format) })
+    let unidentified = Unidentified::Noticed;
+    Some(Reference { identity, unidentified, ..Reference::new(Role::Parent, hint.unwrap_or(unnamed), format) })
 }
 
 fn identity(uuid: &Uuid) -> Option<Identity> {

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, checkManifest?, spool, unpack }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, forceParent, checkManifest?, spool, unpack }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -27,6 +27,8 @@ extern "C" {
     fn snapshot(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn salvage(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter, js_name = forceParent)]
+    fn force_parent(this: &OpenSpec) -> bool;
     #[wasm_bindgen(method, getter, js_name = checkManifest)]
     fn check_manifest(this: &OpenSpec) -> Option<bool>;
     #[wasm_bindgen(method, getter)]
@@ -68,6 +70,7 @@ impl OpenSpec {
             parts: self.parts() as usize,
             snapshot: self.snapshot(),
             salvage: self.salvage(),
+            force_parent: self.force_parent(),
             check_manifest: self.check_manifest(),
             spool: self.spool(),
             unpack: self.unpack(),

@@ -4,6 +4,7 @@ mod candidates;
 mod companions;
 mod merged_walk;
 mod open_options;
+mod parent_check;
 mod parents;
 
 pub use open_options::{Companion, OpenOptions};
@@ -12,7 +13,7 @@ use crate::container::Member;
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
-use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need};
+use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
 use crate::disk::reference::Reference;
 use crate::error::place::Place;
 use crate::error::shown::shown;
@@ -27,6 +28,7 @@ use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
 use crate::open::unpack::{place_in, unpack};
 use candidates::Candidates;
+use parent_check::ParentCheck;
 use parents::ParentSearch;
 use std::rc::Rc;
 
@@ -97,6 +99,8 @@ pub(crate) struct Layer {
     pub(crate) cipher: Option<u16>,
     /// Its place, if it was found in a container.
     place: Option<Place>,
+    /// The notice about how it was accepted as the layer below, if there is one.
+    pub(crate) notice: Option<Notice>,
 }
 
 /// A layer after opening, before its references are resolved.
@@ -104,6 +108,7 @@ struct OpenedLayer {
     disk: Rc<dyn Disk>,
     guessed: bool,
     place: Option<Place>,
+    notice: Option<Notice>,
 }
 
 impl Layer {
@@ -126,6 +131,7 @@ pub(crate) struct Chain {
     pub(crate) containers: Vec<ContainerInfo>,
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
+    force_parent: bool,
     /// Maximum memory of a pass for tables, in bytes.
     pub(crate) table_memory: u64,
     tables: Rc<TableCache>,
@@ -146,6 +152,7 @@ impl Chain {
             unused: Vec::new(),
             containers,
             salvage,
+            force_parent: options.force_parent,
             table_memory: TABLE_MEMORY,
             tables,
         };
@@ -157,7 +164,7 @@ impl Chain {
             return Err(without_snapshots(format.name));
         }
         files[0] = disk.data_source(files[0].clone());
-        let layer = OpenedLayer { disk, guessed: false, place };
+        let layer = OpenedLayer { disk, guessed: false, place, notice: None };
         let mut below = chain.add(FileId::IMAGE, layer, files, &mut companions, &mut parents).await?;
         while let Some((id, reference)) = below {
             let name = companions.name(id).to_owned();
@@ -225,14 +232,14 @@ impl Chain {
         };
         let opened = format.open(source, how).await;
         let disk = opened.map_err(|error| error.within(place.clone()))?;
-        if let Some(wanted) = &reference.identity
-            && !wanted.is_met_by(&disk.identities())
-        {
-            let child = self.layers.last().map_or("", |layer| inner_name(&layer.place, &layer.name));
-            return Err(other_parent(reference, &*disk, child));
-        }
+        let (child, child_format) = match self.layers.last() {
+            Some(layer) => (inner_name(&layer.place, &layer.name), layer.disk.format()),
+            None => ("", ""),
+        };
+        let check = ParentCheck { reference, child, child_format, is_forced: self.force_parent };
+        let notice = check.run(&*disk, &**file).await?;
         *file = disk.data_source(file.clone());
-        Ok(OpenedLayer { disk, guessed, place })
+        Ok(OpenedLayer { disk, guessed, place, notice })
     }
 
     /// Adds `layer`, stored in `file`, and resolves its references. Returns the file of the layer below with the
@@ -246,7 +253,7 @@ impl Chain {
         companions: &mut Candidates<'_>,
         parents: &mut ParentSearch,
     ) -> Result<Option<(FileId, Reference)>> {
-        let OpenedLayer { disk, guessed, place } = layer;
+        let OpenedLayer { disk, guessed, place, notice } = layer;
         let name = companions.name(file).to_owned();
         let cipher = disk.encryption().map(|_| self.ciphers() as u16);
         // The name of this layer comes last.
@@ -277,7 +284,7 @@ impl Chain {
         let attached = disk.attach(&parts).await;
         let attached = attached.map_err(|error| error.within(place.clone()));
         attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
-        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, place });
+        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, place, notice });
         Ok(below)
     }
 
@@ -360,19 +367,6 @@ fn inner_name<'a>(place: &'a Option<Place>, name: &'a str) -> &'a str {
         Some(Place::Member(member)) => member,
         _ => name,
     }
-}
-
-/// The error for a layer below whose identity does not match the one that `child` records.
-fn other_parent(reference: &Reference, disk: &dyn Disk, child: &str) -> Error {
-    let role = reference.role;
-    let same_disk = reference.identity.as_ref().is_some_and(|wanted| wanted.is_of_disk(&disk.identities()));
-    let why = if same_disk {
-        let child = shown(child);
-        format!("the {role} has changed since '{child}' was created over it; pass an earlier copy of the {role}")
-    } else {
-        format!("it is not the {role} of '{}': the identifiers of the two disks differ", shown(child))
-    };
-    Error::new(ErrorKind::Corrupt, format!("The chain is broken: {why}")).coded("wrong-parent")
 }
 
 /// The error for requesting a snapshot of an image in `format`, which has none.

@@ -21,6 +21,9 @@ pub struct OpenOptions {
     pub parts: usize,
     /// Whether damaged ranges are read as zeros and listed. Otherwise damage is an error.
     pub salvage: bool,
+    /// Whether a parent is read although it does not have the identity that its child records, or its child should record
+    /// one and does not.
+    pub force_parent: bool,
     /// Whether a conversion compares the files of an archive with its manifest. `None`: if the archive is a local file
     /// and this is not a salvage.
     pub check_manifest: Option<bool>,
