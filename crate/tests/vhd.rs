@@ -104,6 +104,74 @@ fn broken_footers() {
     }
 }
 
+/// Programs read the footer at the end or its copy at the start. If they read other disks, there is a notice; disks of
+/// other sizes are refused, except in a salvage.
+#[test]
+fn two_footers() {
+    let image = Vhd::new(BLOCK, &[Data(1, 0xff), Data(2, 0xff)]);
+    let disk = image.disk(&[]);
+    let (cut, geometry) = (Vhd { size: 8000, ..image.clone() }, Vhd { geometry: (1, 2, 4), ..image.clone() });
+    // (the copy, what differs; `None` if it is refused)
+    let cases: &[(&str, Vec<u8>, Option<&str>)] = &[
+        ("the same", image.footer(), Some("")),
+        ("times, features and a saved state", changed(image.footer(), &[(8, &[1]), (24, &[1]), (84, &[1])]), Some("")),
+        ("another geometry, which does not count", geometry.footer(), Some("")),
+        ("a smaller disk", cut.footer(), None),
+        ("a smaller geometry", Vhd { creator: b"vpc ", ..geometry.clone() }.footer(), None),
+        ("another UUID", Vhd { id: 9, ..image.clone() }.footer(), Some("UUID")),
+        ("a child", Vhd { kind: DIFFERENCING, ..image.clone() }.footer(), Some("disk type")),
+        ("another header", changed(image.footer(), &[(16, &[1])]), Some("position of the header")),
+        ("two differences", changed(cut.footer(), &[(16, &[1])]), None),
+        ("a damaged copy", changed(cut.footer(), &[(64, &[0])]), Some("")),
+    ];
+    for (what, copy, differences) in cases {
+        let copy = if *what == "a damaged copy" { copy.clone() } else { with_checksum(copy.clone(), 64) };
+        let file = changed(image.file(), &[(0, &copy)]);
+        let case = Case::new(file);
+        let salvaged = Case { salvage: true, ..case.clone() };
+        match differences {
+            None => {
+                let error = case.bytes().unwrap_err();
+                assert_eq!((error.kind, &*error.code), (Corrupt, "vhd-footers-differ"), "{what}: {error}");
+            }
+            Some(differences) => {
+                assert!(case.bytes().unwrap() == disk, "{what}");
+                let info = case.with(Answers::InOrder, |image| async move { Ok(image.info()) }).unwrap();
+                let found: Vec<_> = info.safety.iter().filter(|notice| notice.code == "vhd-footers-differ").collect();
+                let fields = found.first().and_then(|notice| notice.fields.get("differences").cloned());
+                assert_eq!(fields, (!differences.is_empty()).then(|| (*differences).into()), "{what}");
+            }
+        }
+        assert!(salvaged.bytes().unwrap() == disk, "{what}");
+        let is_noticed = notices(&salvaged).contains(&"vhd-footers-differ");
+        assert_eq!(is_noticed, differences.is_none_or(|text| !text.is_empty()), "{what}");
+    }
+}
+
+/// Entries that the disk does not need are never read, even if the file has room for them.
+#[test]
+fn tables_with_more_entries_than_blocks() {
+    let image = Vhd::new(32 << 10, &[Data(1, 0xff), Absent, Data(2, 0xff)]);
+    let file = image.file();
+    let (end, footer) = (file.len() - FOOTER, image.footer());
+    // The table is after the blocks, with more room than it needs.
+    let with_entries = |entries: u32| {
+        let header: &[(usize, &[u8])] = &[(16, &(end as u64).to_be_bytes()), (28, &entries.to_be_bytes())];
+        let header = with_checksum(changed(file[HEADER..TABLE].to_vec(), header), 36);
+        let table = [&file[TABLE..TABLE + 12], &[0xff; 64 << 10]].concat();
+        [&footer, &header, &file[TABLE..end], &table, &footer].concat()
+    };
+    for entries in [3, 4, 1000, u32::MAX] {
+        let source = HeldSource::new(with_entries(entries));
+        assert!(Case::new(source.content()).bytes().unwrap() == image.disk(&[]), "{entries}");
+        source.extents();
+        let of_table = source.reads.take().into_iter().filter(|(start, _)| *start == end as u64);
+        assert_eq!(of_table.map(|(_, len)| len).collect::<Vec<_>>(), [12], "{entries}");
+    }
+    let error = Case::new(with_entries(2)).bytes().unwrap_err();
+    assert!(error.kind == Corrupt && error.message().contains("2 blocks have 65536"), "{error}");
+}
+
 /// Virtual PC and old versions of QEMU take the size from the geometry, others from the size field.
 #[test]
 fn sizes_by_creator() {

@@ -171,6 +171,32 @@ fn chains_that_are_broken() {
     }
 }
 
+/// Both region tables are intact, and a program may read either.
+#[test]
+fn region_tables_that_differ() {
+    let image = Vhdx { size: 8192, ..Vhdx::new(&[Data(1)]) };
+    let (file, second) = (image.file(), REGIONS[1]);
+    let other: &[u8] = &(9u64 << 20).to_le_bytes();
+    // (what, changes, whether the checksum is renewed, whether there is a notice)
+    let rows: &[(&str, &[(usize, &[u8])], bool, bool)] = &[
+        ("the same", &[], true, false),
+        ("another place of the BAT", &[(second + 32, other)], true, true),
+        ("another place of the metadata", &[(second + 64, other)], true, true),
+        ("no entries", &[(second + 8, &[0; 4])], true, true),
+        ("reserved bytes", &[(second + 12, &[1; 4])], true, false),
+        ("a damaged table", &[(second + 64, other)], false, false),
+    ];
+    for &(what, changes, is_sealed, is_noticed) in rows {
+        let mut file = changed(file.clone(), changes);
+        if is_sealed {
+            seal(&mut file, second, 64 << 10);
+        }
+        let case = Case::new(file);
+        assert!(case.bytes().unwrap() == image.disk(&[]), "{what}");
+        assert_eq!(notices(&case), ["vhdx-regions-differ"][usize::from(!is_noticed)..], "{what}");
+    }
+}
+
 /// A log of 1 MiB at the start of the blocks, as Hyper-V has it.
 const LOG: usize = MIB;
 

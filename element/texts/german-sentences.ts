@@ -66,6 +66,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
       `Das ist nicht die Datei, auf der das Abbild aufbaut, oder sie wurde seither geändert: Erwartet wird ${name(wanted)}, sie hat ${name(found)}. Wählen Sie die richtige.`,
     'parent-unverifiable': ({ neededBy }) =>
       `${name(neededBy)} sagt nicht, auf welcher Datei es aufbaut. Ob es diese ist, lässt sich nicht prüfen.`,
+    'vhd-footers-differ': ({ size: first, otherSize }) =>
+      `Zwei Stellen des Abbilds nennen verschiedene Größen der Platte: ${bytes(first, size)} und ${bytes(otherSize, size)}.`,
     'gzip-damaged': 'Die komprimierten Daten (gzip) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
@@ -303,6 +305,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Nach den komprimierten Daten folgen weitere ${bytes(rest, size)}, die nicht dazugehören. Sie werden ignoriert.`,
     unconfirmed: 'Der Server hat alles angenommen, ließ sich aber nicht nach der fertigen Datei fragen.',
     'vhd-footer': 'Der Inhalt ist eine VHD fester Größe. Ihr Ende gehört nicht zur Platte.',
+    'vhd-footers-differ': ({ file, differences }) =>
+      `Die beiden Kopien der Beschreibung am Anfang und Ende ${file === undefined ? 'des Abbilds' : `von ${name(file)}`} sind verschieden (${name(differences)}). Gelesen wird die am Ende.`,
     'vhd-size': ({ size: read, otherSize }) =>
       `Über die Größe dieser Platte sind sich Programme uneinig: Gelesen werden ${bytes(read, size)}, manche lesen ${bytes(otherSize, size)}.`,
     'luks-header-damaged': ({ file }) =>
@@ -311,6 +315,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Das Protokoll ${file === undefined ? 'des Abbilds' : `von ${name(file)}`} ist beschädigt. Die letzten Änderungen fehlen.`,
     'vhdx-log-replayed': ({ file, size: changed }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht richtig geschlossen. Die Änderungen in seinem Protokoll (${bytes(changed, size)}) werden beim Lesen angewandt.`,
+    'vhdx-regions-differ': ({ file }) =>
+      `Die beiden Tabellen der Bereiche ${file === undefined ? 'des Abbilds' : `von ${name(file)}`} sind verschieden. Gelesen wird die erste.`,
     unverified: 'Hat sich das Abbild beim Konvertieren geändert, wurde es vielleicht nicht bemerkt.',
   };
 }

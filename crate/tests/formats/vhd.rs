@@ -102,6 +102,7 @@ fn fields() {
         ("a table past the end", &[(HEADER + 16, &be64(1 << 40))], Fails(Corrupt, "truncated")),
         ("another version of the header", &[(HEADER + 24, &be32(1))], Fails(Unsupported, "version 0x1 of the header")),
         ("more blocks", &[(HEADER + 28, &be32(100))], Same),
+        ("the most blocks", &[(HEADER + 28, &be32(u32::MAX))], Same),
         ("fewer blocks", &[(HEADER + 28, &be32(6))], Fails(Corrupt, "but 6 blocks have 24576")),
         ("no blocks", &[(HEADER + 28, &be32(0))], Fails(Corrupt, "but 0 blocks have 0")),
         ("blocks of 0 bytes", &[(HEADER + 32, &be32(0))], Fails(Corrupt, "block size is 0")),

@@ -1,6 +1,7 @@
 //! VHD ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006): fixed, dynamic and differencing.
 
 pub(crate) mod dynamic_header;
+mod two_footers;
 mod vhd_blocks;
 pub(crate) mod vhd_footer;
 mod vhd_size;
@@ -62,10 +63,13 @@ pub(crate) fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
     (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then_some((bytes.len(), footer.current_size))
 }
 
-/// The footer of a file, and the end of what it describes, in bytes.
+/// The footer of a file.
 struct FoundFooter {
     footer: VhdFooter,
+    /// The end of what it describes, in bytes.
     end: u64,
+    /// The copy at the start of the file, if both are intact.
+    copy: Option<VhdFooter>,
 }
 
 /// Finds the footer at the end of the file, or the copy at its start if that is the only intact one. Fails with
@@ -77,12 +81,15 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
     let at_end = footer_start(&tail);
     let end = size - len + at_end.unwrap_or_default() as u64;
     let at_end = at_end.map(|start| &tail[start..]);
-    let found = |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end };
-    if let Some(bytes) = at_end.filter(|bytes| VhdFooter::is_intact(bytes)) {
-        return Ok(found(bytes, end));
-    }
+    let found = |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end, copy: None };
     let head = read_exact(source, ByteRange { start: HostOffset(0), len }, "header").await?;
     let copy = Some(&head[..]).filter(|head| head.starts_with(&COOKIE));
+    if let Some(bytes) = at_end.filter(|bytes| VhdFooter::is_intact(bytes)) {
+        let copy = copy.filter(|copy| VhdFooter::is_intact(copy)).map(VhdFooter::parse_start);
+        // A fixed disk has no copy: this is data.
+        let copy = copy.filter(|copy| copy.disk_type != FIXED);
+        return Ok(FoundFooter { copy, ..found(bytes, end) });
+    }
     if let Some(bytes) = copy.filter(|bytes| VhdFooter::is_intact(bytes)) {
         let copy = found(bytes, size);
         // A fixed disk has no copy: this is data, and the footer is missing.
@@ -103,7 +110,11 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
 }
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let FoundFooter { footer, end } = find_footer(&*source, options.salvage).await?;
+    let FoundFooter { footer, end, copy } = find_footer(&*source, options.salvage).await?;
+    let mut notices = Vec::new();
+    if let Some(copy) = &copy {
+        notices.extend(two_footers::compare(&footer, copy, end, options.salvage)?);
+    }
     if footer.file_format_version >> 16 != MAJOR_VERSION {
         return Err(Error::unknown_version(format_args!("{:#x}", footer.file_format_version), "VHD"));
     }
@@ -119,7 +130,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         }
         other => return Err(Error::unsupported(format!("disk type {other} of VHD"))),
     };
-    let (virtual_size, notice) = vhd_size::virtual_size(&footer, &content, &source).await?;
+    let (virtual_size, size_notice) = vhd_size::virtual_size(&footer, &content, &source).await?;
     let virtual_size = checked_virtual_size(virtual_size)?;
     if let Content::Fixed { present } = content
         && present < virtual_size
@@ -128,7 +139,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         let message = format!("the disk has {virtual_size} bytes, but there are {present} before the footer");
         return Err(Error::corrupt(message, HostOffset(end + VhdFooter::current_size)));
     }
-    Ok(Rc::new(Vhd { source, footer, content, references, virtual_size, notice }))
+    notices.extend(size_notice);
+    Ok(Rc::new(Vhd { source, footer, content, references, virtual_size, notices }))
 }
 
 /// How a VHD stores the disk.
@@ -145,7 +157,7 @@ struct Vhd {
     content: Content,
     references: Vec<Reference>,
     virtual_size: u64,
-    notice: Option<Notice>,
+    notices: Vec<Notice>,
 }
 
 impl Disk for Vhd {
@@ -162,8 +174,7 @@ impl Disk for Vhd {
             Content::Fixed { .. } => None,
             Content::Blocks(table) => Some(table.block_size),
         };
-        let safety = self.notice.iter().cloned().collect();
-        Info { cluster_size, version: Some(MAJOR_VERSION), safety, ..Info::default() }
+        Info { cluster_size, version: Some(MAJOR_VERSION), safety: self.notices.clone(), ..Info::default() }
     }
 
     fn references(&self) -> &[Reference] {

@@ -127,13 +127,16 @@ pub(super) struct VhdWalk {
 
 impl VhdWalk {
     pub(super) fn new(table: BlockTable, source: Rc<dyn Source>, setup: &WalkSetup) -> Self {
-        let shape = Shape { size: table.room(), unit: UNIT, entry_size: 1, table_entries: table.block_size / UNIT };
+        // The table may state more entries than the disk needs, up to 2^32-1: these are not read.
+        let blocks = setup.disk_size.div_ceil(table.block_size);
+        let size = blocks * table.block_size;
+        let shape = Shape { size, unit: UNIT, entry_size: 1, table_entries: table.block_size / UNIT };
         let slices_memory = (setup.memory - setup.memory / 4).max(1);
         // Both are powers of two, so that a bitmap is a whole number of slices.
         let entries = (1 << slices_memory.min(SLICE).ilog2()).min(shape.table_entries);
         let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
         let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
-        let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.blocks, bat_memory);
+        let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, blocks, bat_memory);
         let listing = Listing::new(&*source, setup);
         Self { table, tables: TwoLevel::new(Bat(bat), shape, source, limits, setup.salvage), listing }
     }

@@ -52,9 +52,10 @@ impl VhdFooter {
         (size > 0 && (cylinders, heads, sectors) != LARGEST).then_some(size)
     }
 
-    /// Whether the program that made the VHD takes its size from the geometry.
-    pub(super) fn is_sized_by_geometry(&self) -> bool {
-        SIZED_BY_GEOMETRY.contains(&self.creator_application)
+    /// The size that the program that made the VHD gives to the disk, in bytes: that of the geometry, or the stated one.
+    pub(super) fn wanted_size(&self) -> u64 {
+        let geometry = self.geometry_size().filter(|_| SIZED_BY_GEOMETRY.contains(&self.creator_application));
+        geometry.unwrap_or(self.current_size)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) async fn virtual_size(
 ) -> Result<(u64, Option<Notice>)> {
     let stated = footer.current_size;
     let geometry = footer.geometry_size().filter(|&size| size != stated);
-    let wanted = geometry.filter(|_| footer.is_sized_by_geometry()).unwrap_or(stated);
+    let wanted = footer.wanted_size();
     let size = match content {
         // The file may hold the larger of the two sizes: then no byte is dropped.
         Content::Fixed { present } if wanted <= *present => wanted.max(stated.min(*present)),

@@ -76,6 +76,9 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
     }
     let sector_size = metadata.logical_sector_size;
     let sectors = (sector_size != SECTOR).then(|| Notice::of_sectors(sector_size));
+    let tables = regions.tables_differ.then(|| {
+        let message = "The two region tables differ: the first one is read, other programs may read the second";
+        Notice::new("vhdx-regions-differ", message)
     Ok(Rc::new(Vhdx {
         source,
         identity: guid_text(&header.data_write_guid).map(Identity::of_disk),
@@ -83,7 +86,7 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
         regions,
         table,
         metadata,
-        notices: notice.into_iter().chain(sectors).collect(),
+        notices: notice.into_iter().chain(sectors).chain(tables).collect(),
     }))
 }
 

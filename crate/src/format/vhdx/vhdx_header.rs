@@ -140,6 +140,8 @@ pub(super) struct Regions {
     pub(super) metadata: ByteRange,
     /// All regions, the log and the header section, in ascending order, without overlap.
     pub(super) all: Vec<ByteRange>,
+    /// Whether both tables are intact, but place the regions differently.
+    pub(super) tables_differ: bool,
 }
 
 impl Regions {
@@ -151,10 +153,17 @@ impl Regions {
         let len = (2 * TABLE_SIZE).min(source.size().saturating_sub(start.0)).max(TABLE_SIZE);
         let bytes = read_exact(source, ByteRange { start, len }, "region table").await?;
         let tables = || bytes.chunks_exact(TABLE_SIZE as usize).zip(REGION_TABLES);
-        let intact = tables().find(|(table, _)| is_intact(table, b"regi"));
+        let intact = || tables().filter(|(table, _)| is_intact(table, b"regi"));
         let damaged = || tables().find(|(table, _)| salvage && table.starts_with(b"regi"));
-        match intact.or_else(damaged) {
-            Some((table, offset)) => Self::parse(table, offset, log),
+        let second = intact().nth(1).map(|(table, offset)| Self::parse(table, offset, log));
+        match intact().next().or_else(damaged) {
+            Some((table, offset)) => {
+                let first = Self::parse(table, offset, log)?;
+                let places = |regions: &Self| (regions.bat, regions.metadata);
+                let tables_differ =
+                    second.is_some_and(|other| other.map_or(true, |other| places(&other) != places(&first)));
+                Ok(Self { tables_differ, ..first })
+            }
             None => Err(Error::corrupt("neither region table has its checksum", start)),
         }
     }
@@ -195,7 +204,7 @@ impl Regions {
             return Err(Error::corrupt("two regions overlap", two[1].start));
         }
         match (bat, metadata) {
-            (Some(bat), Some(metadata)) => Ok(Self { bat, metadata, all }),
+            (Some(bat), Some(metadata)) => Ok(Self { bat, metadata, all, tables_differ: false }),
             _ => {
                 let what =
                     format!("the region {} is missing", shown_guid(if bat.is_none() { &BAT } else { &METADATA }));
