@@ -25,6 +25,7 @@ mod luks;
 mod matrix;
 mod outputs;
 mod ova;
+mod overlaps;
 mod pairs;
 mod parts;
 mod profile;

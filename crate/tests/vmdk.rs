@@ -361,6 +361,65 @@ fn the_redundant_directory_replaces_a_damaged_one() {
     assert!(error.kind == Corrupt && error.message().contains("a grain table"), "{error}");
 }
 
+/// The entries of both tables are compared. The second one counts where the first one has nothing usable.
+#[test]
+fn the_copies_of_grain_tables_are_compared() {
+    let image = Kdmv { redundant: true, ..Kdmv::default() };
+    let grains: Vec<_> = (1..=8).map(|seed| Grain::Data(pattern(seed, 8 * SECTOR))).collect();
+    let file = image.build(&grains);
+    let [redundant, primary] = [TABLES, TABLES + SECTOR + 2048];
+    let (copy, table) = (redundant + SECTOR, primary + SECTOR);
+    let first = u32::from_le_bytes(file[table..table + 4].try_into().unwrap());
+    let beyond = 0x00ff_ffff_u32.to_le_bytes();
+    let without = |grain: usize, content: Grain| {
+        let mut grains = grains.clone();
+        grains[grain] = content;
+        disk(64, 8, &grains)
+    };
+    let whole = disk(64, 8, &grains);
+    // (what, patches, the disk, whether the copies differ)
+    let rows: &[(&str, small::Patch, &[u8], bool)] = &[
+        ("nothing", &[], &whole, false),
+        ("an unclean shutdown", &[(72, &[1])], &whole, false),
+        ("a first entry of zero, after an unclean shutdown", &[(72, &[1]), (table + 8, &[0; 4])], &whole, true),
+        ("a first entry of zero", &[(table + 8, &[0; 4])], &whole, true),
+        ("a first table of zeros", &[(table, &[0; 2048])], &whole, true),
+        ("a first entry beyond the end", &[(table + 8, &beyond)], &whole, true),
+        ("a second entry of zero", &[(copy + 8, &[0; 4])], &whole, true),
+        ("a second entry beyond the end", &[(copy + 8, &beyond)], &whole, true),
+        ("both entries of zero", &[(table, &[0; 4]), (copy, &[0; 4])], &without(0, Grain::Absent), false),
+        ("a first entry of a grain of zeros", &[(table, &1u32.to_le_bytes())], &without(0, Grain::Absent), true),
+        ("a second entry of a grain of zeros", &[(copy, &1u32.to_le_bytes())], &whole, true),
+        ("a first directory of zeros", &[(primary, &[0; 4])], &whole, true),
+        ("a second directory of zeros", &[(redundant, &[0; 4])], &whole, true),
+        ("a first table beyond the end", &[(primary, &beyond)], &whole, true),
+        ("one table in both directories", &[(redundant, &((table / SECTOR) as u32).to_le_bytes())], &whole, false),
+        ("other grains, the first ones count", &[(copy + 4, &first.to_le_bytes())], &whole, true),
+    ];
+    for (what, patches, expected, differ) in rows {
+        let case = Case::new(small::changed(file.clone(), patches));
+        for salvage in [false, true] {
+            let case = Case { salvage, ..case.clone() };
+            let converted = case.convert(Answers::InOrder, Abilities::default(), 1 << 20);
+            converted.result.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(*converted.target.bytes.borrow() == **expected, "{what}: other bytes");
+            assert_eq!(converted.lost.ranges, 0, "{what}");
+            let is_noticed = converted.notices.iter().any(|notice| notice.code == "copies-differ");
+            assert_eq!(is_noticed, *differ, "{what}");
+        }
+    }
+    let both: small::Patch = &[(table, &beyond), (copy, &beyond)];
+    let error = Case::new(small::changed(file.clone(), both)).bytes().unwrap_err();
+    assert!(error.kind == Corrupt && error.message().contains("but a grain is at"), "{error}");
+    let source = HeldSource::new(file);
+    source.extents();
+    let reads = source.reads.take();
+    for table in [copy, table] {
+        let of_table = reads.iter().filter(|&&(start, len)| (start..start + len).contains(&(table as u64)));
+        assert_eq!(of_table.count(), 1, "{reads:?}");
+    }
+}
+
 #[test]
 fn what_info_says() {
     let folder = tempfile::tempdir().unwrap();

@@ -207,7 +207,7 @@ test('salvage ends with 3 and lists what is lost', ({ folder }) => {
   expect(status).toBe(3);
   expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: .*does not decompress/m);
   expect(stderr).toMatch(/^decant: lost: \d+ bytes at \d+: the file ends/m);
-  expect(stderr).toMatch(/is damaged: \d+ bytes of the disk were lost and replaced by zeros\n$/);
+  expect(stderr).toMatch(/is damaged: \d+ bytes of the disk were lost or may be wrong\n$/);
   expect(statSync(output).size).toBe(DISK_SIZE);
   const map = decant('map', '--output=json', '--salvage', images.damaged());
   expect(map).toMatchObject({ status: 3, stderr: expect.stringMatching(/^decant: lost: \d+ bytes at \d+: the file/m) });

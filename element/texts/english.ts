@@ -103,7 +103,7 @@ export const english: FirstTexts = {
 
   salvaging: (bytes) => `Damaged: unreadable parts become zeros${bytes > 0 ? `, at least ${size(bytes)}` : ''}.`,
   lost: (bytes, ranges) =>
-    `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros.`,
+    `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros, or may be wrong.`,
 
   outputValue: ({ label }) => label,
   notice: ({ code, fields: { added, unit, size: bytes }, message }, hasGpt) => {

@@ -257,6 +257,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
     'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
+    'copies-differ':
+      'Die beiden Kopien der Tabellen sind verschieden. Wo die erste nichts Brauchbares enthält, wird die zweite gelesen.',
     'descriptor-cut': ({ file }) =>
       `Der Deskriptor${file === undefined ? '' : ` ${name(file)}`} ist vielleicht abgeschnitten. Dann fehlt ein Teil der Platte.`,
     dirty: ({ file }) => `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht richtig geschlossen.`,
@@ -286,7 +288,7 @@ export function germanNotices({ size }: Units): Sentences {
       `Dem Namen nach ist ${name(first)} ein Teil einer geteilten Datei. Er wird als die ganze Platte gelesen.`,
     'parts-unchecked': ({ first, last, count }) =>
       `Die Platte wird aus ${name(count)} Dateien gelesen, ${name(first)} bis ${name(last)}. Ob sie zusammengehören und ob die letzte dabei ist, lässt sich an ihnen nicht erkennen.`,
-    shared: 'Teile der Datei gehören zu vielen Stellen der Platte.',
+    shared: 'Teile der Datei gehören zu mehreren Stellen der Platte.',
     'size-mismatch': ({ descriptor, header }) =>
       `Zwei Stellen des Abbilds nennen verschiedene Größen: ${bytes(descriptor, size)} und ${bytes(header, size)}. Die zweite gilt.`,
     'source-not-verified': 'Ändert sich das Abbild beim Konvertieren, wird es vielleicht nicht bemerkt.',
@@ -325,6 +327,8 @@ export function germanNotices({ size }: Units): Sentences {
 export const germanDamage: Sentences = {
   'compressed-cut': 'die Datei endet in einem komprimierten Cluster',
   'compressed-invalid': 'ein komprimierter Cluster ergibt keinen ganzen Cluster',
+  'data-in-structure': 'ein Teil der Platte liegt im Kopf oder in einer Tabelle der Datei',
+  'data-overlaps': 'zwei Teile der Platte überlappen sich in der Datei',
   'grain-cut': 'die Datei endet in einem komprimierten Grain',
   'grain-invalid': 'ein komprimiertes Grain ergibt kein ganzes Grain mit der richtigen Prüfsumme',
   'grain-misplaced': 'ein komprimiertes Grain trägt die Markierung eines anderen',
@@ -353,6 +357,7 @@ export const germanDamage: Sentences = {
   'qed-l2-outside': 'eine L2-Tabelle läge weit hinter dem Ende der Datei',
   'qed-l2-truncated': 'die Datei endet vor dem Ende einer L2-Tabelle',
   'raw-disk-truncated': 'die Datei endet vor dem Ende der Platte',
+  'table-overlaps': 'eine Tabelle überlappt einen anderen Teil der Datei',
   'vdi-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vdi-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vdi-map-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
@@ -365,7 +370,6 @@ export const germanDamage: Sentences = {
   'vhdx-bitmap-outside': 'eine Sektortabelle läge weit hinter dem Ende der Datei',
   'vhdx-bitmap-truncated': 'die Datei endet vor dem Ende einer Sektortabelle',
   'vhdx-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
-  'vhdx-block-overlaps': 'ein Block liegt auf einem anderen Teil der Datei',
   'vhdx-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vhdx-entry-invalid': 'ein Eintrag der Blocktabelle ist ungültig',
   'vhdx-table-outside': 'die Blocktabelle läge weit hinter dem Ende der Datei',

@@ -227,7 +227,7 @@ export function german(units: Units): AllTexts {
     salvaging: (bytes) =>
       `Beschädigt: unlesbare Teile werden zu Nullen${bytes > 0 ? `, mindestens ${size(bytes)}` : ''}.`,
     lost: (bytes, ranges) =>
-      `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen.`,
+      `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen, oder können falsch sein.`,
     lostList: 'Verlorene Teile der Platte',
     lostMore: (ranges) => `und ${ranges === 1 ? 'ein weiterer' : `${ranges} weitere`}`,
 

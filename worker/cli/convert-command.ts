@@ -77,5 +77,5 @@ function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result
   if (lostBytes === 0) return;
   reportUnlisted(lostRanges - lost.length);
   const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
-  report(`${place} is damaged: ${lostBytes} bytes of the disk were lost and replaced by zeros`);
+  report(`${place} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }

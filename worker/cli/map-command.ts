@@ -15,7 +15,7 @@ export async function map(
   let lost = 0;
   const extents = async function* () {
     for await (const extent of image.map({ signal })) {
-      if (extent.kind === 'lost') {
+      if (extent.reason !== undefined) {
         lost += 1;
         if (lost <= MAX_LISTED) reportLost(extent);
       }

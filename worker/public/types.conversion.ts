@@ -156,7 +156,10 @@ export interface Kept {
   discard(): Promise<void>;
 }
 
-/** A range of the disk that could not be read. Its bytes are zeros in the output. */
+/**
+ * A range of the disk that is lost: zeros in the output. With some codes (docs/errors.md lists them), the range was read, but its
+ * bytes may be wrong.
+ */
 export interface LostRange {
   /** The guest offset. */
   start: number;
@@ -204,7 +207,7 @@ export interface Result {
    */
   confirmed: boolean;
   /**
-   * Salvage: the ranges of the disk that could not be read, and are zeros in the output. The first 10,000, in ascending
+   * Salvage: the ranges of the disk that could not be read, or may be wrong. The first 10,000, in ascending
    * order. Adjacent ranges that are lost for the same reason are one range.
    */
   lost: LostRange[];

@@ -166,9 +166,9 @@ export interface Extent {
   file?: string;
   /** The host offset: where in `file` the bytes begin. */
   offset?: number;
-  /** Why the range is lost: a code of docs/errors.md. */
+  /** Why the range is lost, or, if it is of another kind, why its bytes may be wrong: a code of docs/errors.md. */
   code?: string;
-  /** Why the range is lost, for people. */
+  /** The same for people. */
   reason?: string;
 }
 

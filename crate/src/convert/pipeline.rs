@@ -351,7 +351,7 @@ async fn transfer<E: Executor>(
         .map_ok(|((range, region), mut lost, job)| async move {
             let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
             let mut executed = executor.execute(job).await?;
-            lost.append(&mut executed.lost);
+            lost.splice(0..0, executed.lost.drain(..));
             executed.written += output_writer.place(index, region, &stretches, executed.output.take()).await?;
             Ok((range, data, lost, executed))
         })

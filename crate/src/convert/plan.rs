@@ -194,6 +194,7 @@ impl Planner {
             let mut count = self.count.get();
             // The count is compared with the size of the image's own files, so layers below do not count.
             self.batch.iter().filter(|extent| extent.layer == 0).for_each(|extent| count.add(extent));
+            count.note_findings(&self.extents);
             self.count.set(count);
             self.pending.extend(self.batch.drain(..));
         }
@@ -270,6 +271,9 @@ impl Draft {
                 len
             }
         };
+        if let Some(damage) = extent.doubt.filter(|_| taken > 0) {
+            self.lost.push(Lost { start: extent.start, len: taken, damage });
+        }
         self.end += taken;
         taken
     }

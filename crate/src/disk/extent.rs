@@ -1,6 +1,7 @@
 //! Extents: the source of each range of the guest disk, in a form common to all formats.
 
 use crate::compress::Compression;
+use crate::disk::host_ranges::Findings;
 use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::io::source::FileId;
@@ -18,6 +19,8 @@ pub struct Extent {
     pub(crate) layer: u16,
     /// The source of its bytes.
     pub kind: ExtentKind,
+    /// Why its bytes may be wrong although they can be read. Only in a salvage, which lists it as lost, but reads it.
+    pub doubt: Option<Damage>,
 }
 
 /// The source of an extent's bytes.
@@ -104,7 +107,8 @@ impl Extent {
 
     /// Merges `next` into this extent and returns true if `next` continues it on the disk and in the file.
     pub(crate) fn try_extend(&mut self, next: &Extent) -> bool {
-        if self.end() != next.start || self.layer != next.layer || !self.continues(next) {
+        let is_alike = self.layer == next.layer && self.doubt == next.doubt;
+        if self.end() != next.start || !is_alike || !self.continues(next) {
             return false;
         }
         self.len += next.len;
@@ -135,6 +139,11 @@ pub(crate) trait ExtentWalk {
     /// number, none past `range.end`. `range` must be within the disk and not empty, and the ranges of one walk must
     /// ascend.
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>>;
+
+    /// What was found in the ranges listed so far.
+    fn findings(&self) -> Findings {
+        Findings::default()
+    }
 }
 
 /// A pass over the extents of a disk, in guest order and without gaps.
@@ -153,6 +162,11 @@ impl Extents {
     /// The guest offset up to which extents were listed.
     pub(crate) fn position(&self) -> GuestOffset {
         self.remaining.start
+    }
+
+    /// See [`ExtentWalk::findings`].
+    pub(crate) fn findings(&self) -> Findings {
+        self.walk.findings()
     }
 
     /// Continues the pass with `range`, which must not begin before [`Extents::position`].

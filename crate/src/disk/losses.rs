@@ -4,7 +4,7 @@ use crate::error::damage::Damage;
 use crate::offsets::{GuestOffset, GuestRange};
 use serde::{Deserialize, Serialize};
 
-/// A range of the disk that could not be read and was replaced by zeros. In bytes.
+/// A range of the disk that could not be read and was replaced by zeros, or whose bytes may be wrong. In bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// First byte.
@@ -22,15 +22,17 @@ impl Lost {
     }
 }
 
-/// Sorts non-overlapping ranges and merges neighbours with the same damage.
+/// Sorts ranges and merges neighbours with the same damage. Of two ranges at one place, the first one of `ranges` counts.
 fn merge(ranges: &mut Vec<Lost>) {
-    ranges.sort_unstable_by_key(|lost| lost.start);
+    ranges.sort_by_key(|lost| lost.start);
     ranges.dedup_by(|next, last| {
+        let overlap = last.end().0.saturating_sub(next.start.0).min(next.len);
+        (next.start, next.len) = (next.start + overlap, next.len - overlap);
         let is_one = last.damage == next.damage && last.end() == next.start;
         if is_one {
             last.len += next.len;
         }
-        is_one
+        is_one || next.len == 0
     });
 }
 
@@ -120,6 +122,18 @@ mod tests {
         }
         assert!(ranges.edges.len() <= 2);
         ranges.finish()
+    }
+
+    /// A range that is in doubt may turn out to be unreadable.
+    #[test]
+    fn each_byte_is_lost_once() {
+        use crate::compress::decoding_damage::{COMPRESSED_CUT as CUT, COMPRESSED_INVALID as INVALID};
+        let lost = |start, len, damage| Lost { start: GuestOffset(start), len, damage };
+        let mut ranges = LostRanges::default();
+        ranges.add((0..40).into(), vec![lost(8, 8, INVALID), lost(8, 8, CUT), lost(12, 8, CUT), lost(30, 10, CUT)]);
+        let losses = ranges.finish();
+        assert_eq!(losses.listed, [lost(8, 8, INVALID), lost(16, 4, CUT), lost(30, 10, CUT)]);
+        assert_eq!((losses.ranges, losses.bytes), (3, 22));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod details;
 mod encryption_info;
 pub mod extent;
 pub(crate) mod file_name;
+pub mod host_ranges;
 pub mod info;
 pub mod losses;
 pub(crate) mod name_index;

@@ -54,7 +54,7 @@ impl Listing {
 
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
-        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind };
+        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt: None };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
             batch.push(next);
         }

@@ -21,6 +21,7 @@ pub(crate) use foreign::ISO;
 use crate::crypt::Encryption;
 use crate::disk::extent::ExtentWalk;
 use crate::disk::file_name;
+use crate::disk::host_ranges::HostReports;
 use crate::disk::info::Info;
 use crate::disk::reference::{Identity, Reference};
 use crate::error::shown::shown;
@@ -115,6 +116,8 @@ pub(crate) struct WalkSetup {
     pub(crate) memory: u64,
     /// Whether damage is listed as lost extents. Otherwise it is an error.
     pub(crate) salvage: bool,
+    /// Where the walk reports the structures of its files, so that they are compared with the extents.
+    pub(crate) reports: HostReports,
 }
 
 /// Options for opening one layer of a chain.

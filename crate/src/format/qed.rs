@@ -4,6 +4,7 @@ use super::entry_table::{EntryTable, equal_entries};
 use super::listing::{BATCH, Listing};
 use super::{Disk, Format, FormatReader, WalkSetup};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::disk::info::Info;
 use crate::disk::reference::{Reference, Role};
 use crate::error::damage::damages;
@@ -220,10 +221,29 @@ impl Disk for Qed {
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         let memory = (setup.memory / 2).min(WINDOW);
         let l1_offset = HostOffset(self.header.l1_table_offset);
+        let WalkSetup { file, ref reports, .. } = setup;
+        reports.add(HostReport::Units(UnitLayout {
+            file,
+            base: GuestOffset(0),
+            unit: self.header.cluster_len(),
+            lead: 0,
+            exclusive: false,
+            packed: false,
+        }));
+        reports.structure(file, HostOffset(0), self.header.header_len());
+        reports.structure(file, l1_offset, self.header.l1_entries() * ENTRY_SIZE);
+        let tables = TableReports {
+            reports: reports.clone(),
+            file,
+            base: GuestOffset(0),
+            len: self.header.table_entries() * ENTRY_SIZE,
+            before_unit: None,
+        };
         Box::new(QedWalk {
             l1: EntryTable::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
             l2: None,
             memory,
+            tables,
             listing: Listing::new(&*self.source, &setup),
             disk: self,
         })
@@ -238,6 +258,8 @@ struct QedWalk {
     l2: Option<(u64, EntryTable)>,
     /// Upper bound on the part of each table in memory, in bytes.
     memory: u64,
+    /// Reports L2 tables.
+    tables: TableReports,
     listing: Listing,
 }
 
@@ -279,6 +301,9 @@ impl QedWalk {
         let header = self.disk.header;
         let (cluster_size, start) = (header.cluster_len(), GuestOffset(index * header.l2_span()));
         if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
+            let clusters = (header.image_size - start.0).min(header.l2_span()).div_ceil(cluster_size);
+            let len = clusters * ENTRY_SIZE;
+            self.tables.add(offset.0, offset, len, true, start.0..start.0 + header.l2_span());
             let table =
                 EntryTable::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
             self.l2 = Some((index, table));

@@ -86,7 +86,13 @@ impl ExtentWalk for RawWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         let mut push = |start: u64, end: u64, kind| {
             if start < end {
-                batch.push(Extent { start: GuestOffset(start), len: end - start, layer: self.layer, kind });
+                batch.push(Extent {
+                    start: GuestOffset(start),
+                    len: end - start,
+                    layer: self.layer,
+                    kind,
+                    doubt: None,
+                });
             }
         };
         let RawDisk { ref source, present, size } = *self.disk;

@@ -96,6 +96,21 @@ impl TableSlices {
         self.0.front().filter(|slice| slice.range.start <= at).cloned()
     }
 
+    /// Calls `merge` with the entries of each slice and those of the slice of `copies` for the same range. Returns whether
+    /// any call returned true. The slices must not be in use.
+    pub(crate) fn merge(&mut self, copies: &Self, merge: impl Fn(&mut [u8], &[u8]) -> bool) -> bool {
+        let mut differ = false;
+        let mut copies = copies.0.iter().peekable();
+        for slice in &mut self.0 {
+            if let Some(copy) = copies.next_if(|copy| copy.range.start == slice.range.start)
+                && let Some(slice) = Rc::get_mut(slice)
+            {
+                differ |= merge(&mut slice.entries, &copy.entries);
+            }
+        }
+        differ
+    }
+
     /// Reads `wanted`, which must be in guest order, replacing the slices in memory. Neighbours in the file are read as
     /// one. Fails with `source`, or with `internal` if memory runs out.
     pub(crate) async fn read(&mut self, source: &Rc<dyn Source>, wanted: Vec<WantedSlice>) -> Result<()> {

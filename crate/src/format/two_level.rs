@@ -3,6 +3,7 @@
 //! reaches them.
 
 use super::slices::{TableSlice, TableSlices, WantedSlice};
+use crate::disk::host_ranges::{HostReport, TableReports};
 use crate::error::damage::{Damage, farthest};
 use crate::error::{Error, Result};
 use crate::io::source::Source;
@@ -57,6 +58,16 @@ pub(crate) trait Directory {
     /// Returns the host offset of the table of entry `index`, which must be in the window; `None` if there is no table.
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage>;
 
+    /// Returns the host offset of the copy of the table of entry `index`, if the file has both.
+    fn copy(&self, _index: u64) -> Option<HostOffset> {
+        None
+    }
+
+    /// Replaces the unusable entries of `entries`, a part of a table, by those of its copy. Returns whether the two differ.
+    fn merge(&self, _entries: &mut [u8], _copy: &[u8]) -> bool {
+        false
+    }
+
     /// Adds the name of the file with the tables to `error`, if it needs one.
     fn error(&self, error: Error) -> Error {
         error
@@ -79,12 +90,21 @@ pub(crate) struct TwoLevel<D> {
     salvage: bool,
     limits: SliceLimits,
     slices: TableSlices,
+    reports: TableReports,
 }
 
 impl<D: Directory> TwoLevel<D> {
-    /// Creates the tables of `directory` in `source`. A salvage reads truncated tables. Nothing is read yet.
-    pub(crate) fn new(directory: D, shape: Shape, source: Rc<dyn Source>, limits: SliceLimits, salvage: bool) -> Self {
-        Self { directory, shape, source, salvage, limits, slices: TableSlices::default() }
+    /// Creates the tables of `directory` in `source`, which `reports` gets when they are read. A salvage reads truncated
+    /// tables. Nothing is read yet.
+    pub(crate) fn new(
+        directory: D,
+        shape: Shape,
+        source: Rc<dyn Source>,
+        limits: SliceLimits,
+        salvage: bool,
+        reports: TableReports,
+    ) -> Self {
+        Self { directory, shape, source, salvage, limits, slices: TableSlices::default(), reports }
     }
 
     /// Returns the end of the run of directory entries without tables that starts with `index`: an offset of at most
@@ -106,9 +126,39 @@ impl<D: Directory> TwoLevel<D> {
             return Ok(slice);
         }
         let wanted = self.wanted(range)?;
+        let copies: Vec<_> = wanted.iter().filter_map(|slice| self.copy_of(slice)).collect();
+        wanted.iter().chain(&copies).for_each(|slice| self.report(slice));
         let read = self.slices.read(&self.source, wanted).await;
         read.map_err(|error| self.directory.error(error))?;
+        if !copies.is_empty() {
+            let mut read = TableSlices::default();
+            read.read(&self.source, copies).await.map_err(|error| self.directory.error(error))?;
+            let directory = &self.directory;
+            if self.slices.merge(&read, |entries, copy| directory.merge(entries, copy)) {
+                self.reports.reports.add(HostReport::CopiesDiffer);
+            }
+        }
         Ok(self.slices.at(start).expect("it was just read"))
+    }
+
+    /// The index of the table of `slice`, and the distance of the slice from the start of the table, in bytes.
+    fn place_of(&self, slice: &WantedSlice) -> (u64, u64) {
+        let index = slice.range.start / self.shape.span();
+        (index, (slice.range.start - index * self.shape.span()) / self.shape.unit * self.shape.entry_size)
+    }
+
+    /// The same part of the copy of the table, if that is in the file.
+    fn copy_of(&self, slice: &WantedSlice) -> Option<WantedSlice> {
+        let (index, start) = self.place_of(slice);
+        let table = self.directory.copy(index)?;
+        Some(WantedSlice { range: slice.range.clone(), host: HostOffset(table.0 + start), len: slice.len })
+    }
+
+    fn report(&self, slice: &WantedSlice) {
+        let WantedSlice { ref range, host, len } = *slice;
+        let (index, start) = self.place_of(slice);
+        let is_last = range.end >= ((index + 1) * self.shape.span()).min(self.shape.size);
+        self.reports.add(host.0 - start, host, len, is_last, range.clone());
     }
 
     /// Returns the slices to read for `range`, at least one.

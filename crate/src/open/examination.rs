@@ -100,9 +100,10 @@ impl Examination {
                 }
                 Err(error) => return Err(error),
             }
+            count.note_findings(&extents);
             for extent in &batch {
                 self.checked += extent.len;
-                if let ExtentKind::Lost(_) = extent.kind {
+                if extent.doubt.is_some() || matches!(extent.kind, ExtentKind::Lost(_)) {
                     self.lost += extent.len;
                 }
                 // Clusters of the layers below are in other files than `stored` counts.

@@ -1,6 +1,7 @@
 //! Notices that a person should read before converting an image of unknown origin. None of them is an error.
 
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk, Extents};
+use crate::disk::host_ranges::Findings;
 use crate::disk::info::{Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
@@ -113,6 +114,7 @@ pub(super) async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored:
             Err(error) => return Err(error),
         }
         batch.iter().for_each(|extent| count.add(extent));
+        count.note_findings(&extents);
     }
     Ok(count.notices(stored))
 }
@@ -122,6 +124,7 @@ pub(super) async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored:
 pub(crate) struct Count {
     plain: u64,
     expanded: u64,
+    findings: Findings,
 }
 
 impl Count {
@@ -133,12 +136,21 @@ impl Count {
         }
     }
 
+    /// Takes into account what `extents` have found so far.
+    pub(crate) fn note_findings(&mut self, extents: &Extents) {
+        self.findings = self.findings.and(extents.findings());
+    }
+
     pub(crate) fn notices(&self, stored: u64) -> Vec<Notice> {
         let mut notices = Vec::new();
-        if self.plain > stored {
+        if self.findings.shared || self.plain > stored {
             let message =
                 "Parts of the file are used more than once on the disk, which does not occur in a plain image";
             notices.push(Notice::new("shared", message));
+        }
+        if self.findings.copies_differ {
+            let message = "The two copies of the image's tables differ; where the first one has nothing usable, the second one is read";
+            notices.push(Notice::new("copies-differ", message));
         }
         if self.expanded / EXPANSION > stored {
             let message = format!("Compressed data expands to more than {EXPANSION} times the size of the file");

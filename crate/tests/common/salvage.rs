@@ -2,7 +2,9 @@
 
 use super::{Answers, Case};
 use decant::Result;
+use decant::disk::host_ranges::{DATA_IN_STRUCTURE, DATA_OVERLAPS, TABLE_OVERLAPS};
 use decant::disk::losses::{Losses, Lost};
+use decant::error::damage::Damage;
 use decant::io::target::Abilities;
 
 /// Sizes of jobs: smaller than an output block, one block, and larger than most images of tests.
@@ -23,10 +25,15 @@ pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
     Ok((disk, listed))
 }
 
-/// Returns `disk` with zeros in the lost ranges.
+/// Whether ranges with this damage are read as they are, since only their position is in doubt.
+fn is_doubt(damage: Damage) -> bool {
+    [DATA_OVERLAPS, DATA_IN_STRUCTURE, TABLE_OVERLAPS].contains(&damage)
+}
+
+/// Returns `disk` with zeros in the lost ranges that cannot be read.
 pub fn without(disk: &[u8], lost: &[Lost]) -> Vec<u8> {
     let mut left = disk.to_vec();
-    for range in lost {
+    for range in lost.iter().filter(|range| !is_doubt(range.damage)) {
         left[range.start.0 as usize..range.end().0 as usize].fill(0);
     }
     left

@@ -195,6 +195,13 @@ impl<'a> Sparse<'a> {
         }
     }
 
+    /// Whether `entry`, of a KDMV file, is a grain of zeros, or one in the file.
+    fn is_usable(&self, entry: u64) -> bool {
+        let len = if self.compressed { 1 } else { self.grain };
+        let is_in_file = || entry.saturating_mul(512).saturating_add(len) <= self.file.len() as u64;
+        self.kind == Kind::Kdmv && entry != 0 && (entry == 1 || is_in_file())
+    }
+
     fn read(&self, at: u64, len: usize) -> Option<Vec<u8>> {
         let grain = at / self.grain;
         let (index, within) = (grain / self.table_entries, grain % self.table_entries);
@@ -210,7 +217,13 @@ impl<'a> Sparse<'a> {
         if table == 0 {
             return Some(vec![0; len]);
         }
-        let entry = number(self.file, table.checked_add(within * size)?, size as usize)?;
+        let entry_of = |table: u64| number(self.file, table.checked_add(within * size)?, size as usize);
+        // Of two tables, the first one with a grain counts.
+        let mut entries = found.iter().flatten().filter(|table| is_whole(table)).filter_map(|&table| entry_of(table));
+        let entry = match entries.find(|&entry| self.is_usable(entry)) {
+            Some(entry) => entry,
+            None => entry_of(table)?,
+        };
         let host = match (self.kind, entry) {
             (_, 0) | (Kind::Kdmv, 1) => return Some(vec![0; len]),
             (Kind::Cowd, 1..4) => return None,

@@ -2,8 +2,10 @@
 
 use super::l1::{self, L1};
 use super::l2::{self, Cluster, ClusterContent, SUBCLUSTERS};
+use super::qcow2_header::ENTRY_SIZE;
 use super::{CLUSTER_TRUNCATED, COMPRESSED_TRUNCATED, L2_TRUNCATED, Qcow2};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{HostReport, UnitLayout};
 use crate::error::Result;
 use crate::format::WalkSetup;
 use crate::format::listing::{BATCH, Listing};
@@ -24,15 +26,36 @@ pub(super) struct Qcow2Walk {
     is_encrypted: bool,
 }
 
+/// Reports the layout of the image's own file.
+fn report(disk: &Qcow2, setup: &WalkSetup) {
+    let WalkSetup { file, ref reports, .. } = *setup;
+    let (header, mapping) = (&disk.header, &disk.mapping);
+    let unit = header.cluster_size();
+    reports.add(HostReport::Units(UnitLayout {
+        file,
+        base: GuestOffset(0),
+        unit,
+        lead: 0,
+        exclusive: false,
+        packed: true,
+    }));
+    reports.structure(file, HostOffset(0), unit);
+    reports.structure(file, mapping.l1_offset, mapping.l1_entries_needed(header) * ENTRY_SIZE);
+    if let Some(range) = header.refcount_table() {
+        reports.structure(file, range.start, range.len);
+    }
+}
+
 impl Qcow2Walk {
     pub(super) fn new(disk: Rc<Qcow2>, setup: WalkSetup) -> Self {
         // A data file is the only other part a qcow2 image may have.
         let data_file = setup.parts.iter().flatten().next();
         let own = || Listing::new(&*disk.source, &setup);
+        report(&disk, &setup);
         let encrypted = setup.cipher.zip(disk.encryption.as_ref());
         let encrypted = encrypted.map(|(cipher, how)| Encrypted { cipher, by_guest: how.is_by_guest() });
         Self {
-            tables: l1::tables(disk.clone(), setup.memory, setup.salvage),
+            tables: l1::tables(disk.clone(), &setup),
             listing: own(),
             data: data_file.map_or_else(own, |file| Listing::of_part(file, &setup)).with_encryption(encrypted),
             is_encrypted: encrypted.is_some(),

@@ -3,11 +3,13 @@
 use super::l2;
 use super::qcow2_header::ENTRY_SIZE;
 use super::{L1_TRUNCATED, L2_TRUNCATED, Qcow2};
+use crate::disk::host_ranges::TableReports;
 use crate::error::Result;
 use crate::error::damage::Damage;
+use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
-use crate::offsets::{HostOffset, be64};
+use crate::offsets::{GuestOffset, HostOffset, be64};
 use std::rc::Rc;
 
 /// Upper bound on the part of the L1 table in memory, in bytes.
@@ -20,8 +22,9 @@ pub(super) struct L1 {
     table: EntryTable,
 }
 
-/// Creates the tables of `disk`. They use about `memory` bytes.
-pub(super) fn tables(disk: Rc<Qcow2>, memory: u64, salvage: bool) -> TwoLevel<L1> {
+/// Creates the tables of `disk`, which are reported.
+pub(super) fn tables(disk: Rc<Qcow2>, setup: &WalkSetup) -> TwoLevel<L1> {
+    let WalkSetup { memory, salvage, file, ref reports, .. } = *setup;
     let header = &disk.header;
     let l1_entries = disk.mapping.l1_entries_needed(header);
     let l1_memory = (memory / 4).min(L1_WINDOW);
@@ -39,7 +42,14 @@ pub(super) fn tables(disk: Rc<Qcow2>, memory: u64, salvage: bool) -> TwoLevel<L1
         SliceLimits { entries: slice_len / header.l2_entry_size(), slices: (slices_memory / slice_len).max(1) };
     let source = disk.source.clone();
     let table = EntryTable::new(source.clone(), disk.mapping.l1_offset, ENTRY_SIZE, l1_entries, l1_memory);
-    TwoLevel::new(L1 { disk, table }, shape, source, limits, salvage)
+    let reports = TableReports {
+        reports: reports.clone(),
+        file,
+        base: GuestOffset(0),
+        len: header.cluster_size(),
+        before_unit: None,
+    };
+    TwoLevel::new(L1 { disk, table }, shape, source, limits, salvage, reports)
 }
 
 impl Directory for L1 {

@@ -1,7 +1,7 @@
 //! The fixed header fields, validated (specification: "Header").
 
 use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
-use crate::offsets::HostOffset;
+use crate::offsets::{ByteRange, HostOffset};
 use crate::structure::structure;
 
 pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
@@ -13,6 +13,8 @@ const V2_LENGTH: u64 = Qcow2Header::incompatible_features;
 const V3_LENGTH: u64 = Qcow2Header::compression_type;
 /// Maximum size of the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It limits the virtual size.
 const MAX_L1_BYTES: u64 = 32 << 20;
+/// Maximum size of the refcount table, in bytes, as in QEMU (`QCOW_MAX_REFTABLE_SIZE`).
+const MAX_REFCOUNT_TABLE: u64 = 8 << 20;
 /// Size of an L1 entry, and of an L2 entry without subclusters, in bytes.
 pub(super) const ENTRY_SIZE: u64 = 8;
 
@@ -36,6 +38,8 @@ structure! {
         crypt_method: u32 = 32,
         l1_size: u32 = 36,
         l1_table_offset: u64 = 40,
+        refcount_table_offset: u64 = 48,
+        refcount_table_clusters: u32 = 56,
         nb_snapshots: u32 = 60,
         snapshots_offset: u64 = 64,
         incompatible_features: u64 = 72,
@@ -113,6 +117,15 @@ impl Qcow2Header {
         let mapping = Mapping { virtual_size: self.size, l1_offset, l1_entries: self.l1_size };
         mapping.check(self, [HostOffset(Self::l1_size), HostOffset(Self::l1_table_offset)])?;
         Ok(mapping)
+    }
+
+    /// The refcount table, if its position is valid. Nothing else is read of it.
+    pub(super) fn refcount_table(&self) -> Option<ByteRange> {
+        let len = u64::from(self.refcount_table_clusters) * self.cluster_size();
+        let is_valid = self.refcount_table_offset > 0
+            && self.is_aligned(self.refcount_table_offset)
+            && (1..=MAX_REFCOUNT_TABLE.max(self.cluster_size())).contains(&len);
+        ByteRange::new(HostOffset(self.refcount_table_offset), len).filter(|_| is_valid)
     }
 
     /// Whether each L2 entry describes 32 subclusters.

@@ -3,6 +3,7 @@
 use super::vdi_header::ENTRY_SIZE;
 use super::{BLOCK_TRUNCATED, MAP_TRUNCATED, Vdi};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{HostReport, UnitLayout};
 use crate::error::Result;
 use crate::format::WalkSetup;
 use crate::format::entry_table::{EntryTable, equal_entries};
@@ -31,6 +32,15 @@ impl VdiWalk {
     pub(super) fn new(disk: Rc<Vdi>, setup: &WalkSetup) -> Self {
         let header = &disk.header;
         let memory = setup.memory.min(MAP_WINDOW);
+        let WalkSetup { file, ref reports, .. } = *setup;
+        reports.add(HostReport::Units(UnitLayout {
+            file,
+            base: GuestOffset(0),
+            unit: header.block_size,
+            lead: header.block_extra,
+            exclusive: false,
+            packed: false,
+        }));
         Self {
             map: EntryTable::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),
             listing: Listing::new(&*disk.source, setup),

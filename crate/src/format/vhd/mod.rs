@@ -124,7 +124,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
             let place = HostOffset(footer.data_offset);
             let header = DynamicVhdHeader::read(&*source, place, footer.current_size, options.salvage).await?;
             let has_parent = footer.disk_type == DIFFERENCING;
-            let table = BlockTable::new(&header, place, has_parent)?;
+            let table = BlockTable::new(&header, place, has_parent, end..source.size())?;
             let references = if has_parent { vec![header.parent(&*source).await?] } else { Vec::new() };
             (Content::Blocks(table), references)
         }

@@ -2,8 +2,10 @@
 //! sectors.
 
 use super::dynamic_header::DynamicVhdHeader;
+use super::vhd_footer::VhdFooter;
 use super::{BITMAP_TRUNCATED, BLOCK_IN_HEADER, BLOCK_TRUNCATED, TABLE_TRUNCATED};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::format::WalkSetup;
@@ -13,7 +15,7 @@ use crate::format::sector_runs::{SECTORS, sector_runs};
 use crate::format::slices::{OVERHEAD, SlicePart};
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::io::source::Source;
-use crate::offsets::{GuestRange, HostOffset, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -40,11 +42,20 @@ pub(super) struct BlockTable {
     pub(super) block_size: u64,
     /// Whether sectors that are not in the file are read from a parent. Otherwise they are zeros.
     has_parent: bool,
+    /// The position of the header.
+    header: HostOffset,
+    /// The range of the footer at the end of the file: empty if there is none.
+    footer: Range<u64>,
 }
 
 impl BlockTable {
-    /// Checks the fields of `header`, which is at `place`. Fails with `corrupt` or `unsupported`.
-    pub(super) fn new(header: &DynamicVhdHeader, place: HostOffset, has_parent: bool) -> Result<Self> {
+    /// Checks the fields of `header`, which is at `place` of a file with a footer at `footer`. Fails with `corrupt` or `unsupported`.
+    pub(super) fn new(
+        header: &DynamicVhdHeader,
+        place: HostOffset,
+        has_parent: bool,
+        footer: Range<u64>,
+    ) -> Result<Self> {
         let block_size = u64::from(header.block_size);
         if !block_size.is_power_of_two() || block_size < SECTOR {
             let what = format!("the block size is {block_size}, not a power of two from {SECTOR} on");
@@ -59,6 +70,8 @@ impl BlockTable {
             blocks: header.max_table_entries.into(),
             block_size,
             has_parent,
+            header: place,
+            footer,
         })
     }
 
@@ -138,7 +151,29 @@ impl VhdWalk {
         let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
         let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, blocks, bat_memory);
         let listing = Listing::new(&*source, setup);
-        Self { table, tables: TwoLevel::new(Bat(bat), shape, source, limits, setup.salvage), listing }
+        let WalkSetup { file, ref reports, .. } = *setup;
+        let layout = UnitLayout {
+            file,
+            base: GuestOffset(0),
+            unit: table.block_size,
+            lead: table.bitmap_len(),
+            exclusive: false,
+            packed: false,
+        };
+        reports.add(HostReport::Units(layout));
+        // The copy of the footer.
+        reports.structure(file, HostOffset(0), VhdFooter::LEN as u64);
+        reports.structure(file, table.header, DynamicVhdHeader::LEN as u64);
+        reports.structure(file, table.place, blocks * ENTRY_SIZE);
+        reports.structure(file, HostOffset(table.footer.start), table.footer.end - table.footer.start);
+        let bitmaps = TableReports {
+            reports: reports.clone(),
+            file,
+            base: GuestOffset(0),
+            len: table.bitmap_len(),
+            before_unit: Some(layout),
+        };
+        Self { table, tables: TwoLevel::new(Bat(bat), shape, source, limits, setup.salvage, bitmaps), listing }
     }
 
     /// The kind of sectors that are not in the file.

@@ -41,8 +41,6 @@ damages! {
     TABLE_OUTSIDE = "vhdx-table-outside", "the block allocation table is far beyond the end of the file";
     /// An entry of the block allocation table has an invalid state or reserved bits.
     ENTRY_INVALID = "vhdx-entry-invalid", "an entry of the block allocation table is invalid";
-    /// A block is in a region, in the log, or in another block.
-    BLOCK_OVERLAPS = "vhdx-block-overlaps", "a block overlaps another part of the file";
     /// The file ends before or inside a block.
     BLOCK_TRUNCATED = "vhdx-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
     /// A block is beyond any size that the complete file can have.

@@ -1,8 +1,9 @@
 //! Walks the block allocation table (MS-VHDX 2.5) and the sector bitmaps of blocks that are partly in the file.
 
 use super::vhdx_header::MIB;
-use super::{BITMAP_TRUNCATED, BLOCK_OVERLAPS, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_TRUNCATED, Vhdx};
+use super::{BITMAP_TRUNCATED, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_TRUNCATED, Vhdx};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::format::WalkSetup;
@@ -12,7 +13,7 @@ use crate::format::sector_runs::{SECTORS, sector_runs};
 use crate::format::slices::{OVERHEAD, SlicePart};
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::io::source::read_exact;
-use crate::offsets::{ByteRange, GuestRange, HostOffset, le64};
+use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset, le64};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -139,40 +140,7 @@ impl Directory for Bitmaps {
         if entry & STATE != FULLY_PRESENT {
             return Err(ENTRY_INVALID);
         }
-        if self.disk.regions.overlap(host, BITMAP_LEN) {
-            return Err(BLOCK_OVERLAPS);
-        }
         Ok(Some(HostOffset(host)))
-    }
-}
-
-/// The MiB of the file that are in blocks, a bit each.
-#[derive(Default)]
-struct Used {
-    bits: Vec<u8>,
-    /// Maximum length of `bits`. Later parts of the file are not checked.
-    most: usize,
-    /// The index after the last block that was added.
-    next: u64,
-}
-
-impl Used {
-    /// Adds the `len` bytes at `host`, of block `index`. Returns false if a part is in an earlier block.
-    fn add(&mut self, index: u64, host: u64, len: u64) -> bool {
-        if index < self.next {
-            return true;
-        }
-        self.next = index + 1;
-        let mut is_new = true;
-        for number in host / MIB..(host + len) / MIB {
-            let Some(at) = usize::try_from(number / 8).ok().filter(|&at| at < self.most) else { break };
-            if at >= self.bits.len() {
-                self.bits.resize(at + 1, 0);
-            }
-            is_new &= self.bits[at] & 1 << (number % 8) == 0;
-            self.bits[at] |= 1 << (number % 8);
-        }
-        is_new
     }
 }
 
@@ -181,7 +149,6 @@ pub(super) struct VhdxWalk {
     bat: EntryTable,
     bitmaps: TwoLevel<Bitmaps>,
     listing: Listing,
-    used: Used,
 }
 
 impl VhdxWalk {
@@ -198,12 +165,17 @@ impl VhdxWalk {
         let entries = 1 << memory.clamp(1, SLICE).ilog2();
         let limits = SliceLimits { entries, slices: (memory / (entries + OVERHEAD)).max(1) };
         let bitmaps = Bitmaps { disk: disk.clone(), chunk: 0, entry: None };
+        let WalkSetup { file, ref reports, .. } = *setup;
+        let (base, len) = (GuestOffset(0), BITMAP_LEN);
+        // MS-VHDX 2.5 forbids that blocks share a part of the file.
+        let layout = UnitLayout { file, base, unit: table.block_size, lead: 0, exclusive: true, packed: false };
+        reports.add(HostReport::Units(layout));
+        disk.regions.all.iter().for_each(|region| reports.structure(file, region.start, region.len));
+        let reports = TableReports { reports: reports.clone(), file, base, len, before_unit: None };
         Self {
             bat: EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.entries(), memory.min(BAT_WINDOW)),
-            bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage),
+            bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage, reports),
             listing: Listing::new(&*disk.source, setup),
-            // There is nothing after the end of the file.
-            used: Used { most: memory.min(disk.source.size() / MIB / 8 + 1) as usize, ..Used::default() },
             disk,
         }
     }
@@ -239,7 +211,7 @@ impl VhdxWalk {
             }
             let part = part(1);
             at = part.end;
-            match self.stored(block, entry) {
+            match self.stored(entry) {
                 Ok(host) if state == FULLY_PRESENT => self.list_data(part, host, batch)?,
                 Ok(host) => return self.list_sectors(part, host, batch).await,
                 Err(damage) => self.listing.lose(batch, GuestRange::from(part), damage, place)?,
@@ -248,8 +220,8 @@ impl VhdxWalk {
         Ok(())
     }
 
-    /// Returns the host offset of `block`, which is in the file according to `entry`.
-    fn stored(&mut self, block: u64, entry: u64) -> std::result::Result<u64, Damage> {
+    /// Returns the host offset of a block, which is in the file according to `entry`.
+    fn stored(&self, entry: u64) -> std::result::Result<u64, Damage> {
         let table = &self.disk.table;
         let is_valid = match entry & STATE {
             FULLY_PRESENT => true,
@@ -259,11 +231,6 @@ impl VhdxWalk {
         let host = offset(entry)?;
         if !is_valid {
             return Err(ENTRY_INVALID);
-        }
-        // A part that is after the end of the file is reported as such.
-        let present = self.listing.file_size().saturating_sub(host).min(table.block_size);
-        if self.disk.regions.overlap(host, table.block_size) || !self.used.add(block, host, present) {
-            return Err(BLOCK_OVERLAPS);
         }
         Ok(host)
     }

@@ -212,10 +212,4 @@ impl Regions {
             }
         }
     }
-
-    /// Whether any of `len` bytes at `start` is in a region.
-    pub(super) fn overlap(&self, start: u64, len: u64) -> bool {
-        let first = self.all.partition_point(|range| range.end() <= start);
-        self.all.get(first).is_some_and(|range| range.start.0 < start.saturating_add(len))
-    }
 }

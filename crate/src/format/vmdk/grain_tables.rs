@@ -1,13 +1,17 @@
 //! The grain directory of an extent, the redundant directory if there is one, and the grain tables.
 
+use super::entries::Grain;
 use super::sparse_header::{ExtentFile, SparseHeader};
 use super::{DIRECTORY_TRUNCATED, TABLE_TRUNCATED};
+use crate::disk::host_ranges::{HostReport, HostReports, TableReports, UnitLayout};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
+use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
 use crate::format::slices::OVERHEAD;
 use crate::format::two_level::{Directory, SliceLimits, TwoLevel};
-use crate::offsets::HostOffset;
+use crate::io::source::FileId;
+use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 
 /// Upper bound on the part of a directory in memory, in bytes.
 const DIRECTORY_WINDOW: u64 = 128 << 10;
@@ -19,21 +23,58 @@ pub(super) struct GrainDirectory {
     file: ExtentFile,
     directory: EntryTable,
     redundant: Option<EntryTable>,
+    /// The directories were compared up to this index.
+    compared: u64,
+    reports: HostReports,
 }
 
-/// Creates the tables of the extent `sparse` in `file`. They use about `memory` bytes.
-pub(super) fn tables(sparse: SparseHeader, file: ExtentFile, memory: u64, salvage: bool) -> TwoLevel<GrainDirectory> {
+/// The tables of a directory entry. Both are in the file.
+struct TablePair {
+    first: HostOffset,
+    copy: HostOffset,
+}
+
+/// Creates the tables of the extent `sparse` in `file`. `place` is the number of that file, and the guest offset of the
+/// extent.
+pub(super) fn tables(
+    sparse: SparseHeader,
+    file: ExtentFile,
+    setup: &WalkSetup,
+    place: (FileId, GuestOffset),
+) -> TwoLevel<GrainDirectory> {
+    let WalkSetup { memory, salvage, ref reports, .. } = *setup;
+    let (id, base) = place;
     let shape = sparse.shape();
+    let layout = UnitLayout { file: id, base, unit: sparse.grain, lead: 0, exclusive: false, packed: false };
+    reports.add(HostReport::Units(layout));
+    for structure in [HostOffset(0), sparse.place] {
+        reports.structure(id, structure, SECTOR);
+    }
+    for directory in [Some(sparse.directory), sparse.redundant].into_iter().flatten() {
+        reports.structure(id, directory, shape.directory_entries() * shape.entry_size);
+    }
+    let reports = TableReports {
+        reports: reports.clone(),
+        file: id,
+        base,
+        len: shape.table_entries * shape.entry_size,
+        before_unit: None,
+    };
     let slices_memory = (memory - memory / 4).max(shape.entry_size);
     let entries = (slices_memory.min(SLICE) / shape.entry_size).min(shape.table_entries);
-    let limits = SliceLimits { entries, slices: (slices_memory / (entries * shape.entry_size + OVERHEAD)).max(1) };
+    // A slice and its copy are in memory at once.
+    let copies = 1 + u64::from(sparse.redundant.is_some());
+    let slices = slices_memory / copies / (entries * shape.entry_size + OVERHEAD);
+    let limits = SliceLimits { entries, slices: slices.max(1) };
     let table = |start| {
         let memory = (memory / 8).min(DIRECTORY_WINDOW);
         EntryTable::new(file.source.clone(), start, shape.entry_size, shape.directory_entries(), memory)
     };
     let (directory, redundant) = (table(sparse.directory), sparse.redundant.map(table));
     let source = file.source.clone();
-    TwoLevel::new(GrainDirectory { sparse, file, directory, redundant }, shape, source, limits, salvage)
+    let directory =
+        GrainDirectory { sparse, file, directory, redundant, compared: 0, reports: reports.reports.clone() };
+    TwoLevel::new(directory, shape, source, limits, salvage, reports)
 }
 
 impl Directory for GrainDirectory {
@@ -45,6 +86,7 @@ impl Directory for GrainDirectory {
         if let Some(redundant) = &mut self.redundant {
             redundant.load(index).await.map_err(|error| file.error(error))?;
         }
+        self.compare(index);
         Ok(())
     }
 
@@ -59,21 +101,91 @@ impl Directory for GrainDirectory {
 
     /// If the file has no complete table, returns the redundant directory's if that is complete.
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        let entry = |directory: &EntryTable| {
-            let bytes = directory.entries(index, index + 1);
-            (!bytes.is_empty()).then(|| self.sparse.table(self.sparse.entry(bytes)))
-        };
-        let len = self.sparse.shape().table_len(index);
-        let is_whole = |table: HostOffset| table.0.saturating_add(len) <= self.file.source.size();
-        match (entry(&self.directory), self.redundant.as_ref().and_then(entry)) {
-            (Some(Ok(Some(table))), _) if is_whole(table) => Ok(Some(table)),
-            (_, Some(Ok(Some(table)))) if is_whole(table) => Ok(Some(table)),
+        match self.entries(index) {
+            (Some(Ok(Some(table))), _) if self.is_whole(index, table) => Ok(Some(table)),
+            (_, Some(Ok(Some(table)))) if self.is_whole(index, table) => Ok(Some(table)),
             (Some(first), _) | (None, Some(first)) => first,
             (None, None) => Err(DIRECTORY_TRUNCATED),
         }
     }
 
+    fn copy(&self, index: u64) -> Option<HostOffset> {
+        self.pair(index).filter(|pair| pair.first != pair.copy).map(|pair| pair.copy)
+    }
+
+    fn merge(&self, entries: &mut [u8], copy: &[u8]) -> bool {
+        let size = self.sparse.layout.entry_size() as usize;
+        let mut differ = false;
+        for (entry, copy) in entries.chunks_exact_mut(size).zip(copy.chunks_exact(size)) {
+            if entry == copy {
+                continue;
+            }
+            differ = true;
+            if !self.is_usable(entry) && self.is_usable(copy) {
+                entry.copy_from_slice(copy);
+            }
+        }
+        differ
+    }
+
     fn error(&self, error: Error) -> Error {
         self.file.error(error)
+    }
+}
+
+type TableEntry = std::result::Result<Option<HostOffset>, Damage>;
+
+impl GrainDirectory {
+    /// The tables of entry `index` in both directories; `None` if the file ends before the entry.
+    fn entries(&self, index: u64) -> (Option<TableEntry>, Option<TableEntry>) {
+        let entry = |directory: &EntryTable| {
+            let bytes = directory.entries(index, index + 1);
+            (!bytes.is_empty()).then(|| self.sparse.table(self.sparse.entry(bytes)))
+        };
+        (entry(&self.directory), self.redundant.as_ref().and_then(entry))
+    }
+
+    /// Whether the file has all of `table`, the one of entry `index`.
+    fn is_whole(&self, index: u64, table: HostOffset) -> bool {
+        table.0.saturating_add(self.sparse.shape().table_len(index)) <= self.file.source.size()
+    }
+
+    /// Both tables of entry `index`, if both are whole.
+    fn pair(&self, index: u64) -> Option<TablePair> {
+        match self.entries(index) {
+            (Some(Ok(Some(first))), Some(Ok(Some(copy)))) => {
+                (self.is_whole(index, first) && self.is_whole(index, copy)).then_some(TablePair { first, copy })
+            }
+            _ => None,
+        }
+    }
+
+    /// Compares the directories from `index` to the end of the window, and reports if one has a table that the other has
+    /// not.
+    fn compare(&mut self, index: u64) {
+        if self.redundant.is_none() {
+            return;
+        }
+        let differs = |index| match self.entries(index) {
+            (Some(Ok(None)), Some(Ok(None))) | (None, None) => false,
+            _ => self.pair(index).is_none(),
+        };
+        let end = self.window_end();
+        if (index.max(self.compared)..end).any(differs) {
+            self.reports.add(HostReport::CopiesDiffer);
+        }
+        self.compared = end;
+    }
+
+    /// Whether the table entry at the start of `bytes` describes a grain that can be read.
+    fn is_usable(&self, bytes: &[u8]) -> bool {
+        match self.sparse.grain(self.sparse.entry(bytes)) {
+            Ok(Grain::At(host)) => {
+                let len = if self.sparse.compressed.is_some() { 1 } else { self.sparse.grain };
+                host.0.saturating_add(len) <= self.file.source.size()
+            }
+            Ok(Grain::Zero) => true,
+            Ok(Grain::Absent) | Err(_) => false,
+        }
     }
 }

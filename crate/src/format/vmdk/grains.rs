@@ -103,8 +103,13 @@ impl VmdkWalk {
             let grains = match sparse.markers {
                 Some(first) => Grains::Markers(Box::new(MarkerScan::new(sparse, file, first))),
                 None => {
-                    let WalkSetup { memory, salvage, .. } = self.setup;
-                    Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), file, memory, salvage)))
+                    if let (ExtentContent::Embedded(_), Some(range)) =
+                        (&self.disk.extents[number].content, self.disk.descriptor_range)
+                    {
+                        self.setup.reports.structure(output.listing.file(), range.start, range.len);
+                    }
+                    let place = (output.listing.file(), output.base);
+                    Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), file, &self.setup, place)))
                 }
             };
             self.grains = Some((number, grains));

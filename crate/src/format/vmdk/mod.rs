@@ -24,7 +24,7 @@ use crate::disk::reference::{Identity, Reference, Role, Unidentified};
 use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset, SECTOR};
+use crate::offsets::{ByteRange, HostOffset, SECTOR, before_nul};
 pub(crate) use descriptor::is_start as is_descriptor;
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::VmdkExtent;
@@ -95,9 +95,11 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
             return Err(bare_extent());
         }
         let sparse = if header.is_descriptor() { None } else { Some(header.sparse(place)?.check()?) };
-        let descriptor = embedded_descriptor(&*source, &header, options.salvage).await?;
+        let (descriptor, range) = embedded_descriptor(&*source, &header, options.salvage).await?;
         match sparse {
-            Some(sparse) => Vmdk::embedded(source, descriptor, sparse, options)?,
+            Some(sparse) => {
+                Vmdk { descriptor_range: Some(range), ..Vmdk::embedded(source, descriptor, sparse, options)? }
+            }
             None => Vmdk::described(source, descriptor, options)?,
         }
     } else {
@@ -115,8 +117,12 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     Ok(Rc::new(vmdk))
 }
 
-/// Reads the descriptor at the position in `header`. Fails with `missing-file` if there is none.
-async fn embedded_descriptor(source: &dyn Source, header: &KdmvHeader, salvage: bool) -> Result<Descriptor> {
+/// Reads the descriptor at the position in `header`. Returns it with the range of its text. Fails with `missing-file` if there is none.
+async fn embedded_descriptor(
+    source: &dyn Source,
+    header: &KdmvHeader,
+    salvage: bool,
+) -> Result<(Descriptor, ByteRange)> {
     let field = HostOffset(KdmvHeader::descriptor_offset);
     let start = sparse_header::position(header.descriptor_offset, "the descriptor", field)?;
     let len = descriptor_len(header.descriptor_size.saturating_mul(SECTOR))?;
@@ -126,7 +132,8 @@ async fn embedded_descriptor(source: &dyn Source, header: &KdmvHeader, salvage: 
     if !descriptor::is_start(&text) {
         return Err(bare_extent());
     }
-    Descriptor::parse(&text, salvage)
+    let range = ByteRange { start, len: before_nul(&text).len() as u64 };
+    Ok((Descriptor::parse(&text, salvage)?, range))
 }
 
 fn no_vmdk() -> Error {
@@ -161,6 +168,8 @@ struct Vmdk {
     references: Vec<Reference>,
     /// Notices that a user should read before converting the disk.
     notices: Vec<Notice>,
+    /// The range of the text of the descriptor, if it is in the file of the extent.
+    descriptor_range: Option<ByteRange>,
     salvage: bool,
 }
 
@@ -194,6 +203,7 @@ impl Vmdk {
             descriptor,
             extents: vec![VmdkExtent::embedded(sparse)],
             notices,
+            descriptor_range: None,
             salvage: options.salvage,
         })
     }
@@ -210,7 +220,8 @@ impl Vmdk {
         }
         references.extend(parent(&descriptor));
         let notices = descriptor.notices();
-        Ok(Self { source, descriptor, extents, references, notices, salvage: options.salvage })
+        let salvage = options.salvage;
+        Ok(Self { source, descriptor, extents, references, notices, descriptor_range: None, salvage })
     }
 
     /// The headers of the sparse extents whose headers were read.

@@ -9,6 +9,7 @@ use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
 use crate::error::Result;
+use crate::error::damage::Damage;
 use crate::error::fields::Fields;
 use crate::io::source::{FileId, Source};
 use crate::js::errors::JsResult;
@@ -377,8 +378,8 @@ impl MapExtent {
             encrypted: false,
             file: None,
             offset: None,
-            code: None,
-            reason: None,
+            code: extent.doubt.map(Damage::code),
+            reason: extent.doubt.map(Damage::reason),
         };
         let place_of = |file: FileId| places[usize::from(file.0)];
         match extent.kind {

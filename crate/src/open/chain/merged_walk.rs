@@ -2,6 +2,7 @@
 
 use super::{Chain, place_of};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::Findings;
 use crate::error::Result;
 use crate::error::place::Place;
 use crate::offsets::{GuestOffset, GuestRange};
@@ -39,16 +40,19 @@ impl MergedWalk {
     /// Lists a batch of extents from `range.start` on.
     async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
         let full = batch.len() + BATCH;
-        // A stack of ranges to describe, each with its layer.
-        let mut open = vec![(0, range)];
-        while let Some((layer, range)) = open.pop() {
+        // A stack of ranges to describe, each with its layer and the doubt of the layers above.
+        let mut open = vec![(0, range, None)];
+        while let Some((layer, range, doubt)) = open.pop() {
             if batch.len() >= full {
                 break;
             }
-            let extent = self.layers[layer].first(range).await?;
+            let mut extent = self.layers[layer].first(range).await?;
+            if !matches!(extent.kind, ExtentKind::Lost(_)) {
+                extent.doubt = doubt.or(extent.doubt);
+            }
             let rest = GuestRange { start: extent.end(), ..range };
             if !rest.is_empty() {
-                open.push((layer, rest));
+                open.push((layer, rest, doubt));
             }
             let end_below = self.layers.get(layer + 1).map_or(GuestOffset(0), |below| GuestOffset(below.virtual_size));
             let is_recorded = !matches!(extent.kind, ExtentKind::Unallocated { .. });
@@ -61,9 +65,9 @@ impl MergedWalk {
             let (covered, uncovered) = extent.split(end_below - extent.start);
             if let Some(uncovered) = uncovered {
                 self.layers[layer].listed.push_front(uncovered);
-                open.push((layer, uncovered.range()));
+                open.push((layer, uncovered.range(), doubt));
             }
-            open.push((layer + 1, covered.range()));
+            open.push((layer + 1, covered.range(), covered.doubt));
         }
         Ok(())
     }
@@ -103,6 +107,10 @@ impl ExtentWalk for PlacedWalk {
         async move { self.walk.list(range, batch).await.map_err(|error| error.within(self.place.clone())) }
             .boxed_local()
     }
+
+    fn findings(&self) -> Findings {
+        self.walk.findings()
+    }
 }
 
 /// Appends `extent`, or merges it with the last extent.
@@ -115,5 +123,9 @@ fn push(batch: &mut Vec<Extent>, extent: Extent) {
 impl ExtentWalk for MergedWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
         self.step(range, batch).boxed_local()
+    }
+
+    fn findings(&self) -> Findings {
+        self.layers.iter().fold(Findings::default(), |all, layer| all.and(layer.walk.findings()))
     }
 }

@@ -1,6 +1,7 @@
 //! A chain: an image and the layers below it, opened one by one and read as one disk.
 
 mod candidates;
+mod checked_walk;
 mod companions;
 mod merged_walk;
 mod open_options;
@@ -13,6 +14,7 @@ use crate::container::Member;
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
+use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
 use crate::disk::reference::Reference;
 use crate::error::place::Place;
@@ -28,6 +30,7 @@ use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
 use crate::open::unpack::{place_in, unpack};
 use candidates::Candidates;
+use checked_walk::{CheckedFiles, CheckedWalk};
 use parent_check::ParentCheck;
 use parents::ParentSearch;
 use std::rc::Rc;
@@ -37,6 +40,8 @@ pub const MAX_LAYERS: usize = 128;
 /// Maximum memory of a pass for tables, in bytes: for all layers, and for one layer.
 const TABLE_MEMORY: u64 = 16 << 20;
 const LAYER_TABLE_MEMORY: u64 = 1280 << 10;
+/// Maximum number of runs of ranges, of about 64 bytes each, by which a pass finds parts that overlap.
+const MOST_RUNS: usize = 1 << 16;
 
 /// The image's own file, as known before the image is opened.
 #[derive(Clone)]
@@ -90,6 +95,8 @@ pub(crate) struct Layer {
     /// The file's name, for messages.
     pub(crate) name: String,
     pub(crate) disk: Rc<dyn Disk>,
+    /// Its bytes.
+    source: Rc<dyn Source>,
     /// Whether it is read as raw because its format is neither stated nor recognised.
     guessed: bool,
     /// The files with parts of this layer, in the order of its references; `None` for a reference to the layer below
@@ -284,7 +291,8 @@ impl Chain {
         let attached = disk.attach(&parts).await;
         let attached = attached.map_err(|error| error.within(place.clone()));
         attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
-        self.layers.push(Layer { file, name, disk, guessed, parts: parts.into(), cipher, place, notice });
+        let source = files[usize::from(file.0)].clone();
+        self.layers.push(Layer { file, name, disk, source, guessed, parts: parts.into(), cipher, place, notice });
         Ok(below)
     }
 
@@ -300,6 +308,7 @@ impl Chain {
     pub(crate) fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
         let layer = &self.layers[number];
         let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
+        let reports = HostReports::default();
         let walk = layer.disk.clone().walk(WalkSetup {
             file: layer.file,
             disk_size: layer.disk.virtual_size(),
@@ -308,7 +317,11 @@ impl Chain {
             layer: number as u16,
             memory,
             salvage: self.salvage,
+            reports: reports.clone(),
         });
+        let files = CheckedFiles { own: layer.source.clone(), parts: layer.parts.clone() };
+        let most_runs = MOST_RUNS / self.layers.len();
+        let walk = Box::new(CheckedWalk::new(walk, reports, files, self.salvage, most_runs));
         match layer.place.clone() {
             Some(place) => Box::new(merged_walk::PlacedWalk { walk, place }),
             None => walk,

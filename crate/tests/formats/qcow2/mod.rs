@@ -8,6 +8,7 @@ use crate::common::small::*;
 use crate::common::*;
 use decant::ErrorKind;
 use decant::compress::decoding_damage::COMPRESSED_INVALID;
+use decant::disk::host_ranges::DATA_OVERLAPS;
 use decant::disk::losses::Lost;
 use decant::error::damage::Damage;
 use decant::format::qcow2::*;
@@ -118,7 +119,7 @@ fn damage() {
         "compressed zeros",
         &Case::new(changed(small(), overlapping)),
         &disk,
-        &[lost(0, 1, COMPRESSED_INVALID)],
+        &[lost(0, 1, COMPRESSED_INVALID), lost(1, 1, DATA_OVERLAPS)],
     );
 
     let bitmap = be64(1 << 32 | 0b111);

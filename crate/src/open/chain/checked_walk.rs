@@ -1,0 +1,200 @@
+//! Checks that the parts of a layer do not overlap in its files.
+
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::host_ranges::{Finding, Findings, HostRanges, HostReport, HostReports, HostUse, UnitLayout};
+use crate::error::Result;
+use crate::error::damage::Damage;
+use crate::error::place::Place;
+use crate::format::PartFile;
+use crate::io::source::{FileId, Source};
+use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// A pass over a layer that compares its extents and tables with one another. Parts that overlap are an error. In a
+/// salvage, they are in doubt, and are listed with the reason.
+pub(super) struct CheckedWalk {
+    walk: Box<dyn ExtentWalk>,
+    /// What the walk reports about its files.
+    reports: HostReports,
+    ranges: HostRanges,
+    layout: Option<UnitLayout>,
+    files: CheckedFiles,
+    salvage: bool,
+    findings: Findings,
+    /// In a salvage: guest ranges, ascending, that are described by tables that overlap something.
+    doubts: Vec<(GuestRange, Damage)>,
+}
+
+/// The files of a layer, for errors.
+pub(super) struct CheckedFiles {
+    pub(super) own: Rc<dyn Source>,
+    pub(super) parts: Rc<[Option<PartFile>]>,
+}
+
+impl CheckedFiles {
+    /// The error for `damage` at `place` of `file`.
+    fn error(&self, damage: Damage, file: FileId, place: HostOffset) -> crate::error::Error {
+        let part = self.parts.iter().flatten().find(|part| part.id == file);
+        let size = part.map_or(&self.own, |part| &part.source).size();
+        damage.error(place, size).within(part.map(|part| Place::file(&part.name)))
+    }
+}
+
+impl CheckedWalk {
+    /// Checks `walk`, which makes `reports`, in at most `most_runs` runs of ranges.
+    pub(super) fn new(
+        walk: Box<dyn ExtentWalk>,
+        reports: HostReports,
+        files: CheckedFiles,
+        salvage: bool,
+        most_runs: usize,
+    ) -> Self {
+        let ranges = HostRanges::new(most_runs);
+        Self { walk, reports, ranges, layout: None, files, salvage, findings: Findings::default(), doubts: Vec::new() }
+    }
+
+    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let first = batch.len();
+        self.walk.list(range, batch).await?;
+        for report in self.reports.take() {
+            self.note(report)?;
+        }
+        if self.layout.is_none() {
+            return Ok(());
+        }
+        if !self.salvage {
+            return batch[first..].iter().try_for_each(|extent| self.check(extent));
+        }
+        self.doubts.retain(|(doubt, _)| doubt.end > range.start);
+        for extent in batch.split_off(first) {
+            self.check_in_salvage(extent, batch);
+        }
+        Ok(())
+    }
+
+    /// Takes a report of the walk into account.
+    fn note(&mut self, report: HostReport) -> Result<()> {
+        let (file, range, kind, guest) = match report {
+            HostReport::Units(layout) => {
+                self.layout = Some(layout);
+                return Ok(());
+            }
+            HostReport::CopiesDiffer => {
+                self.findings.copies_differ = true;
+                return Ok(());
+            }
+            HostReport::Structure(file, range) => (file, range, HostUse::Structure, None),
+            HostReport::Table { file, range, kind, guest } => (file, range, kind, Some(guest)),
+        };
+        let mut left = range;
+        while left.len > 0 {
+            let (finding, len) = self.ranges.add(file, left, kind);
+            if let Some(damage) = self.damage(finding) {
+                if !self.salvage {
+                    return Err(self.files.error(damage, file, left.start));
+                }
+                self.doubts.extend(guest.map(|guest| (guest, damage)));
+                return Ok(());
+            }
+            left = ByteRange { start: HostOffset(left.start.0 + len), len: left.len - len };
+        }
+        Ok(())
+    }
+
+    /// The damage of `finding`, if it is not allowed.
+    fn damage(&mut self, finding: Finding) -> Option<Damage> {
+        match finding {
+            Finding::Free => None,
+            Finding::Shared => {
+                self.findings.shared = true;
+                None
+            }
+            Finding::Overlap(damage) => Some(damage),
+        }
+    }
+
+    /// Fails with `corrupt` if `extent` overlaps an earlier part.
+    fn check(&mut self, extent: &Extent) -> Result<()> {
+        let mut left = Some(*extent);
+        while let Some(extent) = left {
+            let (finding, len) = self.compare(&extent);
+            if let Some(damage) = self.damage(finding)
+                && let Some((file, host)) = host_of(&extent)
+            {
+                return Err(self.files.error(damage, file, host));
+            }
+            left = extent.split(len).1;
+        }
+        Ok(())
+    }
+
+    /// Appends `extent` to `batch`, with its parts that overlap an earlier one in doubt.
+    fn check_in_salvage(&mut self, extent: Extent, batch: &mut Vec<Extent>) {
+        let mut left = Some(extent);
+        while let Some(extent) = left {
+            let (finding, len) = self.compare(&extent);
+            let (len, doubt) = self.doubt_at(extent.start, len);
+            let (mut part, rest) = extent.split(len);
+            if !matches!(part.kind, ExtentKind::Lost(_)) {
+                part.doubt = part.doubt.or(self.damage(finding)).or(doubt);
+            }
+            if !batch.last_mut().is_some_and(|last| last.try_extend(&part)) {
+                batch.push(part);
+            }
+            left = rest;
+        }
+    }
+
+    /// The doubt at `start` because of tables, and the length of the part of `len` bytes to which it applies.
+    fn doubt_at(&self, start: GuestOffset, len: u64) -> (u64, Option<Damage>) {
+        match self.doubts.iter().find(|(doubt, _)| doubt.end > start) {
+            Some((doubt, damage)) if doubt.start <= start => (len.min(doubt.end - start), Some(*damage)),
+            Some((doubt, _)) => (len.min(doubt.start - start), None),
+            None => (len, None),
+        }
+    }
+
+    /// Compares the start of `extent` with the earlier ranges, and adds it. Returns the finding and the length of its part.
+    fn compare(&mut self, extent: &Extent) -> (Finding, u64) {
+        let Some(layout) = self.layout else { return (Finding::Free, extent.len) };
+        match extent.kind {
+            ExtentKind::Data { file, host, .. } if file == layout.file => {
+                let range = ByteRange { start: host, len: extent.len };
+                let (finding, len) = self.ranges.add(file, range, layout.data(extent.start, host));
+                (finding.unless_exclusive(layout), len)
+            }
+            ExtentKind::Compressed { file, host, .. } if file == layout.file => {
+                let finding = match layout.packed {
+                    true => {
+                        let start = host.0 / layout.unit * layout.unit;
+                        let range = ByteRange { start: HostOffset(start), len: layout.unit };
+                        self.ranges.add(file, range, HostUse::Compressed).0
+                    }
+                    false => self.ranges.compare(file, host, HostUse::Compressed),
+                };
+                (finding, extent.len)
+            }
+            _ => (Finding::Free, extent.len),
+        }
+    }
+}
+
+/// The file and position of the stored bytes of `extent`.
+fn host_of(extent: &Extent) -> Option<(FileId, HostOffset)> {
+    match extent.kind {
+        ExtentKind::Data { file, host, .. } | ExtentKind::Compressed { file, host, .. } => Some((file, host)),
+        _ => None,
+    }
+}
+
+impl ExtentWalk for CheckedWalk {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.step(range, batch).boxed_local()
+    }
+
+    fn findings(&self) -> Findings {
+        self.findings
+    }
+}
