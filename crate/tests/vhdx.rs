@@ -2,6 +2,7 @@
 //! qemu-img if it can, otherwise here.
 
 use crate::common::every_way::check;
+use crate::common::salvage::salvage;
 use crate::common::small::changed;
 use crate::common::vhdx::Block::{Data, Part, State};
 use crate::common::vhdx::*;
@@ -9,7 +10,10 @@ use crate::common::*;
 use decant::ErrorKind::{self, *};
 use decant::disk::extent::ExtentKind;
 use decant::disk::info::Info;
-use decant::offsets::HostOffset;
+use decant::disk::losses::Lost;
+use decant::format::vhdx::LOG_LOST;
+use decant::offsets::{GuestOffset, HostOffset};
+use decant::open::examination::Examination;
 
 /// Every state of a block, and one cut off by the end of the disk.
 const MIXED: &[Block] = &[Data(1), State(0), State(1), Data(2), State(2), State(3), State(5), Data(3)];
@@ -380,6 +384,65 @@ fn sequences() {
         };
         assert_eq!(notices(&salvaged), codes, "{what}");
     }
+}
+
+/// In a salvage, a header with a wrong checksum still leads to the log, whose entries have their own. If there may have
+/// been changes that are not read, all of the disk is listed.
+#[test]
+fn logs_of_damaged_headers() {
+    let image = with_log();
+    let (file, disk) = (image.file(), image.disk(&[]));
+    let without_table: &[u8] = &[0; PAGE];
+    let lost = changed(file.clone(), &[(TABLE, without_table)]);
+    let entries = [(0, entry(&file, 1, 0, vec![page(&file, TABLE)]))];
+    let logged = logged(&image, lost, &entries);
+    let wrong: &[u8] = &[0; 4];
+    let both = |file: &[u8]| changed(file.to_vec(), &[(HEADERS[0] + 4, wrong), (HEADERS[1] + 4, wrong)]);
+    let without_guid = |file: Vec<u8>| {
+        let guid: &[u8] = &[0; 16];
+        changed(file, &[(HEADERS[0] + 48, guid), (HEADERS[1] + 48, guid)])
+    };
+    let log = image.log_start();
+    // (what, file, the code of the notice, whether the disk is in doubt)
+    let rows: &[(&str, Vec<u8>, &[&str], bool)] = &[
+        ("whole headers", logged.clone(), &["vhdx-log-replayed"], false),
+        ("damaged headers", both(&logged), &["vhdx-log-replayed"], false),
+        ("a damaged entry", changed(logged.clone(), &[(log + 5000, &[0xaa])]), &["vhdx-log-damaged"], true),
+        (
+            "damaged headers and a damaged entry",
+            changed(both(&logged), &[(log + 5000, &[0xaa])]),
+            &["vhdx-log-damaged"],
+            true,
+        ),
+        ("a log of zeros", changed(logged.clone(), &[(log, &vec![0; LOG])]), &["vhdx-log-damaged"], true),
+        ("headers without the GUID of the log", without_guid(both(&logged)), &["vhdx-log-damaged"], true),
+        ("headers without a log that was ever used", without_guid(both(&file)), &[], false),
+    ];
+    for (what, file, codes, is_in_doubt) in rows {
+        let case = Case { salvage: true, ..Case::new(file.clone()) };
+        let (bytes, losses) = salvage(&case).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(notices(&case), *codes, "{what}");
+        let size = image.size;
+        let expected = Lost { start: GuestOffset(0), len: size, damage: LOG_LOST };
+        assert_eq!(losses, [expected][usize::from(!is_in_doubt)..], "{what}");
+        assert!(*is_in_doubt || bytes == disk, "{what}: other bytes");
+        let examined = case.with(Answers::InOrder, |image| async move { Examination::of(&image, true).await }).unwrap();
+        assert_eq!(examined.lost, if *is_in_doubt { size } else { 0 }, "{what}");
+    }
+}
+
+/// A child reads its own doubt for what it takes from its parent, too.
+#[test]
+fn a_damaged_log_in_a_chain() {
+    let [(_, base), (_, middle), (_, top)] = &chain();
+    let logged = Vhdx { log: LOG, ..middle.clone() };
+    let companions = vec![("x".to_owned(), base.file()), ("y".to_owned(), logged.file())];
+    let case = Case { companions, salvage: true, ..case(top) };
+    let (bytes, losses) = salvage(&case).unwrap();
+    assert!(bytes == top.disk(&middle.disk(&base.disk(&[]))), "other bytes");
+    assert!(!losses.is_empty() && losses.iter().all(|lost| lost.damage == LOG_LOST), "{losses:?}");
+    let in_doubt: u64 = losses.iter().map(|lost| lost.len).sum();
+    assert!(in_doubt < top.size, "the image itself is not in doubt");
 }
 
 /// Changes that are refused: each makes the entry invalid.

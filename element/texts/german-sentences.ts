@@ -372,6 +372,7 @@ export const germanDamage: Sentences = {
   'vhdx-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vhdx-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'vhdx-entry-invalid': 'ein Eintrag der Blocktabelle ist ungültig',
+  'vhdx-log-lost': 'das Protokoll ist beschädigt, und die letzten Änderungen können fehlen',
   'vhdx-table-outside': 'die Blocktabelle läge weit hinter dem Ende der Datei',
   'vhdx-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vmdk-directory-entry': 'ein Eintrag des Grain-Verzeichnisses ist ungültig',

@@ -24,6 +24,8 @@ pub(crate) struct Listing {
     /// The last position that the complete file can have.
     farthest: HostOffset,
     encrypted: Option<Encrypted>,
+    /// See [`Extent::doubt`].
+    doubt: Option<Damage>,
 }
 
 impl Listing {
@@ -31,7 +33,16 @@ impl Listing {
     pub(crate) fn new(source: &dyn Source, setup: &WalkSetup) -> Self {
         let WalkSetup { file, disk_size, layer, salvage, .. } = *setup;
         let size = source.size();
-        Self { file, name: None, size, layer, salvage, farthest: farthest(disk_size, size), encrypted: None }
+        Self {
+            file,
+            name: None,
+            size,
+            layer,
+            salvage,
+            farthest: farthest(disk_size, size),
+            encrypted: None,
+            doubt: None,
+        }
     }
 
     /// Lists data in `part`, a file with a part of the layer.
@@ -41,6 +52,11 @@ impl Listing {
 
     pub(crate) fn with_encryption(self, encrypted: Option<Encrypted>) -> Self {
         Self { encrypted, ..self }
+    }
+
+    /// Lists everything that can be read as doubtful if there is a `doubt`.
+    pub(crate) fn with_doubt(self, doubt: Option<Damage>) -> Self {
+        Self { doubt, ..self }
     }
 
     pub(crate) fn file(&self) -> FileId {
@@ -54,7 +70,8 @@ impl Listing {
 
     /// Appends `part`, merging it with the last extent of `batch` if possible. `part` must follow that extent.
     pub(crate) fn push(&self, batch: &mut Vec<Extent>, part: GuestRange, kind: ExtentKind) {
-        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt: None };
+        let doubt = self.doubt.filter(|_| !matches!(kind, ExtentKind::Lost(_)));
+        let next = Extent { start: part.start, len: part.len(), layer: self.layer, kind, doubt };
         if !batch.last_mut().is_some_and(|last| last.try_extend(&next)) {
             batch.push(next);
         }

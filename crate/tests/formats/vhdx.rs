@@ -1,7 +1,7 @@
 //! VHDX for the suite.
 
 use super::{Extreme, Format, Listing, Sample};
-use crate::common::salvage::check_damage;
+use crate::common::salvage::{check_damage, salvage};
 use crate::common::small::changed;
 use crate::common::table::{Reads::*, Row, check_changed_files};
 use crate::common::vhdx::Block::{Data, Part, State};
@@ -11,7 +11,7 @@ use decant::ErrorKind::*;
 use decant::disk::extent::ExtentKind;
 use decant::disk::losses::Lost;
 use decant::format::vhdx::{
-    BITMAP_OUTSIDE, BITMAP_TRUNCATED, BLOCK_OUTSIDE, BLOCK_TRUNCATED, ENTRY_INVALID, TABLE_OUTSIDE,
+    BITMAP_OUTSIDE, BITMAP_TRUNCATED, BLOCK_OUTSIDE, BLOCK_TRUNCATED, ENTRY_INVALID, LOG_LOST, TABLE_OUTSIDE,
     TABLE_TRUNCATED,
 };
 use decant::offsets::GuestOffset;
@@ -422,12 +422,13 @@ fn damage() {
     for (what, image, lost) in rows {
         check_damage(what, &Case::new(image), &disk, &lost);
     }
-    // Without its log, nothing is in the BAT.
+    // Without its log, nothing is in the BAT, and nothing shows what else has changed.
     let damaged = changed(logged, &[(in_log + 100, &[0xff])]);
     let error = Case::new(damaged.clone()).bytes().unwrap_err();
     assert!(error.kind == Corrupt && error.code == "vhdx-log", "{error}");
     let salvaged = Case { salvage: true, ..Case::new(damaged) };
     assert!(salvaged.bytes().unwrap() == vec![0; size]);
+    assert_eq!(salvage(&salvaged).unwrap().1, [lost(0, size, LOG_LOST)]);
     let child = child();
     let disk = child.disk(&parent().disk(&[]));
     let bitmap = 3 * MIB;

@@ -15,6 +15,8 @@ use decant_codec::crc::crc32c;
 const LARGEST: u64 = 1 << 30;
 /// Length of the part of the log in memory, in bytes.
 const WINDOW: u64 = 64 << 10;
+/// The signature of an entry.
+const SIGNATURE: [u8; 4] = *b"loge";
 const PAGE_LEN: usize = PAGE as usize;
 
 structure! {
@@ -119,6 +121,23 @@ pub(super) async fn read(source: &dyn Source, range: ByteRange, guid: Guid) -> R
     Ok(replay)
 }
 
+/// Whether the log at `range` may have entries, of any log: something begins as one, or the log cannot be read. Fails as
+/// reading does.
+pub(super) async fn has_entries(source: &dyn Source, range: ByteRange) -> Result<bool> {
+    let end = range.end();
+    if end > source.size() || range.len > LARGEST {
+        return Ok(true);
+    }
+    for start in (range.start.0..end).step_by(WINDOW as usize) {
+        let window = ByteRange { start: HostOffset(start), len: WINDOW.min(end - start) };
+        let bytes = read_exact(source, window, "log").await?;
+        if bytes.chunks(PAGE_LEN).any(|page| page.starts_with(&SIGNATURE)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn too_large(range: ByteRange) -> Error {
     let message = format!("The log of {} bytes at byte {} of the file is too large", range.len, range.start.0);
     Error::new(ErrorKind::Limit, message).field("offset", range.start.0)
@@ -180,7 +199,7 @@ impl Log<'_> {
     /// Whether the fields of `header` are valid, with the sequence number `expected` if there is one.
     fn is_valid(&self, header: &EntryHeader, expected: Option<u64>) -> bool {
         let (log, len, tail) = (self.range.len, u64::from(header.entry_length), u64::from(header.tail));
-        header.signature == *b"loge"
+        header.signature == SIGNATURE
             && header.log_guid == self.guid
             && header.sequence_number > 0
             && expected.is_none_or(|expected| expected == header.sequence_number)

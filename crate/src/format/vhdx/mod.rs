@@ -13,7 +13,7 @@ use crate::disk::details::Details;
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
-use crate::error::damage::{damages, ensure_possible};
+use crate::error::damage::{Damage, damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::offsets::{HostOffset, SECTOR};
@@ -43,6 +43,8 @@ damages! {
     ENTRY_INVALID = "vhdx-entry-invalid", "an entry of the block allocation table is invalid";
     /// The file ends before or inside a block.
     BLOCK_TRUNCATED = "vhdx-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
+    /// The log is damaged: the changes in it are not read. The disk is read as the rest of the file describes it.
+    LOG_LOST = "vhdx-log-lost", "the log is damaged, so recent changes may be missing";
     /// A block is beyond any size that the complete file can have.
     BLOCK_OUTSIDE = "vhdx-block-outside", "a block is far beyond the end of the file";
     /// The file ends before or inside a sector bitmap.
@@ -52,8 +54,12 @@ damages! {
 }
 
 async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let header = VhdxHeader::read(&*file, options.salvage).await?;
-    let (replay, notice) = replayed(&*file, &header, options.salvage).await?;
+    let (header, is_intact) = VhdxHeader::read(&*file, options.salvage).await?;
+    let FoundLog { replay, doubt, notice } = match is_intact {
+        true => FoundLog::of(&*file, &header, options.salvage).await?,
+        false => FoundLog::of_damaged(&*file, &header).await?,
+    };
+    let header = if is_intact || replay.is_some() { header } else { header.without_log() };
     let source = match &replay {
         Some(replay) => Rc::new(Replayed::new(file, replay.clone())),
         None => file,
@@ -81,6 +87,7 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
         source,
         identity: guid_text(&header.data_write_guid).map(Identity::of_disk),
         replay,
+        doubt,
         regions,
         table,
         metadata,
@@ -88,43 +95,66 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
     }))
 }
 
-/// Reads the changes in the log, if there are any, and the notice about them. Fails with `corrupt` or `limit`, and as
-/// reading does. A salvage ignores a damaged log.
-async fn replayed(
-    file: &dyn Source,
-    header: &VhdxHeader,
-    salvage: bool,
-) -> Result<(Option<Rc<Replay>>, Option<Notice>)> {
-    if !header.has_log() {
-        return Ok((None, None));
+/// The log of a file.
+#[derive(Default)]
+struct FoundLog {
+    /// The changes in it, if there are any.
+    replay: Option<Rc<Replay>>,
+    /// In a salvage: why all of the disk may be out of date.
+    doubt: Option<Damage>,
+    notice: Option<Notice>,
+}
+
+impl FoundLog {
+    /// Reads the log that `header` states. Fails with `corrupt` or `limit`, and as reading does. A salvage leaves out a
+    /// damaged log.
+    async fn of(file: &dyn Source, header: &VhdxHeader, salvage: bool) -> Result<Self> {
+        if !header.has_log() {
+            return Ok(Self::default());
+        }
+        let place = HostOffset(header.log_offset);
+        let found = match header.log() {
+            Some(range) => log::read(file, range, header.log_guid).await,
+            None => Err(Error::corrupt("the log is not in whole MiB after the header section", place)),
+        };
+        let found = found.and_then(|replay| {
+            if replay.flushed > file.size() && !salvage {
+                let end = HostOffset(replay.flushed);
+                ensure_possible("end of the file in its log", end, LARGEST_DISK, file.size())?;
+                return Err(Error::truncated("the end of the file as its log describes it", end, file.size()));
+            }
+            Ok(replay)
+        });
+        match found {
+            Err(error) if salvage && matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Limit) => Ok(Self::lost()),
+            found => {
+                let replay = found?;
+                let size = replay.changed();
+                let message = format!(
+                    "The image was not closed properly: {size} bytes of changes in its log are applied while it is read"
+                );
+                let notice = (size > 0).then(|| Notice::new("vhdx-log-replayed", message).field("size", size));
+                Ok(Self { replay: Some(Rc::new(replay)), doubt: None, notice })
+            }
+        }
     }
-    let place = HostOffset(header.log_offset);
-    let found = match header.log() {
-        Some(range) => log::read(file, range, header.log_guid).await,
-        None => Err(Error::corrupt("the log is not in whole MiB after the header section", place)),
-    };
-    let found = found.and_then(|replay| {
-        if replay.flushed > file.size() && !salvage {
-            let end = HostOffset(replay.flushed);
-            ensure_possible("end of the file in its log", end, LARGEST_DISK, file.size())?;
-            return Err(Error::truncated("the end of the file as its log describes it", end, file.size()));
+
+    /// In a salvage: reads the log that `header` states, whose checksum is wrong. The entries of the log have their own
+    /// checksums. If the header states none, there may be one all the same, unless its place has no entries at all.
+    async fn of_damaged(file: &dyn Source, header: &VhdxHeader) -> Result<Self> {
+        if header.has_log() {
+            return Self::of(file, header, true).await;
         }
-        Ok(replay)
-    });
-    match found {
-        Err(error) if salvage && error.kind == ErrorKind::Corrupt => {
-            let message = "The log is damaged: the disk is read without the changes in it";
-            Ok((None, Some(Notice::new("vhdx-log-damaged", message))))
-        }
-        found => {
-            let replay = found?;
-            let size = replay.changed();
-            let message = format!(
-                "The image was not closed properly: {size} bytes of changes in its log are applied while it is read"
-            );
-            let notice = (size > 0).then(|| Notice::new("vhdx-log-replayed", message).field("size", size));
-            Ok((Some(Rc::new(replay)), notice))
-        }
+        let may_have_changes = match header.log() {
+            Some(range) => log::has_entries(file, range).await?,
+            None => header.log_length > 0,
+        };
+        Ok(if may_have_changes { Self::lost() } else { Self::default() })
+    }
+
+    fn lost() -> Self {
+        let message = "The log is damaged: the disk is read without the changes in it";
+        Self { doubt: Some(LOG_LOST), notice: Some(Notice::new("vhdx-log-damaged", message)), replay: None }
     }
 }
 
@@ -132,6 +162,8 @@ struct Vhdx {
     /// The file, with the changes of its log.
     source: Rc<dyn Source>,
     replay: Option<Rc<Replay>>,
+    /// In a salvage: why all of the disk may be out of date.
+    doubt: Option<Damage>,
     identity: Option<Identity>,
     regions: Regions,
     table: BlockTable,

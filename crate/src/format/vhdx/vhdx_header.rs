@@ -71,9 +71,9 @@ fn is_intact(bytes: &[u8], signature: &[u8; 4]) -> bool {
 
 impl VhdxHeader {
     /// Reads the current header of a file that begins as a VHDX does: the intact one with the higher sequence number.
-    /// Fails with `not-recognised`, `corrupt` or `unsupported`, and as reading does. A salvage accepts a wrong checksum,
-    /// without a log.
-    pub(super) async fn read(source: &dyn Source, salvage: bool) -> Result<Self> {
+    /// Returns it, and whether it is intact. Fails with `not-recognised`, `corrupt` or `unsupported`, and as reading
+    /// does. A salvage accepts a wrong checksum.
+    pub(super) async fn read(source: &dyn Source, salvage: bool) -> Result<(Self, bool)> {
         let end = HEADERS[1] + HEADER_SIZE;
         let range = ByteRange { start: HostOffset(0), len: end.min(source.size()) };
         let bytes = read_exact(source, range, "header").await?;
@@ -98,10 +98,11 @@ impl VhdxHeader {
                 _ => newest = Some(header),
             }
         }
-        let damaged = || HEADERS.into_iter().find(|&at| salvage && page(at).starts_with(b"head"));
-        let header = match newest.or_else(|| damaged().map(|at| Self::parse(page(at)).without_log())) {
-            Some(header) => header,
-            None => return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0]))),
+        let is_intact = newest.is_some();
+        let damaged = HEADERS.into_iter().filter(|&at| salvage && page(at).starts_with(b"head"));
+        let damaged = damaged.map(|at| Self::parse(page(at))).max_by_key(|header| header.sequence_number);
+        let Some(header) = newest.or(damaged) else {
+            return Err(Error::corrupt("neither header has its checksum", HostOffset(HEADERS[0])));
         };
         if header.version != VERSION {
             return Err(Error::unknown_version(header.version, "VHDX"));
@@ -109,11 +110,11 @@ impl VhdxHeader {
         if header.has_log() && header.log_version != LOG_VERSION {
             return Err(Error::unknown_version(header.log_version, "the log of a VHDX"));
         }
-        Ok(header)
+        Ok((header, is_intact))
     }
 
     /// The header without a log, whose place may be wrong.
-    fn without_log(self) -> Self {
+    pub(super) fn without_log(self) -> Self {
         Self { log_guid: [0; 16], log_length: 0, ..self }
     }
 

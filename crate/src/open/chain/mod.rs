@@ -151,7 +151,8 @@ impl Chain {
     pub(crate) async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
         let Top { format, containers, missing, beside, tables, .. } = top;
         let beside = in_container(&containers, beside);
-        let (mut companions, mut parents) = (Candidates::new(options, &beside), ParentSearch::new(&tables));
+        let (mut companions, mut parents) =
+            (Candidates::new(options, &beside), ParentSearch::new(&tables, options.salvage));
         let salvage = options.salvage;
         let mut chain = Self {
             layers: Vec::new(),

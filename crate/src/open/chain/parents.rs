@@ -18,6 +18,8 @@ pub(super) struct ParentSearch {
     /// The companions so far, or the reasons why they cannot be opened, by the numbers of their files.
     known: Vec<Option<Result<SearchedFile>>>,
     tables: Rc<TableCache>,
+    /// Whether to tolerate damage that leaves the identities readable.
+    salvage: bool,
 }
 
 struct SearchedFile {
@@ -29,8 +31,8 @@ struct SearchedFile {
 
 impl ParentSearch {
     /// Creates a search that reads headers through `tables`.
-    pub(crate) fn new(tables: &Rc<TableCache>) -> Self {
-        Self { known: Vec::new(), tables: tables.clone() }
+    pub(crate) fn new(tables: &Rc<TableCache>, salvage: bool) -> Self {
+        Self { known: Vec::new(), tables: tables.clone(), salvage }
     }
 
     /// Returns the file `id` without its containers, if a search unpacked it.
@@ -86,14 +88,14 @@ impl ParentSearch {
         self.known.resize_with(self.known.len().max(at + 1), || None);
         Ok(match &mut self.known[at] {
             Some(known) => known,
-            unknown => unknown.insert(search(files[at].clone(), &self.tables).await?),
+            unknown => unknown.insert(search(files[at].clone(), &self.tables, self.salvage).await?),
         })
     }
 }
 
-async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<SearchedFile>> {
+async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) -> Result<Result<SearchedFile>> {
     use ErrorKind::{Corrupt, Limit, MissingFile, NotRecognised, Unsupported};
-    match open(file, tables).await {
+    match open(file, tables, salvage).await {
         Ok(known) => Ok(Ok(known)),
         Err(error) if matches!(error.kind, Corrupt | Limit | Unsupported) => Ok(Err(error)),
         // For example an extent of a VMDK, which is not a parent.
@@ -105,11 +107,11 @@ async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<Result<
 }
 
 /// Opens `file`, or the image inside it.
-async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>) -> Result<SearchedFile> {
+async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) -> Result<SearchedFile> {
     let inner = unpack(file, false, Choosing::Impossible, tables).await?.inner;
     let identities = match inner.file_type {
         FileType::Image(format) => {
-            let how = LayerOptions { is_backing: true, ..LayerOptions::default() };
+            let how = LayerOptions { is_backing: true, salvage, ..LayerOptions::default() };
             format.open(tables.over(inner.source.clone()), how).await?.identities()
         }
         _ => Vec::new(),
