@@ -74,7 +74,7 @@ impl Sub for GuestOffset {
 }
 
 /// A range of the guest disk, in bytes. `end` is exclusive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestRange {
     /// First byte.
     pub start: GuestOffset,

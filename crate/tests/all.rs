@@ -30,6 +30,7 @@ mod pairs;
 mod parts;
 mod profile;
 mod qed;
+mod raw_among_files;
 mod reads;
 mod registries;
 mod salvage;

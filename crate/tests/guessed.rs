@@ -146,6 +146,11 @@ fn known_other_files_are_named() {
         file[..start.len()].copy_from_slice(start);
         file
     };
+    let linux_kernel = || {
+        let mut file = binary(b"MZ");
+        file[510..518].copy_from_slice(b"\x55\xaa\xeb\x66HdrS");
+        file
+    };
     let cpio = [&[0xc7, 0x71][..], &[0; 18], &[2, 0], &[0; 4], b"a\0", &[0; 100]].concat();
     let is_image = ErrorKind::Unsupported;
     let is_none = ErrorKind::NotRecognised;
@@ -182,6 +187,18 @@ fn known_other_files_are_named() {
         (text("070707000001"), is_none, ["a cpio archive", "unpack it first"]),
         (cpio, is_none, ["a cpio archive", "unpack it first"]),
         (binary(&[4, 0x22, 0x4d, 0x18, 0x64, 0x40]), is_none, ["an lz4-compressed file", "unpack it first"]),
+        (binary(&[2, 0x21, 0x4c, 0x18]), is_none, ["an lz4-compressed file", "unpack it first"]),
+        (binary(&[0x1f, 0x9d, 0x90]), is_none, ["compressed by compress", "unpack it first"]),
+        (binary(b"LRZI\0\x06"), is_none, ["lrzip", "unpack it first"]),
+        (text("!<arch>\ndebian-binary   "), is_none, ["an ar archive", "unpack it first"]),
+        (binary(&[0xed, 0xab, 0xee, 0xdb, 3]), is_none, ["an RPM package", "unpack it first"]),
+        (binary(b"MSCF\0\0\0\0\x10"), is_none, ["a cabinet archive", "unpack it first"]),
+        (binary(b"xar!\0\x1c\0\x01"), is_none, ["a xar archive", "unpack it first"]),
+        (binary(b"\x20\xfa-lh5-"), is_none, ["an LHA archive", "unpack it first"]),
+        (binary(b"btrfs-stream\0\x01"), is_none, ["btrfs send", "btrfs receive"]),
+        (binary(&[0, 0, 0, 0, 0, 0, 0, 0, 0xac, 0xcb, 0xba, 0xf5, 2]), is_none, ["zfs send", "zfs receive"]),
+        (binary(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0xf5, 0xba, 0xcb, 0xac]), is_none, ["zfs send", "zfs receive"]),
+        (linux_kernel(), is_none, ["a Linux kernel", "another file"]),
         (binary(b"\x89LZO\0\r\n\x1a\n"), is_none, ["an lzop-compressed file", "unpack it first"]),
         (binary(b"LZIP\x01\x0c"), is_none, ["an lzip-compressed file", "unpack it first"]),
         (binary(b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff"), is_none, ["LZMA", "unpack it first"]),
@@ -229,6 +246,9 @@ fn files_that_merely_begin_like_them_are_read() {
         b"LZIP\0",
         b"\xeb\x3c\x90virtualHW.version",
         b"<Envelope",
+        b"xar!",
+        b"\x1f\x9d",
+        b"\xeb\x3c-lh5",
     ] {
         let disk = with(start);
         for (container, case) in packed(&disk) {

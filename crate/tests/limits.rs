@@ -166,11 +166,7 @@ fn hostile_images() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     vec![
         ("all of L1 at one L2 table of nothing", "cancelled", uniform(16, table_64k as u64, table_64k, 0)),
         ("all of L1 at one L2 table of zeros", "cancelled", uniform(16, table_64k as u64, table_64k, 1)),
-        (
-            "L2 entries that point at their table",
-            "corrupt",
-            uniform(16, table_64k as u64, table_64k, table_64k as u64),
-        ),
+        ("L2 entries that point at their table", "corrupt", uniform(16, table_64k as u64, table_64k, table_64k as u64)),
         // Those of 512 bytes take between 500 and 3,000 reads.
         (
             "one data cluster of 512 bytes for all",

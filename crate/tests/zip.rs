@@ -1,15 +1,32 @@
 //! Images in zip archives: made by Python, and by hand for what no program makes.
 
+use crate::common::each_run::nowhere;
 use crate::common::small::{Patch, changed, overlay, small, small_disk};
+use crate::common::vhd::{FIXED, Vhd};
 use crate::common::zip::{Entry, Zip};
 use crate::common::*;
 use crate::tar::content;
+use decant::container::part::PartDecoder;
+use decant::convert::{Cancel, InOrder, Output, convert, convert_in_order};
+use decant::crypt::Keys;
 use decant::disk::info::ContainerInfo;
 use decant::error::fields::Field;
+use decant::io::target::Abilities;
+use decant::native::{Inline, InlineParts};
+use decant::offsets::HostOffset;
 use decant::open::disk_choice::DiskChoice;
-use decant::{Error, ErrorKind, OpenOptions};
+use decant::output::{Options, Stamp, by_name};
+use decant::{Error, ErrorKind, Input, OpenOptions, Opened, Source, open};
+use decant_codec::crc::{crc32, joined, of_zeros};
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
 use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::deflate::core::{
+    CompressorOxide, TDEFLFlush, TDEFLStatus, compress, create_comp_flags_from_zip_params,
+};
 use std::process::Command;
+use std::rc::Rc;
 
 fn zip(entries: &[Entry]) -> Vec<u8> {
     Zip::default().made_of(entries).0
@@ -204,7 +221,9 @@ fn which_member_is_the_image() {
         ),
         ("two images", vec![stored("a"), deflated("b")], Err(("several-images", "2 disk images, 'a', 'b'"))),
         ("no file", vec![], Err(("no-image", "The zip archive holds no file"))),
-        ("no image", vec![text.clone(), Entry::deflated("a", &raw)], Err(("no-image", "2 files, but none is"))),
+        ("a raw disk with a text", vec![text.clone(), Entry::deflated("a", &raw)], Ok(&[("zip", Some("a"))])),
+        ("a stored raw disk with a text", vec![text.clone(), Entry::stored("a", &raw)], Ok(&[("zip", Some("a"))])),
+        ("no image", vec![text.clone(), Entry::deflated("a", b"text")], Err(("no-image", "'README', 'a'"))),
         ("a text", vec![text.clone()], Err(("not-a-disk", "In 'README': "))),
         ("an empty file", vec![Entry::deflated("a", b"")], Err(("empty", "In 'a': The file is empty"))),
         ("files beside a disk", vec![Entry::deflated("a.ovf", b"x")], Err(("no-image", "such as 'a.ovf'"))),
@@ -410,7 +429,7 @@ fn wrong_archives() {
         ("a masked directory", of_plain(&[(one + CENTRAL.flags + 1, &[0x20])]), Some("zip-encrypted")),
         ("encrypted, by the local header", of_plain(&[(LOCAL.flags, &[1])]), Some(differ)),
         ("AES", in_both(|fields| fields.method, &[99]), Some("zip-encrypted")),
-        ("deflate64", in_both(|fields| fields.method, &[9]), Some("zip-method")),
+        ("LZMA", in_both(|fields| fields.method, &[14]), Some("zip-method")),
         ("another method", in_both(|fields| fields.method, &[7, 1]), Some("zip-method")),
         ("two methods", of_plain(&[(LOCAL.method, &[0])]), Some(differ)),
         ("two names", of_plain(&[(LOCAL.name, b"b")]), Some(differ)),
@@ -469,6 +488,9 @@ fn wrong_archives() {
         ("zip64 with another size", of_wide(&[(far + 46 + 1 + 4, &[1])]), Some(differ)),
         ("zip64 without its record", of_wide(&[(wide_end, b"X")]), Some("zip-damaged")),
         ("a longer zip64 record", of_wide(&[(wide_end + 4, &[45])]), Some("zip-damaged")),
+        ("extensible data", extended(&wide, wide_end, 0xffff, 0xffff), None),
+        ("extensible data of another length", extended(&wide, wide_end, 9, 8), Some("zip-damaged")),
+        ("extensible data of 64 KiB", extended(&wide, wide_end, 0x10000, 0x10000), Some("zip-damaged")),
         ("zip64 with another count", of_wide(&[(wide.len() - 22 + 8, &[2, 0, 2, 0])]), Some("zip-damaged")),
         ("zip64 with another disk", of_wide(&[(wide.len() - 22 + 4, &[1])]), Some("zip-damaged")),
         ("zip64 with a directory on another disk", of_wide(&[(wide.len() - 22 + 6, &[1])]), Some("zip-damaged")),
@@ -490,6 +512,270 @@ fn wrong_archives() {
         if let Err(error) = found {
             assert!(error.kind != ErrorKind::Internal && !error.message().is_empty(), "{what}: {error}");
         }
+    }
+}
+
+/// The archive with `len` bytes of extensible data after its zip64 record at `end`, which states `stated` bytes.
+fn extended(archive: &[u8], end: usize, len: usize, stated: u64) -> Vec<u8> {
+    let mut file = [&archive[..end + 56], &vec![7; len], &archive[end + 56..]].concat();
+    file[end + 4..end + 12].copy_from_slice(&(44 + stated).to_le_bytes());
+    file
+}
+
+/// A stored file is compared with its checksum where all of it is read.
+#[test]
+fn checksums_of_stored_files() {
+    let raw = [content(), vec![0; 1 << 20], content()].concat();
+    let packed = filter("gzip", &["-cn"], &raw);
+    let tar = crate::tar::archive(&[crate::tar::member("disk.raw", b'0', &raw)]);
+    let footer = Vhd { kind: FIXED, size: small_disk().len() as u64, ..Vhd::new(512, &[]) }.footer();
+    let vhd = [small_disk(), footer].concat();
+    let inner = zip(&[Entry::stored("disk.raw", &raw)]);
+    // (what, the file, whether its bytes are compared)
+    let rows: Vec<(&str, &str, Vec<u8>, bool)> = vec![
+        ("a raw disk", "a", raw.clone(), true),
+        ("a raw disk by its name", "disk.raw", raw.clone(), true),
+        ("gzip", "a.gz", packed, true),
+        ("xz by parts", "a.xz", filter("xz", &["-cT2", "--block-size=65536"], &raw), true),
+        ("qcow2", "a", small(), false),
+        ("a fixed VHD", "a", vhd, false),
+        ("tar", "a.tar", tar, false),
+        ("zip", "a.zip", inner, true),
+    ];
+    for (what, name, file, is_checked) in rows {
+        let good = zip(&[Entry::stored("README", b"text"), Entry::stored(name, &file)]);
+        let wrong = zip(&[Entry::stored("README", b"text"), Entry { crc32: 1, ..Entry::stored(name, &file) }]);
+        let notices = |file: &[u8], salvage| {
+            let parts = (what == "xz by parts").then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>);
+            let case = Case { salvage, by_parts: parts, ..Case::new(file.to_vec()) };
+            let mut all = Vec::new();
+            // Jobs of many sizes, in any order.
+            for (answers, job) in [(Answers::InOrder, 1 << 20), (Answers::Reverse, 64 << 10)] {
+                let converted = case.convert(answers, Abilities::default(), job);
+                let codes = converted.notices.iter().map(|notice| notice.code).collect::<Vec<_>>();
+                let result = converted.result.map(|_| codes);
+                assert_eq!(converted.target.finished.get(), result.is_ok(), "{what}");
+                all.push(result.map_err(|error| error.code.to_string()));
+            }
+            assert!(all[0] == all[1], "{what}: {all:?}");
+            all.swap_remove(0)
+        };
+        let unchecked = if is_checked { vec![] } else { vec!["checksum-unchecked"] };
+        assert_eq!(notices(&good, false), Ok(unchecked.clone()), "{what}");
+        let found = notices(&wrong, false);
+        match what {
+            // That of the file inside is compared instead.
+            "zip" => assert_eq!(found, Ok(vec![]), "{what}"),
+            _ if is_checked => assert_eq!(found, Err("zip-damaged".to_owned()), "{what}"),
+            _ => assert_eq!(found, Ok(unchecked), "{what}"),
+        }
+        if what == "a raw disk" {
+            assert_eq!(notices(&good, true), Ok(vec![]), "{what}");
+            assert_eq!(notices(&wrong, true), Ok(vec!["checksum-mismatch"]), "{what}");
+            let mut changed = good.clone();
+            let at = changed.windows(9).position(|bytes| bytes == &raw[50_000..50_009]).unwrap();
+            changed[at] ^= 1;
+            assert_eq!(notices(&changed, false), Err("zip-damaged".to_owned()), "{what}");
+        }
+    }
+}
+
+/// Deflate64 data by 7-Zip: a disk with a MiB of zeros between two copies of `content`.
+#[test]
+fn deflate64() {
+    let file = include_bytes!("common/deflate64.zip").to_vec();
+    let disk = [content(), vec![0; 1 << 20], content()].concat();
+    let padded = [&disk[..], &[0; 192]].concat();
+    assert!(Case::new(file.clone()).bytes().as_ref() == Ok(&padded));
+    assert_eq!(containers(&file), [("zip", Some("disk.img".to_owned()))]);
+    let beside = |name: &str| {
+        let data = file[30 + name.len()..file.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap()].to_vec();
+        Entry { method: 9, data, ..Entry::stored(name, &disk) }
+    };
+    let entry = beside("disk.img");
+    let archive = zip(&[Entry::stored("README", b"text"), entry.clone()]);
+    assert!(Case::new(archive).bytes().as_ref() == Ok(&padded), "beside a text");
+    for at in (0..entry.data.len()).step_by(11) {
+        let mut data = entry.data.clone();
+        data[at] ^= 1 << (at % 8);
+        match Case::new(zip(&[Entry { data, ..entry.clone() }])).bytes() {
+            Ok(found) => assert!(found == padded, "a change at {at}"),
+            Err(error) => assert!(["zip-damaged", "truncated"].contains(&code_of(&error)), "{at}: {error}"),
+        }
+        let cut = Entry { data: entry.data[..at].to_vec(), ..entry.clone() };
+        let error = Case::new(zip(&[cut])).bytes().unwrap_err();
+        assert!(["zip-damaged", "truncated"].contains(&code_of(&error)), "cut at {at}: {error}");
+    }
+    let long = Entry { data: [&entry.data[..], &[0; 300_000]].concat(), ..entry.clone() };
+    assert_eq!(code_of(&Case::new(zip(&[long])).bytes().unwrap_err()), "zip-damaged");
+    for (what, wrong) in [
+        ("checksum", Entry { crc32: 1, ..entry.clone() }),
+        ("size", Entry { size: entry.size + 1, ..entry.clone() }),
+        ("an impossible size", Entry { size: u64::from(u32::MAX - 1), ..entry.clone() }),
+    ] {
+        assert_eq!(code_of(&Case::new(zip(&[wrong])).bytes().unwrap_err()), "zip-damaged", "{what}");
+    }
+}
+
+/// A file of which few bytes are not zero.
+struct Sparse {
+    size: u64,
+    /// By offset.
+    parts: Vec<(u64, Vec<u8>)>,
+}
+
+impl Sparse {
+    fn add(&mut self, bytes: &[u8]) {
+        self.parts.push((self.size, bytes.to_vec()));
+        self.size += bytes.len() as u64;
+    }
+}
+
+impl Source for Sparse {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, decant::Result<()>> {
+        buf.fill(0);
+        for (start, bytes) in &self.parts {
+            let (from, to) = (offset.0.max(*start), (offset.0 + buf.len() as u64).min(start + bytes.len() as u64));
+            if from < to {
+                buf[(from - offset.0) as usize..(to - offset.0) as usize]
+                    .copy_from_slice(&bytes[(from - start) as usize..(to - start) as usize]);
+            }
+        }
+        ready(Ok(())).boxed_local()
+    }
+}
+
+/// A disk that begins with `content`, and is zero otherwise.
+struct LargeDisk {
+    name: &'static str,
+    method: u16,
+    size: u64,
+    /// What is wrong with the stated size.
+    wrong: u64,
+}
+
+impl LargeDisk {
+    fn crc32(&self) -> u32 {
+        let zeros = self.size - content().len() as u64;
+        joined(crc32(&content()), of_zeros(zeros), zeros)
+    }
+
+    /// The data in the archive: its start, and the number of zeros after it.
+    fn data(&self) -> (Vec<u8>, u64) {
+        let zeros = self.size - content().len() as u64;
+        if self.method == 0 {
+            return (content(), zeros);
+        }
+        let mut deflate = CompressorOxide::new(create_comp_flags_from_zip_params(1, -15, 0));
+        let mut packed = |data: &[u8], flush| {
+            let mut room = vec![0; data.len() + 100];
+            let (status, read, written) = compress(&mut deflate, data, &mut room, flush);
+            assert!(status != TDEFLStatus::BadParam && read == data.len());
+            room.truncate(written);
+            room
+        };
+        let start = packed(&content(), TDEFLFlush::Full);
+        let block = packed(&vec![0; 1 << 20], TDEFLFlush::Full);
+        let end = packed(&vec![0; (zeros % (1 << 20)) as usize], TDEFLFlush::Finish);
+        ([start, block.repeat((zeros >> 20) as usize), end].concat(), 0)
+    }
+}
+
+/// An archive as programs of macOS make it: numbers are modulo 2^32, and there is no zip64.
+fn of_macos(disks: &[LargeDisk], prefix: &[u8]) -> Sparse {
+    let mut file = Sparse { size: 0, parts: Vec::new() };
+    file.add(prefix);
+    let mut directory = Vec::new();
+    let start = |method: u16| [20u16, 8, method, 0, 0].map(u16::to_le_bytes).concat();
+    for disk in disks {
+        let offset = (file.size - prefix.len() as u64) as u32;
+        let name = (disk.name.len() as u16).to_le_bytes();
+        file.add(&[b"PK\x03\x04", &start(disk.method)[..], &[0; 12], &name, &[0; 2], disk.name.as_bytes()].concat());
+        let (data, zeros) = disk.data();
+        let packed = (data.len() as u64 + zeros) as u32;
+        file.add(&data);
+        file.size += zeros;
+        let numbers = [disk.crc32(), packed, disk.size.wrapping_add(disk.wrong) as u32].map(u32::to_le_bytes).concat();
+        file.add(&[b"PK\x07\x08", &numbers[..]].concat());
+        directory.extend([b"PK\x01\x02\x15\x03", &start(disk.method)[..], &numbers, &name, &[0; 8]].concat());
+        directory.extend([0o100_644 << 16, offset].map(u32::to_le_bytes).concat());
+        directory.extend(disk.name.as_bytes());
+    }
+    let (at, count) = ((file.size - prefix.len() as u64) as u32, (disks.len() as u16).to_le_bytes());
+    file.add(&directory);
+    let numbers = [directory.len() as u32, at].map(u32::to_le_bytes).concat();
+    file.add(&[b"PK\x05\x06", &[0; 4][..], &count, &count, &numbers, &[0; 2]].concat());
+    file
+}
+
+/// The size of the disk that `options` choose from `file`, converted.
+fn size_of(file: Sparse, disk: &str) -> decant::Result<u64> {
+    let target = nowhere(Abilities::default());
+    let (executor, progress, cancel) =
+        (|files| Inline::new(files, Keys::default(), 2, 4 << 20), |_| {}, Cancel::default());
+    let options = OpenOptions { disk: Some(DiskChoice::Name(disk.to_owned())), ..OpenOptions::default() };
+    block_on(async {
+        let done = match open(Input::File(Rc::new(file)), &options).await? {
+            Opened::Streamed(image) => {
+                let disk = InOrder::new(&image, None)?;
+                let executor = executor(disk.files());
+                let layout = layout_in_order(by_name("raw").unwrap())?;
+                convert_in_order(disk, &executor, &Output::new(&*layout, Stamp::default(), &target), &progress, &cancel)
+                    .await?
+            }
+            Opened::Image(image) => {
+                let format = by_name("raw").unwrap();
+                let layout = (format.layout)(image.virtual_size(), &Options::recommended(format))?;
+                let output = Output::new(&*layout, Stamp::default(), &target);
+                convert(&image, &executor(image.files().clone()), &output, &progress, &cancel).await?
+            }
+        };
+        Ok(done.virtual_size)
+    })
+}
+
+/// Sizes and positions modulo 2^32.
+#[test]
+fn archives_of_macos() {
+    const WRAP: u64 = 1 << 32;
+    let disk = |name, method, size| LargeDisk { name, method, size, wrong: 0 };
+    let small = |name| disk(name, 8, 200_192);
+    let damaged = |size, wrong| LargeDisk { wrong, ..disk("a", 8, size) };
+    // (what, files, what is before the archive, the disk that is chosen, its size or the code)
+    let mut rows: Vec<(&str, Vec<LargeDisk>, &[u8], &str, Result<u64, &str>)> = vec![
+        ("small", vec![small("a"), small("b")], b"", "b", Ok(200_192)),
+        ("after a stored file of more than 4 GiB", vec![disk("a", 0, WRAP + 4096), small("b")], b"", "b", Ok(200_192)),
+        (
+            "after two such files, and a prefix",
+            vec![disk("a", 0, 2 * WRAP + 4096), disk("b", 0, WRAP), small("c"), small("d")],
+            b"PK\x03\x04",
+            "d",
+            Ok(200_192),
+        ),
+        ("a wrong size", vec![damaged(200_192, 512)], b"", "a", Err("zip-damaged")),
+    ];
+    let large: Vec<(&str, Vec<LargeDisk>, &[u8], &str, Result<u64, &str>)> = vec![
+        ("deflated, 4 GiB", vec![disk("a", 8, WRAP)], b"", "a", Ok(WRAP)),
+        ("deflated, more than 8 GiB", vec![disk("a", 8, 2 * WRAP + 4096)], b"", "a", Ok(2 * WRAP + 4096)),
+        ("deflated, with a wrong size", vec![damaged(WRAP + (1 << 20), 512)], b"", "a", Err("zip-damaged")),
+        ("stored, 4 GiB", vec![disk("a", 0, WRAP)], b"", "a", Ok(WRAP)),
+        ("stored, before another one", vec![disk("a", 0, WRAP + 4096), small("b")], b"", "a", Ok(WRAP + 4096)),
+        (
+            "stored, with a wrong checksum",
+            vec![LargeDisk { wrong: 0, ..disk("a", 0, WRAP + 512) }],
+            b"",
+            "a",
+            Ok(WRAP + 512),
+        ),
+    ];
+    rows.extend(by_scope(vec![], large, vec![]));
+    for (what, disks, prefix, name, expected) in rows {
+        let found = size_of(of_macos(&disks, prefix), name).map_err(|error| error.code.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{what}");
     }
 }
 

@@ -5,8 +5,8 @@ use super::divided_input::{DividedInput, Indivisible};
 use super::part::{ContainerNumber, DecodedPart, PartDecoder, size_of};
 use super::{Container, Decode};
 use crate::error::Result;
-use crate::io::source::{Source, zeroed};
-use crate::io::stream::{ByteStream, Ended, FileStream};
+use crate::io::source::zeroed;
+use crate::io::stream::{ByteStream, Ended};
 use decant_module::StreamDecoder;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -22,7 +22,7 @@ pub(crate) type Divide = fn() -> Option<Box<dyn StreamDecoder>>;
 
 /// The data of a compressed file.
 pub(crate) struct DividedStream {
-    source: Rc<dyn Source>,
+    file: Rc<dyn Fn() -> Box<dyn ByteStream>>,
     container: ContainerNumber,
     decode: Decode,
     input: DividedInput,
@@ -50,17 +50,17 @@ struct InFlight {
 }
 
 impl DividedStream {
-    /// Decodes `source`, packed by `container`, by `decoder`. Returns `None` if files of its kind cannot be divided, or memory runs
-    /// out.
+    /// Decodes a file, which `file` streams from its start, packed by `container`, by `decoder`. Returns `None` if files of its kind
+    /// cannot be divided, or memory runs out.
     pub(crate) fn begin(
-        source: &Rc<dyn Source>,
+        file: Rc<dyn Fn() -> Box<dyn ByteStream>>,
         container: &Container,
         decoder: Rc<dyn PartDecoder>,
     ) -> Option<Box<dyn ByteStream>> {
         let (divider, decode) = (container.divide?()?, container.decode?);
-        let input = DividedInput::new(Box::new(FileStream::new(source.clone())), divider).ok()?;
+        let input = DividedInput::new(file(), divider).ok()?;
         Some(Box::new(Self {
-            source: source.clone(),
+            file,
             container: ContainerNumber::of(container),
             decode,
             input,
@@ -140,7 +140,7 @@ impl DividedStream {
     /// Starts to decode the file in order, and skips the bytes that were read before.
     async fn go_on_in_order(&mut self) -> Result<()> {
         self.in_flight.clear();
-        let mut stream = (self.decode)(Box::new(FileStream::new(self.source.clone())))?;
+        let mut stream = (self.decode)((self.file)())?;
         let mut skipped = zeroed(SKIPPED)?;
         let mut left = self.given;
         while left > 0 {

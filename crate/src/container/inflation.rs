@@ -1,12 +1,14 @@
-//! Inflates raw deflate data as it is read, with its CRC-32 and length.
+//! Inflates raw deflate data, or Deflate64 data, as it is read, with its CRC-32 and length.
 
 use super::compressed_input::CompressedInput;
 use super::output_window::OutputWindow;
 use crate::compress::crc;
-use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM};
+use crate::compress::inflate::InflateError;
+use crate::compress::inflate::pausing::{HISTORY, LOOKAHEAD, Pause, PausingInflater, ROOM, Step};
 use crate::error::{Error, Result};
 use crate::io::stream::ByteStream;
 use crate::offsets::HostOffset;
+use deflate64::{InflateResult, InflaterManaged};
 
 /// Maximum length of a symbol, in bytes: a literal, or a length and a distance with their extra bits, takes at most 48
 /// bits.
@@ -17,7 +19,7 @@ const WINDOW: usize = 256 << 10;
 /// The deflate streams of a container, one after the other.
 pub(super) struct Inflation {
     pub(super) input: CompressedInput,
-    inflater: PausingInflater,
+    inflater: Inflater,
     /// Data of the stream, after the history that it may refer to.
     pub(super) window: OutputWindow,
     /// Of the data so far.
@@ -29,9 +31,18 @@ pub(super) struct Inflation {
 impl Inflation {
     /// Inflates `stream`. Fails with `internal` if memory runs out.
     pub(super) fn new(stream: Box<dyn ByteStream>, damaged: &'static str) -> Result<Self> {
+        Self::by(Inflater::Deflate(PausingInflater::default()), CompressedInput::new(stream, LOOKAHEAD)?, damaged)
+    }
+
+    /// Inflates `stream`, which is Deflate64 data. Fails with `internal` if memory runs out.
+    pub(super) fn new_64(stream: Box<dyn ByteStream>, damaged: &'static str) -> Result<Self> {
+        Self::by(Inflater::Deflate64(Box::new(InflaterManaged::new())), CompressedInput::new(stream, 0)?, damaged)
+    }
+
+    fn by(inflater: Inflater, input: CompressedInput, damaged: &'static str) -> Result<Self> {
         Ok(Self {
-            input: CompressedInput::new(stream, LOOKAHEAD)?,
-            inflater: PausingInflater::default(),
+            input,
+            inflater,
             window: OutputWindow::new(HISTORY + WINDOW + ROOM)?,
             checksum: Checksum::default(),
             damaged,
@@ -40,7 +51,9 @@ impl Inflation {
 
     /// Prepares for another deflate stream.
     pub(super) fn restart(&mut self) {
-        self.inflater.restart();
+        if let Inflater::Deflate(inflater) = &mut self.inflater {
+            inflater.restart();
+        }
         (self.window.filled, self.window.given, self.checksum) = (0, 0, Checksum::default());
     }
 
@@ -79,6 +92,35 @@ impl Inflation {
     /// The error for compressed data that is invalid or fails its checks.
     pub(super) fn damaged(&self, what: &str, place: HostOffset) -> Error {
         Error::corrupt(what, place).coded(self.damaged)
+    }
+}
+
+/// A decoder that pauses where input or room for output ends.
+enum Inflater {
+    Deflate(PausingInflater),
+    /// Keeps its history itself.
+    Deflate64(Box<InflaterManaged>),
+}
+
+impl Inflater {
+    /// Inflates `input` to `window` from `filled` on. Before `filled` is the history.
+    fn run(&mut self, input: &[u8], window: &mut [u8], filled: usize) -> Step {
+        match self {
+            Self::Deflate(inflater) => inflater.run(input, window, filled),
+            Self::Deflate64(inflater) => {
+                let room = &mut window[filled..];
+                let len = room.len();
+                let InflateResult { bytes_consumed: consumed, bytes_written, data_error } =
+                    inflater.inflate(input, room);
+                let pause = match data_error || inflater.errored() {
+                    true => Err(InflateError::Invalid),
+                    false if inflater.finished() => Ok(Pause::End),
+                    false if bytes_written == len => Ok(Pause::Output),
+                    false => Ok(Pause::Input),
+                };
+                Step { consumed, filled: filled + bytes_written, pause }
+            }
+        }
     }
 }
 

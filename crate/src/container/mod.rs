@@ -17,20 +17,19 @@ mod zstd_stream;
 use crate::disk::reference::base_name;
 use crate::error::Result;
 use crate::format::Sample;
-use crate::io::source::Source;
+use crate::io::pieces::Pieces;
+use crate::io::source::{Source, read_exact};
 use crate::io::stream::{ByteStream, FileStream};
+use crate::offsets::{ByteRange, HostOffset};
 use decant_module::Module;
 use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-pub(crate) use zip::{Deflated, refusal_of_last_part};
+pub(crate) use zip::{Deflated, StatedCrc, refusal_of_last_part};
 
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
-
-/// The code of the error at the end of an archive that is decoded in order and holds more than one file.
-pub(crate) const SEVERAL_FILES: &str = "several-files";
 
 /// A container format.
 pub struct Container {
@@ -55,7 +54,8 @@ pub struct Container {
 pub(crate) type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
 /// Decodes a stream from another one, when the module is ready. Fails with `internal` if memory runs out; errors of the container are returned
-/// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
+/// when the decoded stream is read. The decoded stream reads the container to its end before it ends; of an archive, it has one file
+/// after the other (see [`ByteStream::next_file`]).
 pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
 pub(crate) struct Contents {
@@ -76,12 +76,33 @@ pub(crate) struct Member {
     pub(crate) missing: u64,
     /// `None` if its bytes are stored in the container unchanged.
     pub(crate) deflated: Option<Deflated>,
+    /// The checksum that the container states for stored bytes.
+    pub(crate) stated_crc: Option<StatedCrc>,
 }
 
 impl Member {
     /// The file `source` in no container, with the last component of its `path` as its name.
     pub(crate) fn loose(path: &str, source: Rc<dyn Source>) -> Self {
-        Self { name: base_name(path).to_owned(), source, missing: 0, deflated: None }
+        Self::stored(base_name(path).to_owned(), source)
+    }
+
+    /// The file `name`, whose bytes are those of `source`.
+    fn stored(name: String, source: Rc<dyn Source>) -> Self {
+        Self { name, source, missing: 0, deflated: None, stated_crc: None }
+    }
+
+    /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes.
+    pub(crate) fn joined(name: &str, pieces: Vec<Rc<dyn Source>>, missing: u64) -> Self {
+        Self { missing, ..Self::stored(name.to_owned(), Rc::new(Pieces::joined(pieces))) }
+    }
+
+    /// Its first `len` bytes, or all of it if it is shorter. Fails as reading does, and with `corrupt` if it does not decompress.
+    pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
+        if let Some(deflated) = &self.deflated {
+            return deflated.head(len).await;
+        }
+        let range = ByteRange { start: HostOffset(0), len: len.min(self.source.size()) };
+        read_exact(&*self.source, range, "start of the file").await
     }
 
     /// Its bytes in order. Fails with `internal` if memory runs out.

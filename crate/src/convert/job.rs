@@ -6,7 +6,7 @@ use crate::error::place::Place;
 use crate::error::{Error, Result};
 use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
 use crate::modules::prepare;
-use crate::offsets::{GuestOffset, HostOffset};
+use crate::offsets::{GuestOffset, GuestRange, HostOffset};
 use decant_codec::resize;
 use decant_module::Module;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,8 @@ pub struct Job {
     pub(crate) encoding: Encoding,
     /// Whether pieces that cannot be decoded are read as zeros. Otherwise they are an error.
     pub(crate) salvage: bool,
+    /// The part of the disk, all that the job accounts for, whose CRC-32 is wanted. All pieces are stored unchanged then.
+    pub(crate) summed: Option<GuestRange>,
     /// The files with compressed data in the job, for errors. See [`crate::Image::places`].
     pub(crate) places: Vec<(FileId, Place)>,
     /// Ranges that the planner found lost. Executors do not use them.

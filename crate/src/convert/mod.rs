@@ -14,6 +14,7 @@ mod repeats;
 pub(crate) mod run;
 mod sector_size;
 mod settled;
+mod sum;
 mod workload;
 
 pub use in_order::InOrder;

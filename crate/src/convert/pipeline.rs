@@ -8,6 +8,7 @@ use super::output::{FinishedOutput, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
 use super::sector_size;
 use super::settled::{ResumePoint, Settled};
+use super::sum::DiskSum;
 use super::workload::Workload;
 use crate::compress::{GuestRun, Placement};
 use crate::disk::info::{Notice, SECTOR_SIZE};
@@ -16,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
+use crate::open::unpack::Checksum;
 use crate::output::Write;
 use futures_util::future::{Either, LocalBoxFuture, select, try_join};
 use futures_util::pin_mut;
@@ -49,6 +51,8 @@ pub struct ExecutedJob<B> {
     pub(crate) lost: Vec<Lost>,
     /// Whether the data has a GPT for sectors of 4,096 bytes.
     pub(crate) large_sectors: bool,
+    /// The CRC-32 of [`Job::summed`]; `None` if the job had no data.
+    pub(crate) crc: Option<u32>,
 }
 
 /// The result of a conversion.
@@ -253,6 +257,8 @@ enum Plan {
         largest_unit: u64,
         /// The size of the image's own files, in bytes.
         stored: u64,
+        checksum: Option<Checksum>,
+        salvage: bool,
     },
     InOrder(InOrderPlanner),
 }
@@ -261,8 +267,19 @@ impl Plan {
     fn of_image(image: &Image, limits: JobLimits, begun: ResumePoint) -> Result<Self> {
         let rest = GuestRange { start: begun.guest, end: GuestOffset(image.virtual_size()) };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
+        let checksum = match image.checksum().cloned() {
+            // What was converted before is not read again.
+            Some(Checksum::Of(stated)) if begun.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
+            checksum => checksum,
+        };
+        let planner = match &checksum {
+            Some(Checksum::Of(stated)) => planner.summing(stated.size()),
+            _ => planner,
+        };
         Ok(Self::Image {
             planner,
+            checksum,
+            salvage: image.is_salvaged(),
             virtual_size: image.virtual_size(),
             largest_unit: image.largest_unit(),
             stored: image.stored(),
@@ -295,14 +312,28 @@ impl Plan {
     /// Returns a function that makes notices of what was found during the conversion, after the last job.
     fn notices(&self) -> Box<dyn Fn() -> Vec<Notice>> {
         match self {
-            Self::Image { planner, stored, .. } => {
+            Self::Image { planner, stored, checksum, .. } => {
                 let (count, stored) = (planner.count(), *stored);
-                Box::new(move || count.get().notices(stored))
+                let unchecked = match checksum {
+                    Some(Checksum::Around(stated)) => Some(stated.unchecked()),
+                    _ => None,
+                };
+                Box::new(move || count.get().notices(stored).into_iter().chain(unchecked.clone()).collect())
             }
             Self::InOrder(planner) => {
                 let found = planner.notices();
                 Box::new(move || found.take())
             }
+        }
+    }
+
+    /// The sum of the disk that is compared with a checksum, and whether the image is salvaged.
+    fn sum(&self) -> Option<(DiskSum, bool)> {
+        match self {
+            Self::Image { checksum: Some(Checksum::Of(stated)), salvage, .. } => {
+                Some((DiskSum::new(stated.clone()), *salvage))
+            }
+            _ => None,
         }
     }
 
@@ -330,7 +361,7 @@ async fn transfer<E: Executor>(
     let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
     // Executors that keep jobs do not know how few of the largest fit into the memory.
     let ahead = if output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
-    let (position, notices_of_disk) = (plan.position(), plan.notices());
+    let (position, notices_of_disk, mut sum) = (plan.position(), plan.notices(), plan.sum());
     let is_first = matches!(pass, Pass::First);
     let output_writer = OutputWriter::new(output, pass)?;
     if !is_first {
@@ -367,12 +398,22 @@ async fn transfer<E: Executor>(
         done.settled = settled.begun;
         lost_ranges.add(range, lost);
         large_sectors |= executed.large_sectors;
+        if let Some((sum, _)) = &mut sum {
+            sum.add(range, executed.crc);
+        }
         progress(done);
         if guest_total.is_none() {
             // Fails as soon as the disk exceeds the format's limit.
             layout.resized(done.guest_done)?;
         }
     }
+    let mismatch = match &sum {
+        Some((sum, is_salvaged)) => match sum.check() {
+            Err(_) if *is_salvaged => Some(sum.stated.mismatch()),
+            checked => checked.map(|()| None)?,
+        },
+        None => None,
+    };
     let virtual_size = done.guest_done;
     let resized = if guest_total.is_none() { Some(layout.resized(virtual_size)?) } else { None };
     let layout = resized.as_deref().unwrap_or(*layout);
@@ -380,7 +421,7 @@ async fn transfer<E: Executor>(
     done.written += written;
     let lost = lost_ranges.finish();
     let sectors = large_sectors.then(sector_size::notice);
-    let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).collect();
+    let notices = layout.notice().into_iter().chain(notices_of_disk()).chain(sectors).chain(mismatch).collect();
     Ok((Converted { progress: done, virtual_size, output_size, notices, lost }, first))
 }
 

@@ -5,6 +5,7 @@
 //! place on the disk. Neighbouring host ranges are read at once, and the size of a job is bounded.
 
 use super::job::{CompressedPart, Job, Piece, Stored};
+use super::sum::within;
 use crate::compress::{CompressedEncoding, Encoding, GuestRun};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::losses::Lost;
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::error::place::Place;
 use crate::io::source::{FileId, FileRange, Files};
 use crate::io::target::{Abilities, Holes};
-use crate::offsets::{GuestOffset, SECTOR};
+use crate::offsets::{GuestOffset, GuestRange, SECTOR};
 use crate::open::image::Image;
 use crate::open::safety::Count;
 use std::cell::Cell;
@@ -96,6 +97,8 @@ pub(crate) struct Planner {
     planned_output: u64,
     /// Bytes that the extents so far refer to.
     count: Rc<Cell<Count>>,
+    /// The size of the disk whose CRC-32 is wanted, without padding.
+    summed: Option<u64>,
 }
 
 impl Planner {
@@ -114,7 +117,13 @@ impl Planner {
             next_index: 0,
             planned_output: 0,
             count: Rc::default(),
+            summed: None,
         }
+    }
+
+    /// Has jobs compute the CRC-32 of the disk, `size` bytes that are stored unchanged.
+    pub(super) fn summing(self, size: u64) -> Self {
+        Self { summed: Some(size), ..self }
     }
 
     /// Counts the bytes that the planned extents refer to.
@@ -151,6 +160,7 @@ impl Planner {
             encoding: self.limits.encoding,
             salvage: self.salvage,
             places: self.places_in(&job.pieces),
+            summed: self.summed.and_then(|size| within(GuestRange::from(self.planned.0..self.planned.0 + span), size)),
             ..job
         };
         self.next_index += 1;

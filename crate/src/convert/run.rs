@@ -4,6 +4,7 @@ use super::decoder::{DecodedJob, Decoder};
 use super::job::{Job, JobBuffers, Piece, Stored};
 use super::pipeline::ExecutedJob;
 use super::sector_size::has_large_sectors;
+use super::sum::crc_of;
 use crate::compress::{CompressedEncoding, EncodedPart, Encoder, Encoding, GuestRun, Placement};
 use crate::crypt::{Ciphers, Keys};
 use crate::disk::losses::Lost;
@@ -115,13 +116,15 @@ pub struct JobOutput {
     pub(crate) read: u64,
     /// Whether the data has a GPT for sectors of 4,096 bytes.
     pub(crate) large_sectors: bool,
+    /// The CRC-32 of [`Job::summed`].
+    pub(crate) crc: Option<u32>,
 }
 
 impl JobOutput {
     /// Converts the result for the pipeline. `wrap` converts the buffer to the type that the target writes.
     pub fn executed<B>(self, wrap: impl FnOnce(Vec<u8>) -> B) -> ExecutedJob<B> {
-        let Self { bytes, placement, lost, read, large_sectors } = self;
-        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost, large_sectors }
+        let Self { bytes, placement, lost, read, large_sectors, crc } = self;
+        ExecutedJob { written: placement.len(), output: Some((wrap(bytes), placement)), read, lost, large_sectors, crc }
     }
 }
 
@@ -177,6 +180,7 @@ pub(crate) async fn run_job(
     job.prepare_modules().await?;
     let mut buffer = spares.take_input();
     let read = job.read(files, &mut buffer).await?;
+    let crc = job.summed.map(|range| crc_of(&job, range, &buffer, read.is_output));
     let buffers = match read.is_output {
         true if !job.encoding.is_compressed() => JobBuffers { input: Vec::new(), output: buffer },
         true => JobBuffers { input: spares.take_output(), output: buffer },
@@ -188,5 +192,5 @@ pub(crate) async fn run_job(
     if buffers.input.capacity() > 0 {
         spares.give_input(buffers.input);
     }
-    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors })
+    Ok(JobOutput { bytes: buffers.output, placement, lost, read: read.bytes, large_sectors, crc })
 }

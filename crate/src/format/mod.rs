@@ -158,6 +158,11 @@ impl Format {
         self.label.split_once(" (").map_or(self.label, |(name, _)| name)
     }
 
+    /// Whether the file is the disk.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.name == raw_disk::NAME
+    }
+
     /// Whether Decant can read the format.
     pub(crate) fn is_supported(&self) -> bool {
         !matches!(self.reader, FormatReader::Nothing { .. })

@@ -20,13 +20,14 @@ macro_rules! stranger {
 const TEXT: usize = 4096;
 
 /// Returns the start of a text file, without a byte order mark and leading white space; `None` if the file does not
-/// begin with text.
+/// begin with text. A text has no NUL: an archive may begin with the name of a file, and hold texts.
 fn text<'a>(sample: &Sample<'a>) -> Option<&'a [u8]> {
     let head = sample.head.get(..TEXT).unwrap_or(sample.head);
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let start = &text[..text.len().min(16)];
     let is_text = start.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-    (is_text && !start.is_empty()).then_some(text)
+    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    (is_text && !start.is_empty()).then(|| &text[..end])
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
@@ -73,6 +74,16 @@ fn is_cpio(sample: &Sample<'_>) -> bool {
             && name.is_some_and(|(end, name)| *end == 0 && !name.is_empty() && !name.contains(&0))
     };
     is_portable(b"070701") || is_portable(b"070702") || is_portable(b"070707") || is_binary()
+}
+
+/// The magic number of the first record of `zfs send`.
+const ZFS_STREAM: u64 = 0x0002_f5ba_cbac;
+
+/// Matches a method, such as `-lh5-`, and a level.
+fn is_lha(sample: &Sample<'_>) -> bool {
+    let method = sample.head.get(2..7);
+    let is_method = |method: &[u8]| matches!(method, [b'-', b'l', b'h' | b'z', kind, b'-'] if kind.is_ascii_digit() || b"ds".contains(kind));
+    method.is_some_and(is_method) && sample.head.get(20).is_some_and(|level| *level <= 3)
 }
 
 /// The formats, most specific signature first.
@@ -133,7 +144,43 @@ pub(super) const FORMATS: &[Format] = &[
         "unpack it first"
     ),
     stranger!("cpio", "a cpio archive", is_cpio, "unpack it first"),
-    stranger!("lz4", "an lz4-compressed file", |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]), "unpack it first"),
+    stranger!("ar", "an ar archive (such as a .deb package)", |s| at(s, 0, b"!<arch>\n"), "unpack it first"),
+    stranger!("rpm", "an RPM package", |s| at(s, 0, &[0xed, 0xab, 0xee, 0xdb]), "unpack it first"),
+    stranger!("cab", "a cabinet archive (.cab)", |s| at(s, 0, b"MSCF\0\0\0\0"), "unpack it first"),
+    stranger!("xar", "a xar archive (such as a .pkg package)", |s| at(s, 0, b"xar!\0\x1c"), "unpack it first"),
+    stranger!("lha", "an LHA archive", is_lha, "unpack it first"),
+    stranger!(
+        "btrfs-stream",
+        "the output of btrfs send",
+        |s| at(s, 0, b"btrfs-stream\0"),
+        "receive it on a disk with btrfs receive first"
+    ),
+    stranger!(
+        "zfs-stream",
+        "the output of zfs send",
+        |s| at(s, 8, &ZFS_STREAM.to_le_bytes()) || at(s, 8, &ZFS_STREAM.to_be_bytes()),
+        "receive it on a disk with zfs receive first"
+    ),
+    stranger!(
+        "linux-kernel",
+        "a Linux kernel",
+        |s| at(s, 510, &[0x55, 0xaa]) && at(s, 514, b"HdrS"),
+        "the disk is another file"
+    ),
+    stranger!(
+        "lz4",
+        "an lz4-compressed file",
+        |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]) || at(s, 0, &[2, 0x21, 0x4c, 0x18]),
+        "unpack it first"
+    ),
+    stranger!(
+        "compress",
+        "a file compressed by compress (.Z)",
+        // The bits of a code: from 9 to 16, with or without blocks.
+        |s| at(s, 0, &[0x1f, 0x9d]) && s.head.get(2).is_some_and(|bits| matches!(bits & 0x7f, 9..=16)),
+        "unpack it first"
+    ),
+    stranger!("lrzip", "an lrzip-compressed file", |s| at(s, 0, b"LRZI\0"), "unpack it first"),
     stranger!("lzop", "an lzop-compressed file", |s| at(s, 0, b"\x89LZO\0\r\n\x1a\n"), "unpack it first"),
     stranger!("lzip", "an lzip-compressed file", |s| at(s, 0, b"LZIP\x01"), "unpack it first"),
     // The dictionary has at least 64 KiB; the size is unknown or at most 256 TiB.

@@ -5,7 +5,7 @@ use crate::io::source::{Source, zeroed};
 use crate::offsets::HostOffset;
 use decant_codec::resize;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, ready};
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use std::rc::Rc;
 
@@ -19,9 +19,15 @@ pub trait ByteStream {
     /// Bytes read so far from the file; for a decoded stream, from the outermost one.
     fn file_position(&self) -> u64;
 
-    /// The name and the size of the container member that the stream decodes, if it has a name and its first bytes have been read.
+    /// The name and the size of the container member that the stream decodes, if it has a name and is known yet.
     fn member(&self) -> Option<(&str, u64)> {
         None
+    }
+
+    /// Moves to the next file of an archive, whose bytes are read then. Must be called before the first read. Returns false after the
+    /// last file, at the end of the archive. Fails as [`Self::read`] does.
+    fn next_file(&mut self) -> LocalBoxFuture<'_, Result<bool>> {
+        ready(Ok(false)).boxed_local()
     }
 
     /// Skips upcoming zeros that are not stored: a multiple of `unit` bytes, as many as are known, but never the last

@@ -38,7 +38,7 @@ pub(super) fn internal(cause: postcard::Error) -> Error {
 
 #[wasm_bindgen]
 extern "C" {
-    /// The reply of a runner: `{ read, written, lost?, placement?, bytes?, brought? }`.
+    /// The reply of a runner: `{ read, written, lost?, crc?, placement?, bytes?, brought? }`.
     #[wasm_bindgen(extends = js_sys::Object)]
     pub type JsReply;
     #[wasm_bindgen(method, getter)]
@@ -61,6 +61,10 @@ extern "C" {
     pub(super) fn large_sectors(this: &JsReply) -> bool;
     #[wasm_bindgen(method, setter, js_name = largeSectors)]
     pub(super) fn set_large_sectors(this: &JsReply, value: bool);
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn crc(this: &JsReply) -> Option<f64>;
+    #[wasm_bindgen(method, setter)]
+    pub(super) fn set_crc(this: &JsReply, value: f64);
     #[wasm_bindgen(method, getter)]
     pub(super) fn bytes(this: &JsReply) -> Option<Uint8Array>;
     #[wasm_bindgen(method, setter)]

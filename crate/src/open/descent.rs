@@ -79,12 +79,14 @@ pub(super) struct Descent {
     /// Why the image is read as a raw disk.
     pub(super) reason: RawReason,
     budget: InputBudget,
+    /// Whether the file in the first containers is a raw disk, by its name or because the caller has chosen it.
+    is_raw: bool,
 }
 
 impl Descent {
-    /// Begins inside `containers`.
-    pub(super) fn new(containers: Vec<ContainerInfo>, options: &OpenOptions) -> Self {
-        Self { containers, is_stated: options.unpack, ..Self::default() }
+    /// Begins inside `containers`, with a raw disk if `is_raw`.
+    pub(super) fn new(containers: Vec<ContainerInfo>, options: &OpenOptions, is_raw: bool) -> Self {
+        Self { containers, is_stated: options.unpack, is_raw, ..Self::default() }
     }
 
     /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
@@ -167,7 +169,9 @@ impl Descent {
                     return Ok(Content::Raw(stream, None));
                 }
                 file_type @ (FileType::HybridIso | FileType::Unknown) => {
-                    ensure_guess(&self.containers)?;
+                    if !self.is_raw {
+                        ensure_guess(&self.containers)?;
+                    }
                     self.budget.lift();
                     self.reason = RawReason::guessed(file_type);
                     return self.guess(stream).await;
@@ -188,7 +192,7 @@ impl Descent {
     async fn guess(&self, stream: Peeked) -> Result<Content> {
         let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
         let start = stream.head();
-        let guess = Guess { containers: self.containers.clone(), has_sign: has_sign(start) };
+        let guess = Guess { containers: self.containers.clone(), is_sure: self.is_raw || has_sign(start) };
         let size = start.len() as u64;
         let tail = &start[size.saturating_sub(TAIL) as usize..];
         // The footer of a fixed VHD is not part of the disk.

@@ -34,6 +34,19 @@ impl<'a> Choosing<'a> {
         choice.map_or(Self::Possible, Self::Stated)
     }
 
+    /// The name of the disk that the caller has chosen.
+    pub(super) fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Stated(DiskChoice::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether the caller has chosen `disk`, a name in a container, by its name.
+    pub(super) fn names(self, disk: &str) -> bool {
+        self.name().is_some_and(|name| disk == name || base_name(disk) == name)
+    }
+
     /// Returns the index of the disk to open among those in `list` of a `container`, which has at least one. Fails with
     /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
     pub(super) fn choose(self, container: &str, list: &DiskList) -> Result<usize> {
@@ -44,6 +57,22 @@ impl<'a> Choosing<'a> {
             Self::Impossible => Err(several(container, list, ErrorKind::Unsupported, "extract the one you need")),
         }
     }
+
+    /// Like [`Self::choose`], for files of which none looks like a disk: one must be stated, even if there is no other one.
+    pub(super) fn choose_unknown(self, container: &str, list: &DiskList) -> Result<usize> {
+        let advice = match self {
+            Self::Stated(choice) => return find(choice, list),
+            Self::Possible => "if one of them is a raw disk, state which one",
+            Self::Impossible => "extract the disk",
+        };
+        let kind = if matches!(self, Self::Possible) { ErrorKind::Usage } else { ErrorKind::Unsupported };
+        let files = if list.disks.len() == 1 { "a file" } else { "files" };
+        let message = format!(
+            "The {container} archive holds {files} in no disk image format that Decant recognises, {}; {advice}",
+            names(&list.disks)
+        );
+        Err(refused(kind, message, "no-image", list))
+    }
 }
 
 /// Returns the index of the disk that `choice` states. Fails with `usage` if there is none, or if several have the name.
@@ -52,13 +81,7 @@ pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
     let by = |is_it: &dyn Fn(usize) -> bool| (0..disks.len()).filter(|&at| is_it(at)).collect::<Vec<_>>();
     let (found, stated) = match choice {
         DiskChoice::Number(number) => (by(&|at| at as u64 + 1 == *number), number.to_string()),
-        DiskChoice::Name(name) => {
-            let mut found = by(&|at| disks[at].name == *name);
-            if found.is_empty() {
-                found = by(&|at| base_name(&disks[at].name) == name);
-            }
-            (found, format!("'{}'", shown(name)))
-        }
+        DiskChoice::Name(name) => (named(name, disks.iter().map(|disk| &*disk.name)), format!("'{}'", shown(name))),
     };
     match found[..] {
         [at] => Ok(at),
@@ -68,10 +91,21 @@ pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
             Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
         _ => {
-            let message = format!("The archive holds several disks {stated}; state the number of one");
+            let message =
+                format!("The archive holds several disks {stated}; state the whole name or the number of one");
             Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
     }
+}
+
+/// Returns the indices of those of `names` that are `name`, or else of those whose last part is `name`.
+pub(super) fn named<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
+    let by = |is_it: &dyn Fn(&str) -> bool| {
+        let found = names.clone().enumerate().filter(|(_, other)| is_it(other));
+        found.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let found = by(&|other| other == name);
+    if found.is_empty() { by(&|other| base_name(other) == name) } else { found }
 }
 
 /// The error for a choice from anything but an archive that is read at any position.

@@ -71,13 +71,22 @@ const UBERBLOCK: u64 = 0x00ba_b10c;
 
 /// Whether `start`, the first [`REACH`] bytes of a file or all of it, has a known signature or is all zeros.
 pub(super) fn has_sign(start: &[u8]) -> bool {
+    has_signature(start) || is_zero(start)
+}
+
+/// Whether `start`, as for [`has_sign`], shows which of several files is the disk: it has a known signature, and is not a text with the
+/// bytes of one by chance.
+pub(super) fn stands_out(start: &[u8]) -> bool {
+    has_signature(start) && start[..start.len().min(HEAD as usize)].contains(&0)
+}
+
+fn has_signature(start: &[u8]) -> bool {
     let is_at = |offset: usize, sign: &[u8]| start.get(offset..offset + sign.len()) == Some(sign);
     let is_swap = |page: usize| SWAP.iter().any(|sign| is_at(page - sign.len(), sign));
     let is_uberblock = |at: usize| is_at(at, &UBERBLOCK.to_le_bytes()) || is_at(at, &UBERBLOCK.to_be_bytes());
     SIGNS.iter().any(|(offset, sign)| is_at(*offset, sign))
         || PAGES.into_iter().any(is_swap)
         || UBERBLOCKS.step_by(1 << 10).any(is_uberblock)
-        || is_zero(start)
 }
 
 /// The MBR: its signature, and its partition table with the fields of an entry, by offset in bytes.

@@ -13,6 +13,7 @@ use crate::offsets::GuestRange;
 use crate::open::chain::{Chain, Layer, OpenOptions, Top, place_of};
 use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
+use crate::open::unpack::Checksum;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -167,6 +168,11 @@ impl Image {
         let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, Place::file(name)));
         let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.place()));
         container.into_iter().chain(companions).collect()
+    }
+
+    /// The checksum that a container states for the image's file, or for one around it.
+    pub(crate) fn checksum(&self) -> Option<&Checksum> {
+        self.opened.top.checksum.as_ref()
     }
 
     /// The manifest of the archive around the image, or beside its files, if there is one.

@@ -17,7 +17,8 @@ pub(super) async fn text_of(member: &Member) -> Result<Option<String>> {
     // Reading beyond the end verifies the checksum of a compressed member.
     let mut bytes = zeroed(size as usize + 1)?;
     let found = member.stream()?.read(&mut bytes).await?;
-    Ok(Some(decoded(&bytes[..found])))
+    // The size that a zip archive states may be modulo 2^32.
+    Ok((found as u64 <= size).then(|| decoded(&bytes[..found])))
 }
 
 /// Decodes a text: UTF-16 if it begins with that byte order mark, else UTF-8. Invalid sequences are replaced.

@@ -9,13 +9,18 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, raw_disk, vmdk};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
-use crate::open::disk_choice::Choosing;
+use crate::open::disk_choice::{Choosing, named};
+use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify, identify_start};
+use crate::open::split_files::may_be_parts;
 use crate::open::{encryption_marks, ovf, split_files};
 use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
 const BESIDE_A_DISK: [&str; 3] = [".ovf", ".mf", ".cert"];
+
+/// Maximum number of files that are searched for a signature of a disk beyond their heads.
+const MOST_SEARCHED: usize = 16;
 
 /// Whether `name` is that of a file that is never a disk, whatever its content.
 pub(crate) fn is_never_a_disk(name: &str) -> bool {
@@ -37,9 +42,9 @@ pub(crate) struct Found {
     pub(crate) is_ended: bool,
 }
 
-/// Finds the disk image in a `container` of `size` bytes: the only file, the only recognised one that no other
-/// refers to, or the one of several that `choosing` states. Heads and headers are read through `tables`. Fails with
-/// `unsupported` if there are none, with `corrupt` if the container ends before the image, and as
+/// Finds the disk image in a `container` of `size` bytes: the file that `choosing` names, the only file, or the only recognised one that
+/// no other refers to, or else the only one with the sign of a raw disk, or the one of several that `choosing` states. Heads and headers
+/// are read through `tables`. Fails with `unsupported` if there are none, with `corrupt` if the container ends before the image, and as
 /// [`Choosing::choose`] and opening an image do.
 pub(crate) async fn image_in(
     container: &str,
@@ -51,27 +56,38 @@ pub(crate) async fn image_in(
     let Contents { members, is_ended } = contents;
     let files = split_files::joined(&members)?;
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
-    if let Some(first) = files.first().filter(|_| may_be.is_empty() && is_ended) {
-        return Err(no_disk(container, &first.name));
-    }
-    let images = images(may_be, files.len() == 1, tables).await?;
-    if images.is_empty() {
-        return Err(match files.len() {
-            0 => refused(format!("The {container} archive holds no file"), "no-image"),
-            _ if !is_ended => Error::truncated("the rest of the archive", HostOffset(size), size),
-            count => refused(
+    let Images { found: mut images, unknown } = images(may_be, files.len() == 1, tables).await?;
+    let named = named_beside(&images, &files, choosing, tables).await?;
+    if images.is_empty() && named.is_empty() && (unknown.is_empty() || !is_ended) {
+        return Err(match files.first() {
+            None => refused(format!("The {container} archive holds no file"), "no-image"),
+            Some(_) if !is_ended => Error::truncated("the rest of the archive", HostOffset(size), size),
+            Some(first) if files.iter().all(|file| is_never_a_disk(&file.name)) => no_disk(container, &first.name),
+            Some(_) => refused(
                 format!(
-                    "The {container} archive holds {count} files, but none is in a disk image format that Decant \
-                     recognises; extract the disk"
+                    "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; \
+                     extract the disk",
+                    files.len()
                 ),
                 "no-image",
             ),
         });
     }
+    let is_known = !images.is_empty() || !named.is_empty();
+    if !is_known {
+        images = unknown.into_iter().map(|file| (file, FileType::Unknown)).collect();
+    }
     let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
     let (order, machine) = ovf::described(&names, &files).await?;
-    let list = DiskList { disks: order.iter().map(|&at| info(&images[at])).collect(), machine };
-    let (image, file_type) = images[order[choosing.choose(container, &list)?]].clone();
+    let images: Vec<_> = order.into_iter().map(|at| images[at].clone()).chain(named).collect();
+    let list = DiskList { disks: images.iter().map(info).collect(), machine };
+    let at = if is_known { choosing.choose(container, &list)? } else { choosing.choose_unknown(container, &list)? };
+    let (image, mut file_type) = images[at].clone();
+    let is_stated = list.disks.len() > 1 || choosing.names(&image.name) || !is_known;
+    if is_stated && matches!(file_type, FileType::Unknown) {
+        // The caller has chosen it, so it needs no sign of a disk.
+        file_type = FileType::Image(&raw_disk::FORMAT);
+    }
     encryption_marks::require_plain(&image, &files).await?;
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
@@ -79,7 +95,34 @@ pub(crate) async fn image_in(
     Ok(Found { image, file_type, list, beside, members: members.into(), is_ended })
 }
 
-fn info((image, file_type): &(Member, FileType)) -> MemberInfo {
+/// Returns those of `files` that `choosing` names, unless one of `images` has that name.
+async fn named_beside(
+    images: &[Candidate],
+    files: &[Member],
+    choosing: Choosing<'_>,
+    tables: &Rc<TableCache>,
+) -> Result<Vec<Candidate>> {
+    let Some(name) = choosing.name() else { return Ok(Vec::new()) };
+    let whole = |file: &&Member| file.name == *name;
+    let is_image = |file: &Member| images.iter().any(|(image, _)| Rc::ptr_eq(&image.source, &file.source));
+    let among_images = named(name, images.iter().map(|(image, _)| &*image.name));
+    let found: Vec<_> = match files.iter().find(whole) {
+        None if !among_images.is_empty() => Vec::new(),
+        _ => named(name, files.iter().map(|file| &*file.name)),
+    };
+    let mut named = Vec::new();
+    for at in found.into_iter().filter(|&at| !is_image(&files[at])) {
+        let mut file = files[at].clone();
+        let file_type = type_of(&mut file, false, tables).await?;
+        named.push((file, file_type));
+    }
+    Ok(named)
+}
+
+/// A file that may be the disk.
+type Candidate = (Member, FileType);
+
+fn info((image, file_type): &Candidate) -> MemberInfo {
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
         FileType::HybridIso => Some(raw_disk::NAME),
@@ -119,26 +162,83 @@ fn refused(message: String, code: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, message).coded(code)
 }
 
-/// Returns those of `members` that are supported disk images or containers, by content or by name, and that no other
-/// one refers to. If there are none, returns the known but unsupported images: an archive may have a CD image beside
-/// its disk. The only file of an archive is returned whatever it is.
-async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
-    let (mut read, mut known) = (Vec::new(), Vec::new());
+/// The files of a container that may be its disk.
+struct Images {
+    found: Vec<Candidate>,
+    /// The files in no known format. They may be raw disks.
+    unknown: Vec<Member>,
+}
+
+/// Finds those of `members` that are supported disk images or containers, by content or by name, and that no other one refers to. Unless
+/// there is an image, files with the sign of a raw disk count, too. If there are none, finds the known but unsupported images: an
+/// archive may have a CD image beside its disk. The only file of an archive is found whatever it is.
+async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Images> {
+    let mut files = Vec::new();
     for mut member in members {
         let file_type = type_of(&mut member, is_only, tables).await?;
-        match file_type {
-            FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) => read.push((member, file_type)),
-            FileType::Unsupported(format) if is_only || !format.is_no_image() => known.push((member, file_type)),
-            FileType::HybridIso => known.push((member, file_type)),
-            FileType::Unknown if is_only => known.push((member, file_type)),
-            FileType::Unsupported(_) | FileType::Unknown => {}
+        files.push((member, file_type));
+    }
+    if is_only {
+        return Ok(Images { found: files, unknown: Vec::new() });
+    }
+    let of =
+        |is_it: &dyn Fn(FileType) -> bool| files.iter().map(|(_, file_type)| is_it(*file_type)).collect::<Vec<_>>();
+    let is_unknown = of(&|file_type| matches!(file_type, FileType::Unknown));
+    let mut is_found = of(&|file_type| matches!(file_type, FileType::Container(_)));
+    let is_image = of(&|file_type| matches!(file_type, FileType::Image(_) | FileType::Ambiguous(_)));
+    if is_image.contains(&true) {
+        is_found.iter_mut().zip(is_image).for_each(|(is_found, is_image)| *is_found |= is_image);
+    } else {
+        let numbers: Vec<_> = (0..files.len()).filter(|&at| is_unknown[at]).collect();
+        let unknown: Vec<_> = numbers.iter().map(|&at| &files[at].0).collect();
+        for at in raw_disks(&unknown).await? {
+            is_found[numbers[at]] = true;
         }
     }
-    match read.len() {
-        0 => Ok(known),
-        1 => Ok(read),
-        _ => unreferred(read, tables).await,
+    if !is_found.contains(&true) {
+        is_found = of(&|file_type| match file_type {
+            FileType::Unsupported(format) => !format.is_no_image(),
+            file_type => matches!(file_type, FileType::HybridIso),
+        });
     }
+    let selected = |is_selected: &[bool]| {
+        let selected = files.iter().zip(is_selected).filter(|(_, is_selected)| **is_selected);
+        selected.map(|(file, _)| file.clone()).collect::<Vec<_>>()
+    };
+    let unknown = selected(&is_unknown).into_iter().map(|(member, _)| member);
+    let unknown = unknown.filter(|member| member.source.size() > 0 || member.deflated.is_some()).collect();
+    Ok(Images { found: unreferred(selected(&is_found), tables).await?, unknown })
+}
+
+/// Returns the indices of those of `files` that have the sign of a raw disk. If another file may be a part of one, returns none: the
+/// disk would be incomplete.
+async fn raw_disks(files: &[&Member]) -> Result<Vec<usize>> {
+    let mut found = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        if stands_out(file, HEAD).await? {
+            found.push(at);
+        }
+    }
+    if found.is_empty() {
+        // Few signatures are beyond the head: those of volumes without a partition table.
+        let mut largest: Vec<_> = (0..files.len()).filter(|&at| files[at].source.size() >= REACH).collect();
+        largest.sort_by_key(|&at| std::cmp::Reverse(files[at].source.size()));
+        for at in largest.into_iter().take(MOST_SEARCHED) {
+            if stands_out(files[at], REACH).await? {
+                found.push(at);
+            }
+        }
+        found.sort_unstable();
+    }
+    let is_part =
+        |disk: usize| (0..files.len()).any(|at| at != disk && may_be_parts(&files[disk].name, &files[at].name));
+    Ok(if found.len() == 1 && is_part(found[0]) { Vec::new() } else { found })
+}
+
+/// Whether the first `len` bytes of `file` show that it is a disk.
+async fn stands_out(file: &Member, len: u64) -> Result<bool> {
+    let start = file.head(len).await;
+    start.map(|start| guess::stands_out(&start)).map_err(|error| error.within(Place::Member(file.name.clone())))
 }
 
 /// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, the deflated descriptor of a VMDK is
@@ -156,7 +256,10 @@ async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) ->
 }
 
 /// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.
-async fn unreferred(images: Vec<(Member, FileType)>, tables: &Rc<TableCache>) -> Result<Vec<(Member, FileType)>> {
+async fn unreferred(images: Vec<Candidate>, tables: &Rc<TableCache>) -> Result<Vec<Candidate>> {
+    if images.len() == 1 {
+        return Ok(images);
+    }
     let (mut references, mut identities) = (Vec::new(), Vec::new());
     for (member, file_type) in &images {
         let disk = match file_type {

@@ -4,6 +4,7 @@ mod ambiguity;
 pub mod chain;
 mod descent;
 pub mod disk_choice;
+mod disk_in_order;
 mod encryption_marks;
 pub mod examination;
 mod guess;
@@ -19,10 +20,10 @@ mod raw_reason;
 pub(crate) mod safety;
 mod split_files;
 pub mod streamed_image;
-mod unpack;
+pub(crate) mod unpack;
 
-use crate::container::{SEVERAL_FILES, refusal_of_last_part};
-use crate::disk::info::ContainerInfo;
+use crate::container::{StatedCrc, refusal_of_last_part};
+use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::pieces::Pieces;
@@ -32,15 +33,16 @@ use crate::io::table_cache::TableCache;
 use chain::{OpenOptions, Top, empty_file, not_recognised};
 use descent::{Content, Descent, Packed, Packing};
 use disk_choice::{Choosing, not_in_archive};
-use guess::{REACH, require_disk};
-use identify::{FileType, identify_start};
+use disk_in_order::SEVERAL_FILES;
+use guess::require_disk;
+use identify::{FileType, identify_start, is_raw_disk};
 use image::Image;
 use manifest::Manifest;
 use raw_reason::RawReason;
 use std::iter;
 use std::rc::Rc;
 use streamed_image::{InContainers, Origin, StreamedImage};
-use unpack::{InnerFile, Unpacked, place_in, unpack};
+use unpack::{Checksum, InnerFile, Unpacked, place_in, unpack};
 
 /// The input of [`open`].
 pub enum Input {
@@ -65,7 +67,8 @@ pub enum Opened {
 ///
 /// Streams, and the content of containers that are decoded in order, must be raw disks: all other formats need random
 /// access. Such a format is refused here if its first bytes identify it (see `OpenOptions::spool`), and at the end of a
-/// conversion if only its last bytes do. An archive in such a container must hold a raw disk as its only file. Unrecognised content of a container is read as raw if it looks like a disk (see `guess`), and
+/// conversion if only its last bytes do. An archive in such a container must hold a raw disk, as its only file or as the only one that
+/// stands out. Unrecognised content of a container is read as raw if it looks like a disk (see `guess`) or if `options` name it, and
 /// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
 /// another format.
 ///
@@ -110,7 +113,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let choosing = Choosing::of(options.disk.as_ref());
     let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
     let Unpacked { inner, is_ended, list, beside, members } = unpacked;
-    let InnerFile { source, file_type, containers, missing, deflated } = inner;
+    let InnerFile { source, file_type, containers, missing, deflated, checksum } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     if source.size() + missing == 0 {
@@ -118,7 +121,12 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         let name = options.name.as_deref().filter(|_| containers.is_empty());
         return Err(empty_file(name).within(place_in(&containers)));
     }
-    let mut reason = RawReason::default();
+    let mut reason = match file_type {
+        // The caller has chosen it: neither its content nor its name shows that it is a raw disk.
+        FileType::Image(format) if format.is_raw() && !is_raw_disk(image) => RawReason::Guessed,
+        _ => RawReason::default(),
+    };
+    let is_raw = matches!(file_type, FileType::Image(format) if format.is_raw());
     let access = match (deflated, file_type) {
         (Some(deflated), _) => Access::InOrder(Packing::Deflated(deflated)),
         (None, FileType::Container(container)) => Access::InOrder(Packing::Container(container)),
@@ -152,12 +160,20 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     };
     match access {
         Access::AtAnyPosition(format) => {
-            let top = Top { format, reason, containers, list: list.into(), missing, beside, tables };
+            let checksum = match checksum {
+                Some(Checksum::Of(stated)) if !format.is_raw() => Some(Checksum::Around(stated)),
+                checksum => checksum,
+            };
+            let top = Top { format, reason, containers, list: list.into(), missing, beside, checksum, tables };
             Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
         }
         Access::InOrder(packing) => {
-            let around = InContainers { containers, list, ..InContainers::default() };
-            Ok(Opened::Streamed(open_packed(source, packing, around, manifest, options).await?))
+            let descent = Descent::new(containers, options, is_raw);
+            let stated = match checksum {
+                Some(Checksum::Of(stated)) => Some(stated),
+                _ => None,
+            };
+            Ok(Opened::Streamed(open_packed((source, stated), packing, descent, list, manifest, options).await?))
         }
     }
 }
@@ -168,27 +184,28 @@ enum Access {
     InOrder(Packing),
 }
 
-/// Opens the content of the file `source`, which is decoded in order.
+/// Opens the content of the file `source`, with the checksum that is stated for it, which is decoded in order, by `descent`. `list` has
+/// the disks that it was chosen from.
 async fn open_packed(
-    source: Rc<dyn Source>,
+    (source, stated): (Rc<dyn Source>, Option<StatedCrc>),
     packing: Packing,
-    InContainers { containers, list, .. }: InContainers,
+    mut descent: Descent,
+    list: DiskList,
     manifest: Option<Manifest>,
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
     let source = packing.of(source);
     let size = Some(source.size());
-    let mut descent = Descent::new(containers, options);
     let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
-    let mut origin = Origin::File { source, decoders: std::mem::take(&mut descent.decoders) };
+    let mut origin = Origin::file(source, stated, std::mem::take(&mut descent.decoders));
     let (guess, packed) = match (found, archive) {
         (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !list.disks.is_empty() => (guess, None),
         (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
         (Ok(Content::Packed(_, packed)), None) => (None, Some(packed)),
+        (Err(error), _) if error.code != SEVERAL_FILES => return Err(error),
         (Err(error), None) => return Err(error),
-        (Err(error), Some(_)) if !holds_several(&error, &origin).await? => return Err(error),
         (_, Some(archive)) => {
             origin.end_at(archive.depth);
             descent.containers.truncate(descent.containers.len() + archive.depth - decoders);
@@ -201,17 +218,6 @@ async fn open_packed(
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
         Some(packed) => Err(needs_spool(packed, around.containers.last())),
-    }
-}
-
-/// Whether `origin`, an archive whose first file is refused with `error`, soon shows another one: the disk may be there.
-async fn holds_several(error: &Error, origin: &Origin) -> Result<bool> {
-    if !matches!(error.kind, ErrorKind::NotRecognised | ErrorKind::Unsupported) || error.code == SEVERAL_FILES {
-        return Ok(error.code == SEVERAL_FILES);
-    }
-    match Peeked::new(origin.begin(None)?, REACH as usize).await {
-        Err(error) => Ok(error.code == SEVERAL_FILES),
-        Ok(_) => Ok(false),
     }
 }
 
@@ -229,7 +235,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
             return StreamedImage::new(Origin::once(Box::new(stream)), around, None, None, options);
         }
     }
-    let mut descent = Descent::new(Vec::new(), options);
+    let mut descent = Descent::new(Vec::new(), options, false);
     let found = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
     let (disk, guess) = match found {
         Content::Raw(disk, guess) => (disk, guess),

@@ -5,8 +5,6 @@ use crate::container::Member;
 use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::pieces::Pieces;
-use std::rc::Rc;
 
 /// Number of digits in the suffix of a piece.
 const DIGITS: usize = 9;
@@ -36,6 +34,24 @@ fn piece(name: &str) -> Option<(&str, u32)> {
     let (whole, number) = name.rsplit_once('.')?;
     let is_number = number.len() == DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
+}
+
+/// Whether `name` is that of a piece of a file.
+pub(super) fn is_piece(name: &str) -> bool {
+    piece(name).is_some()
+}
+
+/// Whether the names of two files may be those of two parts of one: they differ in a number, or in their last letter, as those by
+/// `split` (`xaa`, `xab`).
+pub(super) fn may_be_parts(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let is_letter = |part: &[u8]| matches!(part, [letter] if end == 0 && letter.is_ascii_alphanumeric());
+    (is_number(one) && is_number(other)) || (start > 0 && is_letter(one) && is_letter(other))
 }
 
 /// Whether `name` is that of a piece of the file `whole`.
@@ -72,7 +88,7 @@ fn join(name: &str, found: &[usize], members: &[Member]) -> Result<Member> {
     }
     let missing = pieces.last().map_or(0, |(_, last)| last.missing);
     let parts = pieces.iter().map(|(_, member)| member.source.clone()).collect();
-    Ok(Member { name: name.to_owned(), source: Rc::new(Pieces::joined(parts)), missing, deflated: None })
+    Ok(Member::joined(name, parts, missing))
 }
 
 fn wrong(name: &str, number: u32, what: &str) -> Error {

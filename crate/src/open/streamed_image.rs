@@ -1,7 +1,7 @@
 //! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
 use crate::container::part::PartDecoder;
-use crate::container::{Container, Deflated, DividedStream};
+use crate::container::{Container, Deflated, DividedStream, StatedCrc};
 use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo, Notice};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,6 +10,7 @@ use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::open::chain::OpenOptions;
 use crate::open::chain::without_snapshots;
+use crate::open::disk_in_order::DiskInOrder;
 use crate::open::guess;
 use crate::open::identify::identify_end;
 use crate::open::manifest::Manifest;
@@ -48,13 +49,18 @@ impl ContainerDecoder {
             Decoding::Container(container) => container.decode.expect("it is decoded in order")(stream)?,
             Decoding::Deflated(deflated) => deflated.decode(stream)?,
         };
-        Ok(self.decoded(stream))
+        let is_archive = matches!(&self.decoding, Decoding::Container(container) if container.list.is_some());
+        Ok(self.decoded(if is_archive { Box::new(DiskInOrder::new(stream)) } else { stream }))
     }
 
-    /// Decodes the file `source` by parts. Returns `None` if that is impossible.
-    fn begin_by_parts(&self, source: &Rc<dyn Source>, parts: Rc<dyn PartDecoder>) -> Option<Box<dyn ByteStream>> {
+    /// Decodes the bytes of `file` by parts. Returns `None` if that is impossible.
+    fn begin_by_parts(
+        &self,
+        file: &Rc<dyn Fn() -> Box<dyn ByteStream>>,
+        parts: Rc<dyn PartDecoder>,
+    ) -> Option<Box<dyn ByteStream>> {
         let Decoding::Container(container) = &self.decoding else { return None };
-        DividedStream::begin(source, container, parts).map(|stream| self.decoded(stream))
+        DividedStream::begin(file.clone(), container, parts).map(|stream| self.decoded(stream))
     }
 
     fn decoded(&self, stream: Box<dyn ByteStream>) -> Box<dyn ByteStream> {
@@ -95,8 +101,8 @@ impl ByteStream for Decoded {
 pub(crate) enum Origin {
     /// A file, decoded anew by each conversion.
     File {
-        /// The file, or the member of a container.
-        source: Rc<dyn Source>,
+        /// The file, or the member of a container, from its start.
+        file: Rc<dyn Fn() -> Box<dyn ByteStream>>,
         /// The decoders from the file to the disk, outermost first.
         decoders: Vec<ContainerDecoder>,
     },
@@ -105,6 +111,18 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Creates the origin for the file `source`, or the member of a container, with the checksum that this states for it.
+    pub(crate) fn file(source: Rc<dyn Source>, stated: Option<StatedCrc>, decoders: Vec<ContainerDecoder>) -> Self {
+        let file = move || {
+            let stream: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
+            match &stated {
+                Some(stated) => stated.clone().checked(stream),
+                None => stream,
+            }
+        };
+        Self::File { file: Rc::new(file), decoders }
+    }
+
     /// Creates the origin for `stream`, which yields the bytes of the disk.
     pub(crate) fn once(stream: Box<dyn ByteStream>) -> Self {
         Self::Once(RefCell::new(Some(stream)))
@@ -121,12 +139,11 @@ impl Origin {
     /// caller's stream that was taken before.
     pub(crate) fn begin(&self, parts: Option<Rc<dyn PartDecoder>>) -> Result<Box<dyn ByteStream>> {
         match self {
-            Self::File { source, decoders } => {
-                let divided =
-                    parts.zip(decoders.first()).and_then(|(parts, first)| first.begin_by_parts(source, parts));
+            Self::File { file, decoders } => {
+                let divided = parts.zip(decoders.first()).and_then(|(parts, first)| first.begin_by_parts(file, parts));
                 let (stream, rest) = match divided {
                     Some(stream) => (stream, &decoders[1..]),
-                    None => (Box::new(FileStream::new(source.clone())) as Box<dyn ByteStream>, &decoders[..]),
+                    None => (file(), &decoders[..]),
                 };
                 rest.iter().try_fold(stream, |stream, decoder| decoder.begin(stream))
             }
@@ -142,14 +159,14 @@ impl Origin {
 pub(crate) struct Guess {
     /// The containers around it, outermost first.
     pub(crate) containers: Vec<ContainerInfo>,
-    /// Whether its start looks like a disk; otherwise its size has to.
-    pub(crate) has_sign: bool,
+    /// Whether its start looks like a disk, or the caller has chosen it; otherwise its size has to look like that of a disk.
+    pub(crate) is_sure: bool,
 }
 
 impl Guess {
     /// Fails with `not-recognised` if content of `size` bytes is not a disk.
     pub(crate) fn check_size(&self, size: u64) -> Result<()> {
-        let is_disk = self.has_sign || guess::is_whole_sectors(size);
+        let is_disk = self.is_sure || guess::is_whole_sectors(size);
         if is_disk { Ok(()) } else { Err(guess::no_disk().within(place_in(&self.containers))) }
     }
 }

@@ -1,6 +1,6 @@
 //! Unwraps the containers of a file.
 
-use crate::container::{Deflated, List, MAX_NESTED, Member};
+use crate::container::{Deflated, List, MAX_NESTED, Member, StatedCrc};
 use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,6 +24,16 @@ pub(crate) struct InnerFile {
     pub(crate) missing: u64,
     /// See [`Member::deflated`].
     pub(crate) deflated: Option<Deflated>,
+    pub(crate) checksum: Option<Checksum>,
+}
+
+/// A checksum that a container states for a stored file.
+#[derive(Clone)]
+pub(crate) enum Checksum {
+    /// Of the file itself.
+    Of(StatedCrc),
+    /// Of a file around it, or of one whose parts are read in another order.
+    Around(StatedCrc),
 }
 
 /// A file without its containers.
@@ -53,7 +63,7 @@ pub(crate) async fn unpack(
     let (mut containers, mut missing, mut is_ended, mut disk_list) = (Vec::new(), 0, true, DiskList::default());
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
-    let mut deflated = None;
+    let (mut deflated, mut checksum) = (None, None);
     while deflated.is_none()
         && let FileType::Container(container) = file_type
     {
@@ -68,6 +78,13 @@ pub(crate) async fn unpack(
             disk_list = found.list;
         }
         let image = found.image;
+        checksum = match (image.stated_crc, checksum) {
+            (Some(stated), _) => Some(Checksum::Of(stated)),
+            (None, Some(Checksum::Of(around) | Checksum::Around(around))) if image.deflated.is_none() => {
+                Some(Checksum::Around(around))
+            }
+            _ => None,
+        };
         (source, missing, deflated, is_ended) = (image.source, image.missing, image.deflated, found.is_ended);
         (file_type, beside, members) = (found.file_type, found.beside, found.members);
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
@@ -77,7 +94,7 @@ pub(crate) async fn unpack(
     {
         disk_choice::find(choice, &disk_list)?;
     }
-    let inner = InnerFile { source, file_type, containers, missing, deflated };
+    let inner = InnerFile { source, file_type, containers, missing, deflated, checksum };
     Ok(Unpacked { inner, is_ended, list: disk_list, beside, members })
 }
 

@@ -67,10 +67,17 @@ impl MemberHeader {
     }
 }
 
-/// Whether `block` is a POSIX or GNU header: with the magic and a valid checksum.
+/// Whether `block` is a header: with a valid checksum, and with the magic or the fields of a header that is older than the magic.
 pub(super) fn begins_archive(block: &[u8]) -> bool {
     let fields = UstarHeader::parse(block);
-    fields.magic.starts_with(MAGIC) && check(block, &fields, HostOffset(0)).is_ok()
+    (fields.magic.starts_with(MAGIC) || is_old(&fields)) && check(block, &fields, HostOffset(0)).is_ok()
+}
+
+/// Whether `fields` may be those of a header without the magic: of Unix version 7, cpio, or a label of GNU tar.
+fn is_old(fields: &UstarHeader) -> bool {
+    let is_number = |field: &[u8]| number(field).is_some() && field.iter().any(u8::is_ascii_digit);
+    let has_type = fields.typeflag == 0 || fields.typeflag.is_ascii_alphanumeric();
+    fields.name[0] != 0 && has_type && is_number(&fields.chksum) && number(&fields.size).is_some()
 }
 
 /// Verifies the checksum of the header `block` with `fields`: the byte sum, with the checksum field read as spaces.
@@ -94,8 +101,9 @@ fn check(block: &[u8], fields: &UstarHeader, start: HostOffset) -> Result<()> {
 /// Returns the name in the header, with its prefix.
 fn own_name(fields: &UstarHeader) -> String {
     let name = text(&fields.name);
-    // GNU headers use the prefix field for other purposes.
-    let prefix = if fields.magic[MAGIC.len()] == 0 { text(&fields.prefix) } else { String::new() };
+    // GNU headers use the prefix field for other purposes, and older headers do not have it.
+    let has_prefix = fields.magic.starts_with(MAGIC) && fields.magic[MAGIC.len()] == 0;
+    let prefix = if has_prefix { text(&fields.prefix) } else { String::new() };
     if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
 }
 

@@ -2,14 +2,14 @@
 //! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
 
 mod archive;
+mod files_in_order;
 mod member_header;
-mod only_file;
 mod scan;
 mod sparse_map;
 mod tar_block;
 
 use super::{Container, Contents, Member};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
@@ -27,13 +27,9 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),
     module: None,
-    decode: Some(|stream| Ok(Box::new(only_file::OnlyFile::new(stream)))),
+    decode: Some(|stream| Ok(Box::new(files_in_order::FilesInOrder::new(stream)))),
     divide: None,
 };
-
-fn refused(message: String) -> Error {
-    Error::new(ErrorKind::Unsupported, message).coded("no-image")
-}
 
 /// Lists the regular files of an archive, in archive order.
 async fn list(source: Rc<dyn Source>, salvage: bool) -> Result<Contents> {
@@ -59,11 +55,11 @@ async fn member(archive: &mut SeekableArchive, RegularFile { name, len, map }: R
     let (source, present) = (archive.source.clone(), len - missing);
     if map.is_dense() {
         let range = ByteRange { start: HostOffset(start), len: present };
-        return Ok(Member { name, source: Rc::new(Slice::new(source, range)), missing, deflated: None });
+        return Ok(Member { missing, ..Member::stored(name, Rc::new(Slice::new(source, range))) });
     }
     let (pieces, size) = pieces(&map, start, present);
     let source = Rc::new(Pieces::new(vec![source], pieces, size));
-    Ok(Member { name, source, missing: map.size - size, deflated: None })
+    Ok(Member { missing: map.size - size, ..Member::stored(name, source) })
 }
 
 /// Returns the pieces of a sparse file whose first `present` bytes of data are at `start`, and the size of the file as

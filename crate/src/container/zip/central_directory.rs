@@ -1,8 +1,9 @@
 //! The entries of the central directory, and the headers before the files.
 
-use super::damaged;
-use super::extra_fields::widened;
+use super::end_record::{CentralDirectory, WRAP};
+use super::extra_fields::{has_zip64, widened};
 use super::names::decoded;
+use super::{STORED, damaged};
 use crate::error::Result;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
@@ -71,6 +72,8 @@ pub(super) struct Entry<'a> {
     pub(super) size: u64,
     /// The offset of its local header, as the archive counts.
     pub(super) offset: u64,
+    /// Whether the sizes may be modulo [`WRAP`]: programs of macOS write no zip64.
+    pub(super) wraps: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -84,7 +87,8 @@ impl<'a> Entry<'a> {
         *rest = after;
         let numbers = [header.uncompressed_size, header.compressed_size, header.local_header_offset];
         let [size, packed, offset] = widened(numbers, extra)?;
-        (header.signature == CENTRAL_HEADER).then_some(Self { header, name, extra, packed, size, offset })
+        let wraps = !has_zip64(extra);
+        (header.signature == CENTRAL_HEADER).then_some(Self { header, name, extra, packed, size, offset, wraps })
     }
 
     /// Whether it is a regular file that may be of interest.
@@ -95,6 +99,10 @@ impl<'a> Entry<'a> {
         matches!(kind, 0 | REGULAR | PIPE) && !is_folder && !self.name.starts_with(APPLE_DOUBLE)
     }
 
+    pub(super) fn is_stored(&self) -> bool {
+        self.header.method == STORED
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         self.header.flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED) != 0
     }
@@ -102,6 +110,46 @@ impl<'a> Entry<'a> {
     pub(super) fn name(&self) -> String {
         decoded(self.name, self.header.flags & UTF_8 != 0, self.extra)
     }
+}
+
+/// Maximum length of the checksum and the sizes after the data (section 4.3.9), in bytes.
+const LONGEST_DESCRIPTOR: u64 = 24;
+
+/// Restores the offsets and lengths of `entries` that are modulo [`WRAP`], from the order of the files, which is that of the entries:
+/// the data of a file and its descriptor reach to the next local header. Fails with `corrupt` if the files are not there, and as
+/// reading does.
+pub(super) async fn unwrap(entries: &mut [Entry<'_>], source: &dyn Source, directory: &CentralDirectory) -> Result<()> {
+    let end = directory.range.start.0;
+    // The start and the end of the files, without what is missing of their lengths.
+    let (mut places, mut at) = (Vec::new(), directory.base);
+    for entry in &mut *entries {
+        let mut start = directory.base + entry.offset % WRAP;
+        start += at.saturating_sub(start).next_multiple_of(WRAP);
+        let header = loop {
+            if start >= end {
+                return Err(damaged(end));
+            }
+            let header = LocalHeader::read(source, HostOffset(start), entry.name.len()).await?;
+            if header.is_of(entry) {
+                break header;
+            }
+            start += WRAP;
+        };
+        entry.offset = start - directory.base;
+        at = header.data + entry.packed;
+        places.push((start, at));
+    }
+    let next_starts = places.iter().skip(1).map(|(start, _)| *start).chain([end]);
+    for ((entry, (_, at)), next) in entries.iter_mut().zip(&places).zip(next_starts) {
+        let missing = next.saturating_sub(*at);
+        if entry.wraps && missing % WRAP <= LONGEST_DESCRIPTOR {
+            entry.packed += missing - missing % WRAP;
+            if entry.is_stored() {
+                entry.size = entry.packed;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The header before a file.
@@ -137,7 +185,9 @@ impl LocalHeader {
     pub(super) fn is_of(&self, entry: &Entry<'_>) -> bool {
         let fields = &self.fields;
         let is_streamed = fields.flags & STREAMED != 0;
-        let is = |stated: u64, expected: u64| stated == expected || (is_streamed && stated == 0);
+        let is = |stated: u64, expected: u64| {
+            stated == expected || (is_streamed && stated == 0) || (entry.wraps && stated == expected % WRAP)
+        };
         fields.signature == LOCAL_HEADER
             && fields.method == entry.header.method
             && (fields.flags ^ entry.header.flags) & ENCRYPTED == 0

@@ -1,5 +1,6 @@
 //! Deflated members: large ones can only be read in order.
 
+use super::end_record::WRAP;
 use crate::container::inflation::Inflation;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// Maximum length of the deflated data from which the start of a member is read, in bytes: one read.
+/// Maximum length of the deflated data, beyond its own length, from which the start of a member is read, in bytes.
 const HEAD_DATA: u64 = 256 << 10;
 
 /// Maximum size of a member that is inflated for each read, in bytes: a descriptor.
@@ -21,25 +22,32 @@ const LARGEST_AT_ANY_POSITION: u64 = 64 << 10;
 pub(crate) struct Deflated {
     /// The data.
     pub(crate) source: Rc<dyn Source>,
+    /// Whether it is Deflate64 data.
+    pub(super) is_64: bool,
     /// The length and the checksum of the member's bytes, as the archive states them.
     pub(super) size: u64,
+    /// Whether the length may be modulo [`WRAP`].
+    pub(super) wraps: bool,
     pub(super) crc32: u32,
 }
 
 impl Deflated {
     /// Inflates `stream`, the deflated data. Fails with `internal` if memory runs out.
     pub(crate) fn decode(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
-        let data = Inflation::new(stream, super::DAMAGED)?;
-        Ok(Box::new(InflatedMember { data, size: self.size, crc32: self.crc32, has_ended: false }))
+        let inflation = if self.is_64 { Inflation::new_64 } else { Inflation::new };
+        let data = inflation(stream, super::DAMAGED)?;
+        let &Self { size, wraps, crc32, .. } = self;
+        Ok(Box::new(InflatedMember { data, size, wraps, crc32, has_ended: false }))
     }
 
-    /// Returns the first `len` bytes of the member, or all of it if it is shorter. Inflates at most [`HEAD_DATA`] bytes.
-    /// Fails with `corrupt`, `source` or `internal`.
+    /// Returns the first `len` bytes of the member, or all of it if it is shorter. Inflates at most `len` and [`HEAD_DATA`]
+    /// bytes. Fails with `corrupt`, `source` or `internal`.
     pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
-        let range = ByteRange { start: HostOffset(0), len: self.source.size().min(HEAD_DATA) };
+        let range = ByteRange { start: HostOffset(0), len: self.source.size().min(len + HEAD_DATA) };
         let start = Rc::new(Slice::new(self.source.clone(), range));
-        let mut head = zeroed(len.min(self.size) as usize)?;
-        self.decode(Box::new(FileStream::new(start)))?.read(&mut head).await?;
+        let mut head = zeroed(len as usize)?;
+        let found = self.decode(Box::new(FileStream::new(start)))?.read(&mut head).await?;
+        head.truncate(found);
         Ok(head)
     }
 }
@@ -47,7 +55,9 @@ impl Deflated {
 /// The bytes of a deflated member.
 struct InflatedMember {
     data: Inflation,
+    /// See [`Deflated`].
     size: u64,
+    wraps: bool,
     crc32: u32,
     has_ended: bool,
 }
@@ -72,7 +82,9 @@ impl InflatedMember {
     async fn check(&mut self) -> Result<()> {
         let data = &mut self.data;
         let (found, start) = (data.checksum, data.input.position());
-        if found.len > self.size || (self.has_ended && found.len < self.size) {
+        let is_too_long = found.len > self.size && !self.wraps;
+        let is_size = found.len == self.size || (self.wraps && found.len % WRAP == self.size);
+        if is_too_long || (self.has_ended && !is_size) {
             return Err(data.damaged("the compressed data does not have the size that the zip archive states", start));
         }
         if !self.has_ended {
@@ -126,7 +138,11 @@ impl AnyPosition {
         // Reading beyond the end checks the data.
         let mut bytes = zeroed(size as usize + 1)?;
         let data = FileStream::new(self.deflated.source.clone());
-        self.deflated.decode(Box::new(data))?.read(&mut bytes).await?;
+        let found = self.deflated.decode(Box::new(data))?.read(&mut bytes).await?;
+        if found as u64 > size {
+            let what = "the compressed data does not have the size that the zip archive states";
+            return Err(Error::corrupt(what, HostOffset(0)).coded(super::DAMAGED));
+        }
         buf.copy_from_slice(&bytes[offset.0 as usize..][..buf.len()]);
         Ok(())
     }

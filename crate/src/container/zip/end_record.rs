@@ -36,7 +36,7 @@ structure! {
 }
 
 structure! {
-    /// The zip64 end of central directory record (section 4.3.14), version 1, just before the locator.
+    /// The zip64 end of central directory record (section 4.3.14), version 1. Extensible data may follow, up to the locator.
     struct Zip64EndRecord: Little {
         signature: [u8; 4] = 0,
         size: u64 = 4,
@@ -55,8 +55,14 @@ const MOST_ENTRIES: u64 = 4096;
 const LARGEST_DIRECTORY: u64 = 4 << 20;
 /// Maximum length of the comment and the bytes after it, in bytes.
 const LONGEST_END: usize = 0xffff;
+/// Maximum length of the extensible data of the zip64 record, in bytes.
+const LONGEST_EXTENSION: usize = 0xffff;
 /// Maximum length of the records with the comment and the bytes after it, in bytes.
-const LONGEST: u64 = (Zip64EndRecord::LEN + Zip64Locator::LEN + EndRecord::LEN + LONGEST_END) as u64;
+const LONGEST: u64 =
+    (Zip64EndRecord::LEN + LONGEST_EXTENSION + Zip64Locator::LEN + EndRecord::LEN + LONGEST_END) as u64;
+
+/// Numbers of 32 bits that programs without zip64 write are modulo this.
+pub(super) const WRAP: u64 = 1 << 32;
 
 /// Where the central directory is.
 pub(super) struct CentralDirectory {
@@ -64,6 +70,8 @@ pub(super) struct CentralDirectory {
     pub(super) range: ByteRange,
     /// The offset in the file from which the archive counts: other bytes may precede it.
     pub(super) base: u64,
+    /// Whether numbers may be modulo [`WRAP`]: the archive has more bytes, but no zip64 records.
+    pub(super) wraps: bool,
 }
 
 impl CentralDirectory {
@@ -104,7 +112,8 @@ impl CentralDirectory {
             return Err(cut());
         }
         let range = ByteRange { start: HostOffset(start), len: stated.size };
-        Ok(Self { entries: stated.entries, range, base })
+        let wraps = stated.counted_end.is_none() && base >= WRAP;
+        Ok(Self { entries: stated.entries, range, base: if wraps { base % WRAP } else { base }, wraps })
     }
 }
 
@@ -117,6 +126,16 @@ fn end_of(bytes: &[u8]) -> Option<(usize, usize)> {
     };
     let records = (last.saturating_sub(LONGEST_END)..=last).rev().filter(|&at| bytes[at..].starts_with(&END));
     records.filter_map(after).min_by_key(|(_, after)| *after)
+}
+
+/// Finds the zip64 record in `bytes` that ends at `end`, with its extensible data. Returns its position.
+fn zip64_record(bytes: &[u8], end: usize) -> Option<(usize, Zip64EndRecord)> {
+    let last = end.checked_sub(Zip64EndRecord::LEN)?;
+    let records = (last.saturating_sub(LONGEST_EXTENSION)..=last).rev();
+    let records = records.filter(|&at| bytes[at..].starts_with(&ZIP64_END));
+    // The size does not count the signature and itself.
+    let ends_there = |at: usize, record: &Zip64EndRecord| record.size == (end - at - 12) as u64;
+    records.map(|at| (at, Zip64EndRecord::parse(&bytes[at..]))).find(|(at, record)| ends_there(*at, record))
 }
 
 /// What the records state.
@@ -153,8 +172,7 @@ impl Stated {
             return Ok(short);
         };
         let end = short.end;
-        let at = at.checked_sub(Zip64EndRecord::LEN).ok_or_else(|| damaged(end))?;
-        let record = Zip64EndRecord::parse(&bytes[at..]);
+        let (at, record) = zip64_record(bytes, at).ok_or_else(|| damaged(end))?;
         let long = Self {
             disk: record.disk,
             is_on_one_disk: record.directory_disk == 0
@@ -168,10 +186,7 @@ impl Stated {
             counted_end: Some(locator.record_offset),
         };
         let agrees = |short: u64, long: u64, most: u64| short == long || short == most;
-        // The size does not count the signature and itself.
-        let is_consistent = record.signature == ZIP64_END
-            && record.size == Zip64EndRecord::LEN as u64 - 12
-            && agrees(end_record.disk.into(), record.disk.into(), u16::MAX.into())
+        let is_consistent = agrees(end_record.disk.into(), record.disk.into(), u16::MAX.into())
             && agrees(end_record.directory_disk.into(), record.directory_disk.into(), u16::MAX.into())
             && agrees(end_record.entries_on_disk.into(), record.entries_on_disk, u16::MAX.into())
             && agrees(short.entries, long.entries, u16::MAX.into())

@@ -5,8 +5,10 @@ mod deflated;
 mod end_record;
 mod extra_fields;
 mod names;
+mod stated_crc;
 
 pub(crate) use deflated::Deflated;
+pub(crate) use stated_crc::StatedCrc;
 
 use super::{Container, Contents, Member};
 use crate::disk::name_index::NameIndex;
@@ -14,7 +16,7 @@ use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Slice, Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use central_directory::{Entry, LocalHeader};
+use central_directory::{Entry, LocalHeader, unwrap};
 use deflated::AnyPosition;
 use end_record::CentralDirectory;
 use futures_util::FutureExt;
@@ -44,29 +46,34 @@ pub(super) const CONTAINER: Container = Container {
 /// Compression methods (section 4.4.5).
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
+const DEFLATED_64: u16 = 9;
 const AES: u16 = 99;
-const OTHER_METHODS: [(u16, &str); 6] =
-    [(9, "deflate64"), (12, "bzip2"), (14, "LZMA"), (93, "zstd"), (95, "xz"), (98, "PPMd")];
+const OTHER_METHODS: [(u16, &str); 5] = [(12, "bzip2"), (14, "LZMA"), (93, "zstd"), (95, "xz"), (98, "PPMd")];
 
-/// Deflate data expands to fewer than this many times its length.
+/// Deflate data, and Deflate64 data, expands to fewer than this many times its length: a symbol of 258 bytes takes 2 bits, and one of
+/// 65,538 bytes takes 18 bits.
 const BEST_RATIO: u64 = 1033;
+const BEST_RATIO_64: u64 = 29_200;
 
 /// Lists the regular files of an archive, in the order of its central directory.
 async fn list(source: Rc<dyn Source>) -> Result<Contents> {
     let directory = CentralDirectory::find(&*source).await?;
     let bytes = read_exact(&*source, directory.range, "central directory").await?;
-    let (mut members, mut places, mut rest) = (Vec::new(), Vec::new(), &bytes[..]);
+    let (mut members, mut places, mut entries, mut rest) = (Vec::new(), Vec::new(), Vec::new(), &bytes[..]);
     for _ in 0..directory.entries {
-        let entry = Entry::next(&mut rest).ok_or_else(|| damaged(directory.range.start.0))?;
-        if entry.is_file() {
-            let name = entry.name();
-            check_method(&entry, &name)?;
-            let range = data_of(&entry, &name, &source, &directory, &mut places).await?;
-            members.push(member(&entry, name, Slice::new(source.clone(), range))?);
-        }
+        entries.push(Entry::next(&mut rest).ok_or_else(|| damaged(directory.range.start.0))?);
     }
     if !rest.is_empty() {
         return Err(damaged(directory.range.start.0));
+    }
+    if directory.wraps {
+        unwrap(&mut entries, &*source, &directory).await?;
+    }
+    for entry in entries.iter().filter(|entry| entry.is_file()) {
+        let name = entry.name();
+        check_method(entry, &name)?;
+        let range = data_of(entry, &name, &source, &directory, &mut places).await?;
+        members.push(member(entry, name, Slice::new(source.clone(), range))?);
     }
     check_names(&members)?;
     check_overlaps(places, &members)?;
@@ -88,7 +95,7 @@ fn check_method(entry: &Entry<'_>, name: &str) -> Result<()> {
     if entry.is_encrypted() || method == AES {
         return refused("zip-encrypted", "encrypted");
     }
-    if method == STORED || method == DEFLATED {
+    if matches!(method, STORED | DEFLATED | DEFLATED_64) {
         return Ok(());
     }
     let known = OTHER_METHODS.iter().find(|(number, _)| *number == method);
@@ -121,18 +128,21 @@ async fn data_of(
 
 /// Creates the member for `entry`, called `name`, whose data is `data`. Fails with `corrupt` if its size is not possible.
 fn member(entry: &Entry<'_>, name: String, data: Slice) -> Result<Member> {
-    let is_deflated = entry.header.method == DEFLATED;
-    let is_possible = if is_deflated { entry.size / BEST_RATIO <= entry.packed } else { entry.size == entry.packed };
+    let is_64 = entry.header.method == DEFLATED_64;
+    let best_ratio = if is_64 { BEST_RATIO_64 } else { BEST_RATIO };
+    let is_stored = entry.is_stored();
+    let is_possible = if is_stored { entry.size == entry.packed } else { entry.size / best_ratio <= entry.packed };
     if !is_possible {
         return Err(of_file(ErrorKind::Corrupt, DAMAGED, &name, "has an impossible size"));
     }
-    let source = Rc::new(data);
-    if !is_deflated {
-        return Ok(Member { name, source, missing: 0, deflated: None });
+    let (source, crc32) = (Rc::new(data), entry.header.crc32);
+    if is_stored {
+        let stated_crc = StatedCrc { name: name.clone(), size: entry.size, crc32 };
+        return Ok(Member { stated_crc: Some(stated_crc), ..Member::stored(name, source) });
     }
-    let deflated = Deflated { source, size: entry.size, crc32: entry.header.crc32 };
+    let deflated = Deflated { source, is_64, size: entry.size, wraps: entry.wraps, crc32 };
     let source = Rc::new(AnyPosition { name: name.clone(), deflated: deflated.clone() });
-    Ok(Member { name, source, missing: 0, deflated: Some(deflated) })
+    Ok(Member { deflated: Some(deflated), ..Member::stored(name, source) })
 }
 
 /// Fails with `corrupt` if two members have one name: programs differ in the one that they extract.

@@ -83,6 +83,7 @@ async fn open(file: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk
     let tables = regions.tables_differ.then(|| {
         let message = "The two region tables differ: the first one is read, other programs may read the second";
         Notice::new("vhdx-regions-differ", message)
+    });
     Ok(Rc::new(Vhdx {
         source,
         identity: guid_text(&header.data_write_guid).map(Identity::of_disk),

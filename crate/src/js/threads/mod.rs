@@ -43,6 +43,7 @@ struct Done {
     written: u64,
     lost: Vec<Lost>,
     large_sectors: bool,
+    crc: Option<u32>,
     /// The output, unless the thread has written it.
     output: Option<(Vec<u8>, Placement)>,
 }
@@ -51,16 +52,17 @@ impl Opened {
     fn run(&self, job: Job, brought: Vec<Vec<u8>>) -> Result<Done> {
         let files = files_of(&job, &self.files, brought.into_iter())?;
         let running = self.transcoder.run(job, &files).now_or_never();
-        let JobOutput { bytes, placement, lost, read, large_sectors } = running.expect("reading blocks the thread")?;
+        let JobOutput { bytes, placement, lost, read, large_sectors, crc } =
+            running.expect("reading blocks the thread")?;
         let written = placement.len();
         match (&self.handle, placement) {
             (Some(handle), Placement::Runs(runs)) => {
                 let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
                 handle.write(&bytes, &runs).now_or_never().expect("writing blocks the thread")?;
                 self.transcoder.give_output(bytes);
-                Ok(Done { read, written, lost, large_sectors, output: None })
+                Ok(Done { read, written, lost, large_sectors, crc, output: None })
             }
-            (_, placement) => Ok(Done { read, written, lost, large_sectors, output: Some((bytes, placement)) }),
+            (_, placement) => Ok(Done { read, written, lost, large_sectors, crc, output: Some((bytes, placement)) }),
         }
     }
 }
@@ -152,11 +154,14 @@ fn copied(bytes: &Uint8Array) -> Result<Vec<u8>> {
     Ok(copy)
 }
 
-fn reply_of(Done { read, written, lost, large_sectors, output }: Done) -> JsResult<JsReply> {
+fn reply_of(Done { read, written, lost, large_sectors, crc, output }: Done) -> JsResult<JsReply> {
     let reply: JsReply = Object::new().unchecked_into();
     reply.set_read(read as f64);
     reply.set_written(written as f64);
     reply.set_large_sectors(large_sectors);
+    if let Some(crc) = crc {
+        reply.set_crc(f64::from(crc));
+    }
     if !lost.is_empty() {
         reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
     }

@@ -86,7 +86,14 @@ impl Executor for Workers {
     fn execute(&self, mut job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Uint8Array>>> {
         async move {
             if job.stretches.is_empty() {
-                return Ok(ExecutedJob { output: None, read: 0, written: 0, lost: Vec::new(), large_sectors: false });
+                return Ok(ExecutedJob {
+                    output: None,
+                    read: 0,
+                    written: 0,
+                    lost: Vec::new(),
+                    large_sectors: false,
+                    crc: None,
+                });
             }
             let failed = |thrown: JsValue| caught(&thrown, ErrorKind::Internal, "run a part of the conversion");
             let travelling = self.travelling(&job.reads).await?;
@@ -142,5 +149,6 @@ fn executed_job(reply: &JsReply) -> Result<ExecutedJob<Uint8Array>> {
         written: reply.written() as u64,
         lost,
         large_sectors: reply.large_sectors(),
+        crc: reply.crc().map(|crc| crc as u32),
     })
 }

@@ -54,11 +54,14 @@ impl Runner {
 
     async fn run_job(&self, job: Job, brought: Array) -> std::result::Result<JsReply, JsValue> {
         let files = files_of(&job, &self.files, brought.iter().map(JsCast::unchecked_into::<Uint8Array>))?;
-        let JobOutput { bytes, placement, lost, read, large_sectors } = self.transcoder.run(job, &files).await?;
+        let JobOutput { bytes, placement, lost, read, large_sectors, crc } = self.transcoder.run(job, &files).await?;
         let reply: JsReply = js_sys::Object::new().unchecked_into();
         reply.set_read(read as f64);
         reply.set_written(placement.len() as f64);
         reply.set_large_sectors(large_sectors);
+        if let Some(crc) = crc {
+            reply.set_crc(f64::from(crc));
+        }
         if !lost.is_empty() {
             reply.set_lost(Uint8Array::from(&message(&lost)?[..]));
         }

@@ -28,7 +28,7 @@ use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
-use crate::open::unpack::{place_in, unpack};
+use crate::open::unpack::{Checksum, place_in, unpack};
 use candidates::Candidates;
 use checked_walk::{CheckedFiles, CheckedWalk};
 use parent_check::ParentCheck;
@@ -57,6 +57,8 @@ pub(crate) struct Top {
     pub(crate) missing: u64,
     /// The other files of its container, which may include companions.
     pub(crate) beside: Vec<Member>,
+    /// The checksum that a container states for the file.
+    pub(crate) checksum: Option<Checksum>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
 }
@@ -86,7 +88,8 @@ impl Top {
                 }
             },
         };
-        Ok(Self { format, reason, containers: Vec::new(), list: Rc::default(), missing: 0, beside: Vec::new(), tables })
+        let (containers, list, beside) = (Vec::new(), Rc::default(), Vec::new());
+        Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, tables })
     }
 }
 

@@ -1,10 +1,8 @@
-//! Streams the only file of an archive.
+//! Streams the files of an archive, one after the other.
 
 use super::archive::{Archive, read_exact};
-use super::refused;
 use super::scan::{HeaderScan, NextItem, RegularFile, padding};
 use super::sparse_map::SparseMap;
-use crate::container::SEVERAL_FILES;
 use crate::error::{Error, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
@@ -15,30 +13,24 @@ use futures_util::future::LocalBoxFuture;
 /// Length of a read while skipping, in bytes.
 const PASSED: usize = 64 << 10;
 
-/// Streams the first regular file. Fails at the end if the archive has another one.
-pub(super) struct OnlyFile {
+/// The files of an archive: see [`ByteStream::next_file`].
+pub(super) struct FilesInOrder {
     archive: StreamedArchive,
     headers: HeaderScan,
-    /// The file's name and size, once its header was read.
-    file: Option<(String, u64)>,
-    state: FileState,
+    file: Option<OpenFile>,
     /// Whether the archive has an end mark. Known at the end.
     is_marked: bool,
 }
 
-enum FileState {
-    Start,
-    File(OpenFile),
-    End,
-}
-
 /// The file while it is read.
 struct OpenFile {
+    name: String,
     map: SparseMap,
     /// The position in the file, and the index of the first stretch that ends after it.
     at: u64,
     stretch: usize,
-    /// Padding after the data, in bytes.
+    /// The data that was not read yet, and the padding after it, in bytes.
+    data: u64,
     padding: u64,
 }
 
@@ -62,64 +54,54 @@ impl OpenFile {
     }
 }
 
-impl OnlyFile {
+impl FilesInOrder {
     pub(super) fn new(stream: Box<dyn ByteStream>) -> Self {
         let archive = StreamedArchive { stream, position: 0, ahead: Vec::new() };
-        Self { archive, headers: HeaderScan::default(), file: None, state: FileState::Start, is_marked: false }
+        Self { archive, headers: HeaderScan::default(), file: None, is_marked: false }
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let Some(file) = &mut self.file else { return Ok(0) };
         let mut done = 0;
-        while done < buf.len() {
-            match &mut self.state {
-                FileState::Start => self.open().await?,
-                FileState::File(file) if file.at == file.map.size => {
-                    let padding = file.padding;
-                    self.archive.pass(padding).await?;
-                    self.end().await?;
-                    self.state = FileState::End;
-                }
-                FileState::File(file) => {
-                    let (end, is_hole) = file.same_up_to();
-                    let len = (end - file.at).min((buf.len() - done) as u64) as usize;
-                    let part = &mut buf[done..done + len];
-                    if is_hole {
-                        part.fill(0);
-                    } else {
-                        read_exact(&mut self.archive, part).await?;
-                    }
-                    file.advance(len as u64);
-                    done += len;
-                }
-                FileState::End => break,
+        while done < buf.len() && file.at < file.map.size {
+            let (end, is_hole) = file.same_up_to();
+            let len = (end - file.at).min((buf.len() - done) as u64) as usize;
+            let part = &mut buf[done..done + len];
+            if is_hole {
+                part.fill(0);
+            } else {
+                read_exact(&mut self.archive, part).await?;
+                file.data -= len as u64;
             }
+            file.advance(len as u64);
+            done += len;
         }
         Ok(done)
     }
 
-    /// Finds the first file.
-    async fn open(&mut self) -> Result<()> {
-        let NextItem::File(RegularFile { name, len, map }) = self.headers.next_file(&mut self.archive).await? else {
-            return Err(refused("The tar archive holds no file".to_owned()));
-        };
-        self.file = Some((name, map.size));
-        self.state = FileState::File(OpenFile { map, at: 0, stretch: 0, padding: padding(len) });
-        Ok(())
-    }
-
-    /// Reads the archive to its end. Fails with `unsupported` if it has another file.
-    async fn end(&mut self) -> Result<()> {
-        let NextItem::End { is_marked } = self.headers.next_file(&mut self.archive).await? else {
-            let message = "The tar archive holds more than one file, and can only be read in order; extract the disk";
-            return Err(refused(message.to_owned()).coded(SEVERAL_FILES));
-        };
-        self.is_marked = is_marked;
-        self.archive.pass(u64::MAX).await?;
-        Ok(())
+    /// See [`ByteStream::next_file`].
+    async fn next(&mut self) -> Result<bool> {
+        if let Some(OpenFile { data, padding, .. }) = self.file.take() {
+            if !self.archive.pass(data).await? {
+                return Err(self.archive.truncated());
+            }
+            self.archive.pass(padding).await?;
+        }
+        match self.headers.next_file(&mut self.archive).await? {
+            NextItem::File(RegularFile { name, len, map }) => {
+                self.file = Some(OpenFile { name, map, at: 0, stretch: 0, data: len, padding: padding(len) });
+                Ok(true)
+            }
+            NextItem::End { is_marked } => {
+                self.is_marked = is_marked;
+                self.archive.pass(u64::MAX).await?;
+                Ok(false)
+            }
+        }
     }
 }
 
-impl ByteStream for OnlyFile {
+impl ByteStream for FilesInOrder {
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
         self.fill(buf).boxed_local()
     }
@@ -129,11 +111,15 @@ impl ByteStream for OnlyFile {
     }
 
     fn member(&self) -> Option<(&str, u64)> {
-        self.file.as_ref().map(|(name, size)| (&**name, *size))
+        self.file.as_ref().map(|file| (&*file.name, file.map.size))
+    }
+
+    fn next_file(&mut self) -> LocalBoxFuture<'_, Result<bool>> {
+        self.next().boxed_local()
     }
 
     fn pass_hole(&mut self, unit: u64) -> u64 {
-        let FileState::File(file) = &mut self.state else { return 0 };
+        let Some(file) = &mut self.file else { return 0 };
         let (end, is_hole) = file.same_up_to();
         // Leave the last byte to be read.
         let len = end.min(file.map.size.saturating_sub(1)).saturating_sub(file.at) / unit * unit;

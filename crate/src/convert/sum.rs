@@ -1,0 +1,67 @@
+//! The CRC-32 of a disk that jobs read in any order.
+
+use super::job::{Job, Piece};
+use crate::compress::crc;
+use crate::container::StatedCrc;
+use crate::offsets::GuestRange;
+use std::collections::BTreeMap;
+
+/// Returns the CRC of the part of the disk that `job` accounts for, as far as it is in `range`: the bytes of its pieces, which are stored
+/// unchanged, and zeros between them. `bytes` is the output of the job if `is_output`, otherwise its input.
+pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool) -> u32 {
+    let (mut sum, mut at) = (0, range.start);
+    for &Piece { input, output, output_len, .. } in &job.pieces {
+        let (start, from) = (job.guest_of(output), if is_output { output } else { input });
+        sum = with_zeros(sum, start - at);
+        sum = crc::joined(sum, crc::crc32(&bytes[from..from + output_len]), output_len as u64);
+        at = start + output_len as u64;
+    }
+    with_zeros(sum, range.end - at)
+}
+
+fn with_zeros(sum: u32, len: u64) -> u32 {
+    if len == 0 { sum } else { crc::joined(sum, crc::of_zeros(len), len) }
+}
+
+/// Joins the CRCs of the parts of a disk, which are added in any order, and compares the result with what a container states.
+pub(super) struct DiskSum {
+    pub(super) stated: StatedCrc,
+    /// Parts that do not touch: the length and the CRC, by guest offset.
+    parts: BTreeMap<u64, (u64, u32)>,
+}
+
+impl DiskSum {
+    pub(super) fn new(stated: StatedCrc) -> Self {
+        Self { stated, parts: BTreeMap::new() }
+    }
+
+    /// Adds `range`, which a job accounts for. Without `sum`, it is all zeros. What is beyond the file is padding.
+    pub(super) fn add(&mut self, range: GuestRange, sum: Option<u32>) {
+        let Some(range) = within(range, self.stated.size()) else { return };
+        let (mut start, mut len) = (range.start.0, range.len());
+        let mut sum = sum.unwrap_or_else(|| crc::of_zeros(len));
+        if let Some((&before, &(before_len, before_sum))) = self.parts.range(..start).next_back()
+            && before + before_len == start
+        {
+            sum = crc::joined(before_sum, sum, len);
+            (start, len) = (before, before_len + len);
+        }
+        if let Some((after_len, after_sum)) = self.parts.remove(&(start + len)) {
+            sum = crc::joined(sum, after_sum, after_len);
+            len += after_len;
+        }
+        self.parts.insert(start, (len, sum));
+    }
+
+    /// Fails with `corrupt` unless the CRC of the whole disk is the stated one.
+    pub(super) fn check(&self) -> crate::error::Result<()> {
+        let whole = self.parts.get(&0).filter(|(len, _)| *len == self.stated.size());
+        self.stated.check(whole.map_or(0, |(_, sum)| *sum))
+    }
+}
+
+/// The part of `range` before `end`; `None` if there is none.
+pub(super) fn within(range: GuestRange, end: u64) -> Option<GuestRange> {
+    let end = range.end.0.min(end);
+    (range.start.0 < end).then(|| GuestRange::from(range.start.0..end))
+}

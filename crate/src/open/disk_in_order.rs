@@ -1,0 +1,163 @@
+//! Finds the disk among the files of an archive that is decoded in order.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::HEAD;
+use crate::io::source::zeroed;
+use crate::io::stream::{ByteStream, Ended};
+use crate::open::guess::{self, REACH};
+use crate::open::identify::{FileType, identify_start};
+use crate::open::members::is_never_a_disk;
+use crate::open::split_files::{is_piece, may_be_parts};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+/// The code of the error for an archive that must be read at any position to tell which of its files is the disk.
+pub(super) const SEVERAL_FILES: &str = "several-files";
+
+/// The disk of an archive: the only file that stands out, or else its only file. Fails at the end if another one stands out, too.
+pub(super) struct DiskInOrder {
+    archive: Box<dyn ByteStream>,
+    state: State,
+    file: Option<ArchiveFile>,
+    /// The number of bytes of its start that were read.
+    taken: usize,
+    /// The names of the files before it.
+    passed: Vec<String>,
+}
+
+enum State {
+    /// No file was read.
+    Start,
+    Disk,
+    /// The archive was read to its end.
+    End,
+}
+
+/// A file of the archive.
+struct ArchiveFile {
+    name: String,
+    size: u64,
+    /// Its first [`REACH`] bytes, or all of it if it is shorter.
+    start: Vec<u8>,
+}
+
+impl ArchiveFile {
+    /// Whether its name or its start shows that it is a disk.
+    fn stands_out(&self) -> bool {
+        let head = &self.start[..self.start.len().min(HEAD as usize)];
+        !is_never_a_disk(&self.name)
+            && match identify_start(head, Some(&self.name)) {
+                FileType::Image(_) | FileType::Container(_) | FileType::Ambiguous(_) | FileType::HybridIso => true,
+                FileType::Unknown => guess::stands_out(&self.start),
+                FileType::Unsupported(_) => false,
+            }
+    }
+
+    fn is_small(&self) -> bool {
+        self.size <= REACH
+    }
+}
+
+impl DiskInOrder {
+    /// Finds the disk in `archive`, which is a stream with files.
+    pub(super) fn new(archive: Box<dyn ByteStream>) -> Self {
+        Self { archive, state: State::Start, file: None, taken: 0, passed: Vec::new() }
+    }
+
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        if matches!(self.state, State::Start) {
+            self.find().await?;
+        }
+        let start = self.file.as_ref().map_or(&[][..], |file| &file.start[self.taken..]);
+        let mut done = start.len().min(buf.len());
+        buf[..done].copy_from_slice(&start[..done]);
+        self.taken += done;
+        if matches!(self.state, State::Disk) && done < buf.len() {
+            done += self.archive.read(&mut buf[done..]).await?;
+            if done < buf.len() {
+                self.check_others().await?;
+                self.state = State::End;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Finds the first file that stands out. Small files before it are passed over; one of them is the disk if it is the only file.
+    async fn find(&mut self) -> Result<()> {
+        let mut only = None;
+        while let Some(file) = self.next_file().await? {
+            let is_first = self.passed.is_empty();
+            let stands_out = file.stands_out();
+            if is_piece(&file.name) || (!stands_out && !is_first && !file.is_small()) {
+                return Err(several_files());
+            }
+            if stands_out || !file.is_small() {
+                (self.file, self.state) = (Some(file), State::Disk);
+                return Ok(());
+            }
+            self.passed.push(file.name.clone());
+            only = is_first.then_some(file);
+        }
+        if self.passed.is_empty() {
+            let message = "The tar archive holds no file";
+            return Err(Error::new(ErrorKind::Unsupported, message).coded("no-image"));
+        }
+        (self.file, self.state) = (Some(only.ok_or_else(several_files)?), State::End);
+        Ok(())
+    }
+
+    /// Reads the archive to its end. Fails if another file stands out, or may be a part of the same disk, or if the disk does not stand
+    /// out among several files.
+    async fn check_others(&mut self) -> Result<()> {
+        let Some(disk) = self.file.take() else { return Ok(()) };
+        let is_part = |name: &str| may_be_parts(&disk.name, name);
+        let mut are_several = self.passed.iter().any(|name| is_part(name));
+        while let Some(other) = self.next_file().await? {
+            are_several |= !disk.stands_out() || other.stands_out() || is_part(&other.name);
+        }
+        self.taken = 0;
+        self.file = Some(ArchiveFile { start: Vec::new(), ..disk });
+        if are_several { Err(several_files()) } else { Ok(()) }
+    }
+
+    /// Moves to the next file and reads its start.
+    async fn next_file(&mut self) -> Result<Option<ArchiveFile>> {
+        if !self.archive.next_file().await? {
+            return Ok(None);
+        }
+        let (name, size) = self.archive.member().map_or_else(Default::default, |(name, size)| (name.to_owned(), size));
+        let mut start = zeroed(size.min(REACH) as usize)?;
+        let found = self.archive.read(&mut start).await?;
+        start.truncate(found);
+        Ok(Some(ArchiveFile { name, size, start }))
+    }
+}
+
+fn several_files() -> Error {
+    let message = "The tar archive holds more than one file, can only be read in order, and none of the files is clearly its \
+                   only disk; extract the disk";
+    Error::new(ErrorKind::Unsupported, message).coded(SEVERAL_FILES)
+}
+
+impl ByteStream for DiskInOrder {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.archive.file_position()
+    }
+
+    fn member(&self) -> Option<(&str, u64)> {
+        self.file.as_ref().map(|file| (&*file.name, file.size))
+    }
+
+    fn pass_hole(&mut self, unit: u64) -> u64 {
+        let is_in_start = self.file.as_ref().is_some_and(|file| self.taken < file.start.len());
+        if is_in_start || !matches!(self.state, State::Disk) { 0 } else { self.archive.pass_hole(unit) }
+    }
+
+    fn ended(&self) -> Ended {
+        self.archive.ended()
+    }
+}
