@@ -35,7 +35,7 @@ const MAGIC: usize = 257;
 const LARGEST: usize = 4 << 20;
 
 /// A raw disk whose size is not a multiple of a sector, with the signature of a boot sector.
-fn disk() -> Vec<u8> {
+pub fn disk() -> Vec<u8> {
     let mut disk: Vec<u8> = (0..9000usize).map(|at| if at / 3000 == 1 { 0 } else { (at * at / 900) as u8 }).collect();
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     disk
@@ -194,13 +194,13 @@ fn files(archive: &[u8]) -> Option<Vec<&[u8]>> {
     Some(found)
 }
 
-/// The contents of a file that may be its disk, by the second readers, each with the number of its containers. A zip
-/// archive may have several.
+/// The contents of a file that may be its disk, by the second readers, each with the number of its containers. An archive may have
+/// several.
 fn unpacked(file: Vec<u8>, depth: usize) -> Vec<(Vec<u8>, usize)> {
     let packed: Vec<Vec<u8>> = if file.starts_with(&[0x1f, 0x8b, 8]) {
         gunzip(&file).into_iter().collect()
     } else if file.get(MAGIC..).is_some_and(|rest| rest.starts_with(b"ustar")) {
-        files(&file).filter(|files| files.len() == 1).into_iter().flatten().map(<[u8]>::to_vec).collect()
+        files(&file).into_iter().flatten().map(<[u8]>::to_vec).collect()
     } else if file.starts_with(b"PK\x03\x04") {
         zip::files(&file).into_iter().flatten().flatten().collect()
     } else {

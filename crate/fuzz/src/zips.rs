@@ -1,13 +1,13 @@
 //! Disk images in zip archives: valid archives for changes.
 
 use super::changes;
-use super::containers::examine;
+use super::containers::{self, examine};
 use super::examine::Seen;
 use super::small;
 use super::zip_writer::{Entry, Zip};
 
 /// The number of archives.
-pub const BASES: u8 = 9;
+pub const BASES: u8 = 11;
 
 /// A raw disk with the signature of a boot sector.
 fn disk() -> Vec<u8> {
@@ -39,9 +39,22 @@ pub fn base(number: u8) -> Vec<u8> {
             (plain, vec![folder, text, disk])
         }
         7 => (streamed, vec![Entry::stored("a.qcow2", &small::small()), text]),
-        _ => (Zip { comment: b"comment", ..streamed }, vec![folder, stored]),
+        8 => (Zip { comment: b"comment", ..streamed }, vec![folder, stored]),
+        9 => {
+            let data = include_bytes!("packed/disk.deflate64").to_vec();
+            (plain, vec![text, Entry { method: 9, data, ..Entry::stored("a", &containers::disk()) }])
+        }
+        _ => return with_extensible_data(wide.made_of(&[deflated]).0),
     };
     archive.made_of(&entries).0
+}
+
+/// The archive with data after its zip64 record.
+fn with_extensible_data(archive: Vec<u8>) -> Vec<u8> {
+    let (start, end) = archive.split_at(archive.len() - 42);
+    let mut file = [start, b"extensible data", end].concat();
+    file[start.len() - 56 + 4] += 15;
+    file
 }
 
 /// Gives local headers the fields of their central ones, so that changes of these reach further.

@@ -1,6 +1,7 @@
 //! Second readers, as plain as the specifications: one cluster at a time, no jobs, no windows, nothing shared with the
 //! crate. They support single images, and return `None` for everything else.
 
+mod deflate64;
 pub mod luks;
 mod qcow2;
 mod qed;

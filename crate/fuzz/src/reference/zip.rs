@@ -1,7 +1,7 @@
-//! Zip archives (APPNOTE.TXT 6.3.10) of one part, with files that are stored or deflated.
+//! Zip archives (APPNOTE.TXT 6.3.10) of one part, with files that are stored, deflated, or in Deflate64.
 
 use super::super::checksum::crc32;
-use super::little;
+use super::{deflate64, little};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -77,11 +77,13 @@ fn directory(archive: &[u8]) -> Option<Directory> {
     let mut end = at;
     let locator = at.checked_sub(20).filter(|&at| archive[at as usize..].starts_with(b"PK\x06\x07"));
     if let Some(locator) = locator {
-        end = locator.checked_sub(56)?;
+        // Up to 64 KiB of extensible data follow the record.
+        let last = locator.checked_sub(56)?;
+        let is_record = |at: &u64| {
+            archive[*at as usize..].starts_with(b"PK\x06\x06") && little(archive, at + 4, 8) == Some(locator - at - 12)
+        };
+        end = (last.saturating_sub(0xffff)..=last).rev().find(is_record)?;
         let number = |offset, len| little(archive, end + offset, len);
-        if !archive[end as usize..].starts_with(b"PK\x06\x06") || number(4, 8)? != 44 {
-            return None;
-        }
         // Numbers that fit may be in both records.
         for (place, (field, (at, len))) in fields.iter_mut().zip(wide).enumerate() {
             let (most, wide) = (if place < 4 { 0xffff } else { 0xffff_ffff }, number(at, len)?);
@@ -160,8 +162,12 @@ fn content(archive: &[u8], directory: &Directory, central: &Header<'_>, at: u64)
     }
     let data = part(archive, start, packed)?;
     match central.method {
-        0 if size == packed => Some(Some(data.to_vec())),
+        0 if size == packed => Some(Some(data.to_vec()).filter(|content| u64::from(crc32(content)) == crc)),
         8 => Some(inflated(data, size).filter(|content| u64::from(crc32(content)) == crc)),
+        9 => {
+            let content = deflate64::inflated(data, LARGEST as usize).filter(|content| content.len() as u64 == size);
+            Some(content.filter(|content| u64::from(crc32(content)) == crc))
+        }
         _ => None,
     }
 }
