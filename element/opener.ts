@@ -81,10 +81,14 @@ export class Opener {
     } catch (thrown) {
       if (turn.aborted) return;
       const { kind, code, fields } = asError(thrown);
-      const isChoice = code === 'missing-file' || (kind === 'usage' && code === 'several-images');
+      const isUnknown = kind === 'usage' && code === 'no-image';
+      const isChoice = isUnknown || code === 'missing-file' || (kind === 'usage' && code === 'several-images');
       if (isChoice && fields.disks) {
         const { disks, snapshots = [], machine = name } = fields;
-        this.stage.show(turn, { step: 'disks', name: String(machine), disks, snapshots, notice: undefined });
+        // A disk that is missing in an archive is not in the list.
+        const isInArchive = code === 'missing-file' && !disks.some(({ missing }) => missing);
+        const notice = isInArchive ? texts.failure(asError(thrown)) : undefined;
+        this.stage.show(turn, { step: 'disks', name: String(machine), disks, snapshots, isUnknown, notice });
         return;
       }
       if (code === 'needs-spool' && !opening.spool) {

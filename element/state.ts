@@ -105,6 +105,8 @@ export type State =
       step: 'disks';
       name: string;
       disks: readonly Member[];
+      /** Whether the disks are files of which none looks like a disk. */
+      isUnknown?: boolean;
       /** The snapshots of the machine. */
       snapshots: readonly Snapshot[];
       notice: string | undefined;

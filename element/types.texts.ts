@@ -160,6 +160,9 @@ export interface AllTexts {
   // The disks in an archive that has several, or of a virtual machine.
   disksTitle: (name: string, count: number) => string;
   disksQuestion: string;
+  /** No file of the archive `name` looks like a disk. */
+  noDiskTitle: (name: string) => string;
+  noDiskQuestion: string;
   /** In place of the size of a disk whose file was not given; the number of these disks is `count`. */
   diskMissing: string;
   disksMissing: (count: number) => string;

@@ -10,7 +10,10 @@ import { allTexts } from './texts/all-texts.js';
 import { heading } from './views.js';
 import { snapshotPicker } from './views-details.js';
 
-export function disksView({ name, disks, notice, offered }: Step<'disks'>, session: Session): TemplateResult {
+export function disksView(
+  { name, disks, isUnknown = false, notice, offered }: Step<'disks'>,
+  session: Session,
+): TemplateResult {
   const texts = allTexts(session);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -19,16 +22,16 @@ export function disksView({ name, disks, notice, offered }: Step<'disks'>, sessi
   };
   const missing = disks.filter((disk) => disk.missing);
   return html`
-    ${heading(texts.disksTitle(name, disks.length), notice ? 'notice' : undefined)}
+    ${heading(isUnknown ? texts.noDiskTitle(name) : texts.disksTitle(name, disks.length), notice ? 'notice' : undefined)}
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${session.snapshots.length > 0 ? snapshotPicker(session) : nothing}
     <form @submit=${submit}>
       <fieldset>
-        <legend>${texts.disksQuestion}</legend>
+        <legend>${isUnknown ? texts.noDiskQuestion : texts.disksQuestion}</legend>
         ${disks.map(
           (disk) => html`
             <label class="choice" part="choice">
-              <input type="checkbox" name="disk" ?checked=${!disk.missing} ?disabled=${disk.missing} />
+              <input type="checkbox" name="disk" ?checked=${!disk.missing && !isUnknown} ?disabled=${disk.missing} />
               <span>
                 <strong class="name">${shownText(disk.name)}</strong>
                 <span class="quiet">${disk.missing ? texts.diskMissing : [texts.size(disk.size), disk.format].filter(Boolean).join(', ')}</span>

@@ -51,6 +51,8 @@ export const englishAsked = {
 
   disksTitle: (name, count) => `${shownText(name)} contains ${count === 1 ? 'one disk' : `${count} disks`}`,
   disksQuestion: 'Which disks do you want to convert?',
+  noDiskTitle: (name) => `No file in ${shownText(name)} looks like a disk`,
+  noDiskQuestion: 'If some of them are raw disks, which ones do you want to convert?',
   diskMissing: 'its file is missing',
   disksMissing: (count) => `Drop or choose the missing ${count === 1 ? 'file' : 'files'}.`,
   useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,

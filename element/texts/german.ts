@@ -179,6 +179,8 @@ export function german(units: Units): AllTexts {
 
     disksTitle: (name, count) => `${shownText(name)} enthält ${count === 1 ? 'eine Platte' : `${count} Platten`}`,
     disksQuestion: 'Welche Platten möchten Sie konvertieren?',
+    noDiskTitle: (name) => `Keine Datei in ${shownText(name)} sieht wie eine Platte aus`,
+    noDiskQuestion: 'Falls rohe Platten dabei sind: welche möchten Sie konvertieren?',
     diskMissing: 'ihre Datei fehlt',
     disksMissing: (count) =>
       `Legen Sie die ${count === 1 ? 'fehlende Datei' : 'fehlenden Dateien'} hier ab, oder wählen Sie sie aus.`,

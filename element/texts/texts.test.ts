@@ -114,6 +114,7 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       [name, 1],
       [name, 2],
     ],
+    noDiskTitle: named,
     disksMissing: each([1, 2]),
     packedTitle: named,
     packed: [

@@ -25,7 +25,7 @@ export async function convert(
     warn(result, command.output);
     if (command.place !== undefined) (await import('./for-place.js')).reportNextStep(command.place, command, result);
   }
-  return result.lostBytes === 0;
+  return result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
 }
 
 /** Whether a layer of the image is encrypted. */

@@ -18,6 +18,10 @@ for (const [kind, code, fields, text] of [
   ['usage', 'ambiguous-format', { format: 'vpc', container: 'tar' }, 'a (-f vpc)'],
   ['usage', 'ambiguous-format', { format: 'qcow2', otherFormat: 'vpc', file: 'b' }, 'a'],
   ['usage', 'several-images', {}, 'a (--disk N)'],
+  ['usage', 'no-image', {}, 'a (--disk N)'],
+  ['unsupported', 'no-image', {}, 'a'],
+  ['missing-file', 'missing-file', { disks: [{ name: 'b', size: 1 }] }, 'a (--disk N)'],
+  ['missing-file', 'missing-file', { disks: [{ name: 'b', size: 0, missing: true }] }, 'a (--with FILE)'],
   ['usage', 'ambiguous-file', { file: 'b' }, 'a (--with NAME=FILE)'],
   ['unsupported', 'several-images', {}, 'a'],
   ['target', 'target', kept, 'a (--resume)'],
@@ -51,4 +55,6 @@ test('disks to choose from are listed', () => {
   expect(rows('usage', { disks: disks.slice(1) })).toEqual([]);
   expect(rows('usage', {})).toEqual([]);
   expect(rows('unsupported', { disks })).toEqual([]);
+  const unknown = new DecantError('usage', 'a', { code: 'no-image', fields: { disks: disks.slice(1) } });
+  expect(failureRows(unknown)).toEqual(['--disk 1: b\\u001b\\u000a (1 B)']);
 });

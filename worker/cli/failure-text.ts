@@ -5,14 +5,16 @@ import { shownText } from '../errors/shown.js';
 import { ALL_DISKS, diskRows, WITH } from './disk-list.js';
 
 export const PASSWORD_FILE = '--password-file FILE';
+const DISK = '--disk N';
 
 /** By code, the option that helps. */
 const OPTIONS: Record<string, string> = {
   'ambiguous-file': '--with NAME=FILE',
   'missing-file': WITH,
+  'no-image': DISK,
   'password-needed': PASSWORD_FILE,
   'password-unconfirmed': '--assume-password',
-  'several-images': '--disk N',
+  'several-images': DISK,
 };
 
 /** Codes of a disk that needs another password than the other disks of its machine. */
@@ -24,6 +26,8 @@ function helpFor({ kind, code, fields }: PlainError): string | undefined {
     return `--password-file '${shownText(String(fields.disk))}'=FILE`;
   if (code === 'state-format') return `-f ${fields.format}`;
   if (code === 'ambiguous-format') return ambiguityHelp(fields);
+  // An archive that lacks a disk may have another one.
+  if (code === 'missing-file' && fields.disks?.every(({ missing }) => !missing)) return DISK;
   // In an archive in another one, no disk can be chosen.
   return kind === 'unsupported' ? undefined : OPTIONS[code];
 }
@@ -36,10 +40,11 @@ function ambiguityHelp({ file, format, otherFormat }: Fields): string | undefine
 }
 
 /** The lines after the message: the disks to choose from, with the options that do so. */
-export function failureRows({ kind, fields }: PlainError): string[] {
+export function failureRows({ kind, code, fields }: PlainError): string[] {
   const { disks = [] } = fields;
-  if (kind !== 'usage' || disks.length < 2) return [];
-  const isWhole = !disks.some(({ missing }) => missing);
+  const isUnknown = code === 'no-image';
+  if (kind !== 'usage' || (disks.length < 2 && !isUnknown)) return [];
+  const isWhole = !isUnknown && !disks.some(({ missing }) => missing);
   return [
     ...diskRows(disks),
     ...(isWhole ? [`--disk ${ALL_DISKS}: all, for convert with a folder as the output`] : []),
