@@ -3,7 +3,9 @@
 use crate::common::small::{DATA, overlay, small, small_disk};
 use crate::common::*;
 use crate::tar::{archive, content, member};
+use decant::error::fields::Field;
 use decant::io::target::Abilities;
+use decant::open::disk_choice::DiskChoice;
 use decant::{ErrorKind, OpenOptions};
 
 fn file(name: &str, data: &[u8]) -> Vec<u8> {
@@ -436,6 +438,107 @@ fn manifests_beside_loose_files() {
                 assert_eq!(codes, vec!["manifest-unchecked"; file.iter().count()], "{what}");
                 let named = found.notices.iter().all(|notice| notice.message.contains(file.unwrap_or("")));
                 assert!(named, "{what}: {:?}", found.notices);
+            }
+        }
+    }
+}
+
+/// An OVF descriptor of one machine with `disks`: the path, and the attributes of the `Disk` element.
+fn descriptor(disks: &[(&str, &str)]) -> Vec<u8> {
+    let entry = |row: &dyn Fn(usize, &str, &str) -> String| -> String {
+        disks.iter().enumerate().map(|(at, (path, attributes))| row(at, path, attributes)).collect()
+    };
+    let files = entry(&|at, path, _| format!("<File ovf:id=\"f{at}\" ovf:href=\"{path}\"/>"));
+    let disks = entry(&|at, _, attributes| format!("<Disk ovf:fileRef=\"f{at}\" {attributes}/>"));
+    format!("<Envelope>{files}{disks}<VirtualSystem ovf:id=\"vm\"/></Envelope>").into_bytes()
+}
+
+/// A disk with another size than its descriptor states is noticed, in order too.
+#[test]
+fn capacities_of_disks() {
+    let (image, raw) = (small(), content());
+    let size = small_disk().len() as u64;
+    // (attributes of the disk, whether there is a notice, for the image and for a raw disk of 100,352 bytes)
+    let rows = [
+        (format!("ovf:capacity=\"{size}\""), false, true),
+        ("ovf:capacity=\"100352\"".to_owned(), true, false),
+        ("ovf:capacity=\"99999999\"".to_owned(), true, true),
+        ("ovf:capacity=\"1\" ovf:capacityAllocationUnits=\"byte * 2^30\"".to_owned(), false, false),
+        ("ovf:capacity=\"2\" ovf:capacityAllocationUnits=\"byte * 2^30\"".to_owned(), true, true),
+        ("ovf:capacity=\"${size}\"".to_owned(), false, false),
+        (String::new(), false, false),
+    ];
+    for (attributes, of_image, of_raw) in rows {
+        let ova =
+            |name: &str, disk: &[u8]| archive(&[file("a.ovf", &descriptor(&[(name, &attributes)])), file(name, disk)]);
+        let has = |codes: &[&str]| codes.contains(&"ovf-capacity");
+        for (what, packed, expected) in [
+            ("qcow2", ova("disk.qcow2", &image), of_image),
+            ("raw", ova("disk.raw", &raw), of_raw),
+            (
+                "other",
+                archive(&[file("a.ovf", &descriptor(&[("b", &attributes)])), file("b", b""), file("disk.raw", &raw)]),
+                false,
+            ),
+        ] {
+            let found: Vec<_> = info_of(packed).safety.iter().map(|notice| notice.code).collect();
+            assert_eq!(has(&found), expected, "{what}: {attributes}");
+        }
+        let packed = ova("disk.raw.gz", &filter("gzip", &["-cn"], &raw));
+        let converted = Case::new(packed).convert(Answers::InOrder, Abilities::default(), 64 << 10);
+        converted.result.unwrap();
+        let found: Vec<_> = converted.notices.iter().map(|notice| notice.code).collect();
+        assert_eq!(has(&found), of_raw, "in order: {attributes}");
+    }
+}
+
+/// A machine whose archive lacks a disk is not converted without it, unless the caller has chosen another one.
+#[test]
+fn disks_that_are_not_in_the_archive() {
+    let image = small();
+    let both = descriptor(&[("a%20b.vmdk", ""), ("d.qcow2", "")]);
+    let ova = |ovf: &[u8], members: &[(&str, &[u8])]| {
+        let members = members.iter().map(|(name, data)| file(name, data));
+        archive(&std::iter::once(file("vm/m.ovf", ovf)).chain(members).collect::<Vec<_>>())
+    };
+    let chosen = |disk: DiskChoice| Some(disk);
+    let name = |name: &str| DiskChoice::Name(name.to_owned());
+    // (what, archive, choice, the missing file)
+    let rows = [
+        ("one is missing", ova(&both, &[("vm/d.qcow2", &image)]), None, Some("a%20b.vmdk")),
+        ("by number", ova(&both, &[("vm/d.qcow2", &image)]), chosen(DiskChoice::Number(1)), None),
+        ("by name", ova(&both, &[("vm/d.qcow2", &image)]), chosen(name("d.qcow2")), None),
+        ("another folder", ova(&both, &[("vm/d.qcow2", &image), ("x/A b.vmdk", b"empty")]), None, None),
+        (
+            "a disk without a file",
+            ova(b"<Disk/><File id='1' href='d.qcow2'/><Disk fileRef='1'/>", &[("vm/d.qcow2", &image)]),
+            None,
+            None,
+        ),
+        ("an unknown file", ova(b"<Disk fileRef='2'/>", &[("vm/d.qcow2", &image)]), None, None),
+        ("an ISO", ova(b"<File id='1' href='a.iso'/>", &[("vm/d.qcow2", &image)]), None, None),
+        (
+            "pieces",
+            {
+                let parts = pieces("vm/d.qcow2", &image, 1000);
+                archive(&[vec![file("vm/m.ovf", &descriptor(&[("d.qcow2", "")]))], parts].concat())
+            },
+            None,
+            None,
+        ),
+    ];
+    for (what, packed, disk, missing) in rows {
+        match (Case { disk, ..Case::new(packed) }).bytes() {
+            Ok(found) => assert!(missing.is_none() && found == small_disk(), "{what}"),
+            Err(error) => {
+                assert_eq!((error.kind, &*error.code), (ErrorKind::MissingFile, "missing-file"), "{what}: {error}");
+                let field = |field: &str| match error.fields.get(field) {
+                    Some(Field::Text(text)) => text.clone(),
+                    _ => panic!("{what}: {error}"),
+                };
+                assert_eq!(Some(&*field("file")), missing, "{what}: {error}");
+                assert_eq!(field("neededBy"), "vm/m.ovf", "{what}: {error}");
+                assert!(matches!(error.fields.get("disks"), Some(Field::List(disks)) if disks.len() == 1), "{what}");
             }
         }
     }

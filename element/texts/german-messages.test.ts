@@ -16,7 +16,7 @@ const FIELDS = new Proxy({} as Fields, {
   get: (_, name) => {
     if (name === 'reason') return undefined;
     if (name === 'damage') return DAMAGE[0]!.code;
-    return /size|added|unit|count|offset|descriptor|header|found|Size|^m(?:in|ax)$/.test(String(name))
+    return /size|added|unit|count|offset|descriptor|header|found|capacity|Size|^m(?:in|ax)$/.test(String(name))
       ? 2 ** 20
       : 'a\u202eb';
   },

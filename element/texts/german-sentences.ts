@@ -95,7 +95,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'needs-spool': ({ format, container }) =>
       `${container === undefined ? 'Der Datenstrom' : `Die Datei (${name(container)})`} enthält ${name(format)} und muss erst entpackt werden.`,
     'several-files':
-      'In dem Archiv liegen mehrere Dateien, und es lässt sich nur der Reihe nach lesen. Entpacken Sie die Platte zuerst.',
+      'In dem Archiv liegen mehrere Dateien, es lässt sich nur der Reihe nach lesen, und keine ist eindeutig seine einzige Platte. Entpacken Sie die Platte zuerst.',
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht sicher lesen lässt.`,
@@ -223,7 +223,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       `Das Objekt auf dem Server wurde zum Teil überschrieben oder wurde es vielleicht: ${name(leftAt)}.`,
     'manifest-mismatch':
       'Der Inhalt ist ein anderer, als das Manifest sagt. Laden oder kopieren Sie die Dateien noch einmal.',
-    'no-image': 'In dem Archiv liegt kein Festplattenabbild.',
+    'no-image': 'In dem Archiv liegt kein Festplattenabbild, das Decant erkennt.',
     'object-differs': 'Auf dem Server liegt etwas anderes, als hochgeladen wurde.',
     'part-differs': 'Beim Server ist etwas anderes angekommen, als gesendet wurde.',
     'piece-damaged': ({ piece }) =>
@@ -256,6 +256,10 @@ export function germanNotices({ size }: Units): Sentences {
     'backing-file': ({ file }) =>
       `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,
+    'checksum-mismatch': ({ file }) =>
+      `${name(file)} hat nicht die Prüfsumme, die das Zip-Archiv nennt. Einige Bytes der Platte sind falsch, und es ist nicht bekannt, welche.`,
+    'checksum-unchecked': ({ file }) =>
+      `${name(file)} wurde nicht mit der Prüfsumme im Zip-Archiv verglichen, weil nur Teile der Datei gelesen werden.`,
     'data-file': ({ file }) => `Die Daten liegen in einer anderen Datei: ${name(file)}.`,
     'copies-differ':
       'Die beiden Kopien der Tabellen sind verschieden. Wo die erste nichts Brauchbares enthält, wird die zweite gelesen.',
@@ -288,6 +292,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Dem Namen nach ist ${name(first)} ein Teil einer geteilten Datei. Er wird als die ganze Platte gelesen.`,
     'parts-unchecked': ({ first, last, count }) =>
       `Die Platte wird aus ${name(count)} Dateien gelesen, ${name(first)} bis ${name(last)}. Ob sie zusammengehören und ob die letzte dabei ist, lässt sich an ihnen nicht erkennen.`,
+    'ovf-capacity': ({ capacity, size: found }) =>
+      `Laut der Beschreibung der virtuellen Maschine hat diese Platte ${bytes(capacity, size)}, sie hat aber ${bytes(found, size)}. Vielleicht ist es die falsche, oder sie ist unvollständig.`,
     shared: 'Teile der Datei gehören zu mehreren Stellen der Platte.',
     'size-mismatch': ({ descriptor, header }) =>
       `Zwei Stellen des Abbilds nennen verschiedene Größen: ${bytes(descriptor, size)} und ${bytes(header, size)}. Die zweite gilt.`,

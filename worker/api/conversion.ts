@@ -23,8 +23,6 @@ import { Meter } from './progress.js';
 /** After these failures, a later conversion can resume. */
 const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
 
-  'vhd-footers-differ',
-  'vhdx-regions-differ',
 export interface ConversionContext {
   platform: Platform;
   setup: ImageSetup;

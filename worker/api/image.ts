@@ -197,7 +197,7 @@ export class OpenImage {
     private readonly sessions: ImageSessions,
     name: string | undefined,
     /** What the image was unpacked from. */
-    private readonly packed?: Pick<Unpacked, 'containers' | 'members' | 'content'>,
+    private readonly packed?: Pick<Unpacked, 'containers' | 'members' | 'machine' | 'content'>,
     private readonly split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
@@ -210,6 +210,7 @@ export class OpenImage {
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
     if (split && info.containers.length === 0) safety.push(...split.noticesOf(info.format));
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
+    if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
     this.formats = sessions.formats;
     this.members = packed && packed.members.length > 0 ? packed.members : members;
     this.streamed = sessions.comesInOrder;

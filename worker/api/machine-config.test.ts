@@ -49,6 +49,7 @@ test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, disks: str
     [],
     'vm',
   ],
+  ['OVF 0.9', 'ovf', '<Content ovf:id="old" xsi:type="ovf:VirtualSystem_Type"><Info>A</Info>', [], 'old'],
   ['OVF, a name that is cut off', 'ovf', '<VirtualSystem id="vm"><Name>web', [], 'vm'],
   ['OVF, disks first', 'ovf', DISKS + FILES, ['b.vmdk', 'a.vmdk']],
   ['OVF, a missing file', 'ovf', `${FILES}<Disk fileRef="f3"/><Disk fileRef="f1"/>`, ['a.vmdk']],
@@ -76,6 +77,23 @@ test.for<[what: string, format: 'vmx' | 'vbox' | 'ovf', text: string, disks: str
 ])('%s', ([, format, text, disks, name]) => {
   const { snapshots: _, ...machine } = machineOf(text, format);
   expect(machine).toEqual({ disks, ...(name === undefined ? {} : { name }) });
+});
+
+test.each([
+  ['capacity="8192"', { size: 8192, unit: 1 }],
+  ['capacity="10" ovf:capacityAllocationUnits="byte * 2^30"', { size: 10 * 2 ** 30, unit: 2 ** 30 }],
+  ['capacity="10" capacityAllocationUnits="byte*1024 * 1024"', { size: 10 * 2 ** 20, unit: 2 ** 20 }],
+  ['capacity="3" capacityAllocationUnits="byte * 10^9"', { size: 3e9, unit: 1e9 }],
+  ['capacity="20" capacityAllocationUnits="GigaBytes"', { size: 20 * 2 ** 30, unit: 2 ** 30 }],
+  ['capacity="$' + '{size}"', undefined],
+  ['capacity="-1"', undefined],
+  ['capacity="1" capacityAllocationUnits="bit"', undefined],
+  ['capacity="1" capacityAllocationUnits="byte * 2^64"', undefined],
+  ['capacity="1" capacityAllocationUnits="byte * "', undefined],
+  ['', undefined],
+])('OVF: the capacity in %s', (attributes, expected) => {
+  const { capacities } = machineOf(`${FILES}<Disk fileRef="f1" ${attributes}/>`, 'ovf');
+  expect(capacities?.get('a.vmdk')).toEqual(expected);
 });
 
 test('OVF: files in pieces', () => {

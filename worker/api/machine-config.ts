@@ -9,11 +9,19 @@ export interface Machine {
   disks: string[];
   /** How many pieces the files at these paths have, if they are stored in pieces. */
   pieces?: Map<string, number>;
+  /** The capacities that are stated for the disks in the files at these paths. */
+  capacities?: Map<string, Capacity>;
   snapshots: MachineSnapshot[];
   /** The paths of the files that are encrypted, of disks in any state. */
   encrypted?: Set<string>;
   /** Whether the configuration has an encrypted part, which may name the disks. */
   isEncrypted?: boolean;
+}
+
+/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
+export interface Capacity {
+  size: number;
+  unit: number;
 }
 
 export interface MachineSnapshot {
@@ -30,10 +38,11 @@ const MOST = 256;
 
 /** Reads the configuration `text` in `format`. */
 export function machineOf(text: string, format: 'vmx' | 'vbox' | 'ovf'): Machine {
-  const { name, disks, pieces, snapshots = [], encrypted, isEncrypted } = READERS[format](text);
+  const { name, disks, pieces, capacities, snapshots = [], encrypted, isEncrypted } = READERS[format](text);
   const named = {
     ...(name ? { name } : {}),
     ...(pieces?.size ? { pieces } : {}),
+    ...(capacities?.size ? { capacities } : {}),
     ...(encrypted?.size ? { encrypted } : {}),
     ...(isEncrypted ? { isEncrypted } : {}),
   };
@@ -47,6 +56,7 @@ interface Found {
   name: string | undefined;
   disks: string[];
   pieces?: Map<string, number>;
+  capacities?: Map<string, Capacity>;
   snapshots?: MachineSnapshot[];
   encrypted?: Set<string>;
   isEncrypted?: boolean;
@@ -150,23 +160,50 @@ function ofOvf(text: string): Found {
   const [paths, pieces, disks] = [new Map<string, string>(), new Map<string, number>(), [] as string[]];
   const marks: string[] = [];
   let isEncrypted = false;
+  const byFile = new Map<string, Capacity>();
   let id: string | undefined;
   let name: string | undefined;
   for (const { tag, attributes, after } of tagsOf(text)) {
-    if (tag === 'VirtualSystem') id ??= attributes.get('id');
+    // Version 0.9 has the machine as content of that type.
+    if (tag === 'VirtualSystem' || tag === 'Content') id ??= attributes.get('id');
     if (tag === 'Name' && id !== undefined) name ??= contentAt(text, after);
     if (tag === 'File') {
       addPath(paths, attributes.get('id'), attributes.get('href'));
       const count = Math.ceil(Number(attributes.get('size')) / Number(attributes.get('chunkSize')));
       if (count > 0 && Number.isFinite(count)) pieces.set(attributes.get('href') ?? '', count);
     }
-    if (tag === 'Disk') disks.push(attributes.get('fileRef') ?? '');
+    if (tag === 'Disk') {
+      const file = attributes.get('fileRef') ?? '';
+      const capacity = capacityOf(attributes.get('capacity'), attributes.get('capacityAllocationUnits'));
+      disks.push(file);
+      if (capacity) byFile.set(file, capacity);
+    }
     if (ENCRYPTED_FILES.includes(tag)) marks.push((attributes.get('URI') ?? '').replace(/^#/, ''));
     if (tag === ENCRYPTED_PART) isEncrypted = true;
   }
+  const capacities = new Map(
+    [...byFile].flatMap(([file, capacity]) => pathsOf([file], paths).map((path) => [path, capacity])),
+  );
   // A mark is the path of a file, or its ID.
   const encrypted = new Set([...marks, ...pathsOf(marks, paths)]);
-  return { name: name ?? id, disks: pathsOf(disks, paths), pieces, encrypted, isEncrypted };
+  return { name: name ?? id, disks: pathsOf(disks, paths), pieces, capacities, encrypted, isEncrypted };
+}
+
+/** Units of OVF 0.9. */
+const OLD_UNITS: Record<string, number> = { bytes: 1, kilobytes: 2 ** 10, megabytes: 2 ** 20, gigabytes: 2 ** 30 };
+
+/** The capacity `value` in `units`, such as `byte * 2^30` (DSP0004); undefined if that is not a number of bytes. */
+function capacityOf(value = '', units = 'byte'): Capacity | undefined {
+  const name = units.trim().toLowerCase();
+  const factors = /^byte(?:\s*\*\s*\d+(?:\s*\^\s*\d+)?)*$/.test(name) ? name.split('*').slice(1) : undefined;
+  const unit = factors?.reduce((product, factor) => {
+    const [base, power = 1] = factor.split('^').map(Number);
+    return product * base! ** power;
+  }, 1);
+  const bytes = name === '' ? 1 : (unit ?? OLD_UNITS[name]);
+  if (!/^\s*\d+\s*$/.test(value) || bytes === undefined) return undefined;
+  const size = Number(value) * bytes;
+  return Number.isSafeInteger(size) ? { size, unit: bytes } : undefined;
 }
 
 /** The text of an element from `start`, up to the next tag; undefined if it is empty. */

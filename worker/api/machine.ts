@@ -6,13 +6,15 @@ import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
-import type { Snapshot } from '../public/types.js';
+import type { Notice, Snapshot } from '../public/types.js';
 import { encryptedError } from './encryption-marks.js';
 import type { OpenImage } from './image.js';
-import { type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
+import { type Capacity, type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
 
 /** The most bytes of a configuration. */
 const LONGEST = 1 << 20;
+/** The most bytes by which a disk is larger than what it holds: it has whole sectors. */
+const SECTOR = 512;
 /** The most names in an error message. */
 const LISTED = 3;
 
@@ -30,6 +32,7 @@ interface Disk extends Member {
   missingPiece?: string;
   /** Whether the configuration says that it is encrypted. */
   isEncrypted?: boolean;
+  capacity?: Capacity | undefined;
 }
 
 /** A disk whose file was passed. */
@@ -68,9 +71,10 @@ export async function openMachine(
     const disk = companion
       ? await described(companion, pieces, config, options, open)
       : missingDisk(pieces === undefined ? plain(path) : plain(path) + FIRST_PIECE);
-    disks.push({ ...disk, isEncrypted: machine.encrypted?.has(path) ?? false });
+    const isEncrypted = machine.encrypted?.has(path) ?? false;
+    disks.push({ ...disk, isEncrypted, capacity: machine.capacities?.get(path) });
   }
-  const { companion, name: chosen, isEncrypted } = choose(disks, machine, configName, choice);
+  const { companion, name: chosen, isEncrypted, capacity } = choose(disks, machine, configName, choice);
   if (isEncrypted) throw encryptedError(`'${shownText(chosen)}'`, format, { file: chosen });
   const input = inputOf(companion);
   const file = nameOf(companion);
@@ -86,7 +90,16 @@ export async function openMachine(
   if (machine.name !== undefined) image.info.machine = machine.name;
   if (snapshots.length > 0) image.info.snapshots = snapshots.map(describedSnapshot);
   image.members = disks.map(memberOf);
+  const { virtualSize } = image.info;
+  if (capacity && virtualSize !== undefined) image.info.safety.push(...capacityNotices(capacity, virtualSize));
   return image;
+}
+
+/** The notice if a disk of `size` bytes has another capacity than its machine's description states. */
+function capacityNotices({ size: capacity, unit }: Capacity, size: number): Notice[] {
+  if (Math.abs(capacity - size) < Math.max(unit, SECTOR)) return [];
+  const message = `The description of the virtual machine states ${capacity} bytes for this disk, which has ${size}: it may be the wrong disk, or incomplete`;
+  return [{ code: 'ovf-capacity', fields: { capacity, size }, message }];
 }
 
 /** The snapshots that the VMSD of the VMX `config`, called `name`, lists; none without that file. */
@@ -281,9 +294,15 @@ function plainOptions(file: Input, config: Input, options: OpenOptions): OpenOpt
   };
 }
 
-const memberOf = ({ companion: _, missingPiece: _piece, isEncrypted: _encrypted, ...member }: Disk): Member => member;
+const memberOf = ({
+  companion: _,
+  missingPiece: _piece,
+  isEncrypted: _encrypted,
+  capacity: _capacity,
+  ...member
+}: Disk): Member => member;
 
-/** Returns the disk that `choice` states, or the only one. */
+/** Returns the disk that `choice` states, or the only one, whose file is there. */
 function choose(disks: Disk[], machine: Machine, config: string, choice: string | number | undefined): ThereDisk {
   const fields = {
     disks: disks.map(memberOf),

@@ -23,6 +23,8 @@ export interface Unpacked {
   containers: ContainerInfo[];
   /** The disks that the packed file was chosen from; empty if it was not. */
   members: readonly Member[];
+  /** The name of the virtual machine whose disk was packed. */
+  machine?: string;
   /** The content of the file, if it is read in place. */
   content?: InPlaceSource;
 }
@@ -43,8 +45,10 @@ export async function openUnpacked(
   const containers: ContainerInfo[] = [];
   let sessions = packed;
   let members = packed.members;
+  let machine: string | undefined;
   while (sessions.isPacked) {
     containers.push(...sessions.info.containers);
+    machine ??= sessions.info.machine;
     if (sessions.members.length > 0) {
       members = sessions.members;
       // It was chosen.
@@ -56,7 +60,7 @@ export async function openUnpacked(
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
     sessions = await (members.length > 0 ? opening.catch(refuseSecondChoice) : opening);
   }
-  return { sessions, containers, members };
+  return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 
 /** From now on, ignores a manifest beside the image: it has the digest of the packed file, not of its content. */
@@ -67,8 +71,12 @@ export function ignoreManifest({ sources, settings }: ImageSetup): void {
 /** Throws `thrown`. A choice among the disks of a file that was itself chosen is refused, as in an archive that is not packed. */
 function refuseSecondChoice(thrown: unknown): never {
   const error = toDecantError(thrown);
-  if (error.code !== 'several-images') throw error;
   const { code, fields } = error;
+  if (code === 'no-image' && error.kind === 'usage') {
+    const message = 'The chosen disk is an archive in which no file looks like a disk; extract the disk';
+    throw new DecantError('unsupported', message, { code, fields });
+  }
+  if (code !== 'several-images') throw error;
   const message = `The chosen disk is an archive with ${fields.count} disk images; extract the one you need`;
   throw new DecantError('unsupported', message, { code, fields });
 }

@@ -5,7 +5,7 @@ use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
 use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
-use crate::disk::info::Notice;
+use crate::disk::info::{Capacity, Notice};
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{TAIL, vhd};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
@@ -15,6 +15,7 @@ use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 use crate::open::identify::{FileType, identify_end};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
+use crate::open::safety::other_capacity;
 use crate::open::streamed_image::{Guess, StreamedImage};
 use crate::open::{empty_stream, not_in_order};
 use futures_util::FutureExt;
@@ -34,6 +35,8 @@ pub struct InOrder {
     guess: Option<Guess>,
     notice_of_end: Option<fn(&[u8]) -> Option<Notice>>,
     manifest: Option<Rc<Manifest>>,
+    /// See [`StreamedImage::capacity`]; `None` for a file to be unpacked.
+    capacity: Option<Capacity>,
     /// Zeros are added at its end up to a multiple of this many bytes.
     sector: u64,
 }
@@ -47,6 +50,7 @@ impl InOrder {
             guess: image.guess().cloned(),
             notice_of_end: image.notice_of_end(),
             manifest: image.manifest(),
+            capacity: image.capacity().filter(|_| !image.is_packed()),
             sector: if image.is_packed() { 1 } else { SECTOR },
         })
     }
@@ -243,6 +247,8 @@ impl InOrderPlanner {
             let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
+        let size = (self.planned + last as u64).next_multiple_of(SECTOR);
+        self.notices.borrow_mut().extend(self.disk.capacity.and_then(|capacity| other_capacity(capacity, size)));
         let Some(guess) = &self.disk.guess else {
             self.notices.borrow_mut().extend(self.disk.notice_of_end.and_then(|notice| notice(&self.tail)));
             return Ok(());

@@ -81,6 +81,22 @@ pub struct MemberInfo {
     pub format: Option<&'static str>,
 }
 
+/// The capacity that a descriptor states for a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    /// In bytes.
+    pub(crate) size: u64,
+    /// The unit in which it is stated, in bytes: a disk may have a part of one more or less.
+    pub(crate) unit: u64,
+}
+
+impl Capacity {
+    /// Whether a disk of `size` bytes has another capacity.
+    pub(crate) fn differs_from(self, size: u64) -> bool {
+        self.size.abs_diff(size) >= self.unit.max(SECTOR)
+    }
+}
+
 /// The disks in a container from which a caller can choose.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiskList {
@@ -88,6 +104,8 @@ pub(crate) struct DiskList {
     pub(crate) disks: Vec<MemberInfo>,
     /// The name of their virtual machine, if the descriptor has it.
     pub(crate) machine: Option<String>,
+    /// The capacity that the descriptor states for the chosen disk.
+    pub(crate) capacity: Option<Capacity>,
 }
 
 /// An image of a chain.

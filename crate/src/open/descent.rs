@@ -184,7 +184,7 @@ impl Descent {
     pub(super) fn list(&mut self, guess: Option<&Guess>) -> DiskList {
         let format = guess.is_none().then_some(raw_disk::NAME);
         let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format });
-        DiskList { disks: disks.into_iter().collect(), machine: None }
+        DiskList { disks: disks.into_iter().collect(), ..DiskList::default() }
     }
 
     /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with

@@ -42,6 +42,11 @@ impl<'a> Choosing<'a> {
         }
     }
 
+    /// Whether the caller may choose a disk, but has not.
+    pub(super) fn is_open(self) -> bool {
+        matches!(self, Self::Possible)
+    }
+
     /// Whether the caller has chosen `disk`, a name in a container, by its name.
     pub(super) fn names(self, disk: &str) -> bool {
         self.name().is_some_and(|name| disk == name || base_name(disk) == name)
@@ -113,6 +118,17 @@ pub(crate) fn not_in_archive() -> Error {
     let message = "A disk can be chosen only from a virtual machine, an uncompressed tar archive, such as an OVA, or a zip \
                    archive, that is no stream";
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
+}
+
+/// The error for the disk at `path`, which `descriptor` names, but which is not in the archive that has the disks in `list`.
+pub(super) fn missing(path: &str, descriptor: &str, list: &DiskList) -> Error {
+    let message = format!(
+        "'{}', a disk of the virtual machine that '{}' describes, is missing in the archive; to open another disk of it, state which one",
+        shown(path),
+        shown(descriptor)
+    );
+    let error = refused(ErrorKind::MissingFile, message, "missing-file", list);
+    error.field("file", path).field("role", "disk").field("neededBy", descriptor)
 }
 
 fn several(container: &str, list: &DiskList, kind: ErrorKind, advice: &str) -> Error {

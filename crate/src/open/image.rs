@@ -134,6 +134,8 @@ impl Image {
         }
         info.safety.extend(safety::notices(&info, self.stored()));
         info.safety.extend(self.opened.top.reason.notice(&info.containers));
+        let capacity = self.opened.top.list.capacity;
+        info.safety.extend(capacity.and_then(|capacity| safety::other_capacity(capacity, self.virtual_size())));
         info
     }
 

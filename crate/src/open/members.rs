@@ -9,7 +9,7 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, raw_disk, vmdk};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
-use crate::open::disk_choice::{Choosing, named};
+use crate::open::disk_choice::{self, Choosing, named};
 use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify, identify_start};
 use crate::open::split_files::may_be_parts;
@@ -78,10 +78,15 @@ pub(crate) async fn image_in(
         images = unknown.into_iter().map(|file| (file, FileType::Unknown)).collect();
     }
     let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
-    let (order, machine) = ovf::described(&names, &files).await?;
+    let ovf::Described { order, machine, capacities, missing } = ovf::described(&names, &files).await?;
+    let capacities: Vec<_> = order.iter().map(|&at| capacities[at]).collect();
     let images: Vec<_> = order.into_iter().map(|at| images[at].clone()).chain(named).collect();
-    let list = DiskList { disks: images.iter().map(info).collect(), machine };
+    let mut list = DiskList { disks: images.iter().map(info).collect(), machine, capacity: None };
+    if let Some(missing) = missing.filter(|_| is_known && list.disks.len() == 1 && choosing.is_open()) {
+        return Err(disk_choice::missing(&missing.path, &missing.descriptor, &list));
+    }
     let at = if is_known { choosing.choose(container, &list)? } else { choosing.choose_unknown(container, &list)? };
+    list.capacity = capacities.get(at).copied().flatten();
     let (image, mut file_type) = images[at].clone();
     let is_stated = list.disks.len() > 1 || choosing.names(&image.name) || !is_known;
     if is_stated && matches!(file_type, FileType::Unknown) {

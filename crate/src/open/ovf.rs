@@ -1,23 +1,43 @@
 //! What an OVF descriptor (DSP0243) says of disks. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
 //! `href` is the path. The machine is the first `VirtualSystem`, with its name in `Name`, or else in its `id`.
 //!
-//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list and a name depend
-//! on it. An XML parser would be several times as large.
+//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list, a name and notices
+//! depend on it. An XML parser would be several times as large.
 
 use crate::container::Member;
 use crate::disk::file_name::percent_decoded;
+use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
-use crate::disk::reference::resolved;
+use crate::disk::reference::{base_name, resolved};
 use crate::error::{ErrorKind, Result};
 use crate::open::member_text::text_of;
+use decant_text::folded;
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
 const MOST: usize = 8192;
 
-/// Returns the order of `files`, files of an archive with `members`: as its first descriptor lists their disks, then the
-/// others; and the name of the machine. A damaged descriptor has no influence. Fails with `source`, or `internal` if memory runs
-/// out.
-pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<(Vec<usize>, Option<String>)> {
+/// What the first descriptor of an archive says of its disks.
+#[derive(Default)]
+pub(super) struct Described {
+    /// The order of the files that were asked for: as the descriptor lists their disks, then the others.
+    pub(super) order: Vec<usize>,
+    /// The name of the machine.
+    pub(super) machine: Option<String>,
+    /// The stated capacities of the files, in their own order.
+    pub(super) capacities: Vec<Option<Capacity>>,
+    /// The first file of a disk that is not in the archive.
+    pub(super) missing: Option<MissingDisk>,
+}
+
+/// A file that a descriptor names and the archive lacks.
+pub(super) struct MissingDisk {
+    pub(super) path: String,
+    pub(super) descriptor: String,
+}
+
+/// Reads the first descriptor among `members`, all files of an archive, of which `files` may be disks. A damaged descriptor has no
+/// influence. Fails with `source`, or `internal` if memory runs out.
+pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<Described> {
     let is_descriptor = |member: &&Member| member.name.to_ascii_lowercase().ends_with(".ovf");
     let descriptor = members.iter().find(is_descriptor);
     let text = match descriptor {
@@ -29,6 +49,7 @@ pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<(Vec
     };
     let path = descriptor.map_or("", |member| &member.name);
     let index = NameIndex::new(files.iter().map(|name| resolved(name, "")));
+    let all = NameIndex::new(members.iter().map(|member| folded(base_name(&member.name))));
     let (mut order, mut is_listed) = (Vec::new(), vec![false; files.len()]);
     let mut list = |at: usize| {
         if !is_listed[at] {
@@ -36,19 +57,39 @@ pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<(Vec
             order.push(at);
         }
     };
-    let (paths, machine) = read(&text.unwrap_or_default());
-    for file in paths {
+    let Machine { disks, name: machine } = read(&text.unwrap_or_default());
+    let (mut capacities, mut missing) = (vec![None; files.len()], None);
+    for Disk { path: file, capacity } in disks {
         let decoded = percent_decoded(&file);
-        for name in [Some(file), decoded].into_iter().flatten() {
-            index.find(&resolved(&name, path)).into_iter().for_each(&mut list);
+        let is_there = [Some(&file), decoded.as_ref()].into_iter().flatten();
+        if missing.is_none() && !is_there.clone().any(|name| !all.find(&folded(base_name(name))).is_empty()) {
+            missing = Some(MissingDisk { path: file.clone(), descriptor: path.to_owned() });
+        }
+        for name in is_there {
+            for at in index.find(&resolved(name, path)) {
+                capacities[at] = capacity;
+                list(at);
+            }
         }
     }
     (0..files.len()).for_each(list);
-    Ok((order, machine))
+    Ok(Described { order, machine, capacities, missing })
 }
 
-/// Returns the paths of the files of all disks, in the order of the disks, and the name of the first machine.
-fn read(text: &str) -> (Vec<String>, Option<String>) {
+/// A disk of a machine: the path of its file, and its capacity if that is stated as a number.
+struct Disk {
+    path: String,
+    capacity: Option<Capacity>,
+}
+
+struct Machine {
+    /// Those with a file.
+    disks: Vec<Disk>,
+    name: Option<String>,
+}
+
+/// Reads the first machine, and all disks.
+fn read(text: &str) -> Machine {
     let (mut ids, mut paths, mut disks) = (Vec::new(), Vec::new(), Vec::new());
     let (mut id, mut name) = (None, None);
     let mut rest = text.as_bytes();
@@ -63,16 +104,45 @@ fn read(text: &str) -> (Vec<String>, Option<String>) {
                     paths.push(Some(path));
                 }
             }
-            b"Disk" => disks.extend(attribute(tag, b"fileRef")),
-            b"VirtualSystem" if id.is_none() => id = attribute(tag, b"id"),
+            b"Disk" => disks.extend(attribute(tag, b"fileRef").map(|file| (file, capacity(tag)))),
+            // Version 0.9 has the machine as content of that type.
+            b"VirtualSystem" | b"Content" if id.is_none() => id = attribute(tag, b"id"),
             b"Name" if id.is_some() && name.is_none() => name = content(rest),
             _ => {}
         }
     }
     let index = NameIndex::new(ids.into_iter());
     // A file counts once.
-    let files = disks.iter().filter_map(|disk| paths[*index.find(disk).first()?].take()).collect();
-    (files, name.or(id).filter(|name| !name.is_empty()))
+    let mut path_of = |file: &str| paths[*index.find(file).first()?].take();
+    let disk = |(file, capacity): (String, _)| Some(Disk { path: path_of(&file)?, capacity });
+    let disks = disks.into_iter().filter_map(disk).collect();
+    Machine { disks, name: name.or(id).filter(|name| !name.is_empty()) }
+}
+
+/// Returns the capacity that the `Disk` element `tag` states. Units are those of DSP0004, such as `byte * 2^30`, or of version 0.9.
+fn capacity(tag: &[u8]) -> Option<Capacity> {
+    let units = attribute(tag, b"capacityAllocationUnits").unwrap_or_default();
+    let unit = match &*units.trim().to_ascii_lowercase() {
+        "" | "byte" | "bytes" => 1,
+        "kilobytes" => 1 << 10,
+        "megabytes" => 1 << 20,
+        "gigabytes" => 1 << 30,
+        other => product(other)?,
+    };
+    let size = attribute(tag, b"capacity")?.trim().parse::<u64>().ok()?.checked_mul(unit)?;
+    Some(Capacity { size, unit })
+}
+
+/// Returns the product that follows `byte`: factors are numbers, or powers of numbers.
+fn product(units: &str) -> Option<u64> {
+    let factors = units.strip_prefix("byte")?.trim_start().strip_prefix('*')?;
+    factors.split('*').try_fold(1, |product: u64, factor| {
+        let factor = match factor.split_once('^') {
+            None => factor.trim().parse().ok()?,
+            Some((base, power)) => base.trim().parse::<u64>().ok()?.checked_pow(power.trim().parse().ok()?)?,
+        };
+        product.checked_mul(factor)
+    })
 }
 
 /// Returns the text of the element whose start tag ends at the start of `rest`, up to the next tag.
@@ -205,7 +275,8 @@ mod tests {
             ("nothing", String::new(), &[]),
         ];
         for (what, text, expected) in rows {
-            assert_eq!(read(text).0, *expected, "{what}");
+            let found = read(text).disks.into_iter().map(|disk| disk.path).collect::<Vec<_>>();
+            assert_eq!(found, *expected, "{what}");
         }
     }
 
@@ -224,9 +295,45 @@ mod tests {
             ("a name that is cut off", "<VirtualSystem id='vm'><Name>web", Some("vm")),
             ("an empty ID", "<VirtualSystem id=''/>", None),
             ("no machine", "<Envelope><Disk fileRef='f1'/></Envelope>", None),
+            (
+                "version 0.9",
+                "<Content ovf:id='old vm' xsi:type='ovf:VirtualSystem_Type'><Info>A</Info>",
+                Some("old vm"),
+            ),
         ];
         for (what, text, expected) in rows {
-            assert_eq!(read(text).1.as_deref(), expected, "{what}");
+            assert_eq!(read(text).name.as_deref(), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_capacities_of_disks() {
+        // (attributes, the size, a size that differs from it)
+        let rows: &[(&str, Option<(u64, u64)>)] = &[
+            ("capacity='8192'", Some((8192, 8704))),
+            ("ovf:capacity='8192' ovf:capacityAllocationUnits='byte'", Some((8192, 7680))),
+            ("capacity='10' capacityAllocationUnits='byte * 2^30'", Some((10 << 30, 11 << 30))),
+            ("capacity='10' capacityAllocationUnits='byte*2^20'", Some((10 << 20, 9 << 20))),
+            ("capacity='10' capacityAllocationUnits='byte * 1024 * 1024'", Some((10 << 20, 12 << 20))),
+            ("capacity='3' capacityAllocationUnits='byte * 10^9'", Some((3_000_000_000, 4_000_000_000))),
+            ("capacity='20' capacityAllocationUnits='GigaBytes'", Some((20 << 30, 21 << 30))),
+            ("capacity='${size}'", None),
+            ("capacity='-1'", None),
+            ("capacity='1' capacityAllocationUnits='bit'", None),
+            ("capacity='1' capacityAllocationUnits='byte * 2^64'", None),
+            ("capacity='1' capacityAllocationUnits='byte * '", None),
+            ("capacity='18446744073709551615' capacityAllocationUnits='byte * 2'", None),
+            ("capacity='18446744073709551616'", None),
+            ("", None),
+        ];
+        for (attributes, expected) in rows {
+            let text = format!("<File id='1' href='a'/><Disk fileRef='1' {attributes}/>");
+            let found = read(&text).disks[0].capacity;
+            assert_eq!(found.map(|capacity| capacity.size), expected.map(|(size, _)| size), "{attributes}");
+            if let (Some(capacity), Some((size, other))) = (found, expected) {
+                let is_same = |size: u64| !capacity.differs_from(size);
+                assert!(is_same(*size) && is_same(size - 1) && is_same(size + 511) && !is_same(*other), "{attributes}");
+            }
         }
     }
 }

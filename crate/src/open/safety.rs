@@ -2,7 +2,7 @@
 
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk, Extents};
 use crate::disk::host_ranges::Findings;
-use crate::disk::info::{Info, Need, Notice};
+use crate::disk::info::{Capacity, Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
@@ -62,6 +62,19 @@ pub(crate) fn notices(info: &Info, stored: u64) -> Vec<Notice> {
         notices.push(Notice::new("huge", message).field("size", size));
     }
     notices
+}
+
+/// Returns the notice if a disk of `size` bytes has another capacity than its machine's description states.
+pub(crate) fn other_capacity(capacity: Capacity, size: u64) -> Option<Notice> {
+    let message = || {
+        format!(
+            "The description of the virtual machine states {} bytes for this disk, which has {size}: it may be the wrong disk, or \
+             incomplete",
+            capacity.size
+        )
+    };
+    let notice = || Notice::new("ovf-capacity", message()).field("capacity", capacity.size).field("size", size);
+    capacity.differs_from(size).then(notice)
 }
 
 /// Returns the notices about the layer `info` below the image, without its name.

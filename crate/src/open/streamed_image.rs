@@ -2,7 +2,7 @@
 
 use crate::container::part::PartDecoder;
 use crate::container::{Container, Deflated, DividedStream, StatedCrc};
-use crate::disk::info::{ContainerInfo, DiskList, Info, MemberInfo, Notice};
+use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo, Notice};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
@@ -276,6 +276,11 @@ impl StreamedImage {
     /// The disks in its archive: one if the archive is read in order. Empty without an archive.
     pub fn disks(&self) -> &[MemberInfo] {
         &self.list.disks
+    }
+
+    /// The capacity that a description of a machine states for it.
+    pub(crate) fn capacity(&self) -> Option<Capacity> {
+        self.list.capacity
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.
