@@ -222,3 +222,32 @@ test('a configuration alone asks for its disk', async () => {
   session.take(given('vm.vmx'));
   expect(await step('disks')).toMatchObject({ disks: [{ name: 'a.vmdk', missing: true }] });
 });
+
+test('files of which none looks like a disk are listed, and none is chosen', async () => {
+  const disks = [
+    { name: 'README', size: 1 },
+    { name: 'data.bin', size: 2 },
+  ];
+  images.set('a.tar', ({ disk }) =>
+    disk === undefined
+      ? new DecantError('usage', 'Choose', { code: 'no-image', fields: { disks } })
+      : imageOf({ name: disks[Number(disk) - 1]!.name }, { members: disks }),
+  );
+  session.take(given('a.tar'));
+  expect(await step('disks')).toMatchObject({ name: 'a.tar', disks, isUnknown: true, notice: undefined });
+  session.chooseDisks([1]);
+  expect((await step('ready')).image.info.name).toBe('data.bin');
+});
+
+test('an archive that lacks a disk of its machine says so, and offers the others', async () => {
+  const disks = [{ name: 'a.vmdk', size: 1 }];
+  images.set('vm.ova', ({ disk }) =>
+    disk === undefined
+      ? new DecantError('missing-file', 'b.vmdk is missing', { fields: { disks, file: 'b.vmdk' } })
+      : imageOf({ name: 'a.vmdk' }, { members: disks }),
+  );
+  session.take(given('vm.ova'));
+  expect((await step('disks')).notice).toContain('b.vmdk');
+  session.chooseDisks([0]);
+  expect((await step('ready')).image.info.name).toBe('a.vmdk');
+});

@@ -221,25 +221,27 @@ export async function disksText({ disks, machine, snapshots = [] }: Disks, path:
 }
 
 /** The parts of a packed file: `fields` of the error `needs-spool`. */
-const packedParts = ({ format, container, size }: Fields) => ({
+const packedParts = ({ format, containers = [], machine, size }: Fields) => ({
   format: String(format),
   unpacked: typeof size === 'number' ? size : undefined,
-  containers: typeof container === 'string' ? [{ name: container }] : [],
+  containers,
+  machine: typeof machine === 'string' ? machine : undefined,
 });
 
 /** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
 export async function packedJson(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers, unpacked } = packedParts(fields);
-  const decant = { packed: true, containers, unpackedSize: unpacked };
+  const { format, containers, machine, unpacked } = packedParts(fields);
+  const decant = { packed: true, machine, containers, unpackedSize: unpacked };
   const report = { filename: path, format, 'actual-size': await diskSize(path), decant };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
 export async function packedText(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers, unpacked } = packedParts(fields);
+  const { format, containers, machine, unpacked } = packedParts(fields);
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
+    ...machineLine(machine),
     `file format: ${format}`,
     ...(containers.length > 0 ? [`packed in: ${containers.map(containerName).join(', ')}`] : []),
     'virtual size: unknown until it is unpacked, which convert does',

@@ -28,6 +28,14 @@ export type ErrorKind =
   /** Memory ran out, a worker died, or Decant has a bug. */
   | 'internal';
 
+/** A container of an image. */
+export interface ContainerInfo {
+  /** `gzip`, `xz`, `zstd`, `bzip2`, `tar` or `zip`. */
+  name: string;
+  /** The name of the member that is the image, if members have names. */
+  member?: string;
+}
+
 /** A disk in a container. */
 export interface Member {
   /** Its name in the container, unchanged: show it with `shownText`. */
@@ -83,10 +91,19 @@ export interface Fields {
   readonly status?: number;
   /** The disks in the container, as `image.members` lists them. */
   readonly disks?: readonly Member[];
+  /** The containers around the image, as `info.containers` lists them. */
+  readonly containers?: readonly ContainerInfo[];
   /** The snapshots of the virtual machine, as `info.snapshots` lists them. */
   readonly snapshots?: readonly Snapshot[];
   /** Further fields of a code. */
-  readonly [field: string]: string | number | boolean | readonly Member[] | readonly Snapshot[] | undefined;
+  readonly [field: string]:
+    | string
+    | number
+    | boolean
+    | readonly Member[]
+    | readonly ContainerInfo[]
+    | readonly Snapshot[]
+    | undefined;
 }
 
 /** The optional parts of a `DecantError`. */

@@ -1,16 +1,8 @@
 // The public types of what an image is. All sizes and offsets are in bytes.
 
-import type { Fields, Snapshot } from '../errors/errors.js';
+import type { ContainerInfo, Fields, Snapshot } from '../errors/errors.js';
 
-export type { Member, Snapshot } from '../errors/errors.js';
-
-/** A container of an image. */
-export interface ContainerInfo {
-  /** `gzip`, `xz`, `zstd`, `bzip2`, `tar` or `zip`. */
-  name: string;
-  /** The name of the member that is the image, if members have names. */
-  member?: string;
-}
+export type { ContainerInfo, Member, Snapshot } from '../errors/errors.js';
 
 /** The content of an image's headers. Names are unchanged: show them with `shownText`. */
 export interface HeaderInfo {

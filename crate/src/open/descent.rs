@@ -99,7 +99,7 @@ impl Descent {
             Packing::Container(container) => {
                 ensure_room(&self.containers)?;
                 if container.decode.is_none() {
-                    return Err(needs_spool(Packed::of(container), outer));
+                    return Err(needs_spool(Packed::of(container), &self.containers, None));
                 }
                 if container.list.is_some() && self.archive.is_none() {
                     self.archive = Some(Archive { container, depth: self.decoders.len() });

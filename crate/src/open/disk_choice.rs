@@ -67,15 +67,21 @@ impl<'a> Choosing<'a> {
     pub(super) fn choose_unknown(self, container: &str, list: &DiskList) -> Result<usize> {
         let advice = match self {
             Self::Stated(choice) => return find(choice, list),
+            Self::Possible if list.disks.len() == 1 => "if this file is a raw disk, state it",
             Self::Possible => "if one of them is a raw disk, state which one",
             Self::Impossible => "extract the disk",
         };
         let kind = if matches!(self, Self::Possible) { ErrorKind::Usage } else { ErrorKind::Unsupported };
-        let files = if list.disks.len() == 1 { "a file" } else { "files" };
-        let message = format!(
-            "The {container} archive holds {files} in no disk image format that Decant recognises, {}; {advice}",
-            names(&list.disks)
-        );
+        let message = match &list.disks[..] {
+            [file] => format!(
+                "The {container} archive holds no file in a disk image format that Decant recognises; {advice}: '{}'",
+                shown(&file.name)
+            ),
+            _ => format!(
+                "The {container} archive holds files in no disk image format that Decant recognises, {}; {advice}",
+                names(&list.disks)
+            ),
+        };
         Err(refused(kind, message, "no-image", list))
     }
 }

@@ -24,6 +24,7 @@ pub(crate) mod unpack;
 
 use crate::container::{StatedCrc, refusal_of_last_part};
 use crate::disk::info::{ContainerInfo, DiskList};
+use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, raw_disk};
 use crate::io::pieces::Pieces;
@@ -217,7 +218,7 @@ async fn open_packed(
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
-        Some(packed) => Err(needs_spool(packed, around.containers.last())),
+        Some(packed) => Err(needs_spool(packed, &around.containers, around.list.machine.as_deref())),
     }
 }
 
@@ -262,7 +263,7 @@ fn to_unpack(
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
     if !options.spool {
-        return Err(needs_spool(packed, containers.last()));
+        return Err(needs_spool(packed, &containers, None));
     }
     let around = InContainers { containers, ..InContainers::default() };
     Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
@@ -292,15 +293,28 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
     not_read_in_order(must_be_unpacked(format.label, outer), outer)
 }
 
-/// The error for a file that the caller must unpack or store first.
-fn needs_spool(Packed { name, label }: Packed, container: Option<&ContainerInfo>) -> Error {
-    let outer = container.map(|container| container.name);
-    let error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
-    let error = error.field("format", name);
-    match outer {
-        Some(outer) => error.field("container", outer),
+/// The error for a file in `containers` that the caller must unpack or store first: a disk of `machine`, if that is known.
+fn needs_spool(Packed { name, label }: Packed, containers: &[ContainerInfo], machine: Option<&str>) -> Error {
+    let outer = containers.last().map(|container| container.name);
+    let mut error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
+    error = error.field("format", name);
+    if let Some(outer) = outer {
+        error =
+            error.field("container", outer).field("containers", containers.iter().map(fields_of).collect::<Vec<_>>());
+    }
+    match machine {
+        Some(machine) => error.field("machine", machine),
         None => error,
     }
+}
+
+fn fields_of(container: &ContainerInfo) -> Fields {
+    let mut fields = Fields::default();
+    fields.set("name", container.name.into());
+    if let Some(member) = &container.member {
+        fields.set("member", member.as_str().into());
+    }
+    fields
 }
 
 fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
