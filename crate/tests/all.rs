@@ -39,6 +39,7 @@ mod shown;
 mod sparse;
 mod split;
 mod stated_raw;
+mod streamed_sizes;
 mod tables_once;
 mod tar;
 mod vdi;

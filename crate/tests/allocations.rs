@@ -168,11 +168,11 @@ impl Task<'_> {
             let image = match open(Input::File(source), &options).await? {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
-                    let input = InOrder::new(&image, None)?;
+                    let input = InOrder::new(&image, None);
                     let executor = Inline::new(input.files(), Keys::default(), 2, 4096);
                     let layout = format.layout_in_order(&Options::recommended(format))?;
                     let output = Output::new(&*layout, stamp, &disk);
-                    return convert_in_order(input, &executor, &output, &report, &cancel).await;
+                    return convert_in_order(&input, &executor, &output, &report, &cancel).await;
                 }
             };
             image.survey().await?;

@@ -67,11 +67,11 @@ fn zeros_cost_no_memory_and_no_output() {
                 let Opened::Streamed(image) = open(Input::File(source.clone()), &OpenOptions::default()).await? else {
                     panic!("it is read in order")
                 };
-                let disk = InOrder::new(&image, None)?;
+                let disk = InOrder::new(&image, None);
                 let executor = Inline::new(disk.files(), Keys::default(), 8, 16 << 20);
                 let layout = layout_in_order(format)?;
                 let output = Output::new(&*layout, Stamp::default(), &target);
-                convert_in_order(disk, &executor, &output, &|_| {}, &Cancel::default()).await
+                convert_in_order(&disk, &executor, &output, &|_| {}, &Cancel::default()).await
             })
             .unwrap();
             assert_eq!(target.opened.get(), Some(None));
@@ -134,12 +134,12 @@ fn a_hole_of_a_pebibyte_in_order() {
         let Opened::Streamed(image) = open(Input::File(source), &OpenOptions::default()).await? else {
             panic!("it is read in order")
         };
-        let disk = InOrder::new(&image, None)?;
+        let disk = InOrder::new(&image, None);
         let executor = Inline::new(disk.files(), Keys::default(), 8, 16 << 20);
         let layout = layout_in_order(&OUTPUT_FORMATS[0])?;
         let output = Output::new(&*layout, Stamp::default(), &target);
         let count = |_| steps.set(steps.get() + 1);
-        convert_in_order(disk, &executor, &output, &count, &Cancel::default()).await
+        convert_in_order(&disk, &executor, &output, &count, &Cancel::default()).await
     })
     .unwrap();
     assert_eq!(target.opened.get(), Some(None));

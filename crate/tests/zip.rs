@@ -721,11 +721,17 @@ fn size_of(file: Sparse, disk: &str) -> decant::Result<u64> {
     block_on(async {
         let done = match open(Input::File(Rc::new(file)), &options).await? {
             Opened::Streamed(image) => {
-                let disk = InOrder::new(&image, None)?;
+                let disk = InOrder::new(&image, None);
                 let executor = executor(disk.files());
                 let layout = layout_in_order(by_name("raw").unwrap())?;
-                convert_in_order(disk, &executor, &Output::new(&*layout, Stamp::default(), &target), &progress, &cancel)
-                    .await?
+                convert_in_order(
+                    &disk,
+                    &executor,
+                    &Output::new(&*layout, Stamp::default(), &target),
+                    &progress,
+                    &cancel,
+                )
+                .await?
             }
             Opened::Image(image) => {
                 let format = by_name("raw").unwrap();

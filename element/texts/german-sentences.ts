@@ -145,6 +145,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
         : `${name(neededBy)} braucht die Datei ${name(file)}, die nicht dabei ist.`,
     'name-refused': ({ folder, name: file }) =>
       `Im Ordner ${name(folder)} ist der Dateiname ${name(file)} nicht möglich. Wählen Sie einen anderen Namen.`,
+    'other-disk-size': ({ size: expected }) =>
+      `Die Platte hat nicht die ${bytes(expected, size)}, die ihr Container nennt oder die vorher gezählt wurden. Entpacken Sie das Abbild zuerst.`,
     'no-storage': 'Dieser Browser hat keinen eigenen Speicher für Seiten.',
     'not-a-disk':
       'Der Inhalt ist in keinem Format, das Decant kennt, und sieht nicht wie eine rohe Platte aus: er hat weder eine Partitionstabelle noch ein bekanntes Dateisystem, und seine Größe ist kein Vielfaches von 512 Bytes. Ist er eine rohe Platte, entpacken Sie ihn zuerst.',
@@ -174,7 +176,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'sandboxed-frame':
       'Die Seite, in die diese eingebettet ist, erlaubt ihr keinen Speicher (sandbox ohne allow-same-origin).',
     'size-needed':
-      'Dieses Format nennt die Größe der Platte am Anfang, hier ist sie aber erst am Ende bekannt. Wählen Sie ein anderes Format, oder entpacken Sie das Abbild zuerst.',
+      'Dieses Format nennt die Größe der Platte am Anfang, hier ist sie aber erst am Ende bekannt. Wählen Sie ein anderes Format, oder speichern Sie das Abbild zuerst als Datei.',
     'source-unreadable':
       'Der Browser kann die Datei nicht mehr lesen: sie wurde wohl geändert, verschoben oder entfernt. Wählen Sie sie neu aus.',
     'state-format': 'Das Format der Datei wird nicht erkannt.',
@@ -305,6 +307,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht mit dem Manifest verglichen.`,
+    'measured-first':
+      'Die Größe der Platte wird zuerst gebraucht, ist aber erst an ihrem Ende bekannt. Nennt die komprimierte Datei sie nicht, wird sie zweimal entpackt.',
     'marked-corrupt': ({ file }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} ist als beschädigt gekennzeichnet.`,
     'sector-size': ({ size: sector }) =>

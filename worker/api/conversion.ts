@@ -5,6 +5,7 @@ import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
@@ -16,7 +17,7 @@ import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
 import { isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';
-import { chosenFormat } from './output-format.js';
+import { type ChosenFormat, chosenFormat } from './output-format.js';
 import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 
@@ -47,6 +48,12 @@ export async function convertImage(
   }
   return convertInto(target, conversion, options);
 }
+
+/** Whether the image is a stream, which can be read only once. */
+export const isOnce = ({ sources }: ImageSetup): boolean => 'stream' in sources.image.spec;
+
+/** Loads the code for sizes of streamed disks. */
+export const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
 
 /** Converts into `target`, which is not prepared yet. */
 export async function convertInto(
@@ -134,7 +141,7 @@ async function convertTo(
   if (signal.aborted) throw cancelled();
   const { sources, engine, engineReason, workers } = setup;
   const memory = settleMemory(options, workers, platform, sources.expect);
-  const chosen = await chosenFormat(sessions, options, signal);
+  const { chosen, diskSize } = await chosenWithSize(target, { platform, setup, sessions, info }, options);
   const { name: format, formatOptions, size, hasFooter } = chosen;
   if (options.resume && !target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
   const { comesInOrder } = sessions;
@@ -145,12 +152,13 @@ async function convertTo(
   if (typeof identity === 'object') {
     throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
   }
-  const meter = new Meter(info.virtualSize, info.fileSize, networks, options.onProgress);
+  const { virtualSize: totalSize = diskSize } = info;
+  const meter = new Meter(totalSize, info.fileSize, networks, options.onProgress);
   try {
-    const plan = { sizes: { virtualSize: info.virtualSize, outputSize: size, hasFooter }, identity };
+    const plan = { sizes: { virtualSize: totalSize, outputSize: size, hasFooter }, identity };
     // Without its code there is no digest; the output is the same.
     const crypt = options.sha256 ? () => platform.codec('crypt').catch(() => undefined) : undefined;
-    const setting = { format, formatOptions, twoPass, memory, crypt };
+    const setting = { format, formatOptions, diskSize, twoPass, memory, crypt };
     const converted = await write(target, { setup, sessions, info, plan, setting, meter, signal });
     const { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes } = converted;
     let bytesWritten = progress.written;
@@ -190,9 +198,24 @@ async function convertTo(
   }
 }
 
+/** Resolves to the format of the output, and to the size of a streamed disk, in bytes, if the format or the target needs it first. */
+async function chosenWithSize(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: ConvertOptions & { signal: AbortSignal },
+): Promise<{ chosen: ChosenFormat; diskSize: number | undefined }> {
+  const { sessions } = conversion;
+  const chosen = await chosenFormat(sessions, options, options.signal);
+  const isNeeded = sessions.comesInOrder && (chosen.needsSize || (await orTargetError(target.needsSize?.())));
+  if (!isNeeded || isOnce(conversion.setup)) return { chosen, diskSize: undefined };
+  const { sizeOfDisk } = await orCancelled(options.signal, loadDiskSizes());
+  const diskSize = await sizeOfDisk(conversion, options);
+  return { chosen: await chosenFormat(sessions, options, options.signal, diskSize), diskSize };
+}
+
 interface Writing extends Omit<ConversionContext, 'platform'> {
   plan: { sizes: Sizes; identity: string | undefined };
-  setting: Pick<RunSetup, 'format' | 'formatOptions' | 'twoPass' | 'memory'> & {
+  setting: Pick<RunSetup, 'format' | 'formatOptions' | 'diskSize' | 'twoPass' | 'memory'> & {
     /** Loads the code for the SHA-256 of the output, if that is wanted. */
     crypt: (() => Promise<Uint8Array | undefined>) | undefined;
   };
@@ -277,6 +300,7 @@ interface RunSetup {
   pool: Pool;
   format: string;
   formatOptions: Record<string, string>;
+  diskSize: number | undefined;
   twoPass: boolean;
   target: TargetSpec;
   memory: number;
@@ -288,7 +312,7 @@ interface RunSetup {
  * time after a cancel.
  */
 async function run(
-  { session, pool, format, formatOptions, twoPass, target, memory, resumePoint }: RunSetup,
+  { session, pool, format, formatOptions, diskSize, twoPass, target, memory, resumePoint }: RunSetup,
   overdue: () => void,
   update: (progress: CrateProgress) => void,
   signal: AbortSignal,
@@ -313,7 +337,7 @@ async function run(
     try {
       const { ports } = connection;
       const moved = 'port' in target ? [target.port, ...ports] : ports;
-      const output = { format, formatOptions, twoPass, target, memory, resumePoint };
+      const output = { format, formatOptions, diskSize, twoPass, target, memory, resumePoint };
       const conversion = { operation, image, pool: ports, workers: pool.size, ...output };
       const converted = await client.callMoving(moved, 'convert', conversion);
       // A file is neither completed nor removed while a worker has it open.

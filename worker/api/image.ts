@@ -33,7 +33,7 @@ import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
-import { convertImage, keptOf } from './conversion.js';
+import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
 import { withListener } from './guarded-listener.js';
 import { checkCall, checkConversion, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
 import { loadPlaces } from './output-format.js';
@@ -319,8 +319,26 @@ export class OpenImage {
     const conversion = { platform: this.platform, setup, sessions, info };
     const content = this.packed?.content;
     const memory = content && { memory: options.memory ?? content.memory };
-    const converting = convertImage(conversion, output, { ...options, ...memory, signal }, spool);
+    const settled = { ...options, ...memory, signal };
+    const converting =
+      spool && this.streamed
+        ? this.#convertStreamed(conversion, output, settled, spool)
+        : convertImage(conversion, output, settled, spool);
     return this.#use(content?.during(converting) ?? converting);
+  }
+
+  async #convertStreamed(
+    conversion: ConversionContext,
+    output: Output,
+    options: ConvertOptions & { signal: AbortSignal },
+    spool: Spool,
+  ): Promise<Result> {
+    const loading = orCancelled(options.signal, loadDiskSizes());
+    const { convertSpooled } = await loading.catch((thrown) => {
+      abandonOutput(output, toDecantError(thrown));
+      throw thrown;
+    });
+    return convertSpooled(conversion, output, options, spool);
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {

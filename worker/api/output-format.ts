@@ -15,15 +15,17 @@ export const loadPlaces = () => loadPart('places', () => import('../places/of-im
 
 /**
  * Resolves to the format in `options`, as it is with the options given. Throws `usage` for an unknown format, option or place,
- * and why the disk does not fit the format or the place.
+ * and why the disk does not fit the format or the place. `diskSize`: of a streamed disk, if it was determined.
  */
 export async function chosenFormat(
   sessions: ImageSessions,
   options: ConvertOptions,
   signal: AbortSignal,
+  diskSize?: number,
 ): Promise<ChosenFormat> {
   const { format = 'raw', formatOptions: given = {} } = options;
   const formatOptions = { ...given };
-  if (options.for !== undefined) return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal);
-  return { ...(await sessions.output(format, formatOptions, signal)), formatOptions };
+  if (options.for !== undefined)
+    return (await loadPlaces()).formatFor(sessions, { ...options, formatOptions }, signal, diskSize);
+  return { ...(await sessions.output(format, formatOptions, signal, diskSize)), formatOptions };
 }

@@ -99,7 +99,8 @@ async function unpack(
   }
 }
 
-class UnpackedFile implements OutputTarget {
+/** The content of a file, as a temporary file. */
+export class UnpackedFile implements OutputTarget {
   content: OpenedSource | undefined;
 
   constructor(private readonly spool: Spool) {}

@@ -45,8 +45,8 @@ export const optionsFor = (image: AnyImage, command: ConvertCommand, output: Out
   format: command.format,
   formatOptions: optionsOf(image, command),
   twoPass: command.twoPass,
-  // A file takes bytes in any order: the folder is only for unpacking.
-  ...(command.spool === undefined || typeof output === 'string' ? {} : { spool: command.spool }),
+  // A file takes bytes in any order: the folder is only for unpacking, or for the disk of a stream.
+  ...(command.spool === undefined || (typeof output === 'string' && !image.streamed) ? {} : { spool: command.spool }),
 });
 
 /** The options of the output format. With `-c`, it compresses; fails with `usage` for a format that cannot, and for `-o compress=off`. */

@@ -48,6 +48,7 @@ async function run(
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isSilenced ||= show;
+  let isNoted = false;
   try {
     const { existing, sparse, sync, resume } = command;
     const result = await image.convert(output, {
@@ -59,6 +60,10 @@ async function run(
       sync,
       resume,
       onProgress: (progress) => {
+        if (image.streamed && progress.phase === 'measuring' && !isNoted) {
+          isNoted = true;
+          if (!command.quiet) report(`note: ${beforehand(image)}`);
+        }
         line?.show(progress);
         waiting.report(progress.waiting);
       },
@@ -69,6 +74,12 @@ async function run(
     line?.end();
   }
 }
+
+/** What is done before the conversion of a streamed disk, whose size is needed first. */
+const beforehand = ({ info }: AnyImage): string =>
+  info.fileSize === undefined
+    ? 'the size of the disk is needed first, so the disk is stored in a temporary file'
+    : 'the size of the disk is needed first, so the file is decoded twice';
 
 function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result, output: string): void {
   for (const { message } of notices) report(`note: ${message}`);

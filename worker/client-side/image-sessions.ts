@@ -95,11 +95,21 @@ export class ImageSessions {
     return this.#session;
   }
 
-  /** Describes an output format with its options. Throws `usage` for unknown ones, and why the disk does not fit. */
-  async output(format: string, formatOptions: Record<string, string>, signal: AbortSignal): Promise<OutputFormat> {
+  /**
+   * Describes an output format with its options. `diskSize`: of a streamed disk, if it was determined. Throws `usage` for unknown
+   * ones, and why the disk does not fit.
+   */
+  async output(
+    format: string,
+    formatOptions: Record<string, string>,
+    signal: AbortSignal,
+    diskSize?: number,
+  ): Promise<OutputFormat> {
     const session = await this.acquireLocked(signal);
     try {
-      return await session.client.call('output', session.image, format, formatOptions);
+      const output = await session.client.call('output', session.image, format, formatOptions, diskSize);
+      if (output.refusal) throw new DecantError(output.refusal.kind, output.refusal.message, output.refusal);
+      return output;
     } finally {
       await session.release();
     }

@@ -16,9 +16,10 @@ export async function formatFor(
   sessions: ImageSessions,
   options: ConvertOptions,
   signal: AbortSignal,
+  diskSize?: number,
 ): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
   const place = placeNamed(String(options.for));
-  const { output, formatOptions, refusal } = await outputFor(place, options, sessions, signal);
+  const { output, formatOptions, refusal } = await outputFor(place, options, sessions, signal, diskSize);
   if (!output || refusal) throw refusal;
   return { ...output, formatOptions };
 }
@@ -57,10 +58,11 @@ async function outputFor(
   options: ConvertOptions,
   sessions: ImageSessions,
   signal: AbortSignal,
+  diskSize?: number,
 ): Promise<PlaceOutput> {
   let best: PlaceOutput | undefined;
   for (const choice of choicesFor(place, options)) {
-    const made = await outputOf(choice, place, sessions, signal);
+    const made = await outputOf(choice, place, sessions, signal, diskSize);
     if (!made.refusal) return made;
     best ??= made;
   }
@@ -72,10 +74,12 @@ async function outputOf(
   place: Place,
   sessions: ImageSessions,
   signal: AbortSignal,
+  diskSize: number | undefined,
 ): Promise<PlaceOutput> {
   try {
-    const output = await sessions.output(choice.format, choice.formatOptions, signal);
-    const refusal = placeRefusal(place, { virtualSize: sessions.info.virtualSize, outputSize: output.size });
+    const output = await sessions.output(choice.format, choice.formatOptions, signal, diskSize);
+    const { virtualSize = diskSize } = sessions.info;
+    const refusal = placeRefusal(place, { virtualSize, outputSize: output.size });
     return { ...choice, output, ...(refusal && { refusal }) };
   } catch (thrown) {
     const refusal = toDecantError(thrown);

@@ -47,6 +47,11 @@ export interface OutputFormat {
   streamable: boolean;
   /** Whether readers look for a footer at the end of the file, so that nothing may follow the output. */
   hasFooter: boolean;
+  /**
+   * Whether the size of the disk must be known first, but is known only at its end. A conversion of a compressed file then finds it
+   * in the file, or decodes the file twice (phase `measuring`); that of a stream needs `spool`.
+   */
+  needsSize?: boolean;
   /** The size of the output, if it is known before the conversion. */
   size?: number;
   /** How the disk in the output differs from the image's: it may be larger, for example. */

@@ -34,6 +34,8 @@ export interface OutputTarget {
    * the target saves progress if the conversion ends early, and resumes saved progress of an earlier one.
    */
   prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec>;
+  /** Whether the size of the output must be known before it is opened. Fails as `prepare` does. */
+  needsSize?(): Promise<boolean>;
   /** Whether it can resume saved progress. */
   readonly resumes?: boolean;
   /** The saved progress of the conversion `identity`. Missing if only a server knows it. */

@@ -101,6 +101,8 @@ interface ConvertRequest {
   format: string;
   /** The options of the output format. */
   formatOptions: Record<string, string>;
+  /** The size of a streamed disk in bytes, if it was determined before. */
+  diskSize: number | undefined;
   /** Whether a compressed output may read the image twice. */
   twoPass: boolean;
   target: TargetSpec;
@@ -215,9 +217,9 @@ export function coordinatorMethods(
       }
     },
 
-    /** Describes an output format with the options in `formatOptions`. */
-    output(image: number, format: string, formatOptions: Record<string, string>): OutputFormat {
-      return images.get(image)!.image.output(format, formatOptions) as OutputFormat;
+    /** Describes an output format with the options in `formatOptions`. `diskSize`: of a streamed disk, if it was determined. */
+    output(image: number, format: string, formatOptions: Record<string, string>, diskSize?: number): OutputFormat {
+      return images.get(image)!.image.output(format, formatOptions, diskSize) as OutputFormat;
     },
 
     map(image: number): number {
@@ -260,6 +262,7 @@ export function coordinatorMethods(
       workers,
       format,
       formatOptions,
+      diskSize,
       twoPass,
       target: targetSpec,
       memory,
@@ -284,6 +287,7 @@ export function coordinatorMethods(
           const output = {
             format,
             formatOptions,
+            diskSize,
             twoPass,
             seconds: Date.now() / 1000,
             random,

@@ -293,11 +293,11 @@ fn whole(image: &Image, sizes: &[u64]) -> Vec<Result<Disk, Error>> {
 
 fn in_order(image: &StreamedImage, job: u64, by_parts: bool) -> Result<Disk, Error> {
     let disk = Disk::default();
-    let input = InOrder::new(image, by_parts.then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>))?;
+    let input = InOrder::new(image, by_parts.then(|| Rc::new(InlineParts) as Rc<dyn PartDecoder>));
     let executor = Inline::new(input.files(), Keys::default(), 3, job);
     let format = &OUTPUT_FORMATS[0];
     let layout = format.layout_in_order(&Options::recommended(format)).expect("a raw disk has any size");
     let output = Output::new(&*layout, Stamp::default(), &disk);
-    let result = block_on(convert_in_order(input, &executor, &output, &|_| {}, &Cancel::default()));
+    let result = block_on(convert_in_order(&input, &executor, &output, &|_| {}, &Cancel::default()));
     settled(result.map(|done| assert_eq!(done.virtual_size, disk.len.get())), disk)
 }

@@ -234,10 +234,10 @@ impl File {
             }
             Opened::Streamed(image) => {
                 let layout = format.layout_in_order(&options)?;
-                let disk = InOrder::new(&image, None)?;
+                let disk = InOrder::new(&image, None);
                 let executor = Inline::new(disk.files(), Keys::default(), 3, job);
                 let output = Output::new(&*layout, STAMP, target);
-                block_on(convert_in_order(disk, &executor, &output, &progress, &cancel))?;
+                block_on(convert_in_order(&disk, &executor, &output, &progress, &cancel))?;
                 Ok(layout)
             }
         }

@@ -1,7 +1,7 @@
 //! Encodes the data of jobs: to segments, or unit by unit.
 
 use super::data_runs::GuestRun;
-use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit};
+use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit, renew};
 use super::{grain, zstd};
 use crate::error::{Error, Result};
 use decant_codec::crc;
@@ -39,7 +39,7 @@ impl Encoder {
     }
 
     fn segments(&mut self, bytes: &[u8], runs: &[GuestRun], output: &mut Vec<u8>) -> Result<Vec<EncodedPart>> {
-        make_room(output, runs.iter().fold(0, |sum: usize, run| sum.saturating_add(bound(run.len))))?;
+        renew(output, runs.iter().fold(0, |sum: usize, run| sum.saturating_add(bound(run.len))))?;
         let mut segments = parts(runs.len())?;
         let mut start = 0;
         for run in runs {
@@ -63,7 +63,7 @@ impl Encoder {
         let unit = unit as usize;
         let count = runs.iter().map(|run| run.len.div_ceil(unit)).sum();
         let each = bound(unit).saturating_add(grain::FRAME_BOUND);
-        make_room(output, each.saturating_mul(count))?;
+        renew(output, each.saturating_mul(count))?;
         let mut units = parts(count)?;
         let mut start = 0;
         for run in runs {
@@ -94,13 +94,6 @@ impl Encoder {
         output.truncate(start);
         Ok(units)
     }
-}
-
-fn make_room(output: &mut Vec<u8>, bound: usize) -> Result<()> {
-    if output.capacity() < bound {
-        *output = Vec::new();
-    }
-    fit(output, bound)
 }
 
 fn parts(count: usize) -> Result<Vec<EncodedPart>> {

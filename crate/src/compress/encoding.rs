@@ -2,6 +2,7 @@
 
 use super::data_runs::GuestRun;
 use crate::error::{Error, Result};
+use crate::io::source::zeroed;
 use crate::offsets::GuestOffset;
 use decant_codec::resize;
 use decant_module::Module;
@@ -108,6 +109,22 @@ impl EncodedPart {
     pub(crate) fn stored(run: &GuestRun) -> Self {
         Self { guest: run.guest, len: run.len as u64, crc: 0, start: run.start, encoded_len: run.len, is_stored: true }
     }
+}
+
+/// A buffer has room for this share more than it needs, and for a multiple of `ROOM` bytes: the input of a job, its output and what
+/// it is encoded to have similar lengths, so that a buffer can be used for each of them without being allocated anew.
+const MORE_ROOM: usize = 64;
+const ROOM: usize = 64 << 10;
+
+/// Resizes `buffer` to exactly `len` bytes. Its content is undefined. Frees a buffer that is too small before it allocates
+/// a larger one. Fails with `internal` if memory runs out.
+pub(crate) fn renew(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+    if buffer.capacity() < len {
+        let room = if len < ROOM { len } else { len.saturating_add(len / MORE_ROOM).next_multiple_of(ROOM) };
+        *buffer = Vec::new();
+        *buffer = zeroed(room)?;
+    }
+    fit(buffer, len)
 }
 
 /// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails with `internal` if memory runs out.

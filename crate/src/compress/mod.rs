@@ -20,7 +20,7 @@ pub(crate) use decant_codec::{crc, is_zero};
 pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub use encoding::{CompressedEncoding, EncodedPart, Encoding};
-pub(crate) use encoding::{Placement, UnitEncoding, UnitMethod};
+pub(crate) use encoding::{Placement, UnitEncoding, UnitMethod, renew};
 pub(crate) use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
 pub(crate) use methods::Compression;

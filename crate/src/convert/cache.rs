@@ -1,8 +1,8 @@
 //! A cache of decompressed clusters within a part of a job: if layers alternate, each cluster is used many times, in
 //! small pieces.
 
-use super::job::fit;
 use crate::compress::Compression;
+use crate::compress::renew;
 use crate::error::Error;
 use crate::io::source::FileId;
 use crate::offsets::HostOffset;
@@ -54,7 +54,7 @@ impl ClusterCache {
             Some(at) => self.entries[..=at].rotate_right(1),
             None => {
                 let mut cluster = self.buffer(size);
-                fit(&mut cluster, size)?;
+                renew(&mut cluster, size)?;
                 let result = decompress(&mut cluster);
                 self.entries.insert(0, CachedCluster { of: result.is_ok().then_some(of), cluster });
                 result?;

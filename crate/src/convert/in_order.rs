@@ -27,29 +27,51 @@ use std::rc::Rc;
 /// Maximum size of a chunk, in bytes.
 const CHUNK: u64 = 2 << 20;
 
-/// A streamed disk, ready to be converted once.
-pub struct InOrder {
+/// A streamed disk, ready to be converted.
+pub struct InOrder<'a> {
+    image: &'a StreamedImage,
+    parts: Option<Rc<dyn PartDecoder>>,
+    /// The size of the disk in bytes, if it was determined before.
+    size: Option<u64>,
+    shelf: Rc<Shelf>,
+}
+
+/// The bytes of a streamed disk, from its start.
+struct DiskStream {
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
+    size: Option<u64>,
     /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
     guess: Option<Guess>,
     notice_of_end: Option<fn(&[u8]) -> Option<Notice>>,
-    manifest: Option<Rc<Manifest>>,
     /// See [`StreamedImage::capacity`]; `None` for a file to be unpacked.
     capacity: Option<Capacity>,
     /// Zeros are added at its end up to a multiple of this many bytes.
     sector: u64,
 }
 
-impl InOrder {
-    /// Begins to read `image`. Fails as [`StreamedImage::begin`] does.
-    pub fn new(image: &StreamedImage, parts: Option<Rc<dyn PartDecoder>>) -> Result<Self> {
-        Ok(Self {
-            stream: image.begin(parts)?,
-            shelf: Rc::default(),
+impl<'a> InOrder<'a> {
+    /// Reads `image`, decoded by `parts` where that is given and possible.
+    pub fn new(image: &'a StreamedImage, parts: Option<Rc<dyn PartDecoder>>) -> Self {
+        Self { image, parts, size: None, shelf: Rc::default() }
+    }
+
+    /// States the size of the disk in bytes. The conversion fails with `corrupt` if the disk has another one.
+    #[must_use]
+    pub fn of_size(mut self, size: Option<u64>) -> Self {
+        self.size = size;
+        self
+    }
+
+    /// Begins to read the disk from its start. Fails as [`StreamedImage::begin`] does.
+    fn begin(&self) -> Result<DiskStream> {
+        let Self { image, parts, size, shelf } = self;
+        Ok(DiskStream {
+            stream: image.begin(parts.clone())?,
+            shelf: shelf.clone(),
+            size: *size,
             guess: image.guess().cloned(),
             notice_of_end: image.notice_of_end(),
-            manifest: image.manifest(),
             capacity: image.capacity().filter(|_| !image.is_packed()),
             sector: if image.is_packed() { 1 } else { SECTOR },
         })
@@ -57,13 +79,20 @@ impl InOrder {
 
     /// The manifest of the archive around the disk, if there is one.
     pub(super) fn manifest(&self) -> Option<Rc<Manifest>> {
-        self.manifest.clone()
+        self.image.manifest()
     }
 
     /// The files that jobs read: the shelf, which workers cannot open.
     pub fn files(&self) -> Files {
         Rc::new([self.shelf.clone()])
     }
+}
+
+fn other_size(size: u64) -> Error {
+    let message = format!(
+        "The disk does not have the {size} bytes that its container states or that were counted before; unpack it first"
+    );
+    Error::new(ErrorKind::Corrupt, message).coded("other-disk-size").field("size", size)
 }
 
 /// Decoded chunks, until their job takes them. Acts as a file of unknown size; each chunk is read once.
@@ -109,7 +138,7 @@ impl Source for Shelf {
 
 /// Plans a streamed disk, one job per chunk.
 pub(super) struct InOrderPlanner {
-    disk: InOrder,
+    disk: DiskStream,
     limits: JobLimits,
     chunk: usize,
     /// Remaining length of the hole that comes next, in bytes.
@@ -127,10 +156,11 @@ pub(super) struct InOrderPlanner {
 }
 
 impl InOrderPlanner {
-    pub(super) fn new(disk: InOrder, limits: JobLimits) -> Self {
+    /// Begins to read `disk`. Fails as [`StreamedImage::begin`] does.
+    pub(super) fn new(disk: &InOrder<'_>, limits: JobLimits) -> Result<Self> {
         let chunk = (limits.bytes.min(CHUNK) / limits.unit).max(1) * limits.unit;
-        Self {
-            disk,
+        Ok(Self {
+            disk: disk.begin()?,
             limits,
             chunk: chunk as usize,
             hole: 0,
@@ -141,7 +171,12 @@ impl InOrderPlanner {
             planned: 0,
             position: Rc::default(),
             notices: Rc::default(),
-        }
+        })
+    }
+
+    /// The size of the disk in bytes, if it was determined before.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.disk.size
     }
 
     /// The number of bytes read from the file.
@@ -154,8 +189,17 @@ impl InOrderPlanner {
         self.notices.clone()
     }
 
-    /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk.
+    /// Returns the next job and puts its chunk on the shelf; `None` at the end of the disk. Fails with `corrupt` if the disk does not
+    /// have the size that was stated.
     pub(super) async fn next(&mut self) -> Result<Option<Job>> {
+        let job = self.next_job().await?;
+        match self.disk.size {
+            Some(size) if self.planned > size || job.is_none() && self.planned != size => Err(other_size(size)),
+            _ => Ok(job),
+        }
+    }
+
+    async fn next_job(&mut self) -> Result<Option<Job>> {
         if let Some(end) = self.end.take() {
             return self.job(end, true).map(Some);
         }

@@ -1,13 +1,12 @@
 //! A job: what to read, how to decode it, and its place on the disk. Workers run jobs without parsing any metadata.
 
-use crate::compress::{Compression, Encoding, GuestRun, data_runs};
+use crate::compress::{Compression, Encoding, GuestRun, data_runs, renew};
 use crate::disk::losses::Lost;
+use crate::error::Result;
 use crate::error::place::Place;
-use crate::error::{Error, Result};
-use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges, zeroed};
+use crate::io::source::{FileId, FileRange, Source, read_parts, read_ranges};
 use crate::modules::prepare;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset};
-use decant_codec::resize;
 use decant_module::Module;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -136,12 +135,12 @@ impl Job {
     /// the output; `buffer` then holds the job's output. Fails with `source`, or with `internal` if memory runs out.
     pub(super) async fn read(&self, files: &[Rc<dyn Source>], buffer: &mut Vec<u8>) -> Result<Read> {
         let Some(reads) = self.direct_reads(files) else {
-            fit(buffer, self.input_len())?;
+            renew(buffer, self.input_len())?;
             read_ranges(files, &self.reads, buffer).await?;
             return Ok(Read { is_output: false, bytes: buffer.len() as u64 });
         };
         let bytes = reads.iter().map(|(range, _)| range.len).sum();
-        fit(buffer, self.output_len())?;
+        renew(buffer, self.output_len())?;
         let mut parts = Vec::with_capacity(reads.len());
         let mut output = Ascending::new(buffer, 0);
         for (range, start) in reads {
@@ -191,7 +190,7 @@ impl Job {
 
     /// Resizes `output` to the job's output. Its content is undefined. Fails with `internal` if memory runs out.
     pub(crate) fn prepare<'a>(&self, output: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
-        fit(output, self.output_len())?;
+        renew(output, self.output_len())?;
         Ok(output)
     }
 
@@ -340,16 +339,6 @@ pub(crate) struct JobBuffers {
     pub(crate) input: Vec<u8>,
     /// The decoded bytes.
     pub(crate) output: Vec<u8>,
-}
-
-/// Resizes `buf` to exactly `len` bytes. Its content is undefined. Frees a buffer that is too small before it allocates
-/// a larger one. Fails with `internal` if memory runs out.
-pub(crate) fn fit(buf: &mut Vec<u8>, len: usize) -> Result<()> {
-    if buf.capacity() < len {
-        *buf = Vec::new();
-        *buf = zeroed(len)?;
-    }
-    resize(buf, len).map_err(Error::no_room)
 }
 
 #[cfg(test)]

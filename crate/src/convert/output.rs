@@ -92,10 +92,12 @@ pub(super) struct OutputWriter<'a, B> {
 }
 
 /// Job-sized buffers of a worker for a job and the next one: two for input, one for output, and one on its way to the
-/// writer. Compression adds a buffer, and so does a job that waits for its turn.
+/// writer. A job that waits for its turn adds a buffer.
 const PLAIN_BUFFERS: u64 = 4;
 const STORED_BUFFERS: u64 = 5;
-const ENCODED_BUFFERS: u64 = 6;
+/// Compression adds one, two in the memory of its module, and copies of the results of all jobs in flight: many wait for their turn,
+/// since jobs take different times.
+const ENCODED_BUFFERS: u64 = 10;
 
 /// The size of a compressed job, in bytes: that of a chunk of a sequential disk. Compression takes about ten times as long
 /// as decoding, and a cancel waits for it.
@@ -142,22 +144,22 @@ impl<'a, B: for<'b> From<&'b [u8]>> OutputWriter<'a, B> {
         index: u64,
         region: GuestRange,
         stretches: &[GuestRun],
-        data: Option<(B, Placement)>,
+        data: Option<&(B, Placement)>,
     ) -> Result<u64> {
         if let Some(turns) = &self.turns {
             turns.wait(index).await;
         }
         let filled = match (&self.assembly, data, self.holes) {
             (Some(assembly), Some((bytes, Placement::Parts(parts))), _) => {
-                assembly.place(region, Some(&bytes), &parts).await?
+                assembly.place(region, Some(bytes), parts).await?
             }
             (Some(assembly), ..) => assembly.place(region, None, &[]).await?,
             (None, Some((bytes, Placement::Runs(runs))), Holes::Skip) => {
-                let runs: Vec<_> = runs.into_iter().map(GuestRun::in_output).collect();
-                self.output.target.write(&bytes, &runs).await?;
+                let runs: Vec<_> = runs.iter().map(|run| run.in_output()).collect();
+                self.output.target.write(bytes, &runs).await?;
                 0
             }
-            (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(&bytes), &runs).await?,
+            (None, Some((bytes, Placement::Runs(runs))), _) => self.alternate(region, Some(bytes), runs).await?,
             (None, _, Holes::Skip) => 0,
             (None, ..) => self.alternate(region, None, stretches).await?,
         };

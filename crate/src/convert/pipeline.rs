@@ -37,6 +37,9 @@ pub trait Executor {
 
     /// Runs one job. Fails with `source`, `corrupt`, `target` or `internal`.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Self::Bytes>>>;
+
+    /// Takes back the buffer of an executed job, which is written.
+    fn take_back(&self, _bytes: Self::Bytes) {}
 }
 
 /// The result of a job, for the pipeline.
@@ -187,11 +190,11 @@ pub async fn resume<E: Executor>(
     Ok(done)
 }
 
-/// Converts the whole streamed `disk` like [`convert`]. The layout of `output` must come from
-/// [`OutputFormat::layout_in_order`](crate::output::OutputFormat::layout_in_order), and `executor` must read from
+/// Converts the whole streamed `disk` like [`convert`]. Unless its size is stated, the layout of `output` must come from
+/// [`OutputFormat::layout_in_order`](crate::output::OutputFormat::layout_in_order). `executor` must read from
 /// [`InOrder::files`].
 pub async fn convert_in_order<E: Executor>(
-    disk: InOrder,
+    disk: &InOrder<'_>,
     executor: &E,
     output: &Output<'_, E::Bytes>,
     progress: &dyn Fn(Progress),
@@ -199,10 +202,7 @@ pub async fn convert_in_order<E: Executor>(
 ) -> Result<Converted> {
     let limits = output.limits(executor.workload().job_bytes);
     let checks = check_manifest(disk.manifest());
-    let disk = Cell::new(Some(disk));
-    // Outputs that need two passes need the size, too, which is unknown here.
-    let twice = || Error::new(ErrorKind::Internal, "A streamed disk was read twice");
-    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk.take().ok_or_else(twice)?, limits)));
+    let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?));
     run(plan, checks, executor, output, ResumePoint::default(), progress, cancel).await
 }
 
@@ -290,7 +290,7 @@ impl Plan {
     fn virtual_size(&self) -> Option<u64> {
         match self {
             Self::Image { virtual_size, .. } => Some(*virtual_size),
-            Self::InOrder(_) => None,
+            Self::InOrder(planner) => planner.size(),
         }
     }
 
@@ -383,7 +383,10 @@ async fn transfer<E: Executor>(
             let (index, data, stretches) = (job.index, job.data_len(), output_writer.stretches_of(&job)?);
             let mut executed = executor.execute(job).await?;
             lost.splice(0..0, executed.lost.drain(..));
-            executed.written += output_writer.place(index, region, &stretches, executed.output.take()).await?;
+            executed.written += output_writer.place(index, region, &stretches, executed.output.as_ref()).await?;
+            if let Some((bytes, _)) = executed.output.take() {
+                executor.take_back(bytes);
+            }
             Ok((range, data, lost, executed))
         })
         .try_buffer_unordered(workload.jobs_in_flight(largest) + ahead);

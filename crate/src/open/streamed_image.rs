@@ -248,6 +248,11 @@ impl StreamedImage {
         }
     }
 
+    /// Whether its bytes come from a caller's stream, so that they can be read only once.
+    pub fn is_once(&self) -> bool {
+        matches!(self.origin, Origin::Once(_))
+    }
+
     /// Whether it is a file to be unpacked.
     pub fn is_packed(&self) -> bool {
         self.packed.is_some()

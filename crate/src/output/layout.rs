@@ -63,13 +63,16 @@ pub trait Layout {
     }
 }
 
+/// The code of the error of [`Layout::resized`] for an output that states the size before the disk.
+pub const SIZE_NEEDED: &str = "size-needed";
+
 /// The error of [`Layout::resized`] for `output`, which states the size before the disk.
 pub(super) fn size_needed(output: &str) -> Error {
     let message = format!(
-        "{output} starts with the size of the disk, but the size of this disk is known only at its end; choose \
-         another output format, or unpack the image first"
+        "{output} starts with the size of the disk, but the size of this disk, which comes in a stream, is known only at its \
+         end; allow a temporary file (spool, --spool), choose another output format, or save the image as a file first"
     );
-    Error::new(ErrorKind::Unsupported, message).coded("size-needed")
+    Error::new(ErrorKind::Unsupported, message).coded(SIZE_NEEDED)
 }
 
 /// Gives the data of an output its offsets, and adds the format's own bytes. All calls fail with `limit` if the format

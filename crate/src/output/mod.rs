@@ -10,7 +10,7 @@ mod vhd;
 mod vmdk;
 
 pub(crate) use layout::{Assembler, Write, Writes};
-pub use layout::{Layout, Stamp};
+pub use layout::{Layout, SIZE_NEEDED, Stamp};
 pub use options::{FormatOption, Options};
 
 use crate::disk::info::Notice;

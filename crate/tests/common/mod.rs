@@ -300,6 +300,8 @@ pub struct Case {
     pub unpack: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
+    /// The size of a streamed disk, if it was determined before.
+    pub size: Option<u64>,
     /// Decodes a compressed file by parts.
     pub by_parts: Option<Rc<dyn PartDecoder>>,
 }
@@ -427,18 +429,21 @@ impl Case {
         let target = MemoryTarget::new(abilities);
         let writing = target.clone();
         let (password, assume, by_parts) = (self.password.clone(), self.assume_password, self.by_parts.clone());
-        let input = self.input(&source);
+        let (input, size) = (self.input(&source), self.size);
         let work = async move {
             let (progress, cancel) = (|_| {}, Cancel::default());
             let image = match open(input, &options).await? {
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
-                    let disk = InOrder::new(&image, by_parts)?;
+                    let disk = InOrder::new(&image, by_parts).of_size(size);
                     let executor = Inline::new(disk.files(), Keys::default(), 4, job);
-                    let layout = format.layout_in_order(&options_of_format)?;
+                    let layout = match size {
+                        Some(size) => (format.layout)(size, &options_of_format)?,
+                        None => format.layout_in_order(&options_of_format)?,
+                    };
                     writing.expect(&*layout);
-                    let output = Output::new(&*layout, STAMP, &*writing);
-                    return convert_in_order(disk, &executor, &output, &progress, &cancel).await;
+                    let output = Output { may_read_twice: true, ..Output::new(&*layout, STAMP, &*writing) };
+                    return convert_in_order(&disk, &executor, &output, &progress, &cancel).await;
                 }
             };
             if let Some(password) = password {

@@ -11,7 +11,7 @@ import { isZstd, zstdParts } from './zstd-index.js';
 
 const BZIP2_MAGIC = [0x42, 0x5a, 0x68];
 /** Longer than all magics. */
-const HEAD = 8;
+export const HEAD = 8;
 /** The largest files that are decoded as a whole, in bytes: bzip2 is slow. */
 const LARGEST_WHOLE = { gzip: LARGEST_UNIT, xz: LARGEST_UNIT, zstd: LARGEST_UNIT, bzip2: 16 << 20 };
 
@@ -54,7 +54,8 @@ async function sizeOfLastMember(file: PackedFile): Promise<number> {
   return bytes.reduceRight((size, byte) => size * 256 + byte, 0);
 }
 
-function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
+/** The container of a file that begins with `head`, at least `HEAD` bytes unless the file is shorter. */
+export function containerOf(head: Uint8Array): PackedIndex['container'] | undefined {
   if (hasMagic(head, GZIP_MAGIC)) return 'gzip';
   if (hasMagic(head, XZ_MAGIC)) return 'xz';
   if (isZstd(head)) return 'zstd';

@@ -3,16 +3,13 @@
 import type { ImageSetup } from '../../client-side/image-session.js';
 import { ImageSessions } from '../../client-side/image-sessions.js';
 import type { LayerPasswords } from '../../client-side/layer-passwords.js';
-import { cancelled, DecantError } from '../../errors/errors.js';
+import { DecantError } from '../../errors/errors.js';
 import type { OpenOptions } from '../../public/caller-types.js';
-import type { Bytes } from '../../public/types.js';
-import type { OpenedSource } from '../../sources/opened-source.js';
-import { sourceError, unreadable } from '../../sources/source-errors.js';
 import { withListener } from '../guarded-listener.js';
 import { ignoreManifest, type Unpacked } from '../unpacking.js';
 import { findContent } from './find-content.js';
-import { copy, InPlaceSource } from './in-place-source.js';
-import type { PackedFile } from './packed-index.js';
+import { InPlaceSource } from './in-place-source.js';
+import { isReadable, packedFile } from './packed-file.js';
 import { UnitDecoder } from './unit-decoder.js';
 
 /**
@@ -51,36 +48,6 @@ export async function openInPlace(
 
 /** The progress of an opening, of whose disk nothing is read yet. */
 const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
-
-/** Whether `source` can be read at any position from here. */
-const isReadable = ({ spec, peek }: OpenedSource): boolean => 'custom' in spec || peek !== undefined;
-
-/** The compressed file `source`. Reads fail with `cancelled` once `signal` is aborted. */
-function packedFile({ spec, size, peek }: OpenedSource, signal?: AbortSignal): PackedFile {
-  const read = async (offset: number, length: number): Promise<Bytes> => {
-    if (signal?.aborted) throw cancelled();
-    try {
-      const [bytes] =
-        'custom' in spec
-          ? [await copied(await spec.custom.read(offset, length, { signal: signal ?? NEVER }))]
-          : await peek!([{ start: offset, end: offset + length }]);
-      if (bytes?.length !== length) throw unreadable('the file was truncated while it was read');
-      return bytes as Bytes;
-    } catch (thrown) {
-      throw signal?.aborted ? cancelled() : sourceError(thrown);
-    }
-  };
-  return { size: size!, read, isLocal: peek !== undefined };
-}
-
-/** Copies `bytes`: their memory belongs to the caller's source. */
-async function copied(bytes: Uint8Array): Promise<Bytes> {
-  const copied = new Uint8Array(bytes.length);
-  await copy(bytes, copied, 0);
-  return copied;
-}
-
-const NEVER = new AbortController().signal;
 
 const withSize = ({ kind, code, fields, message }: DecantError, size: number | undefined): DecantError =>
   new DecantError(kind, message, { code, fields: size === undefined ? fields : { ...fields, size } });

@@ -28,6 +28,22 @@ export async function zstdParts(file: PackedFile): Promise<Part[] | undefined> {
   return (await partsOfTable(file)) ?? (file.isLocal ? partsOfFrames(file) : undefined);
 }
 
+/** The size of the content of `file` in bytes, if all frames are found and state theirs. */
+export async function zstdSize(file: PackedFile): Promise<number | undefined> {
+  const parts = await partsOfTable(file);
+  if (parts) return parts.reduce((size, part) => size + part.size!, 0);
+  if (!file.isLocal) return undefined;
+  const reader = new AscendingReader(file);
+  let size = 0;
+  for (let at = 0; at < file.size; ) {
+    const frame = await frameAt(file, reader, at);
+    if (frame?.size === undefined) return undefined;
+    size += frame.size;
+    at += frame.length;
+  }
+  return size;
+}
+
 async function partsOfTable(file: PackedFile): Promise<Part[] | undefined> {
   if (file.size < FOOTER) return undefined;
   const footer = await file.read(file.size - FOOTER, FOOTER);
@@ -55,15 +71,20 @@ async function partsOfFrames(file: PackedFile): Promise<Part[] | undefined> {
   const reader = new AscendingReader(file);
   const parts = new Parts();
   for (let at = 0; at < file.size; ) {
-    const frame = await frameAt(file, reader, at);
+    const frame = await frameAt(file, reader, at, LARGEST_UNIT);
     if (!frame || !parts.add(frame)) return undefined;
     at += frame.length;
   }
   return parts.all;
 }
 
-/** The frame at `start`. */
-async function frameAt(file: PackedFile, reader: AscendingReader, start: number): Promise<Part | undefined> {
+/** The frame at `start`; `undefined` if it is damaged, or states more than `most` bytes. */
+async function frameAt(
+  file: PackedFile,
+  reader: AscendingReader,
+  start: number,
+  most = Number.MAX_SAFE_INTEGER,
+): Promise<Part | undefined> {
   const header = await reader.at(start, LONGEST_HEADER);
   if (header.byteLength < 8) return undefined;
   if (hasMagic(bytesOf(header), SKIPPABLE, 1) && isSkippable(header.getUint8(0))) {
@@ -71,7 +92,7 @@ async function frameAt(file: PackedFile, reader: AscendingReader, start: number)
     return start + length <= file.size ? { start, length, size: 0 } : undefined;
   }
   const known = hasMagic(bytesOf(header), FRAME_MAGIC) ? headerOf(header) : undefined;
-  if (!known || (known.size ?? 0) > LARGEST_UNIT) return undefined;
+  if (!known || (known.size ?? 0) > most) return undefined;
   let at = start + known.length;
   for (let isLast = false; !isLast; ) {
     const block = await reader.at(at, BLOCK_HEADER);

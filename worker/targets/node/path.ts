@@ -198,6 +198,12 @@ export class PathTarget implements OutputTarget {
     return { place, existing };
   }
 
+  /** Whether the output is written in place. */
+  async needsSize(): Promise<boolean> {
+    const { existing } = await this.#locate(false);
+    return this.#isInPlace(existing);
+  }
+
   #isInPlace(existing: BigIntStats | undefined): existing is BigIntStats {
     return existing !== undefined && (this.options.existing === true || existing.isBlockDevice());
   }

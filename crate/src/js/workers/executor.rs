@@ -5,6 +5,7 @@ use super::spare_arrays::SpareArrays;
 use crate::convert::{ExecutedJob, Executor, Job, Workload};
 use crate::error::{ErrorKind, Result};
 use crate::io::source::{FileId, FileRange, Files, zeroed};
+use crate::js::bytes::release;
 use crate::js::errors::caught;
 use crate::js::task::{JsReply, Task, internal, message};
 use crate::offsets::HostOffset;
@@ -109,6 +110,10 @@ impl Executor for Workers {
             executed_job(&reply)
         }
         .boxed_local()
+    }
+
+    fn take_back(&self, bytes: Uint8Array) {
+        release(&bytes.buffer());
     }
 }
 

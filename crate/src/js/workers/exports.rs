@@ -2,7 +2,7 @@
 
 use super::executor::Workers;
 use super::open_spec::OpenSpec;
-use super::output_spec::{OutputSpec, formats, output};
+use super::output_spec::{DiskSize, OutputSpec, formats, output};
 use super::part_workers::PartWorkers;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
@@ -94,14 +94,13 @@ impl OpenImage {
 
     /// `Image.formats` of the API.
     pub fn formats(&self) -> JsResult<JsValue> {
-        to_js(&formats(self.image("asked for its size").ok().map(|image| image.virtual_size())))
+        to_js(&formats(self.disk_size(None)))
     }
 
-    /// Describes the output `format` with `options`, an object of names and values. Fails with `usage` for an unknown
-    /// format or option, and if the format cannot hold the disk.
-    pub fn output(&self, format: &str, options: &Object) -> JsResult<JsValue> {
-        let virtual_size = self.image("asked for its size").ok().map(|image| image.virtual_size());
-        to_js(&output(format, options, virtual_size)?)
+    /// Describes the output `format` with `options`, an object of names and values. `disk_size` is that of a streamed disk in bytes,
+    /// if it was determined. Fails with `usage` for an unknown format or option, and if the format cannot hold the disk.
+    pub fn output(&self, format: &str, options: &Object, disk_size: Option<f64>) -> JsResult<JsValue> {
+        to_js(&output(format, options, self.disk_size(disk_size))?)
     }
 
     /// Examines the tables, all of them if `deep`. Returns `undefined` for a streamed disk.
@@ -151,7 +150,7 @@ impl OpenImage {
                 to_js(&ProgressMessage::from(progress)).and_then(|message| on_progress.call1(&JsValue::NULL, &message));
         };
         let target = super::targets::target(&target)?;
-        let begun = output.what_is_there();
+        let (begun, disk_size) = (output.what_is_there(), output.disk_size());
         let (layout, stamp) = (output.layout(self.image("asked for its size").ok())?, output.stamp());
         let may_read_twice = output.two_pass();
         let output = Output { may_read_twice, ..Output::new(&*layout, stamp, &*target) };
@@ -164,10 +163,10 @@ impl OpenImage {
             }
             Content::InOrder(image) => {
                 let decoder = PartWorkers::new(dispatch.clone(), workers);
-                let disk = InOrder::new(&image, Some(Rc::new(decoder)))?;
+                let disk = InOrder::new(&image, Some(Rc::new(decoder))).of_size(disk_size);
                 let given = vec![FileId::IMAGE];
                 let executor = Workers::new(dispatch, workers, memory as u64, disk.files(), given);
-                convert_in_order(disk, &executor, &output, &report, &cancel).await?
+                convert_in_order(&disk, &executor, &output, &report, &cancel).await?
             }
         };
         let Losses { listed, ranges, bytes } = done.lost;
@@ -189,6 +188,15 @@ impl OpenImage {
         match &self.content {
             Content::RandomAccess(image) => Ok(image.clone()),
             Content::InOrder(image) => Err(image.refusal(done)),
+        }
+    }
+
+    fn disk_size(&self, determined: Option<f64>) -> DiskSize {
+        match (&self.content, determined) {
+            (Content::RandomAccess(image), _) => DiskSize::Known(image.virtual_size()),
+            (Content::InOrder(_), Some(size)) => DiskSize::Known(size as u64),
+            (Content::InOrder(image), None) if image.is_once() => DiskSize::Unknown,
+            (Content::InOrder(_), None) => DiskSize::Measurable,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::error::fields::Fields;
 use crate::error::{Error, Result};
 use crate::offsets::GuestOffset;
 use crate::open::image::Image;
-use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, Stamp};
+use crate::output::{self, FormatOption, Layout, OUTPUT_FORMATS, Options, OutputFormat, SIZE_NEEDED, Stamp};
 use js_sys::{Array, Object, Uint8Array};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -16,13 +16,16 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ format, formatOptions, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
-    /// options, whether a compressed disk may be read twice, the stamp for its layout, and the point to resume from.
+    /// `{ format, formatOptions, diskSize, twoPass, seconds, random, begun, begunWritten }`: the name of an output format, its
+    /// options, the size of a streamed disk if it was determined before, whether a compressed disk may be read twice, the stamp for
+    /// its layout, and the point to resume from.
     pub type OutputSpec;
     #[wasm_bindgen(method, getter)]
     fn format(this: &OutputSpec) -> String;
     #[wasm_bindgen(method, getter, js_name = formatOptions)]
     fn format_options(this: &OutputSpec) -> Object;
+    #[wasm_bindgen(method, getter, js_name = diskSize)]
+    fn disk_size_or_none(this: &OutputSpec) -> Option<f64>;
     #[wasm_bindgen(method, getter, js_name = twoPass)]
     pub(super) fn two_pass(this: &OutputSpec) -> bool;
     #[wasm_bindgen(method, getter)]
@@ -36,12 +39,17 @@ extern "C" {
 }
 
 impl OutputSpec {
-    /// Lays out the disk of `image`, or with `None`, a disk of unknown size. Fails with `usage` for an unknown format or
-    /// option.
+    /// Lays out the disk of `image`, or with `None`, a streamed disk, perhaps of unknown size. Fails with `usage` for an unknown
+    /// format or option.
     pub(super) fn layout(&self, image: Option<Rc<Image>>) -> Result<Box<dyn Layout>> {
         let format = output::by_name(&self.format())?;
         let options = Options::new(format, &given(&self.format_options()))?;
-        layout_for(format, &options, image.map(|image| image.virtual_size()))
+        layout_for(format, &options, image.map(|image| image.virtual_size()).or(self.disk_size()))
+    }
+
+    /// The size of a streamed disk, if it was determined before.
+    pub(super) fn disk_size(&self) -> Option<u64> {
+        self.disk_size_or_none().map(|size| size as u64)
     }
 
     pub(super) fn what_is_there(&self) -> ResumePoint {
@@ -74,6 +82,9 @@ pub(super) struct OutputMessage {
     resumable: bool,
     streamable: bool,
     has_footer: bool,
+    /// Whether the size of the disk, which is known only at its end, must be determined first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    needs_size: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     notices: Vec<Notice>,
@@ -122,24 +133,52 @@ fn layout_for(format: &OutputFormat, options: &Options, virtual_size: Option<u64
     }
 }
 
-/// Describes all output formats, with their recommended options, for a disk of `virtual_size` bytes, including those that
-/// refuse it. `None` if its size is unknown.
-pub(super) fn formats(virtual_size: Option<u64>) -> Vec<OutputMessage> {
-    OUTPUT_FORMATS.iter().map(|format| describe(format, &Options::recommended(format), virtual_size)).collect()
+/// The size of a disk, as far as it is known before a conversion.
+#[derive(Clone, Copy)]
+pub(super) enum DiskSize {
+    Known(u64),
+    /// It can be determined by reading the disk first.
+    Measurable,
+    /// The disk comes in a caller's stream, which is read once.
+    Unknown,
 }
 
-/// Describes the output format `name` with `options` for a disk of `virtual_size` bytes. Fails with `usage` for an unknown
-/// format or option, and as [`OutputFormat::layout`] does.
-pub(super) fn output(name: &str, options: &Object, virtual_size: Option<u64>) -> Result<OutputMessage> {
+impl DiskSize {
+    fn known(self) -> Option<u64> {
+        match self {
+            Self::Known(size) => Some(size),
+            Self::Measurable | Self::Unknown => None,
+        }
+    }
+}
+
+/// Describes all output formats, with their recommended options, for a disk of `size`, including those that refuse it.
+pub(super) fn formats(size: DiskSize) -> Vec<OutputMessage> {
+    OUTPUT_FORMATS.iter().map(|format| describe(format, &Options::recommended(format), size)).collect()
+}
+
+/// Describes the output format `name` with `options` for a disk of `size`. Fails with `usage` for an unknown format or option, and as
+/// [`OutputFormat::layout`] does.
+pub(super) fn output(name: &str, options: &Object, size: DiskSize) -> Result<OutputMessage> {
     let format = output::by_name(name)?;
     let options = Options::new(format, &given(options))?;
-    layout_for(format, &options, virtual_size)?;
-    Ok(describe(format, &options, virtual_size))
+    let described = describe(format, &options, size);
+    if !described.needs_size {
+        layout_for(format, &options, size.known())?;
+    }
+    Ok(described)
 }
 
-fn describe(format: &OutputFormat, chosen: &Options, virtual_size: Option<u64>) -> OutputMessage {
+fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> OutputMessage {
     let OutputFormat { name, label, hint, extension, options, recommended, has_footer, .. } = *format;
-    let layout = layout_for(format, chosen, virtual_size);
+    let virtual_size = disk_size.known();
+    let mut layout = layout_for(format, chosen, virtual_size);
+    let refused = layout.as_ref().err().filter(|error| error.code == SIZE_NEEDED).cloned();
+    let needs_size = refused.is_some();
+    if needs_size {
+        // Its form does not depend on the size.
+        layout = (format.layout)(0, chosen);
+    }
     let encoding = layout.as_ref().map_or(Encoding::Plain, |layout| layout.encoding());
     let known = layout.as_ref().ok().filter(|_| virtual_size.is_some());
     OutputMessage {
@@ -153,10 +192,24 @@ fn describe(format: &OutputFormat, chosen: &Options, virtual_size: Option<u64>) 
         resumable: layout.is_ok() && encoding == Encoding::Plain,
         streamable: layout.as_ref().is_ok_and(|layout| layout.reserved() == 0),
         has_footer,
+        needs_size,
         size: known.and_then(|layout| layout.output_size()),
-        notices: known.and_then(|layout| layout.notice()).into_iter().collect(),
-        refusal: layout.as_ref().err().map(RefusalMessage::from),
+        notices: match (needs_size, disk_size) {
+            (true, DiskSize::Measurable) => vec![measured_first()],
+            _ => known.and_then(|layout| layout.notice()).into_iter().collect(),
+        },
+        refusal: match (&refused, disk_size) {
+            (Some(error), DiskSize::Unknown) => Some(RefusalMessage::from(error)),
+            _ => layout.as_ref().err().map(RefusalMessage::from),
+        },
     }
+}
+
+/// The notice that a conversion determines the size of the disk first.
+fn measured_first() -> Notice {
+    let message = "The size of the disk is needed first, but is known only at its end: unless the compressed file states it, the \
+                   file is decoded twice";
+    Notice::new("measured-first", message)
 }
 
 impl From<&Error> for RefusalMessage {

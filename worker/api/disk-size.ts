@@ -1,0 +1,122 @@
+// The size of a streamed disk, for outputs that state it before the disk: as its container states it, or measured by a first pass.
+// The disk of a stream, which is read once, is stored in a temporary file instead.
+
+import { ImageSessions } from '../client-side/image-sessions.js';
+import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import type { ConvertOptions, Output } from '../public/caller-types.js';
+import type { Progress, Result } from '../public/types.js';
+import { abandonOutput, isCustomOutput, loadCustomTargets, orTargetError } from '../targets/custom-output.js';
+import type { Spool } from '../targets/spool.js';
+import { type ConversionContext, convertImage, convertInto, isOnce } from './conversion.js';
+import { chosenFormat } from './output-format.js';
+import { isReadable, packedFile } from './packed/packed-file.js';
+import { statedSize } from './packed/stated-size.js';
+import { UnpackedFile } from './unpacking.js';
+
+/** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
+const USUAL_UNIT = 4096;
+
+type Options = ConvertOptions & { signal: AbortSignal };
+
+/**
+ * Resolves to the size of the streamed disk of `conversion` in bytes, without reading the disk if its container states the size. The
+ * conversion fails if that is wrong. Otherwise reads the disk, with progress in the phase `measuring`, and fails as that does.
+ */
+export async function sizeOfDisk(conversion: ConversionContext, options: Options): Promise<number> {
+  const stated = await sizeByContainer(conversion, options.signal);
+  const isCertain = stated !== undefined && stated > 0 && stated % USUAL_UNIT === 0 && Number.isSafeInteger(stated);
+  return isCertain ? stated : measured(conversion, options);
+}
+
+async function sizeByContainer(
+  { setup: { sources }, sessions, info }: ConversionContext,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { containers } = info;
+  const [archive, ...others] = containers.filter(({ member }) => member !== undefined);
+  if (archive) {
+    // A compressed file in the archive has another size.
+    const isInside = archive === containers.at(-1) && others.length === 0;
+    return isInside ? sessions.members.find(({ name }) => name === archive.member)?.size : undefined;
+  }
+  const { image } = sources;
+  if (containers.length !== 1 || sources.isJoined || !isReadable(image)) return undefined;
+  return statedSize(packedFile(image, signal));
+}
+
+async function measured(conversion: ConversionContext, options: Options): Promise<number> {
+  const { signal, memory } = options;
+  const { customTarget } = await orCancelled(signal, loadCustomTargets());
+  const ignore = async () => {};
+  const target = customTarget({ write: ignore, hole: ignore, close: ignore, abort: ignore });
+  const listening = { signal, onProgress: asMeasuring(options), ...(memory !== undefined && { memory }) };
+  return (await convertInto(target, conversion, listening)).virtualSize;
+}
+
+/** The listener of `options` for the pass before the conversion. */
+const asMeasuring =
+  ({ onProgress }: Options) =>
+  (progress: Progress) =>
+    onProgress?.({ ...progress, phase: 'measuring' });
+
+/**
+ * Converts a streamed disk with a temporary file: for an output that takes bytes in ascending order only, and before that for the
+ * disk of a stream, if its size is needed first. For other outputs the file is not needed.
+ */
+export async function convertSpooled(
+  conversion: ConversionContext,
+  output: Output,
+  options: Options,
+  spool: Spool,
+): Promise<Result> {
+  const ofOutput = takesSpool(output) ? spool : undefined;
+  let stored: Stored | undefined;
+  try {
+    stored = (await isSizeNeeded(conversion, options)) ? await storedDisk(conversion, options, spool) : undefined;
+  } catch (thrown) {
+    abandonOutput(output, toDecantError(thrown));
+    throw thrown;
+  }
+  if (!stored) return convertImage(conversion, output, options, ofOutput);
+  const { platform, setup } = conversion;
+  try {
+    const second = ofOutput && platform.spool(options, setup.sources.all, 'convert without it');
+    return await convertImage(stored, output, options, second);
+  } finally {
+    await stored.sessions.end();
+  }
+}
+
+type Stored = ConversionContext;
+
+/** Whether the output may need a temporary file. */
+const takesSpool = (output: Output): boolean =>
+  isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ordered === true));
+
+/** Whether the size of a disk that can be read only once is needed first. Fails as the choice of the format does. */
+async function isSizeNeeded({ setup, sessions }: ConversionContext, options: Options): Promise<boolean> {
+  try {
+    await chosenFormat(sessions, options, options.signal);
+    return false;
+  } catch (thrown) {
+    if (!isOnce(setup) || toDecantError(thrown).code !== 'size-needed') throw thrown;
+    return true;
+  }
+}
+
+/** Writes the disk to the file of `spool`, and opens it. The caller must end the sessions. */
+async function storedDisk(conversion: ConversionContext, options: Options, spool: Spool): Promise<Stored> {
+  const { platform, setup, info } = conversion;
+  const { signal } = options;
+  const file = new UnpackedFile(spool);
+  await convertInto(file, conversion, { signal, onProgress: asMeasuring(options) });
+  await setup.sources.replaceImage(file.content!);
+  const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
+  const ofDisk = { ...setup, settings };
+  const sessions = await ImageSessions.open(ofDisk, new LayerPasswords({}), false, signal);
+  const { virtualSize, fileSize } = sessions.info;
+  if (virtualSize === undefined || fileSize === undefined)
+    throw new DecantError('internal', 'A stored disk has no size');
+  return { platform, setup: ofDisk, sessions, info: { ...info, virtualSize, fileSize } };
+}
