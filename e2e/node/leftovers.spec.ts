@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, utimes
 import { join } from 'node:path';
 import { asRoot, cli, decant, start, startProgram, sudo } from '../support/command.js';
 import { type HeldFile, heldDisk, serveDisk } from '../support/held.js';
-import { hashFile, images } from '../support/images.js';
+import { images } from '../support/images.js';
 import { test as base, expect } from '../support/node.js';
 
 /** `remote` is an image that holds its conversion until the test allows all of it. */
@@ -81,7 +81,7 @@ for (const [before, tag] of [
   ['old', []],
 ] as const) {
   test(
-    `of two conversions to one target the second to end fails, over ${before ?? 'nothing'}`,
+    `a second process fails at the start of its conversion to one target, over ${before ?? 'nothing'}`,
     {
       tag: [...tag],
     },
@@ -89,14 +89,28 @@ for (const [before, tag] of [
       const target = join(folder, 'out.raw');
       if (before) writeFileSync(target, before);
       const { ended } = await begin(remote, folder, 'out.raw');
-      expect(decant('convert', images.zlib(), target)).toMatchObject({ status: 0, stderr: '' });
+      expect(decant('convert', images.kinds(), target)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining('Another conversion is writing to'),
+      });
       remote.allowAll();
-      expect(await ended).toMatchObject({ status: 1, stderr: expect.stringContaining('has changed') });
-      expect(hashFile(target)).toBe(hashFile(images.raw()));
+      expect(await ended).toMatchObject({ status: 0, stderr: '' });
+      expect(readFileSync(target).equals(heldDisk)).toBe(true);
       expect(readdirSync(folder)).toEqual(['out.raw']);
     },
   );
 }
+
+test('a conversion does not replace what another program has written since its start', async ({ folder, remote }) => {
+  const target = join(folder, 'out.raw');
+  writeFileSync(target, 'old');
+  const { ended } = await begin(remote, folder, 'out.raw');
+  writeFileSync(target, 'newer');
+  remote.allowAll();
+  expect(await ended).toMatchObject({ status: 1, stderr: expect.stringContaining('has changed') });
+  expect(readFileSync(target, 'utf8')).toBe('newer');
+  expect(readdirSync(folder)).toEqual(['out.raw']);
+});
 
 test.describe('by name and age', { tag: '@full' }, () => {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replace(/[^0-9a-f]/g, '');

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { crc32, gunzipSync } from 'node:zlib';
 import { cli, decant, program, run, startProgram } from '../support/command.js';
 import { diskUsage, flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
@@ -181,6 +181,33 @@ test('the output formats of an image', () => {
     gzip,
     tar,
   ]);
+});
+
+test('what the converted disk inherits is noted', ({ folder }) => {
+  const [dirty, large, output] = ['dirty.qcow2', 'large.raw', 'out.vhd'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  qemuImg('create', '-q', '-f', 'qcow2', dirty, '1M');
+  const header = readFileSync(dirty);
+  // The incompatible feature "dirty".
+  header[72 + 7] = 1;
+  writeFileSync(dirty, header);
+  // A GPT header for sectors of 4,096 bytes.
+  const disk = Buffer.alloc(1 << 20);
+  const gpt = disk.subarray(4096, 4096 + 92);
+  gpt.write('EFI PART');
+  gpt.set([0, 0, 1, 0, 92, 0, 0, 0], 8);
+  gpt[24] = 1;
+  gpt.writeUInt32LE(crc32(gpt), 16);
+  writeFileSync(large, disk);
+  for (const [args, note] of [
+    [[dirty], 'The image was not closed properly; the guest may want to check its file systems'],
+    [['-f', 'raw', large], 'The disk has sectors of 4096 bytes; programs that assume 512 do not find its partitions'],
+  ] as const) {
+    expect(decant('convert', ...args, output)).toEqual({ status: 0, stdout: '', stderr: `decant: note: ${note}\n` });
+  }
 });
 
 // (arguments, exit code, a part of the message, where it runs)

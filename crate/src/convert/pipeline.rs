@@ -174,14 +174,7 @@ pub async fn resume<E: Executor>(
     // A unit is written by one job only. The last one of the disk may be short.
     let guest = if begun.guest >= end { end } else { begun.guest.align_down(limits.unit) };
     let begun = ResumePoint { guest, ..begun };
-    let checks = async {
-        let mut notices = check_manifest(image.manifest()).await?;
-        if begun.guest > GuestOffset(0) {
-            // The first job, which would notice it, ran earlier.
-            notices.extend(sector_size::notice_of_start(image).await?);
-        }
-        Ok(notices)
-    };
+    let checks = check_manifest(image.manifest());
     let mut done =
         run(|| Plan::of_image(image, limits, begun), checks, executor, output, begun, progress, cancel).await?;
     if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {

@@ -1,17 +1,14 @@
 //! Notices disks with sectors of 4,096 bytes in images that do not state the size of sectors, by the GPT.
 
-use super::read;
 use crate::compress::GuestRun;
 use crate::disk::info::Notice;
-use crate::error::{ErrorKind, Result};
-use crate::offsets::{GuestOffset, GuestRange, SECTOR, le32, le64};
-use crate::open::image::Image;
+use crate::offsets::{SECTOR, le32, le64};
 use decant_codec::crc;
 
 /// The size of large sectors, in bytes.
 const LARGE: usize = 4096;
 /// Length of the start of the disk with the headers of both kinds of GPT, in bytes.
-const START: usize = 2 * LARGE;
+pub(super) const START: usize = 2 * LARGE;
 /// Length of a GPT header, in bytes (UEFI Specification 2.10, table 5.5), and the positions of its fields.
 const HEADER: usize = 92;
 const LENGTH_AT: usize = 12;
@@ -33,26 +30,13 @@ pub(super) fn has_large_sectors(runs: &[GuestRun], bytes: &[u8]) -> bool {
     is_of_large_sectors(&start)
 }
 
-/// Reads the start of the disk of `image`. Returns the notice if the disk has large sectors. Fails as reading does, but not at
-/// damage.
-pub(super) async fn notice_of_start(image: &Image) -> Result<Option<Notice>> {
-    let range = GuestRange { start: GuestOffset(0), end: GuestOffset(START as u64) };
-    if image.virtual_size() < START as u64 {
-        return Ok(None);
-    }
-    match read(image, range).await {
-        Ok(start) => Ok(is_of_large_sectors(&start).then(notice)),
-        Err(error) if error.kind == ErrorKind::Corrupt => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// The notice about a disk with large sectors.
 pub(super) fn notice() -> Notice {
     Notice::of_sectors(LARGE as u64)
 }
 
-fn is_of_large_sectors(start: &[u8]) -> bool {
+/// Whether the disk that begins with `start` has large sectors.
+pub(super) fn is_of_large_sectors(start: &[u8]) -> bool {
     has_gpt(start, LARGE) && !has_gpt(start, SECTOR as usize)
 }
 

@@ -4,7 +4,7 @@ use super::executor::Workers;
 use super::open_spec::OpenSpec;
 use super::output_spec::{DiskSize, OutputSpec, formats, output};
 use super::part_workers::PartWorkers;
-use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, read, resume};
+use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, resume};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
@@ -159,7 +159,12 @@ impl OpenImage {
                 let given = image.given().collect();
                 let executor =
                     Workers::new(dispatch, workers, memory as u64, image.files().clone(), given).ahead(ahead);
-                resume(&image, &executor, &output, begun, &report, &cancel).await?
+                let is_resumed = begun.guest.0 > 0;
+                // The conversion reports a failure.
+                let of_start = if is_resumed { cancel.or(notice_of_start(&image)).await.ok().flatten() } else { None };
+                let mut done = resume(&image, &executor, &output, begun, &report, &cancel).await?;
+                done.notices.extend(of_start);
+                done
             }
             Content::InOrder(image) => {
                 let decoder = PartWorkers::new(dispatch.clone(), workers);
