@@ -2,7 +2,7 @@
 
 import { DecantError } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { imageOf, images, openImage, outputOf, RESULT, soon } from '../e2e/support/units/element.js';
+import { english, imageOf, images, openImage, outputOf, RESULT, soon } from '../e2e/support/units/element.js';
 import { given, imageCalled, needing, rows, session, step, waiting } from '../e2e/support/units/session.js';
 
 vi.mock('decant', async (original) => ({
@@ -42,6 +42,51 @@ test('a failure does not stop the others', async () => {
   await give('a.qcow2', 'b.qcow2', 'c.qcow2');
   session.convertAll();
   await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 failed', 'c.qcow2 done']));
+});
+
+test('the end is that of all images; one that failed can be salvaged from its row', async () => {
+  const damaged = new DecantError('corrupt', 'It is damaged');
+  const result = { ...RESULT, lost: [], lostRanges: 1, lostBytes: 512 };
+  const map = async function* () {
+    yield { kind: 'data', start: 0, length: 512 } as never;
+  };
+  images.set('b.qcow2', ({ salvage }) =>
+    salvage ? imageCalled('b.qcow2', { map, convert: async () => result }) : damaged,
+  );
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  expect(session.overall).toBeUndefined();
+  session.convertAll();
+  await soon(() => expect(session.overall).toEqual({ done: 2, all: 3, failed: ['b.qcow2'], damaged: [] }));
+  const [, failed] = session.queue.items;
+  expect(failed).toMatchObject({ outcome: 'It is damaged.', next: ['salvage'] });
+  session.openNext(failed!.id, 'salvage');
+  await step('ready');
+  expect([session.isSalvage, session.overall]).toEqual([true, undefined]);
+  session.convert();
+  await step('done');
+  expect(session.overall).toEqual({ done: 3, all: 3, failed: [], damaged: ['b.qcow2'] });
+  expect(session.queue.items[1]!.outcome).toContain(english.lost(512, 1));
+});
+
+test('the last image fails: the end is that of all images, with its reason', async () => {
+  images.set('c.qcow2', new DecantError('corrupt', 'It is damaged'));
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  expect(await step('failed')).toMatchObject({ message: 'It is damaged.' });
+  expect(session.overall).toMatchObject({ done: 2, all: 3, failed: ['c.qcow2'] });
+  // Opened again, it is no result any more.
+  session.openNext(session.queue.items[2]!.id);
+  expect(session.overall).toBeUndefined();
+  await step('failed');
+  expect(session.overall).toMatchObject({ done: 2, all: 3 });
+});
+
+test('images of one name become files of several names', async () => {
+  await give('disk.vdi', 'disk.vhdx', 'Disk.vmdk');
+  session.convertAll();
+  await soon(() => expect(session.overall).toMatchObject({ done: 3 }));
+  const outcomes = session.queue.items.map(({ outcome }) => outcome);
+  expect(outcomes.toSorted()).toEqual(['saved as disk-1.raw', 'saved as Disk-2.raw', 'saved as disk.raw'].toSorted());
 });
 
 test('images that ask something come last, and those that are converted otherwise', async () => {

@@ -11,7 +11,7 @@ import { notify } from './notification.js';
 import { paint } from './picture/paint.js';
 import { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
-import type { State } from './state.js';
+import type { State, Step } from './state.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
@@ -205,9 +205,11 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (!isAtWork && this.#began !== undefined) {
       const seconds = now - this.#began;
       this.#began = undefined;
-      const title = windowTitle(state, texts);
-      const { done, all } = this.#session.queue.results;
-      const text = all > 1 ? texts.allDone(done, all) : announcement(state, texts);
+      const { overall, queue } = this.#session;
+      const title = windowTitle(state, texts, overall);
+      const { done, all } = queue.results;
+      const isStopped = all > 1 && !overall;
+      const text = isStopped ? texts.allDone(done, all) : announcement(state, texts, undefined, overall);
       if (title !== undefined) this.#notification = notify(title, text, seconds);
     }
   }
@@ -255,7 +257,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Reports a new title, which the page may show as the window's. */
   #reportTitle(): void {
-    const title = windowTitle(this.#session.state, this.#session.texts);
+    const { state, texts, overall } = this.#session;
+    const title = windowTitle(state, texts, overall);
     if (title === this.#title) return;
     this.#title = title;
     this.emit('decant-title', title);
@@ -275,7 +278,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <section class="card" part="card">${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
         ${session.queue.isShown ? session.asked.view(texts, ({ queueView }) => queueView(session)) : nothing}
-        <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting))}</p>
+        <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
       </div>
@@ -297,7 +300,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { asked, texts } = session;
     switch (state.step) {
       case 'empty':
-        return this.#dropZone(state.notice);
+        return this.#dropZone(state);
       case 'opening':
         return openingView(state, session);
       case 'unlocking':
@@ -321,7 +324,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     }
   }
 
-  #dropZone(notice: string | undefined): TemplateResult {
+  #dropZone({ notice, left }: Step<'empty'>): TemplateResult {
     const { texts } = this.#session;
     return html`
       <div class="drop" part="drop">
@@ -333,6 +336,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <details class="fold more"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>
         ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
+        ${left ? this.#session.asked.view(texts, ({ leftView }) => leftView(left, this.#session)) : nothing}
       </div>
       <slot name="help">
         ${this.output ? nothing : html`<details class="help quiet more"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}

@@ -1,75 +1,106 @@
-// The image that is remembered while its download is under way.
+// What interrupted conversions have left: what the first screen lists, and what removing it says.
 
+import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { english, stageIn } from '../e2e/support/units/element.js';
-import { interrupted, recall } from './interrupted.js';
-import { remember } from './remembered.js';
+import { recall } from './interrupted.js';
+import type { Stage } from './stage.js';
+import type { Left } from './state.js';
 
-const BUSY = { held: [{ name: 'decant:busy' }] };
-const kept = new Map<string, string>();
-const storage = {
-  getItem: (key: string) => kept.get(key) ?? null,
-  setItem: (key: string, value: string) => void kept.set(key, value),
-  removeItem: (key: string) => void kept.delete(key),
-};
-const inPage = (locks: object = {}, localStorage: object | null = storage) => {
-  vi.stubGlobal('localStorage', localStorage);
-  vi.stubGlobal('navigator', { locks: { query: async () => locks } });
-};
+let stored: Leftover[] | Error;
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  leftovers: async () => {
+    if (stored instanceof Error) throw stored;
+    return stored;
+  },
+}));
+const atPlaces = vi.fn<() => Promise<Left[]>>();
+vi.mock('./unfinished.js', () => ({ leftAtPlaces: () => atPlaces() }));
+
+const part = (image: string | undefined, size: number, more: Partial<Leftover> = {}): Leftover => ({
+  kind: 'download',
+  ...(image === undefined ? {} : { image }),
+  size,
+  guestDone: 1,
+  discard: vi.fn(async () => {}),
+  ...more,
+});
+const inFolder: Left = { image: 'b.vdi', text: 'In a folder.', action: 'Remove', remove: async () => 'Removed.' };
 
 beforeEach(() => {
-  kept.clear();
-  vi.useRealTimers();
-  inPage();
+  stored = [];
+  atPlaces.mockReset().mockResolvedValue([]);
 });
 
-test('an image is remembered until its download has ended', async () => {
-  expect(await interrupted()).toBeUndefined();
-  remember('disk.qcow2');
-  expect(await interrupted()).toBe('disk.qcow2');
-  remember(undefined);
-  expect(await interrupted()).toBeUndefined();
-});
+async function recalled(stage: Stage): Promise<Left[]> {
+  await recall(stage);
+  return (stage.state.step === 'empty' && stage.state.left) || [];
+}
 
-test('a download in another tab is not interrupted', async () => {
-  remember('disk.qcow2');
-  inPage(BUSY);
-  expect(await interrupted()).toBeUndefined();
-});
-
-test('after a week nothing is kept', async () => {
-  vi.useFakeTimers();
-  remember('disk.qcow2');
-  vi.advanceTimersByTime(7 * 86_400_000 - 1);
-  expect(await interrupted()).toBe('disk.qcow2');
-  vi.advanceTimersByTime(1);
-  expect(await interrupted()).toBeUndefined();
-});
-
-test.each([['{'], ['[]'], ['null'], ['{"name":7,"at":0}'], ['{"name":"disk"}']])('the content %s', async (content) => {
-  kept.set('decant.converting', content);
-  expect(await interrupted()).toBeUndefined();
-});
-
-test('without storage nothing is remembered', async () => {
-  inPage({}, null);
-  expect(() => remember('disk.qcow2')).not.toThrow();
-  expect(await interrupted()).toBeUndefined();
-});
-
-test('it is named on the first screen, unless there is something else to say', async () => {
+test('downloads and files at picked places are listed, files of the page are not', async () => {
   const { stage } = stageIn();
-  await recall(stage);
+  stored = [part('a.qcow2', 1e9), part('page.qcow2', 5e6, { kind: 'opfs' }), part(undefined, 5e6)];
+  atPlaces.mockResolvedValue([inFolder]);
+  expect(await recalled(stage)).toMatchObject([
+    { image: 'a.qcow2', text: english.interrupted('a.qcow2', 1e9), action: english.freeStorage(1e9) },
+    { image: english.image, text: english.interrupted(english.image, 5e6) },
+    inFolder,
+  ]);
+});
+
+test('a part is discarded alone, and listed until it is gone', async () => {
+  const { stage } = stageIn();
+  const [one, two] = [part('a', 1e9), part('b', 1e9)];
+  stored = [one, two];
+  const [left] = await recalled(stage);
+  expect(await left!.remove()).toBe(english.storageFreed(1e9));
+  expect([one.discard, two.discard].map((discard) => vi.mocked(discard).mock.calls.length)).toEqual([1, 0]);
+  stored = [two];
+  expect(await recalled(stage)).toMatchObject([{ image: 'b' }]);
+  stored = [];
+  expect(await recalled(stage)).toEqual([]);
   expect(stage.state).toEqual({ step: 'empty' });
-  remember('disk.qcow2');
+});
+
+test('a part that cannot be discarded says why', async () => {
+  const { stage } = stageIn();
+  const busy = new DecantError('target', 'Another tab is using it', { code: 'storage-in-use' });
+  stored = [part('a', 1e9, { discard: () => Promise.reject(busy) })];
+  const [left] = await recalled(stage);
+  await expect(left!.remove()).rejects.toBe(busy);
+});
+
+test('without one of the storages, the other one is listed', async () => {
+  const { stage } = stageIn();
+  stored = new Error('no storage');
+  atPlaces.mockResolvedValue([inFolder]);
+  expect(await recalled(stage)).toEqual([inFolder]);
+  stored = [part('a', 1)];
+  atPlaces.mockRejectedValue(new ReferenceError('indexedDB is not defined'));
+  expect(await recalled(stage)).toMatchObject([{ image: 'a' }]);
+});
+
+test('a page that saves disks itself is not looked at', async () => {
+  const { stage } = stageIn({ output: () => new WritableStream() });
+  stored = [part('a', 1)];
+  expect(await recalled(stage)).toEqual([]);
+  expect(atPlaces).not.toHaveBeenCalled();
+});
+
+test('a notice stays, and another step is not changed', async () => {
+  const { stage } = stageIn();
+  stored = [part('a', 1)];
+  stage.begin({ step: 'empty', notice: 'No files were found.' });
   await recall(stage);
-  expect(stage.state).toEqual({ step: 'empty', notice: english.interrupted('disk.qcow2') });
-  for (const state of [
-    { step: 'empty', notice: 'No files were found.' },
-    { step: 'opening', name: 'a' },
-  ] as const) {
-    stage.begin(state);
-    await recall(stage);
-    expect(stage.state).toEqual(state);
-  }
+  expect(stage.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
+  stage.begin({ step: 'opening', name: 'a' });
+  await recall(stage);
+  expect(stage.state).toEqual({ step: 'opening', name: 'a' });
+  // The person goes on while the storage is read.
+  stage.begin({ step: 'empty' });
+  const recalling = recall(stage);
+  stage.begin({ step: 'empty' });
+  await recalling;
+  expect(stage.state).toEqual({ step: 'empty' });
 });

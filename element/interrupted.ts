@@ -1,29 +1,38 @@
-// The download that was interrupted in an earlier visit.
+// What interrupted conversions have left in the browser's storage and at picked places: the first screen lists it.
 
-import { KEY } from './remembered.js';
+import { type Leftover, leftovers } from 'decant';
 import type { Stage } from './stage.js';
+import type { Left } from './state.js';
 import { allTexts } from './texts/all-texts.js';
-import { isOtherTabBusy } from './work-guard.js';
+import type { AllTexts } from './types.texts.js';
+import { leftAtPlaces } from './unfinished.js';
 
-/** How long the finished part of a download is kept, in milliseconds. */
-const KEPT = 7 * 86_400_000;
-
-/** The name of the image whose download was interrupted. */
-export async function interrupted(): Promise<string | undefined> {
-  try {
-    const { name, at } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as { name?: unknown; at?: unknown };
-    const isKept = typeof name === 'string' && Date.now() - Number(at) < KEPT;
-    // It may be under way in another tab.
-    return isKept && !(await isOtherTabBusy()) ? name : undefined;
-  } catch {
-    return undefined;
-  }
+/** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
+export async function recall(stage: Stage): Promise<void> {
+  const { turn, host } = stage;
+  if (host.output) return;
+  const texts = allTexts(stage);
+  const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
+  const lists = await Promise.allSettled([
+    stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),
+    // Without a database, nothing was remembered.
+    leftAtPlaces(texts),
+  ]);
+  const left = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
+  if (stage.state.step !== 'empty') return;
+  const { left: _before, ...state } = stage.state;
+  stage.show(turn, left.length > 0 ? { ...state, left } : state);
 }
 
-/** Says on the first screen which download was interrupted. */
-export async function recall(stage: Stage): Promise<void> {
-  const { turn } = stage;
-  const name = await interrupted();
-  if (name === undefined || stage.state.step !== 'empty' || stage.state.notice !== undefined) return;
-  stage.show(turn, { step: 'empty', notice: allTexts(stage).interrupted(name) });
+function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Left {
+  const image = name || texts.image;
+  return {
+    image,
+    text: texts.interrupted(image, size),
+    action: texts.freeStorage(size),
+    remove: async () => {
+      await discard();
+      return texts.storageFreed(size);
+    },
+  };
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { english, fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
-import { leftBehind } from './left-behind.js';
+import { leftBehind, type StoredRest } from './left-behind.js';
 import type { Place } from './state.js';
 
 const before = fileOf('disk.raw', 'what was there');
@@ -13,6 +13,7 @@ const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: Fi
   replaces,
 });
 
+const STORED: Place = { kind: 'stored', name: 'disk.raw', kept: undefined };
 const SWAP = 'disk.raw.crswap';
 const inMoved = (replaces?: File): Place => ({
   kind: 'folder',
@@ -24,46 +25,53 @@ const gone = Object.assign(fileHandle(fileOf('disk.raw')), {
   getFile: () => Promise.reject(new DOMException('There is no such file', 'NotFoundError')),
 });
 
-// (case, place, whether a part is kept, sentence)
-for (const [what, place, isKept, left] of [
-  ['nothing in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, false, english.nothingLeft],
-  ['a part in the storage', { kind: 'stored', name: 'disk.raw', kept: undefined }, true, english.partKept],
-  ['a failed download', { kind: 'streamed', name: 'disk.raw' }, false, english.streamLeft('disk.raw')],
-  ['an output of the page', { kind: 'host', name: 'disk.raw' }, false, undefined],
-  ['no new file', inFolder(undefined), false, english.nothingLeft],
-  ['a new file in a folder that was moved', inMoved(), false, english.folderMoved('picked', 'disk.raw', SWAP, false)],
+// (case, place, what is left in the storage, sentence)
+for (const [what, place, rest, left] of [
+  ['nothing in the storage', STORED, 'nothing', english.nothingLeft],
+  ['a part in the storage', STORED, 'kept', english.partKept],
+  ['a file in the storage that stays for now', STORED, 5e6, english.stillStored(5e6)],
+  ['something unknown in the storage', STORED, 'unknown', english.unknownLeft('disk.raw')],
+  ['a failed download', { kind: 'streamed', name: 'disk.raw' }, 'nothing', english.streamLeft('disk.raw')],
+  ['an output of the page', { kind: 'host', name: 'disk.raw' }, 'nothing', undefined],
+  ['no new file', inFolder(undefined), 'nothing', english.nothingLeft],
+  [
+    'a new file in a folder that was moved',
+    inMoved(),
+    'nothing',
+    english.folderMoved('picked', 'disk.raw', SWAP, false),
+  ],
   [
     'an existing file in a folder that was moved',
     inMoved(before),
-    false,
+    'nothing',
     english.folderMoved('picked', 'disk.raw', SWAP, true),
   ],
   [
     'a file of the dialog that was moved',
     { kind: 'dialog', handle: gone, name: 'disk.raw' },
-    false,
+    'nothing',
     english.fileMoved('disk.raw', SWAP),
   ],
-  ['the unchanged file', inFolder(fileHandle(before), before), false, english.asItWas('disk.raw')],
+  ['the unchanged file', inFolder(fileHandle(before), before), 'nothing', english.asItWas('disk.raw')],
   [
     'another file',
     inFolder(fileHandle(fileOf('disk.raw', 'half')), before),
-    false,
+    'nothing',
     english.fileInFolderLeft('picked', 'disk.raw', SWAP),
   ],
-  ['a file in a folder that cannot be read', inFolder(new Error('no')), false, english.unknownLeft('disk.raw')],
+  ['a file in a folder that cannot be read', inFolder(new Error('no')), 'nothing', english.unknownLeft('disk.raw')],
   [
     'an empty file of the dialog',
     { kind: 'dialog', handle: fileHandle(fileOf('disk.raw', '')), name: 'disk.raw' },
-    false,
+    'nothing',
     english.emptyLeft('disk.raw'),
   ],
   [
     'a file of the dialog',
     { kind: 'dialog', handle: fileHandle(fileOf('disk.raw', 'half')), name: 'disk.raw' },
-    false,
+    'nothing',
     english.fileLeft('disk.raw'),
   ],
-] as [string, Place, boolean, string | undefined][]) {
-  test(`the remains: ${what}`, async () => expect(await leftBehind(place, isKept, english)).toBe(left));
+] as [string, Place, StoredRest, string | undefined][]) {
+  test(`the remains: ${what}`, async () => expect(await leftBehind(place, rest, english)).toBe(left));
 }

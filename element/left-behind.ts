@@ -5,13 +5,19 @@ import type { Place } from './state.js';
 import type { AllTexts } from './types.texts.js';
 
 /**
- * Describes in a sentence what remains at `place` after a failed or cancelled conversion; `undefined` if only the page knows. `isKept`:
- * whether the download can be resumed.
+ * What remains in the browser's storage: nothing, a part that can be resumed, something of unknown size, or so many bytes that the
+ * browser does not remove yet.
  */
-export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts): Promise<string | undefined> {
+export type StoredRest = 'nothing' | 'kept' | 'unknown' | number;
+
+/**
+ * Describes in a sentence what remains at `place` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
+ * remains of a stored download.
+ */
+export async function leftBehind(place: Place, rest: StoredRest, texts: AllTexts): Promise<string | undefined> {
   switch (place.kind) {
     case 'stored':
-      return isKept ? texts.partKept : texts.nothingLeft;
+      return inStorage(rest, place.name, texts);
     case 'streamed':
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
       return texts.streamLeft(place.name);
@@ -25,6 +31,11 @@ export async function leftBehind(place: Place, isKept: boolean, texts: AllTexts)
     case 'host':
       return undefined;
   }
+}
+
+function inStorage(rest: StoredRest, name: string, texts: AllTexts): string {
+  if (typeof rest === 'number') return texts.stillStored(rest);
+  return { nothing: texts.nothingLeft, kept: texts.partKept, unknown: texts.unknownLeft(name) }[rest];
 }
 
 /** The name of the file that Chromium writes beside `name` until the output is complete. */

@@ -35,7 +35,24 @@ for (const [image, extension, taken, suggested] of [
   ['a\u202eb\u200b.qcow2', '.raw', [], 'ab.raw'],
 ] as [string, string, string[], string][]) {
   test(`for ${JSON.stringify(image)}, ${extension}, '${suggested}' is suggested`, () => {
-    expect(suggestName(image, extension, taken)).toBe(suggested);
+    expect(suggestName(image, extension, taken, [])).toBe(suggested);
+  });
+}
+
+// (image, names of its files, names that the queue has made, suggested name)
+for (const [image, sources, made, suggested] of [
+  ['disk.vhdx', [], ['disk.raw'], 'disk-1.raw'],
+  ['disk.vhdx', [], ['disk.raw', 'DISK-1.raw'], 'disk-2.raw'],
+  ['disk.vhdx', ['disk-1.raw'], ['disk.raw'], 'disk-2.raw'],
+  ['disk.raw', ['disk.raw'], ['disk-converted.raw'], 'disk-converted-1.raw'],
+  ['disk.raw', ['disk.raw'], ['disk.raw'], 'disk-converted.raw'],
+  ['Gr\u00f6\u00dfe.vdi', [], ['Gro\u0308\u00dfe.raw'], 'Gr\u00f6\u00dfe-1.raw'],
+  // A download gets another name than the suggested one.
+  ['a~.vdi', [], ['a_.raw'], 'a~-1.raw'],
+  [`${'x'.repeat(244)}.vdi`, [], [`${'x'.repeat(244)}.raw`], `${'x'.repeat(242)}-1.raw`],
+] as const) {
+  test(`after ${made}, '${suggested}' is suggested for ${image}`, () => {
+    expect(suggestName(image, '.raw', [...sources], made)).toBe(suggested);
   });
 }
 

@@ -18,7 +18,8 @@ const FORBIDDEN = /[/\\:*?"<>|\p{Cc}]/u;
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Whether `name` is one of `taken`. Case and Unicode form are ignored, as in some file systems. */
-const isTaken = (name: string, taken: string[]): boolean => taken.some((other) => isSameName(other, name));
+export const isTaken = (name: string, taken: readonly string[]): boolean =>
+  taken.some((other) => isSameName(other, name));
 
 /** Removes all known extensions: `disk.raw.gz` becomes `disk`. */
 function stemOf(name: string): string {
@@ -53,15 +54,16 @@ export function plainName(name: string, extension: string): string {
 }
 
 /**
- * Suggests a name with `extension` for the disk in the image file `name`: the plain one, or if it is among `taken`, one that
- * says that it is converted.
+ * Suggests a name with `extension` for the disk in the image file `name`: the plain one, or if it is among `sources`, one that
+ * says that it is converted. It gets a number if it is among `sources` or `made`.
  */
-export function suggestName(name: string, extension: string, taken: string[]): string {
+export function suggestName(name: string, extension: string, sources: string[], made: readonly string[]): string {
   const plain = plainName(name, extension);
-  if (!isTaken(plain, taken)) return plain;
-  const converted = withEnd(plain, '-converted');
-  let free = converted;
-  for (let number = 1; isTaken(free, taken); number += 1) free = withEnd(converted, `-${number}`);
+  const unnumbered = isTaken(plain, sources) ? withEnd(plain, '-converted') : plain;
+  // A download may get a slightly different name.
+  const isFree = (name: string) => [name, downloadName(name)].every((one) => !isTaken(one, [...sources, ...made]));
+  let free = unnumbered;
+  for (let number = 1; !isFree(free); number += 1) free = withEnd(unnumbered, `-${number}`);
   return free;
 }
 
@@ -82,7 +84,11 @@ function withEnd(name: string, ending: string): string {
 }
 
 /** Numbers `name` so that it is neither among `taken` nor in `folder`. Does not list the folder. */
-export async function freeNameIn(folder: FileSystemDirectoryHandle, name: string, taken: string[]): Promise<string> {
+export async function freeNameIn(
+  folder: FileSystemDirectoryHandle,
+  name: string,
+  taken: readonly string[],
+): Promise<string> {
   let free = withEnd(name, '-1');
   for (let number = 2; isTaken(free, taken) || (await isThere(folder, free)); number += 1)
     free = withEnd(name, `-${number}`);

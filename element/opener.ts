@@ -48,6 +48,8 @@ export class Opener {
     private readonly sortOut: (files: Given[]) => void,
     /** Removes files with one of these names or IDs from the queue, and returns them. */
     private readonly claim: (names: string[]) => Given[],
+    /** The names of the files that the queue has made. */
+    readonly made: () => readonly string[],
   ) {}
 
   /** Opens the image. Shows `notice` if the image still needs a file or a password. */
@@ -350,7 +352,7 @@ export class Opener {
     const choices = listChoices(image.info, output, survey, environment, this.stage);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const selection = selectWay(choices, before, this.way, isDue, environment);
-    const taken = sourcesOf(opening).map(({ file }) => file.name);
+    const sources = sourcesOf(opening).map(({ file }) => file.name);
     this.stage.show(turn, {
       nameProblem: undefined,
       nameRefusals: 0,
@@ -368,7 +370,8 @@ export class Opener {
       // A question applies to one way only.
       ...(before?.way === selection.way ? {} : { asking: undefined }),
       step: 'ready',
-      name: opening.outputName ?? suggestName(nameForOutput(opening, image.info), output.extension, taken),
+      name:
+        opening.outputName ?? suggestName(nameForOutput(opening, image.info), output.extension, sources, this.made()),
       image,
       survey,
       choices,

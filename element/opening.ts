@@ -5,7 +5,7 @@ import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
 import { type Given, isSame, sourceOf, without } from './given.js';
 import { diskName, stateName } from './names.js';
 import { Passwords } from './passwords.js';
-import type { FileNeed } from './state.js';
+import type { FileNeed, Next } from './state.js';
 
 /** A file that the person has given for a file that the image names. */
 export interface Answer {
@@ -77,6 +77,23 @@ export function imageFiles(
     opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
   const files = [...named, ...answers].map(({ file }) => file.size);
   return [files.reduce((sum, size) => sum + size, fileSize), 1 + (opening?.bundle.parts ?? 0) + files.length];
+}
+
+/** How the image of `opening` is opened again by the step `next`. */
+export function openingAfter(next: Next, opening: Opening): Opening {
+  switch (next) {
+    case 'raw':
+      return { ...opening, format: 'raw' };
+    case 'salvage':
+      return { ...opening, salvage: true };
+    case 'filesAgain':
+      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
+    case 'again':
+      for (const { link } of sourcesOf(opening)) link?.renew();
+      return opening;
+    default:
+      return opening;
+  }
 }
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */

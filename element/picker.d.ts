@@ -18,6 +18,15 @@ declare function showDirectoryPicker(options: {
   mode: 'read' | 'readwrite';
 }): Promise<FileSystemDirectoryHandle>;
 
+interface FileSystemHandle {
+  queryPermission(options: { mode: 'read' | 'readwrite' }): Promise<PermissionState>;
+  requestPermission(options: { mode: 'read' | 'readwrite' }): Promise<PermissionState>;
+}
+
+interface FileSystemFileHandle {
+  remove?(): Promise<void>;
+}
+
 interface DataTransferItem {
   getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
 }

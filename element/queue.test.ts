@@ -3,12 +3,15 @@
 import { beforeEach, expect, test } from 'vitest';
 import { givenOf } from '../e2e/support/units/element.js';
 import type { Bundle } from './bundle.js';
+import { beginOpening } from './opening.js';
 import { Queue } from './queue.js';
+import type { Next } from './state.js';
 
 const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 
 let queue: Queue;
+const fail = (outcome: string, next: Next[] = []) => queue.fail(outcome, beginOpening(bundle('a')), next);
 beforeEach(() => {
   queue = new Queue();
 });
@@ -33,18 +36,18 @@ test.each([
 ])('new images end the results of earlier ones: %s is done, %o wait', (done, waiting) => {
   queue.add([done, ...waiting].map(bundle));
   queue.take();
-  queue.settle('done', 'saved');
+  queue.finish('saved', 'a.raw', false);
   queue.addFirst([bundle('c')]);
   expect(rows(queue)).toEqual(['c', ...waiting].map((name) => `${name} waiting`));
 });
 
 test.each([
-  'done',
-  'failed',
-] as const)('when the person leaves an image that is %s, only waiting images stay', (status) => {
+  ['done', () => queue.finish('saved', 'a.raw', false)],
+  ['failed', () => fail('Cancelled.')],
+])('when the person leaves an image that is %s, only waiting images stay', (_, settle) => {
   queue.add([bundle('a'), bundle('b')]);
   queue.take();
-  queue.settle(status, 'Cancelled.');
+  settle();
   queue.leave();
   expect(rows(queue)).toEqual(['b waiting']);
 });
@@ -61,15 +64,15 @@ test('nothing is taken from an empty queue', () => {
   expect(queue.take()).toBeUndefined();
   queue.add([bundle('a')]);
   queue.take();
-  queue.settle('failed', 'The image is truncated.');
+  fail('The image is truncated.');
   expect(queue.take()).toBeUndefined();
   expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'The image is truncated.' });
 });
 
-test('an image that is not waiting cannot be taken by its ID', () => {
+test('an image that is done cannot be taken by its ID', () => {
   queue.add([bundle('a'), bundle('b')]);
   const { id } = queue.take()!;
-  queue.settle('done', 'saved');
+  queue.finish('saved', 'a.raw', false);
   expect(queue.take(id)).toBeUndefined();
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
 });
@@ -77,9 +80,9 @@ test('an image that is not waiting cannot be taken by its ID', () => {
 test('only the current image gets a result', () => {
   queue.add([bundle('a'), bundle('b')]);
   queue.take();
-  queue.settle('done', 'saved as a.raw');
+  queue.finish('saved as a.raw', 'a.raw', false);
   expect(queue.items.map(({ outcome }) => outcome)).toEqual(['saved as a.raw', '']);
-  queue.settle('failed', 'later');
+  fail('later');
   expect(rows(queue)).toEqual(['a done', 'b waiting']);
 });
 
@@ -87,7 +90,7 @@ test('an image that is tried again is the current one, without a result', () => 
   const again = bundle('a');
   queue.add([again, bundle('b')]);
   queue.take();
-  queue.settle('failed', 'The network is gone.');
+  fail('The network is gone.');
   queue.resume(again);
   expect(queue.items[0]).toMatchObject({ status: 'current', outcome: '' });
   queue.resume(bundle('a'));
@@ -134,10 +137,68 @@ test('images that ask something come last, until only such are left', () => {
   expect(rows(queue)).toEqual(['b current', 'c waiting', 'a waiting']);
   expect(queue.postpone()).toBe(true);
   queue.take();
-  queue.settle('done', 'saved');
+  queue.finish('saved', 'a.raw', false);
   queue.take();
   expect(rows(queue)).toEqual(['c done', 'a current', 'b waiting']);
   expect(queue.postpone()).toBe(false);
-  queue.settle('failed', 'Cancelled.');
+  fail('Cancelled.');
   expect(queue.results).toEqual({ done: 1, all: 2 });
+});
+
+test('an image that has failed can be taken by its ID, with its answers', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  const { id } = queue.take()!;
+  fail('It is truncated.', ['salvage']);
+  expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'It is truncated.', next: ['salvage'] });
+  // Without an ID, only waiting images are taken.
+  expect(queue.take()?.bundle.top.file.name).toBe('b');
+  expect(queue.take(id)).toMatchObject({ status: 'current', outcome: '', opening: { missing: [] } });
+  expect(rows(queue)).toEqual(['a current', 'b waiting', 'c waiting']);
+});
+
+/** Gives the next image a result: the name of its file, or a failure. */
+function settleNext(result: string | undefined, isDamaged = false): void {
+  queue.take();
+  if (result === undefined) fail('no');
+  else queue.finish('saved', result, isDamaged);
+}
+
+// (results in their order, what is known of all)
+test.each([
+  [['a.raw', undefined], { done: 1, all: 2, failed: ['b'], damaged: [] }],
+  [[undefined, undefined], { done: 0, all: 2, failed: ['a', 'b'], damaged: [] }],
+  [['a.raw', 'b.raw'], { done: 2, all: 2, failed: [], damaged: [] }],
+  [['a.raw', 'damaged'], { done: 2, all: 2, failed: [], damaged: ['b'] }],
+  // It is not over.
+  [['a.raw'], undefined],
+] as const)('the results %j of two images', (results, overall) => {
+  queue.add([bundle('a'), bundle('b')]);
+  for (const result of results) settleNext(result, result === 'damaged');
+  expect(queue.overall).toEqual(overall);
+});
+
+test('one image is no queue, and an image that is open again has no result', () => {
+  queue.add([bundle('a')]);
+  settleNext(undefined);
+  expect(queue.overall).toBeUndefined();
+  queue.add([bundle('b')]);
+  settleNext('b.raw');
+  expect(queue.overall).toBeDefined();
+  queue.take(queue.items[0]!.id);
+  expect(queue.overall).toBeUndefined();
+});
+
+test('names of files are known until another queue begins', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  settleNext('a.raw');
+  queue.begin();
+  expect(queue.made).toEqual(['a.raw']);
+  // More images are given while one is open.
+  queue.take();
+  queue.leave();
+  queue.addFirst([bundle('c')]);
+  settleNext('c.raw');
+  expect(queue.made).toEqual(['a.raw', 'c.raw']);
+  queue.begin();
+  expect(queue.made).toEqual([]);
 });

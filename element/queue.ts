@@ -1,8 +1,9 @@
 // The images that the person has given, each with its result.
 
-import type { Bundle } from './bundle.js';
+import { type Bundle, labelOf } from './bundle.js';
 import type { Given } from './given.js';
 import type { Opening } from './opening.js';
+import type { Next } from './state.js';
 
 interface Item {
   id: number;
@@ -12,12 +13,28 @@ interface Item {
   outcome: string;
   /** The person's answers, if it was opened before. */
   opening?: Opening;
+  /** The steps that were offered after its failure. */
+  next?: Next[];
+  /** Whether parts of its disk were lost. */
+  isDamaged?: boolean;
   /** Whether it comes after those that need no answer. */
   isPostponed?: boolean;
 }
 
+/** The results of a queue, after the last one. */
+export interface Overall {
+  done: number;
+  all: number;
+  /** The images that were not converted. */
+  failed: string[];
+  /** The images whose disks have lost parts. */
+  damaged: string[];
+}
+
 export class Queue {
   #items: Item[] = [];
+  /** The names of the files that were made. */
+  #made: string[] = [];
   #nextId = 0;
 
   get items(): readonly Item[] {
@@ -31,6 +48,11 @@ export class Queue {
 
   get waiting(): Item[] {
     return this.#items.filter(({ status }) => status === 'waiting');
+  }
+
+  /** The names of the files that it has made: the next images get other names. */
+  get made(): readonly string[] {
+    return this.#made;
   }
 
   /** Adds images at the end. */
@@ -49,17 +71,18 @@ export class Queue {
   }
 
   /**
-   * Makes the item `id`, or the first waiting one, the current item. An unfinished current item waits again, and keeps its
-   * `opening`.
+   * Makes the item `id`, which waits or has failed, or the first waiting one, the current item. An unfinished current item waits
+   * again, and keeps its `opening`.
    */
   take(id?: number, opening?: Opening): Item | undefined {
-    const item = this.waiting.find((item) => id === undefined || item.id === id);
+    const canOpen = ({ status }: Item) => status === 'waiting' || status === 'failed';
+    const item = id === undefined ? this.waiting[0] : this.#items.find((item) => item.id === id && canOpen(item));
     for (const current of this.#items) {
       if (current.status !== 'current') continue;
       current.status = 'waiting';
       if (opening?.bundle === current.bundle) current.opening = opening;
     }
-    if (item) item.status = 'current';
+    if (item) Object.assign(item, { status: 'current', outcome: '' });
     return item;
   }
 
@@ -76,6 +99,16 @@ export class Queue {
   get results(): { done: number; all: number } {
     const count = (wanted: Item['status']) => this.#items.filter(({ status }) => status === wanted).length;
     return { done: count('done'), all: count('done') + count('failed') };
+  }
+
+  /** The results, if several images have one and no other image is left. */
+  get overall(): Overall | undefined {
+    const { done, all } = this.results;
+    if (all < 2 || all < this.#items.length) return undefined;
+    const named = (isNamed: (item: Item) => boolean) =>
+      this.#items.filter(isNamed).map(({ bundle }) => labelOf(bundle));
+    const failed = named(({ status }) => status === 'failed');
+    return { done, all, failed, damaged: named(({ isDamaged }) => isDamaged ?? false) };
   }
 
   /** Removes the item `id`, and returns it. */
@@ -100,9 +133,19 @@ export class Queue {
     return first;
   }
 
-  /** Records the result of the current item. */
-  settle(status: 'done' | 'failed', outcome: string): void {
-    for (const item of this.#items) if (item.status === 'current') Object.assign(item, { status, outcome });
+  /** Records that the current item has become the file `made`. */
+  finish(outcome: string, made: string, isDamaged: boolean): void {
+    this.#made.push(made);
+    this.#settle({ status: 'done', outcome, isDamaged });
+  }
+
+  /** Records that the current item has failed, and what it needs to be opened again. */
+  fail(outcome: string, opening: Opening, next: Next[]): void {
+    this.#settle({ status: 'failed', outcome, opening, next });
+  }
+
+  #settle(result: Partial<Item>): void {
+    for (const item of this.#items) if (item.status === 'current') Object.assign(item, result);
   }
 
   /** Makes the item of `bundle` the current item again. */
@@ -116,7 +159,14 @@ export class Queue {
     this.#items = this.waiting;
   }
 
+  /** As `leave`; if nothing waits, what comes next is another queue, which may use all names again. */
+  begin(): void {
+    this.leave();
+    if (this.#items.length === 0) this.#made = [];
+  }
+
   clear(): void {
     this.#items = [];
+    this.#made = [];
   }
 }

@@ -1,7 +1,18 @@
 // Names for a disk: suggested, typed and free ones, also after a cancel.
 
+import type { Output } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { fileHandle, folderHandle, OUTPUTS, openImage, soon } from '../e2e/support/units/element.js';
+import {
+  fileHandle,
+  folderHandle,
+  givenOf,
+  imageOf,
+  images,
+  OUTPUTS,
+  openImage,
+  RESULT,
+  soon,
+} from '../e2e/support/units/element.js';
 import {
   cancelledBy,
   conversions,
@@ -105,6 +116,78 @@ for (const [what, image, typed, files, name, freeName] of [
     }
   });
 }
+
+/** Takes images that are converted at once. Returns the names of the outputs. */
+async function take(...names: string[]): Promise<string[]> {
+  const outputs: string[] = [];
+  const convert = async (output: Output) => {
+    outputs.push('download' in output ? output.download : 'folder' in output ? output.name : '');
+    return RESULT;
+  };
+  for (const name of names) images.set(name, imageOf({ name }, { convert }));
+  session.take(names.map((name) => givenOf(name)));
+  await ready({ way: expect.anything() });
+  return outputs;
+}
+
+for (const way of ['folder', 'download'] as const) {
+  test(`two images of one name, ${way}: no question, and two names`, async () => {
+    const entries: Record<string, FileSystemFileHandle> = {};
+    pickFolder.mockResolvedValue(folderHandle('picked', entries));
+    const outputs = await take('disk.vdi', 'disk.vhdx');
+    session.select(way);
+    session.convert();
+    await step('done');
+    entries['disk.raw'] = fileHandle(there);
+    session.openNext();
+    await ready({ name: 'disk-1.raw', way, asking: undefined });
+    session.convert();
+    await step('done');
+    expect(outputs).toEqual(['disk.raw', 'disk-1.raw']);
+  });
+
+  test(`the typed name of a file that the queue has made, ${way}: refused, never replaced`, async () => {
+    pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': fileHandle(there) }));
+    const outputs = await take('a.vdi', 'b.vhdx');
+    session.select(way);
+    session.rename('mine.raw');
+    session.convert();
+    await step('done');
+    session.openNext();
+    await ready({ name: 'b.raw', way });
+    session.rename('Mine.raw');
+    session.convert();
+    await ready({ nameProblem: problem(english.nameMade), asking: undefined });
+    session.rename('other.raw');
+    session.convert();
+    await step('done');
+    expect(outputs).toEqual(['mine.raw', 'other.raw']);
+  });
+}
+
+test('a free name is none that the queue has made', async () => {
+  const entries = { 'b.raw': fileHandle(there) };
+  pickFolder.mockResolvedValue(folderHandle('picked', entries));
+  await take('a.vdi', 'b.vhdx');
+  session.rename('b-1.raw');
+  await saveTo('folder');
+  await step('done');
+  session.openNext();
+  await ready({ name: 'b.raw', way: 'folder' });
+  session.convert();
+  await ready({ asking: expect.objectContaining({ kind: 'replace', name: 'b.raw', freeName: 'b-2.raw' }) });
+});
+
+test('another queue may use all names again', async () => {
+  pickFolder.mockResolvedValue(folderHandle('picked', {}));
+  const outputs = await take('disk.vdi');
+  await saveTo('folder');
+  await step('done');
+  session.reset();
+  await take('disk.vhdx');
+  await ready({ name: 'disk.raw' });
+  expect(outputs).toEqual(['disk.raw']);
+});
 
 test('a file that has taken the free name by now is not replaced', async () => {
   const entries: Record<string, FileSystemFileHandle> = { 'disk.raw': fileHandle(there) };

@@ -1,7 +1,7 @@
 // Saving the disk of an image: questions about the place, a cancel at any time, and reports of failures.
 
-import { copyLifetime, DecantError, type Kept } from 'decant';
-import { expect, test, vi } from 'vitest';
+import { copyLifetime, DecantError, type Kept, type Leftover } from 'decant';
+import { beforeEach, expect, test, vi } from 'vitest';
 import {
   english,
   fileHandle,
@@ -39,7 +39,14 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   canStore: async () => true,
+  leftovers: async () => stored,
 }));
+
+/** What the browser's storage has. */
+let stored: Leftover[];
+beforeEach(() => {
+  stored = [];
+});
 
 test('a new file in a folder is written without a question, and the next image goes there too', async () => {
   const folder = folderHandle('picked', {});
@@ -391,6 +398,43 @@ test('the part before a failure is kept and reported, the part before a cancel i
   expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
   expect(left.discard).toHaveBeenCalledTimes(1);
 });
+
+// (case, fields of the error, what the storage has, what is said)
+for (const [what, fields, there, left] of [
+  ['a part is kept', { kept: true }, [], english.partKept],
+  ['the image has changed, and the part was removed', {}, [], english.nothingLeft],
+  ['the browser does not remove the file yet', { stored: 5e6 }, [], english.stillStored(5e6)],
+  ['an earlier part was not resumed', {}, ['disk.qcow2'], english.partKept],
+  ['there is a part of another image', {}, ['other.qcow2'], english.nothingLeft],
+] as const) {
+  test(`a failed download: ${what}`, async () => {
+    stored = there.map((image) => ({ kind: 'download', image, size: 5e6, ...kept(1e6) }));
+    await open({ kept: async () => kept(0) });
+    await saveTo('download');
+    (await converting()).end.reject(new DecantError('source', 'It is gone', { fields }));
+    expect(await step('failed')).toMatchObject({ left });
+  });
+}
+
+// (case, what discarding the part does, what is said)
+for (const [what, discard, left] of [
+  ['the part is gone', async () => {}, english.nothingLeft],
+  [
+    'the browser does not remove the part yet',
+    () => Promise.reject(new DecantError('target', 'Busy', { fields: { stored: 5e6 } })),
+    english.stillStored(5e6),
+  ],
+  ['nobody knows', () => Promise.reject(new Error('no storage')), english.unknownLeft('disk.raw')],
+] as const) {
+  test(`a cancelled download: ${what}`, async () => {
+    await open({ kept: async () => ({ guestDone: 0, discard }) });
+    await saveTo('download');
+    const { options, end } = await converting();
+    cancelledBy(options.signal).catch(end.reject);
+    session.cancel();
+    expect(await step('failed')).toMatchObject({ left });
+  });
+}
 
 test('the progress is shown five times a second and only grows', async () => {
   await open({ map: async function* () {} });

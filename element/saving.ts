@@ -1,18 +1,18 @@
 // Saves the disk of an image: asks for the place, then converts.
 
-import { type AnyImage, copyLifetime, DecantError, type OutputFormat, type Progress, type Result } from 'decant';
+import { copyLifetime, DecantError, type Kept, leftovers, type OutputFormat, type Progress, type Result } from 'decant';
 import { loadAsked } from './asked-on-demand.js';
 import { type Destination, rememberPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
-import { downloadName, freeNameIn, nameProblem, plainName, problem, problemSoFar } from './names.js';
+import type { StoredRest } from './left-behind.js';
+import { downloadName, freeNameIn, isTaken, nameProblem, plainName, problem, problemSoFar } from './names.js';
 import type { Opener } from './opener.js';
 import { nameForOutput, sourcesOf } from './opening.js';
 import { outputAt } from './places.js';
 import { ProgressMeter } from './progress-meter.js';
 import { learn, predict } from './rates.js';
-import { remember } from './remembered.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step, type Warning } from './state.js';
@@ -37,7 +37,7 @@ export class Saver {
     private readonly stage: Stage,
     private readonly opener: Opener,
     /** Called after a success, if the turn is not over. */
-    private readonly done: (place: Place) => void,
+    private readonly done: (place: Place, result: Result) => void,
     /** Called after a failure, if the turn is not over. `left` resolves to a sentence about the remains, if they are known. */
     private readonly failed: (
       turn: AbortSignal,
@@ -121,7 +121,7 @@ export class Saver {
     const state = this.#ready;
     if (!state || !way) return;
     const { turn } = this.stage;
-    const unusable = nameProblem(state.name, this.stage.texts);
+    const unusable = nameProblem(state.name, this.stage.texts) ?? this.#nameTaken(state.name, way);
     if (unusable) {
       this.#refuseName(turn, unusable);
       return;
@@ -130,6 +130,13 @@ export class Saver {
     state.image.prepare().catch(() => {});
     const place = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, state));
     if (place && !turn.aborted) await this.#convertTo(place);
+  }
+
+  /** Says that the queue has made a file called `name`. Only a typed name can be that of another file. */
+  #nameTaken(name: string, way: Way): Warning | undefined {
+    if (way !== 'folder' && way !== 'download') return undefined;
+    const file = way === 'download' ? downloadName(name) : name;
+    return isTaken(file, this.opener.made()) ? problem(this.stage.texts.nameMade) : undefined;
   }
 
   /** Replaces the existing file that the person was asked about. */
@@ -230,7 +237,7 @@ export class Saver {
       const sources = sourcesOf(this.opener.opening!);
       const there = { file: await handle.getFile(), handle };
       const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
-      const taken = sources.map(({ file }) => file.name);
+      const taken = [...sources.map(({ file }) => file.name), ...this.opener.made()];
       const freeName = await freeNameIn(folder, this.#unnumbered(name), taken);
       const asked = { folder, name, freeName };
       this.#change(turn, {
@@ -321,6 +328,9 @@ export class Saver {
     const shown = { step: 'converting', name, place, picture, destination, contents } as const;
     this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });
     const release = guardWork();
+    const remembered = loadAsked().then(({ rememberUnfinished }) => rememberUnfinished(place, name));
+    // A page may have no database: then the next visit says nothing.
+    remembered.catch(() => {});
     const cancel = new AbortController();
     this.#cancel = cancel;
     const start = performance.now();
@@ -355,7 +365,6 @@ export class Saver {
         this.stage.host.emit('decant-progress', progress);
       };
       const resume = place.kind === 'stored' && place.kept !== undefined;
-      if (resume) remember(name);
       const result = await image.convert(output, {
         format: format.name,
         formatOptions: format.recommended,
@@ -364,13 +373,12 @@ export class Saver {
         resume,
         sha256: (method === 'streamed' || method === 'host') && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
       });
-      remember(undefined);
       if (picture) picture.done = undefined;
       // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
       if (!compressed && !isRemote) learn(method, result, meter.dataDone);
       this.stage.host.emit('decant-done', result);
       if (turn.aborted) return;
-      this.done(place);
+      this.done(place, result);
       const copying = rates && predict(rates, method, result.outputSize, meter.dataDone).copying;
       const times = { seconds: (performance.now() - start) / 1000, copying };
       this.#showDone(turn, shown, result, meter, { ...times, hasGpt: hasGpt(survey) });
@@ -378,38 +386,30 @@ export class Saver {
       const isCancelled = cancel.signal.aborted || turn.aborted;
       const ending = isCancelled && !hasBegun ? new DecantError('cancelled', texts.cancelled) : thrown;
       // A place that has failed is not proposed again.
-      const { kind, code } = asError(ending);
+      const error = asError(ending);
+      const { kind, code } = error;
       if (place.kind === 'folder' && kind === 'target') this.opener.folder = undefined;
       if (opening && place.kind === 'stored' && code === 'storage-full') opening.wasFull = true;
-      const isKept = await this.#settleKept(place, image, format, isCancelled);
-      if (!isKept) remember(undefined);
+      const rest = await storedRest(place, error, isCancelled, name);
       // The element has left the page and shows nothing.
-      if (turn.aborted) return this.stage.host.emit('decant-error', asError(ending));
-      const left = hasBegun ? this.#leftBehind(place, isKept) : Promise.resolve(texts.nothingLeft);
+      if (turn.aborted) return this.stage.host.emit('decant-error', error);
+      const left = hasBegun ? this.#leftBehind(place, rest) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
       clearInterval(ticking);
       release();
+      remembered.then((forget) => forget()).catch(() => {});
     }
   }
 
   /** Describes what remains at `place` after an unsuccessful conversion. */
-  #leftBehind(place: Place, isKept: boolean): Promise<string | undefined> {
+  #leftBehind(place: Place, rest: StoredRest): Promise<string | undefined> {
     const { stage } = this;
     // If the code cannot be loaded, the place is not examined.
     return loadAsked().then(
-      ({ allTexts, leftBehind }) => leftBehind(place, isKept, allTexts(stage)),
+      ({ allTexts, leftBehind }) => leftBehind(place, rest, allTexts(stage)),
       () => stage.texts.unknownLeft(place.name),
     );
-  }
-
-  /** Whether a part of an unsuccessful conversion is kept. After a cancel, the part is discarded. */
-  async #settleKept(place: Place, image: AnyImage, format: OutputFormat, isCancelled: boolean): Promise<boolean> {
-    if (place.kind !== 'stored' || !place.kept) return false;
-    if (!isCancelled) return ((await keptDownload(image, place.name, format))?.guestDone ?? 0) > 0;
-    // If it cannot be removed now, the person is asked about it the next time.
-    await place.kept.discard().catch(() => {});
-    return false;
   }
 
   #showProgress(turn: AbortSignal, shown: Shown, meter: ProgressMeter): void {
@@ -442,5 +442,28 @@ export class Saver {
       if (state.step === 'done') this.stage.show(turn, { ...state, isCopyGone: true });
     }, copyLifetime(result.outputSize));
     turn.addEventListener('abort', () => clearTimeout(gone));
+  }
+}
+
+/** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
+async function storedRest(place: Place, error: DecantError, isCancelled: boolean, name: string): Promise<StoredRest> {
+  const { kept, stored } = error.fields;
+  if (place.kind !== 'stored') return 'nothing';
+  if (typeof stored === 'number') return stored;
+  if (isCancelled) return discarded(place.kept);
+  if (kept || !place.kept) return kept ? 'kept' : 'nothing';
+  // The conversion may have failed before it resumed an earlier part.
+  const earlier = (await leftovers()).some(({ kind, image }) => kind === 'download' && image === name);
+  return earlier ? 'kept' : 'nothing';
+}
+
+/** Discards `kept`. Returns what remains. */
+async function discarded(kept: Kept | undefined): Promise<StoredRest> {
+  try {
+    await kept?.discard();
+    return 'nothing';
+  } catch (thrown) {
+    const { stored } = asError(thrown).fields;
+    return typeof stored === 'number' ? stored : 'unknown';
   }
 }

@@ -291,6 +291,41 @@ for (const [what, find, notice] of [
   });
 }
 
+test('of very many files, what cannot be an image is passed over before the limit counts', async () => {
+  images.set('disk.qcow2', imageCalled('disk.qcow2'));
+  const texts = Array.from({ length: 5 * MOST }, (_, at) => givenOf(`${at}.txt`));
+  session.take([...texts, givenOf('disk.qcow2')]);
+  expect((await step('ready')).image.info.name).toBe('disk.qcow2');
+  const skipped = english.aside(texts.map(({ file }) => file.name));
+  expect(session.news).toBe(skipped);
+  expect(rows()).toEqual(['disk.qcow2 current']);
+  // More than can be opened may be images.
+  session.take([...texts, ...Array.from({ length: MOST + 1 }, (_, at) => givenOf(`${at}.img`))]);
+  await news(english.tooMany(MOST));
+  // During a conversion, the image is added to the queue.
+  const held = waiting('disk.qcow2');
+  session.reset();
+  session.take(given('disk.qcow2'));
+  await step('ready');
+  session.convert();
+  await step('converting');
+  images.set('b.qcow2', imageCalled('b.qcow2'));
+  session.take([...texts, givenOf('b.qcow2')]);
+  await news(`${english.queued.added(['b.qcow2'])} ${skipped}`);
+  held.resolve(RESULT);
+  await step('done');
+});
+
+test('what an interrupted conversion has left is removed, and that is reported', async () => {
+  const remove = vi.fn(async () => 'It is gone.');
+  session.removeLeft({ image: 'a', text: 'A part.', action: 'Free', remove });
+  await news('It is gone.');
+  expect(remove).toHaveBeenCalledOnce();
+  const busy = new DecantError('target', 'Another tab is using it');
+  session.removeLeft({ image: 'a', text: 'A part.', action: 'Free', remove: () => Promise.reject(busy) });
+  await news('Another tab is using it.');
+});
+
 test('text that is not a link is reported', async () => {
   session.takeAddress('example.org/disk');
   expect(session.state).toEqual({ step: 'empty', notice: english.noAddress });

@@ -13,11 +13,11 @@ import { Intake } from './intake.js';
 import { addressIn } from './links.js';
 import { askToNotify } from './notification.js';
 import { Opener } from './opener.js';
-import { beginOpening, type Opening, sourcesOf } from './opening.js';
-import { Queue } from './queue.js';
+import { beginOpening, type Opening, openingAfter } from './opening.js';
+import { type Overall, Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { Stage } from './stage.js';
-import type { AddressProblem, FileNeed, Next, State } from './state.js';
+import type { AddressProblem, FileNeed, Left, Next, State } from './state.js';
 import type { FirstTexts } from './texts/english.js';
 import { replaced } from './texts/replaced.js';
 import type { Texts } from './types.texts.js';
@@ -54,6 +54,7 @@ export class Session {
       (turn, thrown, title) => this.#failed(turn, thrown, title),
       (files) => this.#run(this.#intake.enqueueImages(files)),
       (names) => this.#intake.claim(names),
+      () => this.queue.made,
     );
     this.#intake = new Intake(this, this.#stage, this.#opener, {
       begin: (state) => this.#begin(state),
@@ -63,9 +64,10 @@ export class Session {
     this.#saver = new Saver(
       this.#stage,
       this.#opener,
-      (place) => {
+      (place, { lostBytes, lostRanges }) => {
         this.news = '';
-        this.queue.settle('done', this.texts.queued.saved(place));
+        const lost = lostBytes > 0 ? [this.texts.lost(lostBytes, lostRanges)] : [];
+        this.queue.finish([this.texts.queued.saved(place), ...lost].join('. '), place.name, lostBytes > 0);
       },
       (turn, thrown, title, left) => {
         if (!turn.aborted) this.news = '';
@@ -196,7 +198,26 @@ export class Session {
   /** Ends the current turn and returns to the start. Images in the queue stay there. */
   reset(): void {
     // A dialog for this image is open, which must be answered first.
-    if (this.state.step !== 'ready' || !this.state.placing) this.#begin({ step: 'empty' });
+    if (this.state.step === 'ready' && this.state.placing) return;
+    this.#begin({ step: 'empty' });
+    this.#run(this.#recall());
+  }
+
+  /** Removes what an interrupted conversion has left, and reports it. */
+  removeLeft(left: Left): void {
+    const { turn } = this.#stage;
+    this.#step(async () => {
+      const text = await left.remove().catch((thrown) => this.texts.failure(asError(thrown)));
+      if (turn.aborted) return;
+      this.news = text;
+      await this.#recall();
+    });
+  }
+
+  /** Lists what interrupted conversions have left. If the code for that cannot be loaded, the first screen lists nothing. */
+  async #recall(): Promise<void> {
+    const asked = await loadAsked().catch(() => undefined);
+    await asked?.recall(this.#stage);
   }
 
   /** Ends everything, because the element is being removed. */
@@ -205,8 +226,15 @@ export class Session {
     this.#begin({ step: 'empty' });
   }
 
-  openNext(id?: number): void {
-    this.#step(() => this.#openNext(id));
+  /** Opens the image `id` of the queue, or the next one; with `next`, as this step after its failure says. */
+  openNext(id?: number, next?: Next): void {
+    this.#step(() => this.#openNext(id, next));
+  }
+
+  /** The results of the queue, if the result that is shown is the last of several. */
+  get overall(): Overall | undefined {
+    const { step } = this.state;
+    return step === 'done' || step === 'failed' ? this.queue.overall : undefined;
   }
 
   remove(id: number): void {
@@ -222,7 +250,7 @@ export class Session {
     else if (next === 'another' || !opening) this.reset();
     else {
       this.queue.resume(opening.bundle);
-      this.#step(() => this.#opener.open(changed(opening, next)));
+      this.#step(() => this.#opener.open(openingAfter(next, opening)));
     }
   }
 
@@ -407,15 +435,17 @@ export class Session {
   #begin(state: State): AbortSignal {
     if (state.step === 'empty') this.#batch?.end();
     this.#opener.opening = undefined;
-    this.queue.leave();
+    this.queue.begin();
     this.news = '';
     return this.#stage.begin(state);
   }
 
-  async #openNext(id?: number): Promise<void> {
+  async #openNext(id?: number, next?: Next): Promise<void> {
     this.placeSearch = '';
     const item = this.queue.take(id, this.opening);
-    if (item) await this.#opener.open({ ...(item.opening ?? beginOpening(item.bundle)), missing: [] });
+    if (!item) return;
+    const opening = { ...(item.opening ?? beginOpening(item.bundle)), missing: [] };
+    await this.#opener.open(next ? openingAfter(next, opening) : opening);
   }
 
   /** Reports a problem with new files: on the first screen if they have begun `turn`, otherwise as news. */
@@ -446,7 +476,7 @@ export class Session {
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
     const message = this.texts.failure(error);
-    this.queue.settle('failed', cancelled ? this.texts.queued.cancelled : message);
+    this.queue.fail(cancelled ? this.texts.queued.cancelled : message, opening, next);
     const asks = error.code === 'state-format' && next[0] === 'raw';
     const said = asks ? this.texts.isRaw(labelOf(opening.bundle)) : title;
     this.#stage.show(turn, {
@@ -477,22 +507,5 @@ export class Session {
       }
       this.#stage.begin({ step: 'failed', title: this.texts.failed, message, left: undefined, next: [] });
     });
-  }
-}
-
-/** Changes `opening` for the step `next`. */
-function changed(opening: Opening, next: Next): Opening {
-  switch (next) {
-    case 'raw':
-      return { ...opening, format: 'raw' };
-    case 'salvage':
-      return { ...opening, salvage: true };
-    case 'filesAgain':
-      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
-    case 'again':
-      for (const { link } of sourcesOf(opening)) link?.renew();
-      return opening;
-    default:
-      return opening;
   }
 }

@@ -83,8 +83,19 @@ export interface Digest {
   problem?: string;
 }
 
+/** What an interrupted conversion has left, on the first screen. */
+export interface Left {
+  /** The name of the image. */
+  image: string;
+  text: string;
+  /** Says what `remove` does. */
+  action: string;
+  /** Removes it. Resolves to a sentence about what has happened. Fails with a `DecantError`. */
+  remove(): Promise<string>;
+}
+
 export type State =
-  | { step: 'empty'; notice?: string }
+  | { step: 'empty'; notice?: string; left?: Left[] }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
   | { step: 'opening'; name: string; isSlow?: boolean; share?: number | undefined }
   | {

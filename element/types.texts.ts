@@ -65,8 +65,18 @@ export interface AllTexts {
   openAddress: string;
   noAddress: string;
   trySample: string;
-  /** The conversion of the image `name` to a download was interrupted in an earlier visit. */
-  interrupted: (name: string) => string;
+  /** The conversion of the image `name` to a download was interrupted. The finished part has `bytes`. */
+  interrupted: (name: string, bytes: number) => string;
+  /** Discards this part. */
+  freeStorage: (bytes: number) => string;
+  storageFreed: (bytes: number) => string;
+  /** The conversion of the image `name` was interrupted. The folder of the output `file` is known if a folder was picked. */
+  fileInterrupted: (name: string, file: string, folder: string | undefined) => string;
+  /** Removes this file, which may be left. The next three texts say what has happened. */
+  removeFile: (file: string) => string;
+  fileRemoved: (file: string) => string;
+  fileStays: (file: string) => string;
+  fileNotRemoved: (file: string) => string;
   /** Opens `checkUploads`, which says how to check that nothing is uploaded. Both are shown unless the page has set `output`. */
   proof: string;
   checkUploads: string;
@@ -94,7 +104,11 @@ export interface AllTexts {
   queue: string;
   /** Converts the image that is shown and those that wait. */
   convertAll: (images: number) => string;
+  /** The heading and the title after the last image of the queue. */
   allDone: (done: number, all: number) => string;
+  /** The images of the queue that were not converted, and those whose disks have lost parts. */
+  notAll: (names: string[]) => string;
+  someDamaged: (names: string[]) => string;
   queued: {
     added: (names: string[]) => string;
     /** Files that were in the queue and that the open image needs. */
@@ -108,6 +122,8 @@ export interface AllTexts {
     cancelled: string;
     open: string;
     remove: string;
+    /** Opens an image that has failed, to convert what can be read of it. */
+    salvage: string;
   };
 
   // An image that is open.
@@ -261,6 +277,8 @@ export interface AllTexts {
   longName: (bytes: number, most: number) => string;
   folderOfName: string;
   nameRefused: string;
+  /** The typed name is that of a file that the queue has made. */
+  nameMade: string;
   /** The typed name ends in `end`, the extension of another output format; `extension` is that of the chosen one. */
   otherExtension: (end: string, extension: string) => string;
   /** The browser gives `name` to the download, not the name in the text field. */
@@ -424,6 +442,8 @@ export interface AllTexts {
   nothingLeft: string;
   /** The download can be resumed. */
   partKept: string;
+  /** So many bytes of the download are still in the browser's storage. */
+  stillStored: (bytes: number) => string;
   /** A streamed download has failed: the browser may keep a part of it. */
   streamLeft: (name: string) => string;
   /** The file that was to be replaced is unchanged. */

@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from './bundle.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
+import type { Next } from './state.js';
 import { allTexts } from './texts/all-texts.js';
 
 export function queueView(session: Session): TemplateResult {
@@ -16,18 +17,32 @@ export function queueView(session: Session): TemplateResult {
     <section class="queue" aria-labelledby="queue">
       <h2 id="queue">${texts.queue}</h2>
       <ol>
-        ${items.map(({ id, bundle, status, outcome }) => {
+        ${items.map(({ id, bundle, status, outcome, next = [] }) => {
           const name = shownText(labelOf(bundle));
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
               <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
               ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
+              ${status === 'failed' && canOpen(session) ? failedActions(id, name, next, session) : nothing}
             </li>
           `;
         })}
       </ol>
     </section>
+  `;
+}
+
+/** Whether the person can open an image that has failed. */
+const canOpen = ({ isBusy, isConvertingAll }: Session): boolean => !isBusy && !isConvertingAll;
+
+function failedActions(id: number, name: string, next: Next[], session: Session): TemplateResult {
+  const { queued } = allTexts(session);
+  return html`
+    <span class="item-actions">
+      <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => session.openNext(id)}>${queued.open}</button>
+      ${next.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => session.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
+    </span>
   `;
 }
 

@@ -156,6 +156,39 @@ for (const [what, state, said, title] of [
   });
 }
 
+// (case, state of the last image, results of the queue, text for screen readers)
+for (const [what, state, overall, said] of [
+  [
+    'one has failed',
+    done('folder'),
+    { done: 3, all: 4, failed: ['a\u202eb.qcow2'], damaged: [] },
+    '3 of 4 converted. Not converted: a\\u202eb.qcow2. disk.raw is in the folder picked.',
+  ],
+  [
+    'the last one has failed',
+    failed,
+    { done: 3, all: 4, failed: ['disk.qcow2'], damaged: [] },
+    '3 of 4 converted. Not converted: disk.qcow2. It failed. Because. Nothing is left.',
+  ],
+  [
+    'one is damaged',
+    done('folder', 512),
+    { done: 4, all: 4, failed: [], damaged: ['disk.qcow2'] },
+    '4 of 4 converted. Converted, but damaged: disk.qcow2. disk.raw is in the folder picked.',
+  ],
+] as const) {
+  test(`announcement and title of the end of a queue: ${what}`, () => {
+    const all = { ...overall, failed: [...overall.failed], damaged: [...overall.damaged] };
+    expect(announcement(state, english, undefined, all)).toBe(said);
+    expect(windowTitle(state, english, all)).toBe(`${overall.done} of 4 converted`);
+  });
+}
+
+test('what interrupted conversions have left is announced', () => {
+  const left = ['One.', 'Two.'].map((text) => ({ image: 'a', text, action: 'Free', remove: async () => '' }));
+  expect(announcement({ step: 'empty', notice: 'No files.', left }, english)).toBe('No files. One. Two.');
+});
+
 test('a server that keeps the opening waiting is announced once, and its end', () => {
   const opening: State = { step: 'opening', name: 'disk' };
   const waiting = [{ host: 'example.org', attempt: 1, status: 500 }, { host: 'example.org', attempt: 2 }, undefined];

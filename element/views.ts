@@ -6,6 +6,7 @@ import { bottle } from './bottle.js';
 import { canAskToNotify } from './notification.js';
 import { pictureView } from './picture/view.js';
 import { SILENT, STALLED } from './progress-meter.js';
+import type { Overall } from './queue.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
@@ -45,11 +46,22 @@ function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: 
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
+/** What to know about the results of a queue besides their number. */
+const overallNotes = ({ failed, damaged }: Overall, texts: FirstTexts): string[] => [
+  ...(failed.length > 0 ? [texts.notAll(failed)] : []),
+  ...(damaged.length > 0 ? [texts.someDamaged(damaged)] : []),
+];
+
 /**
  * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server that
- * keeps the session waiting. The text has no number of attempts, so that each wait is announced once.
+ * keeps the session waiting. The text has no number of attempts, so that each wait is announced once. `overall`: the results of
+ * the queue that has ended.
  */
-export function announcement(state: State, texts: FirstTexts, waiting?: Waiting): string {
+export function announcement(state: State, texts: FirstTexts, waiting?: Waiting, overall?: Overall): string {
+  if (overall) {
+    const last = state.step === 'done' ? donePlace(state, texts) : announcement(state, texts);
+    return [sentence(texts.allDone(overall.done, overall.all)), ...overallNotes(overall, texts), last].join(' ');
+  }
   switch (state.step) {
     case 'converting':
       if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
@@ -71,16 +83,18 @@ export function announcement(state: State, texts: FirstTexts, waiting?: Waiting)
       return '';
     case 'needs':
     case 'disks':
-    case 'empty':
       return state.notice ?? '';
+    case 'empty':
+      return [state.notice, ...(state.left ?? []).map(({ text }) => text)].filter(Boolean).join(' ');
     case 'ready':
       if (state.picking) return texts.picking;
       return waiting ? texts.waitingShort(waiting) : '';
   }
 }
 
-/** The title for the window; `undefined` for the title of the page. */
-export function windowTitle(state: State, texts: FirstTexts): string | undefined {
+/** The title for the window; `undefined` for the title of the page. `overall`: the results of the queue that has ended. */
+export function windowTitle(state: State, texts: FirstTexts, overall?: Overall): string | undefined {
+  if (overall) return texts.allDone(overall.done, overall.all);
   switch (state.step) {
     case 'converting':
       return `${texts.percent(state.share)} ${shownText(state.name)}`;
@@ -150,12 +164,22 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
 const notifyButton = (session: Session) =>
   html`<button class="link more" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
 
+/** The results of a queue: the heading, and what to know besides the number. */
+function overallView(overall: Overall, texts: FirstTexts): TemplateResult {
+  const notes = overallNotes(overall, texts);
+  return html`
+    ${heading(texts.allDone(overall.done, overall.all), notes.length > 0 ? 'overall' : undefined)}
+    ${notes.length > 0 ? html`<div id="overall">${notes.map((text) => html`<p class="bad">${spoken(text)}</p>`)}</div>` : nothing}
+  `;
+}
+
 export function doneView(state: Step<'done'>, session: Session): TemplateResult {
   const { texts } = session;
   const { picture, contents } = state;
   const waiting = session.queue.waiting[0];
+  const { overall } = session;
   return html`
-    ${heading(doneTitle(state, texts), 'place')}
+    ${overall ? overallView(overall, texts) : heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
     ${session.asked.view(texts, ({ resultView }) => resultView(state, session))}
@@ -172,8 +196,11 @@ export function failedView({ asks, title, message, left, next }: Step<'failed'>,
   const { texts } = session;
   const waiting = session.queue.waiting.length > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
+  const { overall } = session;
+  const titled = message || !left ? title : `${sentence(title)} ${left}`;
   return html`
-    ${message ? html`${heading(title)}<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : heading(left ? `${sentence(title)} ${left}` : title)}
+    ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
+    ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
     ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
       ${steps.map(

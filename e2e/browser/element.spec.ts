@@ -9,6 +9,7 @@ import { serveGates, stopMidway } from '../support/gates.js';
 import { closeHost, noted, openHost } from '../support/host-page.js';
 import { DISK_SIZE, hashFile, images, PASSWORD, sparse } from '../support/images.js';
 import { audit, choose, drop, look } from '../support/page.js';
+import type { TestServer } from '../support/server.js';
 
 test.use({ isolated: false });
 
@@ -227,7 +228,8 @@ test('a page offers its own places', async ({ page, servers }) => {
   expect(await noted(page)).toMatchObject({ place: 'mine' });
 });
 
-test('the end of a long conversion is announced if the page is hidden', async ({ page, servers }) => {
+/** Opens a host page that is hidden, whose element notes notifications as events. */
+async function openHidden(page: Page, server: TestServer): Promise<void> {
   await page.context().grantPermissions(['notifications']);
   await page.clock.install();
   // A window without a screen is never hidden.
@@ -239,16 +241,35 @@ test('the end of a long conversion is announced if the page is hidden', async ({
         window.noted.events.push(['notification', title + ': ' + options.body]);
       }
     };`;
-  serveGates(servers.plain);
-  await openHost(page, servers.plain, '<decant-converter></decant-converter>', UPLOAD + hide);
-  const { image } = sparse(64 << 20);
-  await choose(page, image);
+  serveGates(server);
+  await openHost(page, server, '<decant-converter></decant-converter>', UPLOAD + hide);
+}
+
+const notifications = async (page: Page) => (await noted(page)).events.filter(([type]) => type === 'notification');
+
+test('the end of a long conversion is announced if the page is hidden', async ({ page, servers }) => {
+  await openHidden(page, servers.plain);
+  await choose(page, sparse(64 << 20).image);
   const goOn = await begin(page);
   await page.clock.fastForward(10_000);
   await goOn();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-  const told = (await noted(page)).events.filter(([type]) => type === 'notification');
-  expect(told).toEqual([['notification', expect.stringMatching(/Done.*sparse-64\.raw/)]]);
+  const text = expect.stringMatching(/Done.*sparse-64\.raw/);
+  expect(await notifications(page)).toEqual([['notification', text]]);
+});
+
+test('the end of a long queue is announced with its results', { tag: '@full' }, async ({ page, servers }) => {
+  await openHidden(page, servers.plain);
+  await choose(page, sparse(64 << 20).image, images.truncated());
+  const convertAll = () => page.getByRole('button', { name: 'All 2 the same way' }).click();
+  const goOn = await stopMidway(page, 'sparse-64.qcow2', convertAll);
+  await page.clock.fastForward(10_000);
+  await goOn();
+  await expect(page.getByRole('heading', { name: '1 of 2 converted' })).toBeVisible();
+  const text = expect.stringMatching(
+    /^1 of 2 converted: 1 of 2 converted\. Not converted: truncated\.qcow2\. truncated/,
+  );
+  await expect.poll(() => notifications(page)).toEqual([['notification', text]]);
 });
 
 test('two elements in one page are two converters', { tag: '@full' }, async ({ page, servers }) => {

@@ -18,7 +18,7 @@ import { COMPLETION, closeGate, fifthOf, serveGates, stopMidway } from '../suppo
 import { answerFolder, type Headed, withHeaded } from '../support/headed.js';
 import { diskUsage, hashFile, images, qemuImg, sparse } from '../support/images.js';
 import { choose } from '../support/page.js';
-import { FOLDER, findDialog, leave, save, startDisplay } from '../support/save-dialog.mjs';
+import { allowAgain, FOLDER, findDialog, leave, save, startDisplay } from '../support/save-dialog.mjs';
 
 let display: { name: string; stop(): void };
 
@@ -89,6 +89,34 @@ for (const [window, image, profile] of [
     expect(diskUsage(join(folder, `${image}.raw`))).toBeLessThan(diskUsage(images.raw()) * 1.1);
   });
 }
+
+open(
+  'a tab that is closed in the middle: the next visit asks for the permission, and removes the empty file',
+  { tag: '@full' },
+  async ({ headed, folder, servers }) => {
+    writeFileSync(join(folder, 'other.raw'), '');
+    await headed(
+      async (page) => {
+        await closeGate(page, midway);
+        await begin(page, held().image);
+        await answerFolder(page, display.name, folder);
+        await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();
+        await expect.poll(() => readdirSync(folder)).toContain('sparse-64.raw');
+        const next = await page.context().newPage();
+        await page.close();
+        await expect.poll(() => readdirSync(folder).toSorted()).toEqual(['other.raw', 'sparse-64.raw']);
+        await next.goto(servers.isolated.url);
+        await expect(next.getByText('sparse-64.raw in the folder picked may be left empty').first()).toBeVisible();
+        const said = next.getByText('sparse-64.raw was removed.').first();
+        await next.getByRole('button', { name: 'Remove sparse-64.raw: sparse-64.qcow2' }).click();
+        await allowAgain(display.name, () => said.isVisible());
+        await expect(said).toBeVisible();
+      },
+      { profile: true, gates: true },
+    );
+    expect(readdirSync(folder)).toEqual(['other.raw']);
+  },
+);
 
 open(
   'a file of the name is replaced only when the person says so, and by a complete one',

@@ -42,7 +42,8 @@ test('several images are converted one after the other, each with its result', a
   );
   await convert(page);
   await page.getByRole('button', { name: 'Open the next image' }).click();
-  await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: '2 of 3 converted' })).toBeFocused();
+  await expect(page.getByRole('heading', { name: 'truncated.qcow2 could not be opened' })).toBeVisible();
   await expectQueue(
     page,
     'see kinds.raw in your downloads',
@@ -79,6 +80,48 @@ test('five images take three clicks: a drop, a place, and one that converts all'
     return Promise.all(all.map(async (name) => new Uint8Array(await (await first(name)).slice(0, 1).arrayBuffer())[0]));
   }, names);
   expect(bytes).toEqual([1, 2, 3, 4, 5]);
+});
+
+test('one of four images is truncated, and two have one name: no question, and the end says how many', async ({
+  page,
+}, testInfo) => {
+  await page.addInitScript(() => {
+    const picked = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('picked', { create: true });
+    Object.assign(window, { showDirectoryPicker: picked });
+  });
+  await page.reload();
+  const [raw, vdi, vhdx] = ['content', 'disk.vdi', 'disk.vhdx'].map((name) => testInfo.outputPath(name));
+  writeFileSync(raw!, Buffer.alloc(1 << 20, 7));
+  qemuImg('convert', '-f', 'raw', '-O', 'vdi', raw!, vdi!);
+  qemuImg('convert', '-f', 'raw', '-O', 'vhdx', raw!, vhdx!);
+  await drop(page, [vdi!, vhdx!, images.states(), images.truncated()]);
+  await page.getByRole('radio', { name: 'To a folder' }).click();
+  await page.getByRole('button', { name: 'All 4 the same way' }).click();
+  await expect(page.getByRole('heading', { name: '3 of 4 converted' })).toBeFocused();
+  await expectQueue(
+    page,
+    'disk.vdi saved as disk.raw in picked',
+    'disk.vhdx saved as disk-1.raw in picked',
+    'states.qcow2 saved as states.raw in picked',
+    'truncated.qcow2 The image is trunc',
+  );
+  await expect(page).toHaveTitle(/^3 of 4 converted/);
+  await expect(page.getByRole('status')).toContainText('3 of 4 converted. Not converted: truncated.qcow2.');
+  await look(page, testInfo, 'overall');
+  const made = await page.evaluate(async () => {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle('picked');
+    const names: string[] = [];
+    for await (const name of folder.keys()) names.push(name);
+    return names.toSorted();
+  });
+  expect(made).toEqual(['disk-1.raw', 'disk.raw', 'states.raw']);
+  await page.getByRole('button', { name: 'Salvage truncated.qcow2' }).click();
+  await expect(page.getByText('Damaged: unreadable parts become zeros').first()).toBeVisible();
+  await expectQueue(page, 'disk.vdi', 'disk.vhdx', 'states.qcow2', 'truncated.qcow2 open now');
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
+  await expect(page.getByRole('heading', { name: '4 of 4 converted' })).toBeFocused();
+  await expect(page.getByText('Converted, but damaged: truncated.qcow2.').first()).toBeVisible();
+  await audit(page);
 });
 
 test('a queued image can be opened before its turn, and removed', { tag: '@full' }, async ({ page }) => {

@@ -106,6 +106,21 @@ export async function pickFolder(display, path, isAnswered) {
   }
 }
 
+/** The first button of the question whether a page may use a folder again, "Allow this time". Keys do not reach it. */
+const ALLOW_AGAIN = ['290', '303'];
+
+/**
+ * Allows the page to use a folder of an earlier visit again. Clicks until `isAnswered`.
+ * @param {string} display
+ * @param {() => Promise<boolean>} isAnswered
+ */
+export async function allowAgain(display, isAnswered) {
+  for (let tries = 0; tries < 40 && !(await isAnswered()); tries += 1) {
+    await pause(500);
+    xdotool(display, 'mousemove', ...ALLOW_AGAIN, 'click', '1');
+  }
+}
+
 /**
  * Leaves the dialog `title` without an answer.
  * @param {string} display

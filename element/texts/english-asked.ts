@@ -15,7 +15,16 @@ export const englishAsked = {
   address: 'Link to an image',
   addressFor: ({ role }) => `Link to the ${role}`,
   openAddress: 'Open',
-  interrupted: (name) => `The conversion of ${shownText(name)} was interrupted. Open it again to resume.`,
+  interrupted: (name, bytes) =>
+    `The conversion of ${shownText(name)} was interrupted. Open it again to resume. The finished part takes ${size(bytes)} of this browser's storage.`,
+  freeStorage: (bytes) => `Free ${size(bytes)}`,
+  storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
+  fileInterrupted: (name, file, folder) =>
+    `The conversion of ${shownText(name)} was interrupted. ${shownText(file)}${folder === undefined ? '' : ` in the folder ${shownText(folder)}`} may be left empty or incomplete.`,
+  removeFile: (file) => `Remove ${shownText(file)}`,
+  fileRemoved: (file) => `${shownText(file)} was removed.`,
+  fileStays: (file) => `${shownText(file)} is not empty, and stays: check whether it is complete.`,
+  fileNotRemoved: (file) => `The browser does not let this page remove ${shownText(file)}. Delete it yourself.`,
 
   queue: 'Queue',
 
@@ -181,6 +190,8 @@ export const englishAsked = {
   computing: 'Computing the SHA-256',
 
   partKept: 'The finished part is kept for a week. To resume, convert the image again.',
+  stillStored: (bytes) =>
+    `${size(bytes)} are still in the browser's storage. It frees them as soon as it can, at the latest when the page is next opened.`,
   streamLeft: (name) =>
     `The download of ${shownText(name)} was not completed. A part that the browser kept is not a whole disk.`,
   asItWas: (name) => `${shownText(name)} is unchanged.`,

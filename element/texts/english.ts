@@ -45,7 +45,9 @@ export const english: FirstTexts = {
     `Kept for the machine that lacks a disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,
 
   convertAll: (images) => `All ${images} the same way`,
-  allDone: (done, all) => `${done} of ${all} images were converted.`,
+  allDone: (done, all) => `${done} of ${all} converted`,
+  notAll: (names) => `Not converted: ${list(names)}.`,
+  someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,
   queued: {
     added: (names) => `Added to the queue: ${list(names)}.`,
     claimed: (names) => `Taken from the queue, for this image: ${list(names)}.`,
@@ -61,6 +63,7 @@ export const english: FirstTexts = {
     cancelled: 'cancelled',
     open: 'Open',
     remove: 'Remove',
+    salvage: 'Salvage',
   },
 
   image: 'Image',
@@ -128,6 +131,7 @@ export const english: FirstTexts = {
   longName: (bytes, most) => `The name has ${bytes} bytes of at most ${most}; accented letters count as two or more.`,
   folderOfName: 'That folder contains a folder of this name. Choose another name.',
   nameRefused: 'The browser refuses this name. Choose another.',
+  nameMade: 'Another image of this queue has become a file of this name. Choose another name.',
   otherExtension: (end, extension) => `The name ends in ${end}, but the format's files end in ${extension}.`,
   changedName: (name) => `The browser will call it ${shownText(name)}.`,
   ways: {

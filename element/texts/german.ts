@@ -81,8 +81,17 @@ export function german(units: Units): AllTexts {
     openAddress: 'Öffnen',
     noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
     trySample: 'Mit einem Beispiel ausprobieren',
-    interrupted: (name) =>
-      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen.`,
+    interrupted: (name, bytes) =>
+      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers.`,
+    freeStorage: (bytes) => `${size(bytes)} freigeben`,
+    storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
+    fileInterrupted: (name, file, folder) =>
+      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Vielleicht ist ${shownText(file)}${folder === undefined ? '' : ` im Ordner ${shownText(folder)}`} leer oder unvollständig zurückgeblieben.`,
+    removeFile: (file) => `${shownText(file)} entfernen`,
+    fileRemoved: (file) => `${shownText(file)} wurde entfernt.`,
+    fileStays: (file) => `${shownText(file)} ist nicht leer und bleibt: Prüfen Sie, ob die Datei vollständig ist.`,
+    fileNotRemoved: (file) =>
+      `Der Browser lässt diese Seite ${shownText(file)} nicht entfernen. Löschen Sie die Datei selbst.`,
     proof: 'Ist das sicher?',
     checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
     dropToOpen: 'Zum Öffnen loslassen',
@@ -101,7 +110,9 @@ export function german(units: Units): AllTexts {
 
     queue: 'Warteschlange',
     convertAll: (images) => `Alle ${images} genauso`,
-    allDone: (done, all) => `${done} von ${all} Abbildern wurden konvertiert.`,
+    allDone: (done, all) => `${done} von ${all} konvertiert`,
+    notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
+    someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,
     queued: {
       added: (names) => `In die Warteschlange gestellt: ${list(names)}.`,
       claimed: (names) => `Aus der Warteschlange genommen, für dieses Abbild: ${list(names)}.`,
@@ -117,6 +128,7 @@ export function german(units: Units): AllTexts {
       cancelled: 'abgebrochen',
       open: 'Öffnen',
       remove: 'Entfernen',
+      salvage: 'Retten',
     },
 
     image: 'Abbild',
@@ -261,6 +273,8 @@ export function german(units: Units): AllTexts {
     longName: (bytes, most) => `Der Name hat ${bytes} Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
     folderOfName: 'Der Ordner enthält einen Ordner dieses Namens. Wählen Sie einen anderen Namen.',
     nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
+    nameMade:
+      'Ein anderes Abbild dieser Warteschlange wurde zu einer Datei dieses Namens. Wählen Sie einen anderen Namen.',
     otherExtension: (end, extension) => `Der Name endet auf ${end}, aber Dateien des Formats enden auf ${extension}.`,
     changedName: (name) => `Der Browser wird sie ${shownText(name)} nennen.`,
     ways: {
@@ -431,6 +445,8 @@ export function german(units: Units): AllTexts {
     nothingLeft: 'Nichts ist zurückgeblieben.',
     partKept:
       'Der Speicher des Browsers behält den fertigen Teil eine Woche. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
+    stillStored: (bytes) =>
+      `${size(bytes)} sind noch im Speicher des Browsers. Er gibt sie frei, sobald er kann, spätestens wenn die Seite wieder geöffnet wird.`,
     streamLeft: (name) =>
       `Der Download von ${shownText(name)} wurde nicht fertig. Ein Teil, den der Browser behalten hat, ist keine vollständige Platte.`,
     asItWas: (name) => `${shownText(name)} ist unverändert.`,
