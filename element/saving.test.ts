@@ -39,11 +39,14 @@ vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
   canStore: async () => true,
-  leftovers: async () => stored,
+  leftovers: async () => {
+    if (stored instanceof Error) throw stored;
+    return stored;
+  },
 }));
 
 /** What the browser's storage has. */
-let stored: Leftover[];
+let stored: Leftover[] | Error;
 beforeEach(() => {
   stored = [];
 });
@@ -406,9 +409,11 @@ for (const [what, fields, there, left] of [
   ['the browser does not remove the file yet', { stored: 5e6 }, [], english.stillStored(5e6)],
   ['an earlier part was not resumed', {}, ['disk.qcow2'], english.partKept],
   ['there is a part of another image', {}, ['other.qcow2'], english.nothingLeft],
+  ['the storage cannot be listed', {}, new Error('no storage'), english.unknownLeft('disk.raw')],
 ] as const) {
   test(`a failed download: ${what}`, async () => {
-    stored = there.map((image) => ({ kind: 'download', image, size: 5e6, ...kept(1e6) }));
+    stored =
+      there instanceof Error ? there : there.map((image) => ({ kind: 'download', image, size: 5e6, ...kept(1e6) }));
     await open({ kept: async () => kept(0) });
     await saveTo('download');
     (await converting()).end.reject(new DecantError('source', 'It is gone', { fields }));

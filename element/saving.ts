@@ -1,6 +1,15 @@
 // Saves the disk of an image: asks for the place, then converts.
 
-import { copyLifetime, DecantError, type Kept, leftovers, type OutputFormat, type Progress, type Result } from 'decant';
+import {
+  copyLifetime,
+  DecantError,
+  type Kept,
+  type Leftover,
+  leftovers,
+  type OutputFormat,
+  type Progress,
+  type Result,
+} from 'decant';
 import { loadAsked } from './asked-on-demand.js';
 import { type Destination, rememberPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
@@ -453,8 +462,11 @@ async function storedRest(place: Place, error: DecantError, isCancelled: boolean
   if (isCancelled) return discarded(place.kept);
   if (kept || !place.kept) return kept ? 'kept' : 'nothing';
   // The conversion may have failed before it resumed an earlier part.
-  const earlier = (await leftovers()).some(({ kind, image }) => kind === 'download' && image === name);
-  return earlier ? 'kept' : 'nothing';
+  const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
+  return leftovers().then(
+    (found) => (found.some(isOurs) ? 'kept' : 'nothing'),
+    () => 'unknown',
+  );
 }
 
 /** Discards `kept`. Returns what remains. */
