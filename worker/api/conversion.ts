@@ -81,7 +81,8 @@ export async function convertInto(
     const cause = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
     const reason = target.explain?.(cause) ?? cause;
     const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
-    const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
+    const keep =
+      options.resume === true && RESUMABLE.includes(error.kind) && (await conversion.setup.sources.isUnchanged());
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // The reason for the failure comes first, then the remains of the output.
@@ -124,12 +125,6 @@ export async function keptOf(
   const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }
-
-const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
-  sources.verify().then(
-    () => true,
-    () => false,
-  );
 
 async function convertTo(
   target: OutputTarget,
