@@ -45,6 +45,11 @@ export class RangeQueue {
     this.#fetched.add(range);
   }
 
+  /** Keeps `bytes`, at `start` in the file, in case they are wanted next. */
+  keep(start: number, bytes: Uint8Array): void {
+    this.#between.add(start, bytes, []);
+  }
+
   /** Queues `range` after earlier ones. It is fetched when a request is worth it, or when it is awaited. */
   expect({ start, end }: ByteRange): WantedRange {
     this.#order += 1;

@@ -23,6 +23,12 @@ import { MIN_PROGRESS, type Retries } from '../http/retries.js';
 import type { WantedRange } from '../http/wanted-range.js';
 import type { Network, Source } from '../public/types.js';
 
+/**
+ * Where the first tables and the first data of most images end. They are fetched together while the end of the file is read, as
+ * it is when an image is opened: otherwise each table would cost a round trip.
+ */
+const TABLES_END = 512 << 10;
+
 /** How often a server is asked again for the earlier state of the file. */
 const DOUBTS = 5;
 
@@ -71,6 +77,11 @@ export class HttpSource implements Source {
   #isChanged = false;
   readonly #pace: Pace;
   readonly #queue: RangeQueue;
+  /** Set while the first tables are fetched; never rejects. */
+  #tables: Promise<void> | undefined;
+  #hasRead = false;
+  readonly #tablesEnd: number;
+  readonly #endTables = new AbortController();
   /** Announced reads, by offset. */
   readonly #expected = new Map<number, WantedRange[]>();
 
@@ -90,6 +101,7 @@ export class HttpSource implements Source {
     this.#queue = new RangeQueue(fetchRange, this.#pace, client.slots);
     this.#queue.markFetched({ start: 0, end: beginning.head.length });
     this.size = beginning.state.size;
+    this.#tablesEnd = Math.min(TABLES_END, this.size);
     this.#received = beginning.head.length;
     this.name = client.address.name;
   }
@@ -135,7 +147,9 @@ export class HttpSource implements Source {
   expect(ranges: readonly { offset: number; length: number }[]): void {
     if (ranges.length === 0) this.#forget();
     for (const { offset, length } of ranges) {
-      if (offset + length <= this.beginning.head.length) continue;
+      // Tables that are not there yet need no request.
+      const isHere = offset + length <= (this.#tables ? this.#tablesEnd : this.beginning.head.length);
+      if (isHere) continue;
       const wanted = this.#queue.expect({ start: offset, end: offset + length });
       this.#expected.set(offset, [...(this.#expected.get(offset) ?? []), wanted]);
     }
@@ -144,6 +158,8 @@ export class HttpSource implements Source {
 
   async read(offset: number, length: number, { signal }: { signal: AbortSignal }): Promise<Uint8Array> {
     if (offset + length <= this.beginning.head.length) return this.beginning.head.slice(offset, offset + length);
+    this.#beginTables(offset, length);
+    if (this.#tables && offset < this.#tablesEnd) await this.#awaitTables(this.#tables, signal);
     const wanted = this.#take(offset, length) ?? this.#queue.fetch({ start: offset, end: offset + length });
     wanted.isAwaited = true;
     this.#queue.start();
@@ -153,6 +169,48 @@ export class HttpSource implements Source {
       if (signal.aborted) this.#queue.drop(wanted);
       throw thrown;
     }
+  }
+
+  /** Stops fetching what no read has asked for. */
+  stop(): void {
+    this.#endTables.abort();
+  }
+
+  /** Starts to fetch the first tables with the first read, if that is of the end of the file. */
+  #beginTables(offset: number, length: number): void {
+    if (this.#hasRead) return;
+    this.#hasRead = true;
+    if (offset + length !== this.size) return;
+    this.#tables = this.#fetchTables().finally(() => {
+      this.#tables = undefined;
+    });
+  }
+
+  /** Waits for the first tables. */
+  async #awaitTables(tables: Promise<void>, signal: AbortSignal): Promise<void> {
+    try {
+      await orCancelled(signal, tables);
+    } catch (thrown) {
+      this.stop();
+      throw thrown;
+    }
+  }
+
+  /** Fetches the first tables. Not retried: reads fetch what is missing. */
+  async #fetchTables(): Promise<void> {
+    const { slots } = this.client;
+    let at = this.beginning.head.length;
+    const range = { start: at, end: this.#tablesEnd };
+    if (at >= range.end || !slots.isFree(() => {})) return;
+    slots.take();
+    this.#queue.markFetched(range);
+    const keep = (bytes: Uint8Array) => {
+      this.#queue.keep(at, bytes);
+      at += bytes.length;
+    };
+    // Ignored: the read that needs the bytes reports it.
+    await this.#fetchAll(range, keep, this.#endTables.signal, 0).catch(() => {});
+    slots.release();
   }
 
   /** Takes the announced read of this range, if there is one. */
@@ -167,13 +225,19 @@ export class HttpSource implements Source {
 
   /** Cancels all announced reads. */
   #forget(): void {
+    this.stop();
     const expected = [...this.#expected.values()].flat();
     this.#expected.clear();
     for (const wanted of expected) this.#queue.drop(wanted);
   }
 
-  /** Fetches all of `range`, with as many requests as needed. */
-  async #fetchAll(range: ByteRange, take: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  /** Fetches all of `range`, with as many requests as needed. `patience` bounds retries, in milliseconds. */
+  async #fetchAll(
+    range: ByteRange,
+    take: (bytes: Uint8Array) => void,
+    signal: AbortSignal,
+    patience?: number,
+  ): Promise<void> {
     let { start: at } = range;
     let before = at;
     const progressed = () => {
@@ -191,7 +255,7 @@ export class HttpSource implements Source {
     const rest = async (signal: AbortSignal) => {
       while (at < range.end) await this.#fetch({ start: at, end: range.end }, came, signal);
     };
-    await this.retries.run(rest, progressed, signal);
+    await this.retries.run(rest, progressed, signal, patience);
   }
 
   /** Fetches a first part of `asked` by one request: at least one byte. */

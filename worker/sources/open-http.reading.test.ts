@@ -1,6 +1,6 @@
 // Reads of files on servers, with a fake `fetch` and a clock that runs as fast as possible.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { random } from '../../e2e/support/random.js';
 import {
   type Asked,
@@ -92,6 +92,102 @@ const told = (work: Promise<unknown>): Promise<string> =>
     () => 'nothing failed',
     (thrown: Error) => (thrown instanceof DecantError ? `${thrown.kind}: ${thrown.message}` : thrown.message),
   );
+
+const TABLES_END = 512 * KIB;
+/** The end of the file, which is read first when an image is opened. */
+const TAIL = { offset: whole.length - 512, length: 512 };
+/** Reads of tables: one in the first part of the file, one on its end, and one after it. */
+const TABLES = [
+  { offset: 3 * HEAD, length: 8 },
+  { offset: 4 * HEAD, length: HEAD },
+  { offset: TABLES_END - 10, length: 20 },
+  { offset: MIB, length: 8 },
+];
+
+describe('the first tables', () => {
+  test('are requested together with the end of the file', async () => {
+    let release = () => {};
+    const isAsked = new Promise<void>((done) => {
+      release = done;
+    });
+    // Neither is answered before both are requested.
+    const before = (_: Asked, number: number) => {
+      if (number === 2) release();
+      return number === 0 ? undefined : isAsked;
+    };
+    const { fetch, asked } = fakeFile(whole, { before });
+    const source = await open(fetch);
+    const [tail, ...tables] = await Promise.all([TAIL, ...TABLES.slice(0, 2)].map((range) => read(source, range)));
+    expect(isRight(TAIL, tail!)).toBe(true);
+    expect(tables.every((bytes, at) => isRight(TABLES[at]!, bytes))).toBe(true);
+    expect(asked.map(({ range }) => range).toSorted()).toEqual(
+      ['bytes=0-65535', `bytes=${TAIL.offset}-${whole.length - 1}`, `bytes=${HEAD}-${TABLES_END - 1}`].toSorted(),
+    );
+  });
+
+  test('need no further requests, announced or not', async () => {
+    const { fetch, asked } = fakeFile(whole);
+    const source = await open(fetch);
+    await Promise.all([TAIL, TABLES[0]!].map((range) => read(source, range)));
+    source.expect(TABLES.slice(1));
+    for (const range of TABLES) expect(isRight(range, await read(source, range))).toBe(true);
+    expect(asked.slice(3).map(({ range }) => range)).toEqual(['bytes=524288-524297', 'bytes=1048576-1048583']);
+  });
+
+  test('are not fetched if the first read is elsewhere, or the head has all', async () => {
+    const { fetch, asked } = fakeFile(whole);
+    const source = await open(fetch);
+    await read(source, FEW);
+    await read(source, TAIL);
+    expect(asked).toHaveLength(3);
+    const small = fakeFile(whole.subarray(0, HEAD));
+    await read(await open(small.fetch), { offset: HEAD - 512, length: 512 });
+    expect(small.asked).toHaveLength(1);
+  });
+
+  test('of a small file are all of it: one request', async () => {
+    const { fetch, asked } = fakeFile(whole.subarray(0, 5 * HEAD));
+    const source = await open(fetch);
+    const end = { offset: 5 * HEAD - 512, length: 512 };
+    expect(isRight(end, await read(source, end))).toBe(true);
+    expect(isRight(TABLES[0]!, await read(source, TABLES[0]!))).toBe(true);
+    expect(asked).toHaveLength(2);
+  });
+
+  test.for([...PASSING, ...LASTING])('are read again after a fault: %s', async (fault) => {
+    const { fetch } = fakeFile(whole, { fault: (number) => (number === 1 ? fault : undefined) });
+    const source = await open(fetch);
+    const tail = read(source, TAIL).catch(() => {});
+    const reads = TABLES.map(async (range) => isRight(range, await read(source, range)));
+    await tail;
+    expect(await Promise.all(reads)).toEqual([true, true, true, true]);
+  });
+
+  test.for(['read', 'stop', 'expect'])('end with %s', async (how) => {
+    let aborted = 0;
+    const { fetch } = fakeFile(whole);
+    const holding: typeof fetch = async (url, init) => {
+      const isTables = new Headers(init?.headers).get('Range')?.startsWith(`bytes=${HEAD}-`);
+      if (!isTables) return fetch(url, init);
+      return new Promise((_, reject) =>
+        init!.signal!.addEventListener('abort', () => {
+          aborted += 1;
+          reject(init!.signal!.reason);
+        }),
+      );
+    };
+    const source = await open(holding);
+    expect(isRight(TAIL, await read(source, TAIL))).toBe(true);
+    const ending = new AbortController();
+    const { offset, length } = TABLES[0]!;
+    const reading = told(source.read(offset, length, { signal: ending.signal }));
+    if (how === 'read') ending.abort();
+    else if (how === 'stop') source.stop();
+    else source.expect([]);
+    expect(await reading).toBe(how === 'read' ? 'cancelled: The operation was cancelled' : 'nothing failed');
+    expect(aborted).toBe(1);
+  });
+});
 
 test.for(PASSING)('a temporary fault while reading: %s', async (fault) => {
   const { fetch } = fakeFile(whole, { fault: (number) => (number === 3 || number === 5 ? fault : undefined) });

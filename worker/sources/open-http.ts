@@ -71,7 +71,10 @@ export async function openAddress(
   const { opened, address } = await openFirst(platform, url, options);
   const { openCustomSource, openSequential } = await loadCustomSources();
   if (isSequential(opened)) return openSequential(opened);
-  return Object.assign(openCustomSource(opened), { identity: address.url.href });
+  const close = async () => {
+    if (opened instanceof HttpSource) opened.stop();
+  };
+  return Object.assign(openCustomSource(opened), { identity: address.url.href, close });
 }
 
 type OpenedFile = HttpSource | BufferedFile | SequentialFile;
