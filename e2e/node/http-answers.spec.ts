@@ -64,7 +64,7 @@ async function serveWhileWritten(length: number): Promise<RemoteFile> {
     const half = start + ((end - start) >> 1);
     response.write(now.bytes.subarray(start, half));
     // The requests that open the disk, and that check its state at the end.
-    const isHead = end <= 64 << 10;
+    const isHead = end <= 512 << 10;
     held.push(() => {
       if (!isHead) now = { bytes: Buffer.alloc(size, 2), etag: '"new"' };
       response.end(now.bytes.subarray(half, end));

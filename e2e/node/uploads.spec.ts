@@ -456,6 +456,21 @@ test('an object that cannot be queried: unconfirmed success, and a line of the c
   expect(objectOf(server)!.equals(SMALL)).toBe(true);
 });
 
+test('the command: a POST to an address that takes nothing else', async ({ folder }) => {
+  const disk = join(folder, 'disk.raw');
+  writeFileSync(disk, Buffer.alloc(1 << 20, 'disk'));
+  const url = `${server.origin}/post/upload`;
+  const convert = (...args: string[]) =>
+    startProgram(process.execPath, [dist('cli'), 'convert', '-f', 'raw', '-O', 'raw', ...args, disk, url]).ended;
+  expect(await convert('--method', 'POST')).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining('a POST names no object to look at'),
+  });
+  expect(server.objects.get('/post/upload')).toEqual(Buffer.alloc(1 << 20, 'disk'));
+  expect(server.asked.map(({ method }) => method)).toEqual(['POST']);
+  expect(await convert()).toMatchObject({ status: 1, stderr: expect.stringContaining('the server answered 404') });
+});
+
 test('an upload that the server answers by a page is not done', async ({ folder }) => {
   const page = { status: 200, headers: { 'Content-Type': 'text/html' }, body: '<html>Sign in</html>' };
   await serveWith({ answer: ({ method }) => (['PUT', 'HEAD'].includes(method) ? page : undefined) });

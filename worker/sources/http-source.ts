@@ -24,8 +24,8 @@ import type { WantedRange } from '../http/wanted-range.js';
 import type { Network, Source } from '../public/types.js';
 
 /**
- * Where the first tables and the first data of most images end. They are fetched together while the end of the file is read, as
- * it is when an image is opened: otherwise each table would cost a round trip.
+ * The offset where the first tables of most images end. The bytes before it are fetched by one request, while the end of the file
+ * is read, as it is when an image is opened. Otherwise each table would cost a round trip.
  */
 const TABLES_END = 512 << 10;
 

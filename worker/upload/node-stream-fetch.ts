@@ -18,18 +18,19 @@ interface StreamInit {
   signal: AbortSignal;
 }
 
-const nativeFetch = globalThis.fetch;
-
 /** Whether the program has replaced Node's `fetch`, or the connections that it makes (undici's `setGlobalDispatcher`). */
 function isReplaced(): boolean {
+  const isNative = String(globalThis.fetch).includes('internal/deps/undici');
   const dispatcher = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
-  const isOther = isObject(dispatcher) && dispatcher.constructor?.name !== 'Agent';
-  return globalThis.fetch !== nativeFetch || isOther;
+  return !isNative || (isObject(dispatcher) && dispatcher.constructor?.name !== 'Agent');
 }
 
 /** Whether `streamFetch` can be used in place of `fetch`: in Node, unless the program has its own way of making requests. */
-export const hasStreamFetch = (): boolean =>
-  typeof document === 'undefined' && globalThis.process?.getBuiltinModule !== undefined && !isReplaced();
+export function hasStreamFetch(): boolean {
+  const { versions } = globalThis.process ?? {};
+  const isNode = versions?.node !== undefined && versions.bun === undefined && versions.deno === undefined;
+  return isNode && process.getBuiltinModule !== undefined && typeof document === 'undefined' && !isReplaced();
+}
 
 /** Makes a request with a stream as its body. Redirects are not followed. */
 export async function streamFetch(url: URL, init: StreamInit, expects = true): Promise<Response> {
