@@ -110,3 +110,72 @@ test('a manifest is checked here, and on a server where it is asked for', async 
   await checked.close();
   await whole.close();
 });
+
+/** Makes `disk.img`, whose first sector ends as an MBR does, and an archive by Python. */
+function withDisk(folder: string, script: string): void {
+  const disk =
+    "import random; d = bytearray(3 << 20); d[510:512] = b'\\x55\\xaa'; d[1 << 20:2 << 20] = random.Random(1).randbytes(1 << 20); open('disk.img', 'wb').write(d)";
+  execFileSync('python3', ['-c', `${disk}\nimport zipfile\n${script}`], { cwd: folder });
+}
+
+test('a raw disk among other files is found, or named', ({ folder }) => {
+  writeFileSync(join(folder, 'README'), 'Write this to a card.\n');
+  const zip = (method: string) => `zipfile.ZipFile('a.zip', 'w', zipfile.${method})`;
+  withDisk(folder, `z = ${zip('ZIP_DEFLATED')}; z.write('README'); z.write('disk.img')`);
+  sh(
+    folder,
+    'tar -czf a.tar.gz README disk.img; tar -cf b.tar disk.img README; tar --format=v7 -cf c.tar disk.img README',
+  );
+  sh(folder, 'cp README other; tar -cf texts.tar README other');
+  for (const name of ['a.zip', 'a.tar.gz', 'b.tar', 'c.tar']) {
+    const output = join(folder, `${name}.raw`);
+    const { status, stderr } = command('convert', join(folder, name), output);
+    expect({ status, stderr }, name).toEqual({ status: 0, stderr: expect.stringContaining('it is read as raw\n') });
+    expectSame(output, join(folder, 'disk.img'));
+  }
+  const named = command('convert', '--disk', 'README', join(folder, 'a.tar.gz'), join(folder, 'readme.raw'));
+  expect(named).toMatchObject({ status: 0 });
+  expect(readFileSync(join(folder, 'readme.raw'), 'utf8')).toMatch(/^Write this/);
+  const unknown = command('convert', join(folder, 'texts.tar'), join(folder, 'new'));
+  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('\ndecant: --disk 2: other (22 B)\n') });
+});
+
+test('a stored file in a zip archive is compared with its checksum by every worker', async ({ folder }) => {
+  withDisk(folder, "z = zipfile.ZipFile('a.zip', 'w'); z.write('disk.img')");
+  const path = join(folder, 'a.zip');
+  const output = join(folder, 'out');
+  expect(command('convert', path, output)).toMatchObject({ status: 0 });
+  expectSame(output, join(folder, 'disk.img'));
+  expect(command('convert', '-O', 'qcow2', path, output)).toMatchObject({ status: 0 });
+  const changed = readFileSync(path);
+  changed[2 * MIB - 1000]! ^= 1;
+  writeFileSync(path, changed);
+  for (const format of ['raw', 'qcow2']) {
+    const refused = command('convert', '-O', format, path, join(folder, 'new'));
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('does not have the checksum') });
+    expect(existsSync(join(folder, 'new'))).toBe(false);
+  }
+  // The coordinator reads a server's bytes.
+  const remote = await serveFile(changed);
+  const opened = await decant.open(remote.url);
+  await expect(opened.convert(join(folder, 'new'))).rejects.toMatchObject({ kind: 'corrupt', code: 'zip-damaged' });
+  await opened.close();
+  await remote.close();
+  expect(command('convert', '--salvage', path, output)).toMatchObject({
+    status: 3,
+    stderr: expect.stringContaining('it is not known which'),
+  });
+});
+
+test('the archive and the machine of a compressed disk are described', ({ folder }) => {
+  const { image, raw } = sparse(4 * MIB);
+  const ovf = `<Envelope><File id="f" href="d.qcow2.gz"/><Disk fileRef="f" capacity="99999999"/><Content id="old vm"/></Envelope>`;
+  writeFileSync(join(folder, 'm.ovf'), ovf);
+  sh(folder, `gzip -cn '${image}' > d.qcow2.gz; tar -cf vm.ova m.ovf d.qcow2.gz`);
+  const { stdout } = command('info', join(folder, 'vm.ova'));
+  expect(stdout).toContain('machine: old vm\n');
+  expect(stdout).toContain("packed in: tar ('d.qcow2.gz'), gzip\n");
+  const output = join(folder, 'out');
+  expect(command('convert', join(folder, 'vm.ova'), output)).toMatchObject({ status: 0 });
+  expectSame(output, raw);
+});

@@ -18,9 +18,8 @@ use crate::disk::reference::base_name;
 use crate::error::Result;
 use crate::format::Sample;
 use crate::io::pieces::Pieces;
-use crate::io::source::{Source, read_exact};
+use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream};
-use crate::offsets::{ByteRange, HostOffset};
 use decant_module::Module;
 use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
@@ -94,15 +93,6 @@ impl Member {
     /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes.
     pub(crate) fn joined(name: &str, pieces: Vec<Rc<dyn Source>>, missing: u64) -> Self {
         Self { missing, ..Self::stored(name.to_owned(), Rc::new(Pieces::joined(pieces))) }
-    }
-
-    /// Its first `len` bytes, or all of it if it is shorter. Fails as reading does, and with `corrupt` if it does not decompress.
-    pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
-        if let Some(deflated) = &self.deflated {
-            return deflated.head(len).await;
-        }
-        let range = ByteRange { start: HostOffset(0), len: len.min(self.source.size()) };
-        read_exact(&*self.source, range, "start of the file").await
     }
 
     /// Its bytes in order. Fails with `internal` if memory runs out.

@@ -7,8 +7,9 @@ use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, raw_disk, vmdk};
+use crate::io::source::read_exact;
 use crate::io::table_cache::TableCache;
-use crate::offsets::HostOffset;
+use crate::offsets::{ByteRange, HostOffset};
 use crate::open::disk_choice::{self, Choosing, named};
 use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify, identify_start};
@@ -58,22 +59,13 @@ pub(crate) async fn image_in(
     let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
     let Images { found: mut images, unknown } = images(may_be, files.len() == 1, tables).await?;
     let named = named_beside(&images, &files, choosing, tables).await?;
-    if images.is_empty() && named.is_empty() && (unknown.is_empty() || !is_ended) {
-        return Err(match files.first() {
-            None => refused(format!("The {container} archive holds no file"), "no-image"),
-            Some(_) if !is_ended => Error::truncated("the rest of the archive", HostOffset(size), size),
-            Some(first) if files.iter().all(|file| is_never_a_disk(&file.name)) => no_disk(container, &first.name),
-            Some(_) => refused(
-                format!(
-                    "The {container} archive holds {} files, but none is in a disk image format that Decant recognises; \
-                     extract the disk",
-                    files.len()
-                ),
-                "no-image",
-            ),
-        });
-    }
     let is_known = !images.is_empty() || !named.is_empty();
+    if !is_known && !files.is_empty() && !is_ended {
+        return Err(Error::truncated("the rest of the archive", HostOffset(size), size));
+    }
+    if !is_known && unknown.is_empty() {
+        return Err(no_image(container, &files));
+    }
     if !is_known {
         images = unknown.into_iter().map(|file| (file, FileType::Unknown)).collect();
     }
@@ -98,6 +90,22 @@ pub(crate) async fn image_in(
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
     Ok(Found { image, file_type, list, beside, members: members.into(), is_ended })
+}
+
+/// The error for a container whose `files` are known not to be disks.
+fn no_image(container: &str, files: &[Member]) -> Error {
+    match files.first() {
+        None => refused(format!("The {container} archive holds no file"), "no-image"),
+        Some(first) if files.iter().all(|file| is_never_a_disk(&file.name)) => no_disk(container, &first.name),
+        Some(_) => {
+            let count = files.len();
+            let message = format!(
+                "The {container} archive holds {count} files, but none is in a disk image format that Decant recognises; \
+                 extract the disk"
+            );
+            refused(message, "no-image")
+        }
+    }
 }
 
 /// Returns those of `files` that `choosing` names, unless one of `images` has that name.
@@ -196,7 +204,7 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
     } else {
         let numbers: Vec<_> = (0..files.len()).filter(|&at| is_unknown[at]).collect();
         let unknown: Vec<_> = numbers.iter().map(|&at| &files[at].0).collect();
-        for at in raw_disks(&unknown).await? {
+        for at in raw_disks(&unknown, tables).await? {
             is_found[numbers[at]] = true;
         }
     }
@@ -217,10 +225,10 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
 
 /// Returns the indices of those of `files` that have the sign of a raw disk. If another file may be a part of one, returns none: the
 /// disk would be incomplete.
-async fn raw_disks(files: &[&Member]) -> Result<Vec<usize>> {
+async fn raw_disks(files: &[&Member], tables: &Rc<TableCache>) -> Result<Vec<usize>> {
     let mut found = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        if stands_out(file, HEAD).await? {
+        if stands_out(file, HEAD, tables).await? {
             found.push(at);
         }
     }
@@ -229,7 +237,7 @@ async fn raw_disks(files: &[&Member]) -> Result<Vec<usize>> {
         let mut largest: Vec<_> = (0..files.len()).filter(|&at| files[at].source.size() >= REACH).collect();
         largest.sort_by_key(|&at| std::cmp::Reverse(files[at].source.size()));
         for at in largest.into_iter().take(MOST_SEARCHED) {
-            if stands_out(files[at], REACH).await? {
+            if stands_out(files[at], REACH, tables).await? {
                 found.push(at);
             }
         }
@@ -241,17 +249,29 @@ async fn raw_disks(files: &[&Member]) -> Result<Vec<usize>> {
 }
 
 /// Whether the first `len` bytes of `file` show that it is a disk.
-async fn stands_out(file: &Member, len: u64) -> Result<bool> {
-    let start = file.head(len).await;
-    start.map(|start| guess::stands_out(&start)).map_err(|error| error.within(Place::Member(file.name.clone())))
+async fn stands_out(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<bool> {
+    let start = head(file, len, tables).await?;
+    Ok(guess::stands_out(&start))
+}
+
+/// Returns the first `len` bytes of `file`, or all of it if it is shorter.
+async fn head(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<Vec<u8>> {
+    let range = ByteRange { start: HostOffset(0), len: len.min(file.source.size()) };
+    let start = match &file.deflated {
+        Some(deflated) => deflated.head(len).await,
+        None => read_exact(&*tables.over(file.source.clone()), range, "start of the file").await,
+    };
+    start.map_err(|error| error.within(Place::Member(file.name.clone())))
 }
 
 /// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, the deflated descriptor of a VMDK is
 /// read at any position: without the files that it names, it is useless.
 async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
     let name = Some(&*member.name);
-    let Some(deflated) = &member.deflated else { return identify(&*tables.over(member.source.clone()), name).await };
-    let head = deflated.head(HEAD).await.map_err(|error| error.within(Place::Member(member.name.clone())))?;
+    if member.deflated.is_none() {
+        return identify(&*tables.over(member.source.clone()), name).await;
+    }
+    let head = head(member, HEAD, tables).await?;
     let file_type = identify_start(&head, name);
     let is_raw = matches!(file_type, FileType::Image(format) if format.name == raw_disk::NAME);
     if !is_only && !is_raw && vmdk::is_descriptor(&head) {

@@ -117,7 +117,8 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
     let InnerFile { source, file_type, containers, missing, deflated, checksum } = inner;
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
-    if source.size() + missing == 0 {
+    // The size of a deflated file may be modulo 2^32.
+    if source.size() + missing == 0 && deflated.is_none() {
         // A place states the name of a file in a container.
         let name = options.name.as_deref().filter(|_| containers.is_empty());
         return Err(empty_file(name).within(place_in(&containers)));

@@ -18,7 +18,7 @@ use crate::io::source::{Slice, Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use central_directory::{Entry, LocalHeader, unwrap};
 use deflated::AnyPosition;
-use end_record::CentralDirectory;
+use end_record::{CentralDirectory, WRAP};
 use futures_util::FutureExt;
 use std::rc::Rc;
 
@@ -140,7 +140,9 @@ fn member(entry: &Entry<'_>, name: String, data: Slice) -> Result<Member> {
         let stated_crc = StatedCrc { name: name.clone(), size: entry.size, crc32 };
         return Ok(Member { stated_crc: Some(stated_crc), ..Member::stored(name, source) });
     }
-    let deflated = Deflated { source, is_64, size: entry.size, wraps: entry.wraps, crc32 };
+    // Shorter data does not expand to as much as that.
+    let wraps = entry.wraps && entry.packed > WRAP / best_ratio;
+    let deflated = Deflated { source, is_64, size: entry.size, wraps, crc32 };
     let source = Rc::new(AnyPosition { name: name.clone(), deflated: deflated.clone() });
     Ok(Member { deflated: Some(deflated), ..Member::stored(name, source) })
 }
