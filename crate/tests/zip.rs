@@ -595,7 +595,7 @@ fn deflate64() {
     let entry = beside("disk.img");
     let archive = zip(&[Entry::stored("README", b"text"), entry.clone()]);
     assert!(Case::new(archive).bytes().as_ref() == Ok(&padded), "beside a text");
-    for at in (0..entry.data.len()).step_by(11) {
+    for at in (0..entry.data.len()).step_by(197) {
         let mut data = entry.data.clone();
         data[at] ^= 1 << (at % 8);
         match Case::new(zip(&[Entry { data, ..entry.clone() }])).bytes() {

@@ -55,7 +55,10 @@ for (const [engine, details] of ENGINES) {
       return { refusal, format, containers: containers.map(({ name }) => name), isShown: read > 1_000_000 };
     }, engine);
     expect(seen).toEqual({
-      refusal: { code: 'needs-spool', fields: { format: 'qcow2', container: 'gzip' } },
+      refusal: {
+        code: 'needs-spool',
+        fields: { format: 'qcow2', container: 'gzip', containers: [{ name: 'gzip' }] },
+      },
       format: 'qcow2',
       containers: ['gzip'],
       isShown: true,
