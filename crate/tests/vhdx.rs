@@ -3,7 +3,7 @@
 
 use crate::common::every_way::check;
 use crate::common::salvage::salvage;
-use crate::common::small::changed;
+use crate::common::small::{Patch, changed};
 use crate::common::vhdx::Block::{Data, Part, State};
 use crate::common::vhdx::*;
 use crate::common::*;
@@ -182,7 +182,7 @@ fn region_tables_that_differ() {
     let (file, second) = (image.file(), REGIONS[1]);
     let other: &[u8] = &(9u64 << 20).to_le_bytes();
     // (what, changes, whether the checksum is renewed, whether there is a notice)
-    let rows: &[(&str, &[(usize, &[u8])], bool, bool)] = &[
+    let rows: &[(&str, Patch, bool, bool)] = &[
         ("the same", &[], true, false),
         ("another place of the BAT", &[(second + 32, other)], true, true),
         ("another place of the metadata", &[(second + 64, other)], true, true),

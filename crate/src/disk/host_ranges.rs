@@ -88,14 +88,32 @@ impl HostRanges {
     /// of the part to which it applies: at least 1 unless `range` is empty.
     pub(crate) fn add(&mut self, file: FileId, range: ByteRange, kind: HostUse) -> (Finding, u64) {
         let (start, end) = (range.start.0, range.end());
-        if let Some((_, run)) = self.at_or_before(file, start)
-            && run.end > start
+        let before = self.at_or_before(file, start).map(|(first, run)| (first, run.end, run.kind));
+        if let Some((_, before_end, before_kind)) = before
+            && before_end > start
         {
-            return (kind.compare(run.kind), run.end.min(end) - start);
+            return (kind.compare(before_kind), before_end.min(end) - start);
         }
-        let next = self.runs.range((file, start)..(file, end)).next();
-        let end = next.map_or(end, |(&(_, next), _)| next);
-        self.insert(file, start, end, kind);
+        let next =
+            self.runs.range((file, start)..=(file, end)).next().map(|(&(_, next), run)| (next, run.end, run.kind));
+        let end = next.map_or(end, |(next, ..)| next);
+        // The range becomes a part of its neighbours if they have the same use.
+        let mut run = (start, end);
+        if let Some((first, before_end, before_kind)) = before
+            && before_end == start
+            && before_kind == kind
+        {
+            run.0 = first;
+        }
+        if let Some((next, next_end, next_kind)) = next
+            && next_kind == kind
+        {
+            self.runs.remove(&(file, next));
+            run.1 = next_end;
+        }
+        if self.runs.len() < self.most || run != (start, end) {
+            self.runs.insert((file, run.0), Run { end: run.1, kind });
+        }
         (Finding::Free, end - start)
     }
 
@@ -111,25 +129,6 @@ impl HostRanges {
     fn at_or_before(&self, file: FileId, at: u64) -> Option<(u64, &Run)> {
         let (&(_, start), run) = self.runs.range((file, 0)..=(file, at)).next_back()?;
         Some((start, run))
-    }
-
-    /// Adds a range that overlaps no run.
-    fn insert(&mut self, file: FileId, start: u64, end: u64, kind: HostUse) {
-        let mut key = (file, start);
-        let mut run = Run { end, kind };
-        if let Some((before, _)) =
-            self.at_or_before(file, start).filter(|(_, run)| run.end == start && run.kind == kind)
-        {
-            key.1 = before;
-        }
-        if self.runs.get(&(file, end)).is_some_and(|next| next.kind == kind)
-            && let Some(next) = self.runs.remove(&(file, end))
-        {
-            run.end = next.end;
-        }
-        if self.runs.len() < self.most || self.runs.contains_key(&key) {
-            self.runs.insert(key, run);
-        }
     }
 }
 
