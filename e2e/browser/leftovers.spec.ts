@@ -75,7 +75,7 @@ const leave = (page: Page, name: string, size: number): Promise<void> =>
         await writable.close();
       };
       await write(name, new Uint8Array(size));
-      await write(`${name}.journal`, `["download","${name}"]\n"${name}.qcow2"\n${size} ${size}\n`);
+      await write(`${name}.journal`, `["download","${name}","${name}.qcow2"]\n${size} ${size}\n`);
     },
     { name, size },
   );

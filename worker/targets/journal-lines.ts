@@ -1,5 +1,5 @@
 // The journal of a partial file, in Node and in browsers: a first line (the head) that identifies the conversion, then a line
-// for each resume point. In browsers, the second line is the name of the image.
+// for each resume point.
 
 import type { ResumePoint } from './output-target.js';
 
@@ -11,35 +11,12 @@ const NOTHING: ResumePoint = { guest: 0, written: 0 };
 
 export const lineOf = ({ guest, written }: ResumePoint): string => `${guest} ${written}\n`;
 
-/** The content of a journal. */
-export interface JournalLines {
-  head: string;
-  /** The name of the image, in journals of browsers. */
-  image?: string | undefined;
-  /** The last resume point. */
-  resumePoint: ResumePoint | undefined;
-}
-
-/** The first lines of a journal: the head, and the name of the image if it has one. */
-export const firstLines = (head: string, image: string | undefined): string =>
-  image === undefined ? head : `${head}\n${JSON.stringify(image)}`;
-
-/** Parses a journal. Returns undefined if even the head is incomplete. */
-export function readLines(text: string): JournalLines | undefined {
+/** Parses a journal: its head and its last resume point. Returns undefined if even the head is incomplete. */
+export function readLines(text: string): { head: string; resumePoint: ResumePoint | undefined } | undefined {
   // An unterminated line was being written when the system stopped.
   const [head, ...lines] = text.split('\n').slice(0, -1);
   if (head === undefined) return undefined;
-  const resumePoint = lines.map(resumePointOf).findLast((resumePoint) => resumePoint !== undefined);
-  return { head, image: imageOf(lines[0]), resumePoint };
-}
-
-function imageOf(line = ''): string | undefined {
-  try {
-    const name: unknown = JSON.parse(line);
-    return typeof name === 'string' ? name : undefined;
-  } catch {
-    return undefined;
-  }
+  return { head, resumePoint: lines.map(resumePointOf).findLast((resumePoint) => resumePoint !== undefined) };
 }
 
 function resumePointOf(line: string): ResumePoint | undefined {

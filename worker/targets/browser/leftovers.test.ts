@@ -3,9 +3,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memory-storage.js';
 import { FOLDER, journalName } from '../../messages/storage-folder.js';
-import { firstLines } from '../journal-lines.js';
 import { listLeftovers } from './leftovers.js';
-import { storageFolder, TemporaryFile } from './storage.js';
+import { firstLine, storageFolder, TemporaryFile } from './storage.js';
 
 const HEAD = '["download","it"]';
 
@@ -30,11 +29,12 @@ function leave(name: string, ...lines: string[]): number {
 
 // (case, lines of the journal, what is listed)
 test.each([
-  ['a download', [firstLines(HEAD, 'a b"\n.qcow2'), '5 0'], { kind: 'download', image: 'a b"\n.qcow2', guestDone: 5 }],
-  ['an image without a name', [firstLines(HEAD, undefined), '5 0'], { kind: 'download', guestDone: 5 }],
-  ['a file of the page', [firstLines('["opfs:disk.raw","it"]', 'a'), '5 0', '7 0'], { kind: 'opfs', guestDone: 7 }],
-  ['a file called download', [firstLines('["opfs:download","it"]', 'a'), '5 0'], { kind: 'opfs' }],
-  ['no progress', [firstLines(HEAD, 'a')], undefined],
+  ['a download', [firstLine(HEAD, 'a b"\n.qcow2'), '5 0'], { kind: 'download', image: 'a b"\n.qcow2', guestDone: 5 }],
+  ['an image without a name', [firstLine(HEAD, undefined), '5 0'], { kind: 'download', guestDone: 5 }],
+  ['a file of the page', [firstLine('["opfs:disk.raw","it"]', 'a'), '5 0', '7 0'], { kind: 'opfs', guestDone: 7 }],
+  ['a file called download', [firstLine('["opfs:download","it"]', 'a'), '5 0'], { kind: 'opfs' }],
+  ['a journal of another version', ['no JSON', '5 0'], { kind: 'opfs', guestDone: 5 }],
+  ['no progress', [firstLine(HEAD, 'a')], undefined],
 ] as const)('lists: %s', async (_, lines, expected) => {
   const size = leave('one', ...lines);
   const found = await listLeftovers();

@@ -3,7 +3,8 @@
 
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/storage-folder.js';
-import { type JournalLines, readLines } from '../journal-lines.js';
+import { readLines } from '../journal-lines.js';
+import type { ResumePoint } from '../output-target.js';
 import { isInForeignFrame, isWithoutOrigin } from './frame.js';
 import { isMissing, unlessMissing } from './missing.js';
 import { removeUnlessBusy } from './remove.js';
@@ -89,15 +90,39 @@ async function mayResume(
   }
 }
 
-/** Reads the journal of the file `name`, with its size and the time of its last change; undefined if there is none. */
-export async function linesOf(
-  files: FileSystemDirectoryHandle,
-  name: string,
-): Promise<(JournalLines & { size: number; changed: number }) | undefined> {
+/** The content of a journal. */
+interface Journal {
+  /** Identifies the conversion. */
+  head: string;
+  /** The name of the image. */
+  image?: string;
+  /** The last resume point. */
+  resumePoint: ResumePoint | undefined;
+  size: number;
+  /** When it was last changed. */
+  changed: number;
+}
+
+/** The first line of a journal: `head`, the JSON of an array, to which the name of the image is added. */
+export const firstLine = (head: string, image: string | undefined): string =>
+  image === undefined ? head : JSON.stringify([...JSON.parse(head), image]);
+
+/** Parses a first line, also of a journal without the name of the image. */
+function headOf(line: string): Pick<Journal, 'head' | 'image'> {
+  try {
+    const [place, identity, image]: unknown[] = JSON.parse(line);
+    return typeof image === 'string' ? { head: JSON.stringify([place, identity]), image } : { head: line };
+  } catch {
+    return { head: line };
+  }
+}
+
+/** Reads the journal of the file `name`; undefined if there is none. */
+export async function linesOf(files: FileSystemDirectoryHandle, name: string): Promise<Journal | undefined> {
   try {
     const journal = await (await files.getFileHandle(journalName(name))).getFile();
     const lines = readLines(await journal.text());
-    return lines && { ...lines, size: journal.size, changed: journal.lastModified };
+    return lines && { ...lines, ...headOf(lines.head), size: journal.size, changed: journal.lastModified };
   } catch (thrown) {
     return unlessMissing(thrown);
   }

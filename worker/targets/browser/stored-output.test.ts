@@ -128,6 +128,18 @@ describe('an output with resume', () => {
     expect(spec.resume).toEqual({ head: HEAD, resumePoint: { guest: 0, written: 0 } });
   });
 
+  test('has the name of the image in its journal, and resumes whatever the name is', async () => {
+    const output = new StoredOutput('download', 'disk.qcow2');
+    const spec = (await output.prepare(SIZES, signal, 'it', false)) as { opfs: string; resume: { head: string } };
+    expect(spec.resume.head).toBe('["download","it","disk.qcow2"]');
+    output.file.leave();
+    await new Promise(setImmediate);
+    files.add(spec.opfs, 'x'.repeat(5));
+    files.add(journalName(spec.opfs), `${spec.resume.head}\n5 0\n`);
+    expect((await new StoredOutput('download', 'renamed.qcow2').kept('it')).guestDone).toBe(5);
+    expect((await begin()).output.resumePoint).toEqual({ guest: 5, written: 0 });
+  });
+
   test('resumes the file with the most progress', async () => {
     for (const guest of [3, 9, 6]) leave(`left${guest}`, guest);
     const { output, spec } = await begin();

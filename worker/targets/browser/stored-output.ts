@@ -3,9 +3,8 @@
 import type { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { Kept } from '../../public/types.js';
-import { firstLines } from '../journal-lines.js';
 import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
-import { askForRoom, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
+import { askForRoom, firstLine, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
 
 /** A file that an earlier conversion left. Another tab may be using it. */
 interface Left {
@@ -45,7 +44,7 @@ export class StoredOutput {
     const { name } = this.#file;
     const resumePoint = this.resumePoint ?? { guest: 0, written: 0 };
     const spec = { opfs: name, sized: outputSize !== undefined };
-    return head === undefined ? spec : { ...spec, resume: { head: firstLines(head, this.image), resumePoint } };
+    return head === undefined ? spec : { ...spec, resume: { head: firstLine(head, this.image), resumePoint } };
   }
 
   /** Resolves to the finished file. Fails unless it has `size` bytes. */
