@@ -15,6 +15,7 @@ import type { Engine } from '../public/types.js';
 import { isCustomSource, isReadable, openCustom } from '../sources/custom-input.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
+import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
@@ -70,8 +71,8 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
       if (!file) return undefined;
       return describe(now) === describe(file) || (await wasEmptied(file, now)) ? 'probable' : undefined;
     },
-    // The browser itself refuses to read a File that has changed.
-    verify: async () => {},
+    // A browser refuses to read a File that has changed, except by a stream that was opened before the change.
+    verify: () => requireReadable(blob),
     close: async () => {},
   };
 }

@@ -81,8 +81,7 @@ export async function convertInto(
     const cause = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
     const reason = target.explain?.(cause) ?? cause;
     const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
-    const keep =
-      options.resume === true && RESUMABLE.includes(error.kind) && (await conversion.setup.sources.isUnchanged());
+    const keep = options.resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged(conversion.setup));
     const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
     if (!(left instanceof DecantError)) throw error;
     // The reason for the failure comes first, then the remains of the output.
@@ -125,6 +124,12 @@ export async function keptOf(
   const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }
+
+const isUnchanged = ({ sources }: ImageSetup): Promise<boolean> =>
+  sources.verify().then(
+    () => true,
+    () => false,
+  );
 
 async function convertTo(
   target: OutputTarget,
@@ -229,9 +234,11 @@ async function write(
   let session: ImageSession | undefined;
   let healthy = false;
   let wasOverdue = false;
+  let isPrepared = false;
   try {
     // First: a target that cannot be written is reported before unlocking, which takes seconds.
     const spec = await orTargetError(target.prepare(plan.sizes, signal, plan.identity));
+    isPrepared = true;
     const { resumePoint } = target;
     // Where holes are reported, the bytes of the output do not pass.
     if (crypt && 'port' in spec && spec.ordered && !spec.holes) spec.crypt = await orCancelled(signal, crypt());
@@ -269,7 +276,7 @@ async function write(
     // The pool may be broken: nothing uses it again.
     if (error.kind === 'internal') pool?.giveUp();
     // A file that changed while it was read looks damaged: report the change instead.
-    if (error.kind === 'corrupt' || error.kind === 'source') await sources.verify();
+    if (isPrepared && (error.kind === 'corrupt' || error.kind === 'source')) await sources.verify();
     throw error;
   } finally {
     pool?.release(healthy, wasOverdue);

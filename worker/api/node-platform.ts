@@ -13,6 +13,7 @@ import { isHandle, openHandle, openPath } from '../sources/node/node-file.js';
 import { fromReadable, isNodeReadable } from '../sources/node/node-stream.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { openServerAddress } from '../sources/server-files.js';
+import { requireReadable } from '../sources/source-errors.js';
 import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
 import { compile, loadCodec, makeWorker } from './node-files.js';
@@ -48,7 +49,14 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
     throw new DecantError('usage', 'In Node, this kind of Blob cannot be sent to workers; pass the path instead');
   }
   const name = blob instanceof File ? blob.name : undefined;
-  return { spec: { blob }, identity: blob, name, size: blob.size, verify: async () => {}, close: async () => {} };
+  return {
+    spec: { blob },
+    identity: blob,
+    name,
+    size: blob.size,
+    verify: () => requireReadable(blob),
+    close: async () => {},
+  };
 }
 
 export const node: Platform = {

@@ -23,5 +23,16 @@ export function sourceError(given: unknown): DecantError {
   return isPassedOn ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
 }
 
+/** Fails with `source` if `blob` can no longer be read: it is a file that was changed, moved or removed since it was chosen. */
+export async function requireReadable(blob: Blob): Promise<void> {
+  try {
+    await blob.slice(0, 1).arrayBuffer();
+  } catch (cause) {
+    const reason =
+      'the browser can no longer read the file, which may have been changed, moved or removed since it was chosen; choose it again';
+    throw unreadable(reason, { code: 'source-unreadable', cause });
+  }
+}
+
 export const unreadable = (reason: string, options?: DecantErrorOptions): DecantError =>
   new DecantError('source', `Could not read the image: ${reason}`, options);

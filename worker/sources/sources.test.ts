@@ -207,28 +207,6 @@ test('at the end, owners of files are asked, and a changed state is an error', a
   await expect(sources.confirm(never)).rejects.toMatchObject({ kind: 'source' });
 });
 
-const gone = () => Promise.reject(new DOMException('gone', 'NotFoundError'));
-
-// (case, what the companion does, whether nothing has changed)
-test.each<[string, Partial<OpenedSource>, boolean]>([
-  ['a source without more', {}, true],
-  ['a file that can be read', { peek: async () => [new Uint8Array(1)] }, true],
-  ['a file that the browser refuses to read', { peek: gone }, false],
-  ['a file that has changed', { verify: gone }, false],
-])('whether a later conversion may resume: %s', async (_, companion, isUnchanged) => {
-  const sources = await Sources.open(
-    async (input) => ({
-      ...(await openSource(own(String(input)))),
-      identity: input,
-      ...(input === 'base' ? companion : {}),
-    }),
-    'top',
-    ['base'],
-    {},
-  );
-  expect(await sources.isUnchanged()).toBe(isUnchanged);
-});
-
 test('a loan has ports for custom sources and streams', async () => {
   const settings = { salvage: false, forceParent: false, spool: false, unpack: false };
   const sources = await open(own('top', { size: 7, expect: () => {} }), own('base', { size: 3 }));

@@ -141,18 +141,6 @@ export class Sources {
     for (const source of this.all) await source.verify();
   }
 
-  /** Whether all files are as they were when they were opened, so that a later conversion may resume. */
-  async isUnchanged(): Promise<boolean> {
-    try {
-      await this.verify();
-      // A browser refuses to read a file that has changed, or is gone.
-      for (const { peek } of this.all) await peek?.([{ start: 0, end: 1 }]);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /** Like `verify`, at the end of a conversion: also asks the owners of the files. May change `unnoticed`. */
   async confirm(signal: AbortSignal): Promise<void> {
     // A new signal for each source: Node warns about many listeners on one.
