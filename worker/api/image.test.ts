@@ -103,6 +103,22 @@ test('a URL is opened with the given headers and fetch', async () => {
   expect(asked).toMatchObject([['https://host.test/disk.raw', { headers, fetch }]]);
 });
 
+test('options may be inherited', async () => {
+  const asked: unknown[] = [];
+  const openSource = async (...args: unknown[]) => {
+    asked.push(args);
+    throw new Error('no');
+  };
+  class Options {
+    get headers() {
+      return { Authorization: 'secret' };
+    }
+  }
+  const platform = { cores: 1, openSource } as unknown as Platform;
+  await expect(openImageOn(platform, 'https://host.test/disk.raw', new Options())).rejects.toThrow('no');
+  expect(asked).toMatchObject([['https://host.test/disk.raw', { headers: { Authorization: 'secret' } }]]);
+});
+
 test('looking for saved progress can be cancelled', async () => {
   let answer = (_: Uint8Array[]) => {};
   const peek = () =>

@@ -35,7 +35,15 @@ import type { Spool } from '../targets/spool.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
 import { withListener } from './guarded-listener.js';
-import { checkCall, checkConversion, checkFileOptions, checkOpening, checkSpooled, settle } from './options.js';
+import {
+  checkCall,
+  checkConversion,
+  checkFileOptions,
+  checkOpening,
+  checkSpooled,
+  copyOfOpening,
+  settle,
+} from './options.js';
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
@@ -56,8 +64,8 @@ const openImages = new Set<OpenImage>();
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
-/** Aborted when a disposal begins: calls of `open` under way fail with `cancelled`. */
-let opening = new AbortController();
+/** One for each call of `open` that is under way. A disposal aborts them: the calls fail with `cancelled`. */
+const opening = new Set<AbortController>();
 
 /** Closes all images and ends all workers. Resolves when they have ended. */
 export function disposeOfAll(): Promise<void> {
@@ -65,8 +73,7 @@ export function disposeOfAll(): Promise<void> {
     if (disposal === disposing) disposal = undefined;
   });
   disposal = disposing;
-  opening.abort();
-  opening = new AbortController();
+  for (const call of opening) call.abort();
   return disposing;
 }
 
@@ -80,8 +87,23 @@ async function endAll(): Promise<void> {
 export async function openImageOn(platform: Platform, input: Input, given: OpenOptions = {}): Promise<OpenImage> {
   checkOpening(given);
   checkReadable('the image', input);
-  const signal = given.signal ? anyOf([given.signal, opening.signal]) : opening.signal;
-  const options = { ...given, signal };
+  const call = new AbortController();
+  const signal = given.signal ? anyOf([given.signal, call.signal]) : call.signal;
+  opening.add(call);
+  try {
+    return await openUntil(signal, platform, input, { ...copyOfOpening(given), signal });
+  } finally {
+    opening.delete(call);
+  }
+}
+
+/** Opens `input`, unless `signal`, which is that of `options`, is aborted. */
+async function openUntil(
+  signal: AbortSignal,
+  platform: Platform,
+  input: Input,
+  options: OpenOptions,
+): Promise<OpenImage> {
   let sources: Sources | undefined;
   let passwords: LayerPasswords | undefined;
   let split: SplitImage | undefined;

@@ -131,6 +131,12 @@ export function checkOpening(options: OpenOptions): void {
   }
 }
 
+/** Returns a copy of the options of `open`, also of those that `options` inherits. */
+export function copyOfOpening(options: OpenOptions): OpenOptions {
+  const given = options as Record<string, unknown>;
+  return Object.fromEntries(NAMES.open.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]));
+}
+
 /** Checks the options of a conversion to `output`; `more` are those of the platform. Throws `usage`. */
 export function checkConversion(output: Output, options: ConvertOptions, more: readonly string[]): void {
   checkCall('convert', options, more);
