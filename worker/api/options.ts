@@ -141,7 +141,8 @@ export function copyOfOpening(options: OpenOptions): OpenOptions {
 export function checkConversion(output: Output, options: ConvertOptions, more: readonly string[]): void {
   checkCall('convert', options, more);
   checkReadable('the output', output);
-  checkTypes(options, 'string', ['for', 'format']);
+  // An unknown `for` has its own code.
+  checkTypes(options, 'string', ['format']);
   checkTypes(options, 'boolean', ['existing', 'resume', 'sha256', 'sparse', 'sync', 'twoPass']);
   const { formatOptions = {} } = options;
   checkObject('formatOptions', formatOptions);

@@ -1,18 +1,19 @@
 // What `for` decides: the output format of a place, and whether a disk fits there.
 
+import { shownValue } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
 import type { Place, PlaceFormat } from '../public/types.places.js';
 import { PLACES } from './registry.js';
 
-/** Returns the place `name`. Fails with `usage` (`unknown-place`) if there is none. */
+/** Returns the place `name`, whatever a caller passes. Fails with `usage` (`unknown-place`) if there is none. */
 export function placeNamed(name: string): Place {
   const place = PLACES.find((place) => place.name === name);
   if (place) return place;
   const names = PLACES.map(({ name }) => name).join(', ');
   const message = `There is no place '${shownText(name)}'; the places are ${names}`;
-  throw new DecantError('usage', message, { code: 'unknown-place', fields: { place: name } });
+  throw new DecantError('usage', message, { code: 'unknown-place', fields: { place: shownValue(name) } });
 }
 
 export interface Choice {

@@ -18,7 +18,7 @@ export async function formatFor(
   signal: AbortSignal,
   diskSize?: number,
 ): Promise<OutputFormat & { formatOptions: Record<string, string> }> {
-  const place = placeNamed(String(options.for));
+  const place = placeNamed(options.for!);
   const { output, formatOptions, refusal } = await outputFor(place, options, sessions, signal, diskSize);
   if (!output || refusal) throw refusal;
   return { ...output, formatOptions };
