@@ -37,6 +37,15 @@ test.for([
   expect(failure).toMatchObject({ status, message: `the server answered ${status}${hint}` });
 });
 
+test.for([
+  [301, '; the bucket is in the region eu-north-1: use its endpoint'],
+  [400, '; the bucket is in the region eu-north-1: use its endpoint'],
+  [403, '; it does not allow this, or the address has expired'],
+] as const)('%d of S3, for a bucket of another region', ([status, hint]) => {
+  const failure = failureOf(answer(status, { 'x-amz-bucket-region': 'eu-north-1' }));
+  expect(failure).toMatchObject({ status, message: `the server answered ${status}${hint}` });
+});
+
 test('the status text is shown, and hints can be replaced', () => {
   const hints = { 404: '; there is no such bucket' };
   expect(failureOf(answer(404, {}, 'Not Found'), { hints }).message).toBe(

@@ -3,6 +3,7 @@
 import { CodedFailure } from '../errors/coded-failure.js';
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
+import { shownText } from '../errors/shown.js';
 import { connectionReason } from './connection-reasons.js';
 
 /** Has the kind of a failure in every copy of this module. */
@@ -127,7 +128,13 @@ export function failureOf(
     const Kind = OVERLOADED_STATUSES.includes(status) ? Overloaded : TransientFailure;
     return new Kind(wait ? `${reason}; it asks to wait for ${duration(wait)}` : reason, wait, { status });
   }
-  return new RequestRefused(reason + (hints[status] ?? ''), status);
+  return new RequestRefused(reason + (hints[status] ?? regionHint(response)), status);
+}
+
+/** S3 answers 301 or 400 to a request for a bucket of another region. */
+function regionHint({ status, headers }: Response): string {
+  const region = [301, 400].includes(status) ? headers.get('x-amz-bucket-region') : null;
+  return region === null ? '' : `; the bucket is in the region ${shownText(region)}: use its endpoint`;
 }
 
 /** Status and reason phrase, without secrets. */
