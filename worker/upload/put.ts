@@ -127,7 +127,7 @@ export class Put implements Target {
   }
 
   async #confirm(answer: UploadResponse): Promise<string | undefined> {
-    if (!this.#confirms) return unconfirmed('HEAD was not wanted (confirm: false, --no-confirm)');
+    if (!this.#confirms) return unconfirmed('the object was not looked at (confirm: false, --no-confirm)');
     const sent = { method: this.#method, url: this.url, size: this.#sent, since: this.#since };
     return confirmPut(this.requests, sent, answer).catch((thrown) => {
       throw this.requests.failure(thrown);
