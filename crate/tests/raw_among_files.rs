@@ -193,7 +193,8 @@ fn what_is_named_is_taken() {
             ("a.ovf", b"<Envelope>".to_vec()),
         ])
     };
-    let archives: [(&str, fn(&Files) -> Vec<u8>); 3] = [
+    type Pack = fn(&Files) -> Vec<u8>;
+    let archives: [(&str, Pack); 3] = [
         ("tar", tar),
         ("zip, stored", |files| zip(files, Entry::stored)),
         ("zip, deflated", |files| zip(files, Entry::deflated)),
