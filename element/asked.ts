@@ -18,6 +18,6 @@ export { disksView } from './views-disks.js';
 export { leftView } from './views-left.js';
 export { linkForm } from './views-link.js';
 export { needsView } from './views-needs.js';
-export { packedView, unpackingView } from './views-packed.js';
+export { largeView, packedView, unpackingView } from './views-packed.js';
 export { queueView } from './views-queue.js';
 export { resultView } from './views-result.js';

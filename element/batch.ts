@@ -68,6 +68,7 @@ export class Batch {
       case 'needs':
       case 'disks':
       case 'packed':
+      case 'large':
         return this.#postpone();
       default:
         return false;

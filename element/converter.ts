@@ -290,7 +290,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const { texts } = this.#session;
     if (this.#session.isBusy) return texts.dropToQueue;
     if (state.step === 'disks' && state.disks.some(({ missing }) => missing)) return texts.dropToAnswer(state.name);
-    if (state.step === 'disks' || state.step === 'packed') return texts.dropToQueue;
+    if (state.step === 'disks' || state.step === 'packed' || state.step === 'large') return texts.dropToQueue;
     if (state.step !== 'needs') return texts.dropToOpen;
     return this.#session.asksForFile ? texts.dropToAnswer(state.image.info.name ?? texts.image) : texts.dropToQueue;
   }
@@ -309,6 +309,8 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         return asked.view(texts, ({ needsView }) => needsView(state, session));
       case 'disks':
         return asked.view(texts, ({ disksView }) => disksView(state, session));
+      case 'large':
+        return asked.view(texts, ({ largeView }) => largeView(state, session));
       case 'packed':
         return asked.view(texts, ({ packedView }) => packedView(state, session));
       case 'unpacking':

@@ -70,7 +70,7 @@ export class Intake {
 
   /** Whether a question of the image that is shown must be answered first. */
   get #asks(): boolean {
-    return ['needs', 'disks', 'packed'].includes(this.session.state.step);
+    return ['needs', 'disks', 'packed', 'large'].includes(this.session.state.step);
   }
 
   async takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {

@@ -25,6 +25,13 @@ const SLOW = 15_000;
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const SURVEY_TICK = 100;
 
+/** The memory for the window of a compressed file that is taken without a question, in bytes. */
+const UNASKED_WINDOW = 512 << 20;
+
+/** The memory for the window of a compressed file, in bytes, if it is large. */
+const windowOf = ({ info }: AnyImage): number =>
+  Number(info.safety.find(({ code }) => code === 'large-window')?.fields.size ?? 0);
+
 export class Opener {
   opening: Opening | undefined;
   environment: Environment | undefined;
@@ -128,6 +135,11 @@ export class Opener {
     if (this.opening) await this.open({ ...this.opening, spool: true });
   }
 
+  /** Opens the image again, which takes much memory to decode. */
+  async allowMemory(): Promise<void> {
+    if (this.opening) await this.open({ ...this.opening, mayBeLarge: true });
+  }
+
   /** The files that the image needs. While it is opened again with more files: those that it needed before. */
   get missing(): FileNeed[] {
     const { state } = this.stage;
@@ -215,6 +227,8 @@ export class Opener {
       await this.open({ ...opening, companions: rest(opening.companions), repeated: rest(opening.repeated) });
     } else if (needs.length > 0 && opening.passwords.isEmpty) {
       this.stage.show(turn, this.#asking(image, notice));
+    } else if (windowOf(image) > UNASKED_WINDOW && !opening.mayBeLarge) {
+      this.stage.show(turn, { step: 'large', name: labelOf(opening.bundle), size: windowOf(image) });
     } else if (image.streamed) {
       await this.#describe(image, turn);
     } else {

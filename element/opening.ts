@@ -35,6 +35,8 @@ export interface Opening {
   salvage?: boolean;
   /** Whether the person has agreed to unpack it into the browser's storage. */
   spool?: boolean;
+  /** Whether the person has agreed to the memory that decoding it takes. */
+  mayBeLarge?: boolean;
   /** Whether a download has failed because the browser's storage was full. */
   wasFull?: boolean;
 }

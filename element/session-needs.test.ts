@@ -182,6 +182,20 @@ test('a packed image is unpacked after a question, the next one without', async 
   expect(asked.filter(Boolean)).toHaveLength(2);
 });
 
+test('an image that takes much memory to decode is opened after a question', async () => {
+  const noticed = (mib: number) =>
+    imageOf({ safety: [{ code: 'large-window', fields: { size: mib << 20 }, message: 'It is large' }] });
+  images.set('a.zst', noticed(1024));
+  images.set('b.zst', noticed(512));
+  session.take(given('a.zst'));
+  expect(await step('large')).toEqual({ step: 'large', name: 'a.zst', size: 1 << 30 });
+  session.allowMemory();
+  await step('ready');
+  session.reset();
+  session.take(given('b.zst'));
+  await step('ready');
+});
+
 /** A machine with these disks, whose files are found by their names. */
 function machine(name: string, ...wanted: string[]): void {
   images.set(name, ({ companions = [], disk }) => {

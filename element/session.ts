@@ -315,6 +315,11 @@ export class Session {
     this.#step(() => this.#opener.unpack());
   }
 
+  /** Decodes the image, which takes much memory. */
+  allowMemory(): void {
+    this.#step(() => this.#opener.allowMemory());
+  }
+
   /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
   answer(need: FileNeed, given: Given, confirmed = false): void {
     this.#step(() => this.#opener.answer(need, given, confirmed));

@@ -125,6 +125,8 @@ export type State =
     }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
   | { step: 'packed'; name: string; format: string; size: number | undefined }
+  /** Asks whether the image `name`, which needs `size` bytes of memory to be decoded, may take them. */
+  | { step: 'large'; name: string; size: number }
   /** `share` is missing if it is unknown. */
   | { step: 'unpacking'; name: string; share: number | undefined }
   | { step: 'unlocking'; name: string; share: number }

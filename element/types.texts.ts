@@ -191,6 +191,10 @@ export interface AllTexts {
   /** `format` is the name of the format inside, `bytes` the size of the unpacked file, if it is known. */
   packed: (format: string, bytes: number | undefined) => string;
   unpack: string;
+
+  // An image that takes much memory to decode.
+  largeTitle: (name: string) => string;
+  large: (bytes: number) => string;
   unpacking: (name: string) => string;
 
   // Files and passwords that an image needs.

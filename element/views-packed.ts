@@ -1,4 +1,4 @@
-// The steps that ask whether to unpack an image, and unpack it.
+// The steps that ask whether to unpack an image, or to take much memory for it, and unpack it.
 
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
@@ -13,6 +13,18 @@ export function packedView({ name, format, size }: Step<'packed'>, session: Sess
     <p id="packed">${texts.packed(format, size)}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => session.unpack()}>${texts.unpack}</button>
+      <button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button>
+    </div>
+  `;
+}
+
+export function largeView({ name, size }: Step<'large'>, session: Session): TemplateResult {
+  const texts = allTexts(session);
+  return html`
+    ${heading(texts.largeTitle(name), 'large')}
+    <p id="large">${texts.large(size)}</p>
+    <div class="actions">
+      <button class="primary" part="button primary" @click=${() => session.allowMemory()}>${texts.openDisks}</button>
       <button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button>
     </div>
   `;

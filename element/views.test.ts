@@ -59,6 +59,7 @@ for (const [what, state, said, title] of [
   ['the start, after a failure', { step: 'empty', notice: 'No files were found.' }, 'No files were found.', undefined],
   ['opening', { step: 'opening', name: 'disk' }, 'Reading disk', 'Reading disk'],
   ['a slow opening', { step: 'opening', name: 'disk', isSlow: true }, english.slow, 'Reading disk'],
+  ['an image that takes much memory', { step: 'large', name: 'disk.zst', size: 1 << 30 }, '', 'disk.zst'],
   ['a packed image', { step: 'packed', name: 'disk.xz', format: 'qcow2', size: 3_000_000_000 }, '', 'disk.xz'],
   ['unpacking', { step: 'unpacking', name: 'disk.xz', share: 0.5 }, 'Unpacking disk.xz', 'Unpacking disk.xz'],
   ['unlocking', { step: 'unlocking', name: 'disk', share: 0.5 }, 'Unlocking disk', 'Reading disk'],

@@ -80,6 +80,7 @@ export function announcement(state: State, texts: FirstTexts, waiting?: Waiting,
     case 'unpacking':
       return texts.unpacking(state.name);
     case 'packed':
+    case 'large':
       return '';
     case 'needs':
     case 'disks':
@@ -108,6 +109,7 @@ export function windowTitle(state: State, texts: FirstTexts, overall?: Overall):
     case 'unpacking':
       return texts.unpacking(state.name);
     case 'packed':
+    case 'large':
     case 'disks':
       return shownText(state.name);
     case 'needs':

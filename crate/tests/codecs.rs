@@ -5,6 +5,7 @@ use crate::common::vhd::{FIXED, Vhd};
 use crate::common::*;
 use crate::gzip::{disk, noise};
 use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder};
+use decant::error::fields::Field;
 use decant::io::target::Abilities;
 use decant::native::InlineParts;
 use decant::{Error, ErrorKind, Input, OpenOptions, Opened, open};
@@ -171,8 +172,8 @@ fn streams_padding_and_hostile_headers() {
         ("xz: a filter", xz_block(&[1, 0x30, 0]), Some((Unsupported, "unsupported", "filter 48 of xz"))),
         ("xz: many filters", many_filters, Some((Unsupported, "unsupported", "a chain of 3 filters of xz"))),
         ("xz: 4 GiB", xz_block(&[0, 0x21, 1, 40]), Some((Limit, "window-too-large", "4096 MiB"))),
-        ("xz: 192 MiB", xz_block(&[0, 0x21, 1, 31]), Some((Limit, "window-too-large", "192 MiB"))),
-        ("xz: 128 MiB", xz_block(&[0, 0x21, 1, 30]), Some((Corrupt, "truncated", "truncated"))),
+        ("xz: 3 GiB", xz_block(&[0, 0x21, 1, 39]), Some((Limit, "window-too-large", "3072 MiB"))),
+        ("xz: 2 GiB", xz_block(&[0, 0x21, 1, 38]), Some((Corrupt, "truncated", "truncated"))),
         ("xz: a size beyond", xz_block(&[0, 0x21, 1, 41]), Some((Unsupported, "unsupported", "reserved"))),
         ("zstd: two frames", two(&ZSTD), None),
         (
@@ -188,8 +189,8 @@ fn streams_padding_and_hostile_headers() {
         ("zstd: text behind", with(&zstd, b"text"), Some((Corrupt, "zstd-damaged", "other bytes follow"))),
         ("zstd: zeros behind", with(&zstd, &[0; 512]), Some((Corrupt, "zstd-damaged", "other bytes follow"))),
         ("zstd: 2^41", zstd_frame(&[0, 31 << 3]), Some((Limit, "window-too-large", "2097152 MiB"))),
-        ("zstd: above 2^27", zstd_frame(&[0, 17 << 3 | 1]), Some((Limit, "window-too-large", "144 MiB"))),
-        ("zstd: 2^27", zstd_frame(&[0, 17 << 3]), Some((Corrupt, "truncated", "truncated"))),
+        ("zstd: above 2^31", zstd_frame(&[0, 21 << 3 | 1]), Some((Limit, "window-too-large", "2304 MiB"))),
+        ("zstd: 2^31", zstd_frame(&[0, 21 << 3]), Some((Corrupt, "truncated", "truncated"))),
         ("zstd: one segment", zstd_frame(&[0xe0, 0, 0, 0, 0, 0, 0, 0, 0x80]), Some((Limit, "window-too-large", "MiB"))),
         ("zstd: reserved", zstd_frame(&[8, 0]), Some((Unsupported, "unsupported", "reserved flags of zstd"))),
         ("zstd: less than stated", short_zstd_frame(), Some((Corrupt, "zstd-damaged", "size that it states"))),
@@ -222,6 +223,50 @@ fn with_dictionary(dictionary: &[u8], data: &[u8]) -> Vec<u8> {
     std::fs::write(&samples, dictionary).unwrap();
     filter("zstd", &["-qq", "--train", "-B1000", "--maxdict=4096", text(&samples), "-o", text(&trained)], b"");
     filter("zstd", &["-qc", "-D", text(&trained)], data)
+}
+
+/// `file`, of xz with one filter, with another dictionary in the header of its first block.
+fn with_dictionary_of(mut file: Vec<u8>, property: u8) -> Vec<u8> {
+    let header = 12..12 + 4 * (usize::from(file[12]) + 1);
+    let at = header.clone().find(|&at| file[at..].starts_with(&[0x21, 1])).unwrap() + 2;
+    file[at] = property;
+    let sum = crc32(&file[header.start..header.end - 4]);
+    file[header.end - 4..header.end].copy_from_slice(&sum);
+    file
+}
+
+/// Windows and dictionaries take the memory that the content needs, and are announced if they are large.
+#[test]
+fn large_windows() {
+    let disk = disk(70_000);
+    // zstd does not know how much it is given.
+    let zstd = |args: &[&str]| filter("zstd", &[&["-qc"], args].concat(), &disk);
+    let long = zstd(&["--long=31"]);
+    // (file, the size of its window that is announced)
+    let files = [
+        ("zstd of 2 GiB", long.clone(), Some(2048)),
+        ("zstd of 1 GiB", zstd(&["--long=30"]), Some(1024)),
+        ("zstd of 128 MiB", zstd(&["--long=27"]), None),
+        ("zstd of known size", zstd(&["--long=31", "--stream-size=70000"]), None),
+        ("zstd in gzip", filter("gzip", &["-cn"], &long), Some(2048)),
+        // Frames are announced as far as they are decoded to recognise the content.
+        ("zstd after another frame", [zstd(&[]), long].concat(), Some(2048)),
+        ("xz of 1.5 GiB", with_dictionary_of(filter("xz", &["-c"], &disk), 37), Some(1536)),
+        ("xz of 4 GiB and known size", with_dictionary_of(filter("xz", &["-cT2"], &disk), 40), None),
+    ];
+    for (what, file, window) in files {
+        let is_twice = what.contains("another");
+        let expected = if is_twice { [&disk[..], &disk].concat() } else { disk.clone() };
+        for as_stream in [false, true] {
+            let case = Case { as_stream, ..Case::new(file.clone()) };
+            assert!(case.bytes().unwrap() == padded(&expected), "{what}");
+            let found = case.info().unwrap().safety;
+            let size =
+                found.iter().find(|notice| notice.code == "large-window").and_then(|notice| notice.fields.get("size"));
+            let announced = window.map(|mib: u64| Field::Number(mib << 20));
+            assert_eq!(size, announced.as_ref(), "{what}");
+        }
+    }
 }
 
 /// With any changed bit in a small file, and cut anywhere, decoded in order and by parts: right bytes or an error.

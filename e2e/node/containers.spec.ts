@@ -59,7 +59,7 @@ for (const [name, pack, details] of [
     expect(convert('-O', 'qcow2')).toMatchObject({ status: 0, ...said });
     qemuImg('compare', '-f', 'qcow2', '-F', 'raw', join(folder, 'out'), raw());
     expect(convert('-O', 'tar.gz')).toMatchObject({ status: 0 });
-    expect(shell(folder, `tar -xzOf out | cmp -n ${DISK_SIZE} - '${raw()}'`)).toMatchObject({ status: 0 });
+    expect(shell(folder, `{ tar -xzOf out || true; } | cmp -n ${DISK_SIZE} - '${raw()}'`)).toMatchObject({ status: 0 });
   });
 }
 

@@ -72,6 +72,10 @@ export const englishAsked = {
     `The ${shownText(format)} inside is unpacked into this browser's storage${bytes === undefined ? '' : `, ${size(bytes)}`}, then removed.`,
   unpack: 'Unpack',
 
+  largeTitle: (name) => `${shownText(name)} needs much memory`,
+  large: (bytes) =>
+    `To decompress this file, the browser needs ${size(bytes)} of memory. If there is less, the tab may be closed. Other tabs and programs may become slow.`,
+
   needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
   needsDisk: ({ of }) =>
     `${shownText(of)} holds only the changes since a snapshot. The rest is in another file of the same machine: drop the machine's whole folder.`,

@@ -307,6 +307,8 @@ export function germanNotices({ size }: Units): Sentences {
       `Beim Schreiben war ein I/O-Filter beteiligt (${name(filters)}), der Daten verändert haben kann.`,
     'manifest-unchecked': ({ file }) =>
       `${file === undefined ? 'Das Abbild' : name(file)} wurde nicht mit dem Manifest verglichen.`,
+    'large-window': ({ size: window }) =>
+      `Zum Entpacken der Datei braucht Decant ${bytes(window, size)} Arbeitsspeicher zusätzlich zu dem der Konvertierung.`,
     'measured-first':
       'Die Größe der Platte wird zuerst gebraucht, ist aber erst an ihrem Ende bekannt. Nennt die komprimierte Datei sie nicht, wird sie zweimal entpackt.',
     'marked-corrupt': ({ file }) =>

@@ -204,6 +204,10 @@ export function german(units: Units): AllTexts {
     packed: (format, bytes) =>
       `Der Inhalt (${shownText(format)}) wird in den Speicher dieses Browsers entpackt${bytes === undefined ? '' : `, ${size(bytes)}`}, und danach entfernt.`,
     unpack: 'Entpacken',
+
+    largeTitle: (name) => `${shownText(name)} braucht viel Arbeitsspeicher`,
+    large: (bytes) =>
+      `Zum Entpacken dieser Datei braucht der Browser ${size(bytes)} Arbeitsspeicher. Ist weniger frei, wird der Tab vielleicht geschlossen. Andere Tabs und Programme können langsam werden.`,
     unpacking: (name) => `${shownText(name)} wird entpackt`,
 
     needsFile: (need) =>

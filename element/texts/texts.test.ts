@@ -125,6 +125,8 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
     ],
     noDiskTitle: named,
     disksMissing: each([1, 2]),
+    largeTitle: named,
+    large: bytes,
     packedTitle: named,
     packed: [
       [name, undefined],

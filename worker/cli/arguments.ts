@@ -76,7 +76,8 @@ export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAG
   --spool[=DIR]          make the output in a temporary file in DIR (default: $TMPDIR, otherwise
                          /var/tmp) and then send it: the other way for such a qcow2. An image
                          that must be unpacked first is unpacked in DIR too, also by map (default:
-                         the folder of OUTPUT)
+                         the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR
+                         if the output states its size first, such as qcow2
   --upload s3|gcs|tus|azure
                          upload protocol of OUTPUT (default: one PUT); keys come from the
                          environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN

@@ -45,6 +45,8 @@ async function run(
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<Result> {
+  const large = image.info.safety.find(({ code }) => code === 'large-window');
+  if (large && !command.quiet) report(`note: ${large.message}`);
   const show = !command.quiet && (command.progress || process.stderr.isTTY);
   const line = show ? new ProgressLine(process.stderr) : undefined;
   waiting.isSilenced ||= show;

@@ -93,8 +93,8 @@ export interface ConvertOptions extends CommonConvertOptions {
   /**
    * Makes the output complete in a temporary file, and then sends it to a target that takes bytes in ascending order only: the
    * alternative to `twoPass`. The folder of the file is a path or file URL; `true` chooses `TMPDIR`, otherwise `/var/tmp`. The
-   * target is opened after that: it learns the size of every output. Refused with `usage` for any other target, and together with
-   * `twoPass` or `resume`. Fails with `spool-full` if the file has no room: before anything is read if the size of the output is
+   * target is opened after that: it learns the size of every output. With a streamed image it also stores the disk of a stream, if
+   * its size is needed first. Refused with `usage` for any other target unless the image is streamed, and together with `twoPass` or `resume`. Fails with `spool-full` if the file has no room: before anything is read if the size of the output is
    * known. The file is removed at the end; that of a killed process is removed by the next conversion to the folder. By default
    * false.
    */

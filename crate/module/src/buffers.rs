@@ -22,7 +22,7 @@ impl Buffers<'_> {
         let mut buffers = Buffers { input, output, written: 0 };
         let state = run(&mut buffers).unwrap_or_else(StreamState::Failed);
         let consumed = input.len() - buffers.input.len();
-        Step { consumed: consumed as u32, written: buffers.written as u32, state }
+        Step { consumed: consumed as u32, written: buffers.written as u32, state, window: 0 }
     }
 
     /// Writes the first of `bytes`, as many as fit. Returns their number.

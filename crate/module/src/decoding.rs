@@ -3,8 +3,11 @@
 use crate::{Failure, Objects, Request, failures};
 use serde::{Deserialize, Serialize};
 
-/// The largest window, or dictionary, that a stream may need, in bytes. It is as large as zstd's own default.
-pub const LARGEST_WINDOW: u64 = 128 << 20;
+/// The largest window, or dictionary, in bytes, that several decoders may have at once. It is as large as zstd's own default limit.
+pub const USUAL_WINDOW: u64 = 128 << 20;
+
+/// The largest window, or dictionary, that a stream may need, in bytes.
+pub const LARGEST_WINDOW: u64 = 2 << 30;
 
 /// The most data, in bytes, that a part of a divided stream holds.
 pub const LARGEST_PART: u64 = 64 << 20;
@@ -30,6 +33,8 @@ pub struct Step {
     pub written: u32,
     /// The state after it.
     pub state: StreamState,
+    /// The size of the window, or dictionary, that the data needs now, in bytes; 0 if that is not known, or small by design.
+    pub window: u64,
 }
 
 /// The state of a stream.
@@ -56,12 +61,19 @@ pub enum Fault {
     Trailing,
     /// The stream cannot be divided further; it can be decoded in order.
     Indivisible,
-    /// The window of this size, in bytes, exceeds [`LARGEST_WINDOW`].
+    /// The window of this size, in bytes, is larger than the decoder allows, or memory for a large one ran out.
     Window(u64),
     /// A feature that is not supported, with its number.
     Unsupported(StreamFeature, u64),
     /// Memory for about so many bytes ran out.
     OutOfMemory(u64),
+}
+
+impl Fault {
+    /// The fault of memory that ran out for a window, or dictionary, of `size` bytes.
+    pub fn without_memory(size: u64) -> Self {
+        if size > USUAL_WINDOW { Self::Window(size) } else { Self::OutOfMemory(size) }
+    }
 }
 
 /// A feature that is not supported.
@@ -108,7 +120,7 @@ impl Request for StreamRequest {
 
 /// Maximum length of an encoded [`Step`], in bytes.
 #[cfg(feature = "imported")]
-const LONGEST_STEP: usize = 32;
+const LONGEST_STEP: usize = 48;
 
 /// An object of a module.
 enum Either<Decoder, Divider> {
@@ -216,7 +228,8 @@ mod imported {
         fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
             let room = (input.len() + output.len()) as u64;
             // Serving it fails only if memory runs out.
-            let failed = Step { consumed: 0, written: 0, state: StreamState::Failed(Fault::OutOfMemory(room)) };
+            let state = StreamState::Failed(Fault::OutOfMemory(room));
+            let failed = Step { consumed: 0, written: 0, state, window: 0 };
             self.step(input, output).unwrap_or(failed)
         }
     }

@@ -19,7 +19,7 @@ pub use buffers::Buffers;
 pub use decoding::ModuleDecoder;
 pub use decoding::{
     Decoders, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, Step, StreamDecoder, StreamFailure, StreamFeature,
-    StreamRequest, StreamState,
+    StreamRequest, StreamState, USUAL_WINDOW,
 };
 pub use failure::Failure;
 pub use guest::{Guest, Service};

@@ -5,7 +5,7 @@ use super::output_window::OutputWindow;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::HostOffset;
-use decant_module::{Fault, LARGEST_WINDOW, StreamDecoder, StreamFeature, StreamState};
+use decant_module::{Fault, StreamDecoder, StreamFeature, StreamState};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -28,6 +28,8 @@ pub(super) struct CodecStream {
     input: CompressedInput,
     decoder: Box<dyn StreamDecoder>,
     window: OutputWindow,
+    /// The largest window, or dictionary, of the compressed data so far, in bytes.
+    largest: u64,
     has_ended: bool,
 }
 
@@ -40,7 +42,7 @@ impl CodecStream {
     ) -> Result<Box<dyn ByteStream>> {
         let decoder = Box::new(decoder.ok_or_else(|| Error::out_of_memory(INPUT))?);
         let (input, window) = (CompressedInput::new(stream, 0)?, OutputWindow::new(WINDOW)?);
-        Ok(Box::new(Self { codec, input, decoder, window, has_ended: false }))
+        Ok(Box::new(Self { codec, input, decoder, window, largest: 0, has_ended: false }))
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
@@ -68,6 +70,7 @@ impl CodecStream {
         let input = &buffered[..buffered.len().min(INPUT)];
         let is_empty = input.is_empty();
         let step = self.decoder.decode(input, output);
+        self.largest = self.largest.max(step.window);
         self.input.consume(step.consumed as usize)?;
         match step.state {
             StreamState::Failed(fault) => return Err(self.failure(fault)),
@@ -89,9 +92,8 @@ impl CodecStream {
             Fault::Trailing => self.damaged("other bytes follow the compressed data", position),
             Fault::Window(size) => {
                 let message = format!(
-                    "The {name} file needs a window of {} MiB, and Decant decodes it with at most {} MiB; unpack it first",
-                    size.div_ceil(1 << 20),
-                    LARGEST_WINDOW >> 20
+                    "Decoding the {name} file takes {} MiB of memory for its window, which are not available here; unpack it first",
+                    size.div_ceil(1 << 20)
                 );
                 Error::new(ErrorKind::Limit, message).coded("window-too-large").field("size", size)
             }
@@ -122,6 +124,10 @@ impl ByteStream for CodecStream {
 
     fn file_position(&self) -> u64 {
         self.input.file_position()
+    }
+
+    fn window(&self) -> u64 {
+        self.largest
     }
 
     fn ended(&self) -> Ended {

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::zeroed;
 use crate::io::stream::ByteStream;
 use crate::modules::prepare;
-use decant_module::{LARGEST_PART, PART_SIZE_LEN};
+use decant_module::{LARGEST_PART, PART_SIZE_LEN, USUAL_WINDOW};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -108,6 +108,10 @@ impl<Room: PartRoom> PartDecoding<Room> {
         let end = self.size + len;
         if end as u64 > LARGEST_PART {
             return Err(Error::new(ErrorKind::Limit, "A part of the compressed file is too large"));
+        }
+        // Several parts are decoded at once.
+        if self.stream.window() > USUAL_WINDOW {
+            return Err(Error::new(ErrorKind::Limit, "A part of the compressed file needs too much memory"));
         }
         let (bytes, room) = (&self.step[..len], self.room.len());
         if !self.is_zero || !is_zero(bytes) {

@@ -19,6 +19,11 @@ pub trait ByteStream {
     /// Bytes read so far from the file; for a decoded stream, from the outermost one.
     fn file_position(&self) -> u64;
 
+    /// The largest window, or dictionary, that its decoder has needed so far, in bytes; 0 if all are small by design.
+    fn window(&self) -> u64 {
+        0
+    }
+
     /// The name and the size of the container member that the stream decodes, if it has a name and is known yet.
     fn member(&self) -> Option<(&str, u64)> {
         None
@@ -169,6 +174,10 @@ impl Peeked {
 impl ByteStream for Peeked {
     fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
         self.fill(buf).boxed_local()
+    }
+
+    fn window(&self) -> u64 {
+        self.stream.window()
     }
 
     fn file_position(&self) -> u64 {

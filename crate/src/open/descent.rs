@@ -78,6 +78,8 @@ pub(super) struct Descent {
     is_stated: bool,
     /// Why the image is read as a raw disk.
     pub(super) reason: RawReason,
+    /// The largest window that a decoder has needed so far, in bytes; 0 if all are small by design.
+    pub(super) window: u64,
     budget: InputBudget,
     /// Whether the file in the first containers is a raw disk, by its name or because the caller has chosen it.
     is_raw: bool,
@@ -115,6 +117,7 @@ impl Descent {
         let metered = Metered::new(stream, self.budget.clone(), what);
         let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
         self.decoders.push(decoder);
+        self.window = self.window.max(content.window());
         if let Some(name) = container {
             let member = content.member().map(|(name, size)| (name.to_owned(), size));
             if self.only.is_none() {

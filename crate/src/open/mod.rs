@@ -215,7 +215,8 @@ async fn open_packed(
         }
     };
     let list = if packed.is_none() && list.disks.is_empty() { descent.list(guess.as_ref()) } else { list };
-    let around = InContainers { containers: descent.containers, list, guess, reason: descent.reason };
+    let around =
+        InContainers { containers: descent.containers, list, guess, reason: descent.reason, window: descent.window };
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
@@ -228,7 +229,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         let format = format::by_name(name)?;
         if format.name != raw_disk::NAME {
             let packed = Packed { name: format.name, label: format.label };
-            return to_unpack(packed, stream, Vec::new(), options);
+            return to_unpack(packed, stream, InContainers::default(), options);
         }
         if !options.unpack {
             let stream = Peeked::new(stream, HEAD as usize).await?;
@@ -241,7 +242,11 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     let found = descent.follow(Peeked::new(stream, HEAD as usize).await?).await?;
     let (disk, guess) = match found {
         Content::Raw(disk, guess) => (disk, guess),
-        Content::Packed(file, packed) => return to_unpack(packed, Box::new(file), descent.containers, options),
+        Content::Packed(file, packed) => {
+            let around =
+                InContainers { containers: descent.containers, window: descent.window, ..InContainers::default() };
+            return to_unpack(packed, Box::new(file), around, options);
+        }
     };
     if descent.containers.is_empty() && options.unpack {
         return Err(nothing_to_unpack());
@@ -252,7 +257,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
         return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
     }
     let list = descent.list(guess.as_ref());
-    let found = InContainers { containers: descent.containers, list, guess, reason: descent.reason };
+    let found =
+        InContainers { containers: descent.containers, list, guess, reason: descent.reason, window: descent.window };
     StreamedImage::new(Origin::once(Box::new(disk)), found, None, None, options)
 }
 
@@ -260,13 +266,12 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
 fn to_unpack(
     packed: Packed,
     file: Box<dyn ByteStream>,
-    containers: Vec<ContainerInfo>,
+    around: InContainers,
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
     if !options.spool {
-        return Err(needs_spool(packed, &containers, None));
+        return Err(needs_spool(packed, &around.containers, None));
     }
-    let around = InContainers { containers, ..InContainers::default() };
     Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
 }
 

@@ -6,6 +6,7 @@ use crate::disk::info::{Capacity, Info, Need, Notice};
 use crate::disk::reference::Role;
 use crate::error::shown::shown;
 use crate::error::{ErrorKind, Result};
+use decant_module::USUAL_WINDOW;
 
 /// Disks of at least `HUGE` bytes are reported if they are at least this many times as large as their files.
 const HUGE_SHARE: u64 = 10_000;
@@ -75,6 +76,15 @@ pub(crate) fn other_capacity(capacity: Capacity, size: u64) -> Option<Notice> {
     };
     let notice = || Notice::new("ovf-capacity", message()).field("capacity", capacity.size).field("size", size);
     capacity.differs_from(size).then(notice)
+}
+
+/// Returns the notice that a decoder takes `window` bytes of memory, unless that is usual.
+pub(crate) fn large_window(window: u64) -> Option<Notice> {
+    let message = format!(
+        "Decoding the compressed file takes {} MiB of memory for its window, in addition to that of the conversion",
+        window.div_ceil(1 << 20)
+    );
+    (window > USUAL_WINDOW).then(|| Notice::new("large-window", message).field("size", window))
 }
 
 /// Returns the notices about the layer `info` below the image, without its name.

@@ -84,6 +84,10 @@ impl ByteStream for Decoded {
         self.stream.file_position()
     }
 
+    fn window(&self) -> u64 {
+        self.stream.window()
+    }
+
     fn member(&self) -> Option<(&str, u64)> {
         self.stream.member()
     }
@@ -182,6 +186,8 @@ pub(crate) struct InContainers {
     pub(crate) guess: Option<Guess>,
     /// Why it is read as a raw disk.
     pub(crate) reason: RawReason,
+    /// See [`crate::open::descent::Descent::window`].
+    pub(crate) window: u64,
 }
 
 /// A raw disk that is read in order; its size is known at the end. Conversion is the only operation.
@@ -194,6 +200,7 @@ pub struct StreamedImage {
     list: DiskList,
     guess: Option<Guess>,
     reason: RawReason,
+    window: u64,
     /// The format of a file to be unpacked.
     packed: Option<&'static str>,
     file_size: Option<u64>,
@@ -207,7 +214,7 @@ impl StreamedImage {
     /// nothing after the damage can be decoded, and the size of the disk may be unknown.
     pub(crate) fn new(
         origin: Origin,
-        InContainers { containers, list, guess, reason }: InContainers,
+        InContainers { containers, list, guess, reason, window }: InContainers,
         file_size: Option<u64>,
         manifest: Option<Rc<Manifest>>,
         options: &OpenOptions,
@@ -225,14 +232,15 @@ impl StreamedImage {
         }
         let unused = options.companions.iter().filter(|companion| !companion.is_image);
         let unused_companions = unused.map(|companion| companion.name.clone()).collect();
-        Ok(Self { origin, containers, list, guess, reason, packed: None, file_size, manifest, unused_companions })
+        let packed = None;
+        Ok(Self { origin, containers, list, guess, reason, window, packed, file_size, manifest, unused_companions })
     }
 
     /// Creates a file to be unpacked, in the format or container called `packed`.
     pub(crate) fn to_unpack(
         packed: &'static str,
         origin: Origin,
-        InContainers { containers, list, .. }: InContainers,
+        InContainers { containers, list, window, .. }: InContainers,
         file_size: Option<u64>,
     ) -> Self {
         Self {
@@ -241,6 +249,7 @@ impl StreamedImage {
             list,
             guess: None,
             reason: RawReason::default(),
+            window,
             packed: Some(packed),
             file_size,
             manifest: None,
@@ -275,6 +284,7 @@ impl StreamedImage {
         };
         info.safety = safety::notices(&info, 0);
         info.safety.extend(self.reason.notice(&self.containers));
+        info.safety.extend(safety::large_window(self.window));
         info
     }
 

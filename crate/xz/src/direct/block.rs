@@ -31,7 +31,7 @@ impl Block {
             buffers.input = &buffers.input[consumed..];
             let written = match result {
                 Ok(result) => result.bytes_produced,
-                Err(Error::OutOfMemory(_)) => return Err(Fault::OutOfMemory(self.header.dictionary.into())),
+                Err(Error::OutOfMemory(_)) => return Err(Fault::without_memory(self.header.dictionary.into())),
                 Err(_) => return Err(Fault::Invalid),
             };
             self.check.add(&room[..written]);

@@ -10,6 +10,8 @@ const RESERVED: u8 = 0x3c;
 const COMPRESSED_SIZE: u8 = 0x40;
 const DATA_SIZE: u8 = 0x80;
 
+/// The size of the smallest dictionary of LZMA2, in bytes.
+const LEAST_DICTIONARY: u64 = 4 << 10;
 /// The property of LZMA2 for a dictionary of 4 GiB less a byte, the largest.
 const LARGEST_DICTIONARY: u8 = 40;
 
@@ -19,7 +21,7 @@ pub(super) struct BlockHeader {
     pub(super) data_size: Option<u64>,
     /// The filter before LZMA2, if there is one.
     filter: Option<FilterConfig>,
-    /// The size of LZMA2's dictionary in bytes.
+    /// The size of LZMA2's dictionary in bytes, at most that of the data.
     pub(super) dictionary: u32,
 }
 
@@ -38,7 +40,12 @@ impl BlockHeader {
             return Err(Fault::Unsupported(StreamFeature::Filters, u64::from(count) + 1));
         }
         let filter = (count == 1).then(|| filter(&mut rest)).transpose()?;
-        let dictionary = dictionary(&mut rest)?;
+        // Matches reach back to the start of the block at most.
+        let dictionary = dictionary(&mut rest)?.min(data_size.unwrap_or(u64::MAX).max(LEAST_DICTIONARY));
+        if dictionary > LARGEST_WINDOW {
+            return Err(Fault::Window(dictionary));
+        }
+        let dictionary = dictionary as u32;
         if rest.iter().any(|&byte| byte != 0) {
             return Err(Fault::Unsupported(StreamFeature::Flags, (*flags).into()));
         }
@@ -78,19 +85,15 @@ fn filter(rest: &mut &[u8]) -> Result<FilterConfig, Fault> {
 }
 
 /// Takes LZMA2 (section 5.3.1), the last filter. Returns the size of its dictionary in bytes.
-fn dictionary(rest: &mut &[u8]) -> Result<u32, Fault> {
+fn dictionary(rest: &mut &[u8]) -> Result<u64, Fault> {
     let (id, properties) = take_filter(rest)?;
     if FilterType::try_from(id) != Ok(FilterType::Lzma2) {
         return Err(Fault::Unsupported(StreamFeature::Filter, id));
     }
-    let size = match *properties {
-        [LARGEST_DICTIONARY] => u64::from(u32::MAX),
-        [bits @ 0..LARGEST_DICTIONARY] => u64::from(2 | bits & 1) << (bits / 2 + 11),
-        [bits] => return Err(Fault::Unsupported(StreamFeature::Flags, bits.into())),
-        _ => return Err(Fault::Invalid),
-    };
-    if size > LARGEST_WINDOW {
-        return Err(Fault::Window(size));
+    match *properties {
+        [LARGEST_DICTIONARY] => Ok(u64::from(u32::MAX)),
+        [bits @ 0..LARGEST_DICTIONARY] => Ok(u64::from(2 | bits & 1) << (bits / 2 + 11)),
+        [bits] => Err(Fault::Unsupported(StreamFeature::Flags, bits.into())),
+        _ => Err(Fault::Invalid),
     }
-    Ok(size as u32)
 }

@@ -39,6 +39,8 @@ pub struct XzDecoder {
     /// The flags of the stream, and the type of its checks.
     flags: [u8; 2],
     check_type: CheckType,
+    /// The size of the dictionary of the last block, in bytes.
+    window: u64,
     /// The blocks of the stream so far.
     blocks: Records,
     /// Whether a stream has ended.
@@ -89,7 +91,7 @@ enum Part {
 
 impl StreamDecoder for XzDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        Buffers::step(input, output, |buffers| {
+        let step = Buffers::step(input, output, |buffers| {
             self.run(buffers)?;
             let is_whole = match self.part {
                 Part::Divided => true,
@@ -97,7 +99,8 @@ impl StreamDecoder for XzDecoder {
                 _ => false,
             };
             Ok(if is_whole { StreamState::Whole } else { StreamState::Inside })
-        })
+        });
+        Step { window: self.window, ..step }
     }
 }
 
@@ -192,6 +195,7 @@ impl XzDecoder {
             let block = CopiedBlock::new(&parsed, header, self.flags, self.check_type)?;
             return Ok(Some(Part::Copied(Box::new(block))));
         }
+        self.window = parsed.dictionary.into();
         let block = Block::new(parsed, header.len(), self.check_type)?;
         Ok(Some(Part::Block(Box::new(block))))
     }

@@ -2,7 +2,7 @@
 
 use super::frame_header::{Header, HeaderReader};
 use crate::ZstdError;
-use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, StreamState};
+use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, StreamState, USUAL_WINDOW};
 
 /// Types of blocks (section 3.1.1.2.2).
 const RLE: u32 = 1;
@@ -117,6 +117,10 @@ impl ZstdDivider {
                 Next::Skippable(len as usize)
             }
             Header::Frame(frame) => {
+                // Several parts are decoded at once.
+                if frame.needed() > USUAL_WINDOW {
+                    return Err(Fault::Indivisible);
+                }
                 let assumed = self.announced.take().map(|len| u64::from(len) * RATIO);
                 let size = frame.content_size.or(assumed);
                 let size = size.filter(|&size| size <= LARGEST_PART).ok_or(Fault::Indivisible)?;

@@ -22,11 +22,21 @@ pub(super) enum Header {
     Skippable(u32),
 }
 
+/// The logarithm of the least window.
+const LEAST_WINDOW_LOG: u8 = 10;
+
 /// What the header of a frame states. Sizes are in bytes.
 pub(super) struct Frame {
     pub(super) window: u64,
     pub(super) content_size: Option<u64>,
     pub(super) has_checksum: bool,
+}
+
+impl Frame {
+    /// The size of the window that the content needs: matches reach back to the start of the frame at most.
+    pub(super) fn needed(&self) -> u64 {
+        self.window.min(self.content_size.unwrap_or(u64::MAX))
+    }
 }
 
 /// A partly read header.
@@ -44,6 +54,13 @@ impl HeaderReader {
     /// What has been read of the header.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// Replaces the window of a whole header, if it states one, by the largest power of two up to `most` bytes.
+    pub(super) fn limit_window(&mut self, most: u64) {
+        if self.bytes[MAGIC_LEN] & SINGLE_SEGMENT == 0 {
+            self.bytes[MAGIC_LEN + 1] = (most.ilog2() as u8 - LEAST_WINDOW_LOG) << 3;
+        }
     }
 
     /// Begins another header.
@@ -125,15 +142,16 @@ impl Fields {
         let size = number(content_size) + if self.content_size == 2 { 256 } else { 0 };
         let window = match *window {
             [descriptor] => {
-                let base = 1 << (10 + (descriptor >> 3));
+                let base = 1 << (LEAST_WINDOW_LOG + (descriptor >> 3));
                 base + base / 8 * u64::from(descriptor & 7)
             }
             _ => size,
         };
-        if window > LARGEST_WINDOW {
-            return Err(Fault::Window(window));
-        }
         let has_checksum = header[MAGIC_LEN] & CHECKSUM != 0;
-        Ok(Frame { window, content_size: (self.content_size > 0).then_some(size), has_checksum })
+        let frame = Frame { window, content_size: (self.content_size > 0).then_some(size), has_checksum };
+        if frame.needed() > LARGEST_WINDOW {
+            return Err(Fault::Window(frame.needed()));
+        }
+        Ok(frame)
     }
 }

@@ -4,20 +4,28 @@ use super::frame_header::{Header, HeaderReader};
 use super::reason;
 use crate::ZstdError;
 use decant_module::{Fault, Step, StreamDecoder, StreamState};
-use zstd_safe::{DCtx, InBuffer, OutBuffer};
+use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
 /// The code of the library for a checksum that does not match (`zstd_errors.h`).
 pub(super) const CHECKSUM_WRONG: usize = 22;
+
+/// The logarithm of the largest window that the library decodes with: `ZSTD_WINDOWLOG_MAX`.
+const LARGEST_LOG: u32 = if cfg!(target_pointer_width = "32") { 30 } else { 31 };
+/// That window, in bytes.
+const LARGEST: u64 = 1 << LARGEST_LOG;
 
 /// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames left out.
 #[derive(Default)]
 pub struct ZstdDecoder {
     part: Part,
     header: HeaderReader,
+    /// The window that the frame needs, in bytes.
     window: u64,
     /// The size of the frame's content, if it is stated, and of that so far.
     content_size: Option<u64>,
     decoded: u64,
+    /// The most content that can be decoded: of a frame with a larger window than the library allows.
+    most: Option<u64>,
     /// It is allocated with the first frame, and takes memory for the window of each.
     decoder: Option<DCtx<'static>>,
     /// Whether a frame has ended.
@@ -45,7 +53,12 @@ impl StreamDecoder for ZstdDecoder {
             Ok(()) => StreamState::Inside,
             Err(fault) => StreamState::Failed(fault),
         };
-        Step { consumed: (input.len() - rest.len()) as u32, written: written as u32, state }
+        Step {
+            consumed: (input.len() - rest.len()) as u32,
+            written: written as u32,
+            state,
+            window: self.window.min(LARGEST),
+        }
     }
 }
 
@@ -86,7 +99,16 @@ impl ZstdDecoder {
         self.part = match header {
             Header::Skippable(len) => Part::Skippable(len),
             Header::Frame(frame) => {
-                (self.window, self.content_size, self.decoded) = (frame.window, frame.content_size, 0);
+                (self.window, self.content_size, self.decoded) = (frame.needed(), frame.content_size, 0);
+                self.most = None;
+                if frame.window > LARGEST {
+                    if frame.content_size.is_some_and(|size| size > LARGEST) {
+                        return Err(Fault::Window(self.window));
+                    }
+                    // Up to so much content, no match reaches farther back than the smaller window.
+                    self.header.limit_window(LARGEST);
+                    self.most = Some(LARGEST);
+                }
                 Part::Frame(0)
             }
         };
@@ -101,9 +123,11 @@ impl ZstdDecoder {
         output: &mut [u8],
         written: &mut usize,
     ) -> Result<bool, Fault> {
-        let no_memory = Fault::OutOfMemory(self.window);
+        let no_memory = Fault::without_memory(self.window);
         if self.decoder.is_none() {
-            self.decoder = Some(DCtx::try_create().ok_or(no_memory)?);
+            let mut decoder = DCtx::try_create().ok_or(no_memory)?;
+            decoder.set_parameter(DParameter::WindowLogMax(LARGEST_LOG)).map_err(|_| Fault::Invalid)?;
+            self.decoder = Some(decoder);
         }
         let decoder = self.decoder.as_mut().expect("it was just made");
         loop {
@@ -115,6 +139,9 @@ impl ZstdDecoder {
             let (consumed, produced) = (source.pos(), target.pos());
             *written += produced;
             self.decoded += produced as u64;
+            if self.most.is_some_and(|most| self.decoded > most) {
+                return Err(Fault::Window(self.window));
+            }
             if is_header {
                 given += consumed;
                 self.part = Part::Frame(given);
