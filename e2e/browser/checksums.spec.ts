@@ -23,11 +23,14 @@ for (const [engine, details] of ENGINES) {
     const convert = () =>
       page.evaluate(async (engine) => {
         const image = await window.decant.open(window.file, { engine });
-        const done = image.convert({ opfs: 'out' }).then(
-          () => 'done',
-          ({ code }) => code,
-        );
-        return done.finally(() => image.close());
+        try {
+          return await image.convert({ opfs: 'out' }).then(
+            () => 'done',
+            ({ code }) => code,
+          );
+        } finally {
+          await image.close();
+        }
       }, engine);
     await giveFile(page, path);
     expect(await convert()).toBe('done');

@@ -30,8 +30,10 @@ export const RULES: Record<string, Rule> = {
   'guessed-raw': OF_DISK,
   huge: OF_INPUT,
   'hybrid-iso': { severity: 'note', about: 'disk' },
+  'large-window': OF_INPUT,
   'luks-header-damaged': OF_INPUT,
   'marked-corrupt': OF_DISK,
+  'ovf-capacity': OF_DISK,
   'packed-as-raw': OF_DISK,
   'parent-forced': OF_DISK,
   'parent-path': OF_INPUT,
@@ -46,9 +48,11 @@ export const RULES: Record<string, Rule> = {
   'unknown-descriptor-version': OF_DISK,
   'unknown-features': OF_INPUT,
   'unknown-io-filter': OF_DISK,
+  'vhd-footers-differ': OF_DISK,
   'vhd-size': OF_DISK,
   'vhdx-log-damaged': OF_DISK,
   'vhdx-log-replayed': OF_DISK,
+  'vhdx-regions-differ': OF_DISK,
 };
 
 /** The severity of a notice; of those without a rule, which are found in the tables, too. */

@@ -27,14 +27,15 @@ async function listen(made: Server | NetServer): Promise<string> {
 
 /** A server that reads nothing after the first bytes, and calls `act` then. */
 const plain = (act: (socket: Socket) => void): NetServer =>
-  createPlain((socket) => {
+  createPlain({ noDelay: true }, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => act(socket.pause()));
   });
 
 /** A server that asks for the body, and reads some of it before it calls `act`. */
 const reading = (act: (socket: Socket) => void): NetServer =>
-  createPlain((socket) => {
+  // Otherwise a response may wait for the end of an earlier packet, and is lost with a reset.
+  createPlain({ noDelay: true }, (socket) => {
     let isAsked = false;
     let came = 0;
     socket.on('error', () => {});

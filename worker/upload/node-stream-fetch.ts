@@ -7,6 +7,8 @@ import { isObject } from '../calls/values.js';
 
 /** How long a server has to ask for the body, in milliseconds: older servers do not know `Expect: 100-continue`. */
 const CONTINUE_TIME = 1000;
+/** How long a response may take after a failed write, in milliseconds: it has been sent before. */
+const RESPONSE_TIME = 2000;
 const EXPECTATION_FAILED = 417;
 /** Statuses whose responses have no body. */
 const EMPTY = [204, 205, 304];
@@ -72,11 +74,19 @@ function agentFor({ protocol }: URL): Agent {
   return agent;
 }
 
-/** Keeps `socket` open after a failed write: a server that closes the connection may have sent its response before. */
+/**
+ * Keeps `socket` open for a while after a failed write: a server that closes the connection may have sent its response before.
+ */
 function readToEnd(socket: Socket): Socket {
   const destroy = socket.destroy.bind(socket);
   const isOfWrite = (error: unknown) => isObject(error) && (error as NodeJS.ErrnoException).syscall === 'write';
-  socket.destroy = (error) => (isOfWrite(error) && !socket.readableEnded ? socket : destroy(error));
+  socket.destroy = (error) => {
+    if (!isOfWrite(error) || socket.readableEnded) return destroy(error);
+    // Not every connection that was reset shows its end to a reader.
+    const timer = setTimeout(() => destroy(error), RESPONSE_TIME);
+    socket.once('close', () => clearTimeout(timer));
+    return socket;
+  };
   return socket;
 }
 
