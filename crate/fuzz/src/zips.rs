@@ -1,10 +1,14 @@
 //! Disk images in zip archives: valid archives for changes.
 
 use super::changes;
+use super::checksum::crc32;
 use super::containers::{self, examine};
 use super::examine::Seen;
+use super::reference::little;
 use super::small;
 use super::zip_writer::{Entry, Zip};
+use miniz_oxide::inflate::decompress_to_vec;
+use std::ops::Range;
 
 /// The number of archives.
 pub const BASES: u8 = 11;
@@ -70,11 +74,54 @@ fn agreeing(mut archive: Vec<u8>) -> Vec<u8> {
     archive
 }
 
-/// Interprets `input` as changes to one of the archives. Bits of the second byte state how, and whether the headers of
-/// each file agree after them.
+/// Gives files the CRC of their contents, so that changes of these reach the disk.
+fn summed(mut archive: Vec<u8>) -> Vec<u8> {
+    for at in 0..archive.len().saturating_sub(46) {
+        if archive[at..].starts_with(b"PK\x01\x02")
+            && let Some((local, data)) = packed(&archive, at)
+            && let Some(content) = content(archive[at + 10], &archive[data.clone()])
+        {
+            let crc = crc32(&content).to_le_bytes();
+            archive[at + 16..at + 20].copy_from_slice(&crc);
+            archive[local + 14..local + 18].copy_from_slice(&crc);
+            if archive[data.end..].starts_with(b"PK\x07\x08") && archive.len() >= data.end + 8 {
+                archive[data.end + 4..data.end + 8].copy_from_slice(&crc);
+            }
+        }
+    }
+    archive
+}
+
+/// The content of a file that is packed as `data`.
+fn content(method: u8, data: &[u8]) -> Option<Vec<u8>> {
+    match method {
+        0 => Some(data.to_vec()),
+        8 => decompress_to_vec(data).ok(),
+        _ => None,
+    }
+}
+
+/// The local header of the file whose central header is at `at`, and the place of its packed data.
+fn packed(archive: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
+    let number =
+        |at: usize, len: usize| little(archive, at as u64, len).and_then(|number| usize::try_from(number).ok());
+    let local = number(at + 42, 4)?;
+    let start = local.checked_add(30)? + number(local.checked_add(26)?, 2)? + number(local + 28, 2)?;
+    let len = match number(at + 20, 4)? {
+        // The second field of the first extra field, zip64.
+        0xffff_ffff => number(at + 46 + number(at + 28, 2)? + 12, 8)?,
+        len => len,
+    };
+    let end = start.checked_add(len)?;
+    (end <= archive.len()).then_some((local, start..end))
+}
+
+/// Interprets `input` as changes to one of the archives. Bits of the second byte state how, and whether the CRCs of files are right
+/// and the headers of each file agree after them.
 pub fn zip(input: &[u8]) -> Seen {
     let [number, how, rest @ ..] = input else { return Seen::default() };
     let change = if how & 1 == 0 { changes::apply } else { changes::anywhere };
     let changed = change(ARCHIVES.with(|archives| archives[usize::from(number % BASES)].clone()), rest);
+    let changed = if how & 12 != 0 { summed(changed) } else { changed };
     examine(if how & 2 == 0 { agreeing(changed) } else { changed })
 }

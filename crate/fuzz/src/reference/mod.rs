@@ -38,7 +38,7 @@ pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
 }
 
 /// The number of `len` bytes at `at`, the least significant first.
-fn little(image: &[u8], at: u64, len: usize) -> Option<u64> {
+pub(super) fn little(image: &[u8], at: u64, len: usize) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     Some(image.get(at..at.checked_add(len)?)?.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
