@@ -54,6 +54,32 @@ impl Executor for Counting {
     }
 }
 
+/// Jobs of a compressed output are counted with the memory of the codec and with their results, whatever the size of a grain.
+#[test]
+fn compressed_jobs_in_flight_fit_into_the_memory() {
+    const MIB: u64 = 1 << 20;
+    let grain = 2 * MIB as usize;
+    let grains: Vec<Grain> = (1..=20).map(|number| Grain::Data(vec![number; grain])).collect();
+    let sectors = (grain / SECTOR) as u64;
+    let capacity = grains.len() as u64 * sectors;
+    let vmdk = Kdmv { capacity, grain: sectors, packing: Packing::Marked, ..Kdmv::default() }.build(&grains);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk.vmdk");
+    std::fs::write(&path, vmdk).unwrap();
+    let image = block_on(Image::open(Rc::new(FileSource::open(&path).unwrap()), &OpenOptions::default())).unwrap();
+    // As of eight workers, and of two.
+    for (memory, workers, expected) in [(128 * MIB, 8, 8), (32 * MIB, 2, 2)] {
+        let workload = Workload::within(memory, image.files().clone(), 2 * workers, 4 * workers as u64);
+        let executor =
+            Counting { workload, transcoder: Transcoder::new(Keys::default()), now: Cell::new(0), most: Cell::new(0) };
+        let target = EachRun::new(Abilities { late_start: u64::MAX, ..Abilities::default() }, |_, _| {});
+        let layout = layout(by_name("raw.gz").unwrap(), image.virtual_size()).unwrap();
+        let output = Output::new(&*layout, STAMP, &target);
+        block_on(convert(&image, &executor, &output, &|_| {}, &Cancel::default())).unwrap();
+        assert_eq!(executor.most.get(), expected, "{workers} workers");
+    }
+}
+
 #[test]
 fn more_jobs_are_there_only_if_they_may_end_in_any_order_and_fit() {
     let any_order = Abilities { late_start: u64::MAX, ..Abilities::default() };

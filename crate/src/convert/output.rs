@@ -97,7 +97,7 @@ const PLAIN_BUFFERS: u64 = 4;
 const STORED_BUFFERS: u64 = 5;
 /// Compression adds one, two in the memory of its module, and copies of the results of all jobs in flight: many wait for their turn,
 /// since jobs take different times.
-const ENCODED_BUFFERS: u64 = 10;
+const ENCODED_BUFFERS: u64 = 8;
 
 /// The size of a compressed job, in bytes: that of a chunk of a sequential disk. Compression takes about ten times as long
 /// as decoding, and a cancel waits for it.
