@@ -65,24 +65,41 @@ async function hold(name: string, signal?: AbortSignal): Promise<() => void> {
 export async function sweepStorage(declined: (head: string) => boolean = () => false): Promise<void> {
   if (!hasStorage()) return;
   const files = await storageFolder();
-  for await (const name of files.keys()) {
-    await navigator.locks.request(lockName(name.replace(JOURNAL, '')), { ifAvailable: true }, async (lock) => {
-      if (!lock || (await mayResume(files, name, declined))) return;
-      // A file that cannot be removed now is removed by the next sweep.
-      await files.removeEntry(name).catch(() => {});
-    });
-  }
+  const names = new Set<string>();
+  for await (const name of files.keys()) names.add(name.replace(JOURNAL, ''));
+  await Promise.all([...names].map((name) => sweep(files, name, declined)));
 }
 
-/** Whether a conversion may resume the file `name`, or the file whose journal it is. */
+/** Removes the file `name` and its journal, unless a conversion uses the file or may resume it. */
+async function sweep(
+  files: FileSystemDirectoryHandle,
+  name: string,
+  declined: (head: string) => boolean,
+): Promise<void> {
+  await navigator.locks.request(lockName(name), { ifAvailable: true }, async (lock) => {
+    if (!lock || (await mayResume(files, name, declined))) return;
+    // After a reload, workers of the earlier page hold the file a little longer than the lock. A file that stays is removed by the
+    // next sweep.
+    await removeBoth(files, name);
+  });
+}
+
+/** Removes the journal of the file `name`, so that no conversion resumes the file, and the file. Resolves to whether both are gone. */
+async function removeBoth(files: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+  const names = [journalName(name), name];
+  const gone = await Promise.all(names.map((one) => removeUnlessBusy(files, one, async () => true)));
+  return gone.every(Boolean);
+}
+
+/** Whether a conversion may resume the file `name`. */
 async function mayResume(
   files: FileSystemDirectoryHandle,
   name: string,
   declined: (head: string) => boolean,
 ): Promise<boolean> {
   try {
-    const file = await (await files.getFileHandle(name.replace(JOURNAL, ''))).getFile();
-    const lines = await linesOf(files, file.name);
+    await (await files.getFileHandle(name)).getFile();
+    const lines = await linesOf(files, name);
     return lines?.resumePoint !== undefined && Date.now() - lines.changed < ABANDONED && !declined(lines.head);
   } catch (thrown) {
     // A missing file cannot be resumed. An unreadable one stays.
@@ -214,12 +231,8 @@ export class TemporaryFile {
     while (!(await this.#tryRemove()) && Date.now() < until);
   }
 
-  /** Removes the journal first: without it, no conversion resumes the file. */
   async #tryRemove(): Promise<boolean> {
-    const files = await storageFolder();
-    const names = [journalName(this.name), this.name];
-    const gone = await Promise.all(names.map((name) => removeUnlessBusy(files, name, async () => true)));
-    return gone.every(Boolean);
+    return removeBoth(await storageFolder(), this.name);
   }
 }
 

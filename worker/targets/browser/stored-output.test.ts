@@ -70,6 +70,20 @@ describe('sweepStorage', () => {
     await sweepStorage(() => true);
     expect(files.names).toEqual([file.name, 'busy'].toSorted());
   });
+
+  test('removes a file that a worker of the reloaded page still holds for a moment', async () => {
+    vi.useFakeTimers();
+    const held = files.add('a', 'data');
+    files.add('a.journal', `${HEAD}\n`);
+    held.isHeld = true;
+    const swept = sweepStorage();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(files.names).toEqual(['a']);
+    held.isHeld = false;
+    await vi.advanceTimersByTimeAsync(100);
+    await swept;
+    expect(files.names).toEqual([]);
+  });
 });
 
 describe('a temporary file', () => {
