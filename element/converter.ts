@@ -261,7 +261,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const title = windowTitle(state, texts, overall);
     if (title === this.#title) return;
     this.#title = title;
-    this.emit('decant-title', title);
+    this.emit('decant-title', title ?? null);
   }
 
   override render(): TemplateResult {

@@ -59,8 +59,8 @@ export interface DecantConverterEvents {
   'decant-error': CustomEvent<DecantError>;
   /** The person has chosen a place where the disk will run: its name. */
   'decant-place': CustomEvent<string>;
-  /** A title for the window: the current step, or the progress. `undefined` on the first screen. */
-  'decant-title': CustomEvent<string | undefined>;
+  /** A title for the window: the current step, or the progress. `null` on the first screen. */
+  'decant-title': CustomEvent<string | null>;
 }
 
 /** `<decant-converter>`. */

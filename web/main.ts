@@ -36,7 +36,7 @@ if (isGerman()) {
 // The title of the tab shows the current step.
 const { title } = document;
 converter.addEventListener('decant-title', ({ detail }) => {
-  document.title = detail === undefined ? title : `${detail} – Decant`;
+  document.title = detail === null ? title : `${detail} – Decant`;
 });
 
 converter.addEventListener('decant-progress', ({ detail }) => {

@@ -52,6 +52,9 @@ test('several images are converted one after the other, each with its result', a
   );
   await expect(page.getByRole('button', { name: 'Open the next image' })).toHaveCount(0);
   await audit(page);
+  await expect(page).toHaveTitle(/^2 of 3 converted/);
+  await page.getByRole('button', { name: 'Choose another file' }).click();
+  await expect(page).toHaveTitle(/^Decant: /);
 });
 
 test('five images take three clicks: a drop, a place, and one that converts all', async ({ page }, testInfo) => {
