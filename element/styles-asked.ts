@@ -36,15 +36,16 @@ export const askedStyles = css`
   .queue li { display: flex; flex-wrap: wrap; align-items: center; gap: calc(var(--decant-space) * 0.25) var(--decant-space); min-height: 3em; padding: calc(var(--decant-space) * 0.35) 0; border-bottom: 1px solid var(--decant-line); overflow-wrap: anywhere; }
   .queue li[aria-current] .name { font-weight: var(--decant-weight); }
   .queue .item-actions { display: flex; gap: calc(var(--decant-space) * 0.5); margin-inline-start: auto; }
+  .queue li:has(> .bad) { display: grid; grid-template-columns: 1fr auto; }
+  .queue .bad { grid-column: 1 / -1; }
+  .queue .bad + .item-actions { grid-area: 1 / 2; }
   .check { display: flex; gap: calc(var(--decant-space) * 0.5); align-items: baseline; }
   pre { font-family: var(--decant-font-command); font-size: inherit; max-height: 14em; margin: calc(var(--decant-space) * 0.5) 0 0; padding: calc(var(--decant-space) * 0.75); overflow: auto; border: 1px solid var(--decant-line); border-radius: var(--decant-radius-control); white-space: pre-wrap; overflow-wrap: anywhere; }
   @container decant (max-width: 26em) {
     dl div { grid-template-columns: 1fr; gap: 0; }
     .queue li { display: grid; grid-template-columns: 1fr auto; }
     .queue .name + span { grid-row: 2; }
-    .queue .item-actions { grid-area: 1 / 2 / 3; }
-    .queue .bad { grid-column: 1 / -1; }
-    .queue .bad + .item-actions { grid-row: 1; }
+    .queue .quiet + .item-actions { grid-area: 1 / 2 / 3; }
     .queue button { padding-inline: calc(var(--decant-space) * 0.5); }
   }
 `;
