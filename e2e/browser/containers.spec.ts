@@ -96,7 +96,7 @@ for (const [container, file] of Object.entries(DISKS)) {
     await expect(notice).toBeVisible();
     await page.getByRole('radio', { name: 'As a download' }).click();
     const begun = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     const path = testInfo.outputPath('disk.raw');
     await (await begun).saveAs(path);
     expect(hashFile(path)).toBe(hashFile(images.raw()));

@@ -261,7 +261,7 @@ test('the end of a long conversion is announced if the page is hidden', async ({
 test('the end of a long queue is announced with its results', { tag: '@full' }, async ({ page, servers }) => {
   await openHidden(page, servers.plain);
   await choose(page, sparse(64 << 20).image, images.truncated());
-  const convertAll = () => page.getByRole('button', { name: 'All 2 the same way' }).click();
+  const convertAll = () => page.getByRole('button', { name: 'Convert all 2' }).click();
   const goOn = await stopMidway(page, 'sparse-64.qcow2', convertAll);
   await page.clock.fastForward(10_000);
   await goOn();

@@ -22,7 +22,7 @@ test('a way is proposed while the map is still read', async ({ page }, testInfo)
   await page.clock.fastForward(2000);
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
   await expect(page.getByRole('button', { name: 'Convert' })).not.toHaveAttribute('aria-disabled');
-  await expect(page.getByText(/^Takes at least .*, that of its data\. At least/)).toBeVisible();
+  await expect(page.getByText(/^Takes at least .*, the size of its data\. At least/)).toBeVisible();
   await isReading(page);
   await look(page, testInfo, 'endless');
 });

@@ -30,7 +30,7 @@ test('the disks of a dropped machine are offered', async ({ page }, testInfo) =>
   await expect(page.getByLabel('File name')).toHaveValue('vm-disk2.raw');
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = join(folder, 'out.raw');
   await (await download).saveAs(path);
   expect(readFileSync(path).equals(readFileSync(disks[1]!))).toBe(true);
@@ -95,7 +95,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = join(folder, 'out.raw');
   await (await download).saveAs(path);
   expect(readFileSync(path).equals(disks[0]!)).toBe(true);

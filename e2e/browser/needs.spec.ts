@@ -11,7 +11,7 @@ import { choose, drop, look } from '../support/page.js';
 async function convert(page: Page, path: string): Promise<string> {
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await (await download).saveAs(path);
   return hashFile(path);
 }

@@ -23,7 +23,7 @@ async function expectQueue(page: Page, ...texts: string[]): Promise<void> {
 
 async function convert(page: Page): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
 }
 
 test('several images are converted one after the other, each with its result', async ({ page }, testInfo) => {
@@ -72,7 +72,7 @@ test('five images take three clicks: a drop, a place, and one that converts all'
   });
   await drop(page, paths);
   await page.getByRole('radio', { name: 'To a folder' }).click();
-  await page.getByRole('button', { name: 'All 5 the same way' }).click();
+  await page.getByRole('button', { name: 'Convert all 5' }).click();
   await expectQueue(
     page,
     ...['five', 'four', 'one', 'three', 'two'].map((name) => `${name}.qcow2 saved as ${name}.raw`),
@@ -99,7 +99,7 @@ test('one of four images is truncated, and two have one name: no question, and t
   qemuImg('convert', '-f', 'raw', '-O', 'vhdx', raw!, vhdx!);
   await drop(page, [vdi!, vhdx!, images.states(), images.truncated()]);
   await page.getByRole('radio', { name: 'To a folder' }).click();
-  await page.getByRole('button', { name: 'All 4 the same way' }).click();
+  await page.getByRole('button', { name: 'Convert all 4' }).click();
   await expect(page.getByRole('heading', { name: '3 of 4 converted' })).toBeFocused();
   await expectQueue(
     page,
@@ -192,7 +192,7 @@ test(
     await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
     // Including the base of a missing file.
     await drop(page, [images.states(), below[1]!, notes]);
-    await expect(page.getByText('Not the name of the missing file').first()).toBeVisible();
+    await expect(page.getByText("not match the missing file's name").first()).toBeVisible();
     await expect(queue(page)).toHaveCount(0);
     await drop(page, [images.kinds(), below[0]!]);
     await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
@@ -244,7 +244,7 @@ test.describe('while it converts', () => {
 
   test('a drop waits in the queue if it is an image, and the page says so', async ({ page }, testInfo) => {
     await choose(page, sparse(64 << 20).image);
-    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
     const goOn = await closeGate(page, fifthOf('sparse-64.qcow2', 60));
     await convert(page);
     await expect(page.getByRole('heading', { name: 'Converting sparse-64.qcow2' })).toBeVisible();

@@ -126,7 +126,7 @@ test.describe('the page', () => {
       await expectNoQueue(page);
       await page.getByRole('radio', { name: 'As a download' }).click();
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       const path = testInfo.outputPath('out.raw');
       await (await download).saveAs(path);
       expect(hashFile(path)).toBe(hashFile(raw));
@@ -161,7 +161,7 @@ test.describe('the page', () => {
       await choose(page, top);
       await expect(page.getByRole('heading', { name: 'top.qcow2 needs its backing file' })).toBeVisible();
       await again(page, below[1]!, images.kinds());
-      await expect(page.getByText('Not the name of the missing file').first()).toBeVisible();
+      await expect(page.getByText("not match the missing file's name").first()).toBeVisible();
       await again(page, top, ...below, images.kinds());
       await expect(page.getByText('top.qcow2, middle.qcow2, base.qcow2')).toBeVisible();
       const rows = page.getByRole('region', { name: 'Queue' }).getByRole('listitem');
@@ -180,7 +180,7 @@ test.describe('the page', () => {
       await choose(page, top, below[0]!);
       await expect(page.getByRole('heading', { name: 'needs its backing file' })).toBeVisible();
       await drop(page, other!);
-      await expect(page.locator('.bad')).toHaveText('Not the name of the missing file: other.qcow2.');
+      await expect(page.locator('.bad')).toHaveText("other.qcow2 does not match the missing file's name.");
       await page.getByLabel('Choose the backing file').setInputFiles(other!);
       await page.getByRole('button', { name: 'Use it anyway' }).click();
       await expect(page.getByText('top.qcow2, middle.qcow2, other.qcow2')).toBeVisible();

@@ -22,7 +22,7 @@ test('parts that are dropped together are one image', async ({ page }, testInfo)
   await expect(page.getByLabel('File name')).toHaveValue('disk.raw');
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = join(folder, 'out.raw');
   await (await download).saveAs(path);
   expect(readFileSync(path).equals(readFileSync(raw))).toBe(true);

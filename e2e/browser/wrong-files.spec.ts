@@ -118,7 +118,7 @@ test(
     await choose(page, files['over-qcow2.qcow2']!);
     await expect(page.getByRole('heading', { name: 'over-qcow2.qcow2 needs its backing file' })).toBeVisible();
     await drop(page, files['other.qcow2']!);
-    await expect(page.locator('.bad')).toHaveText('Not the name of the missing file: other.qcow2.');
+    await expect(page.locator('.bad')).toHaveText("other.qcow2 does not match the missing file's name.");
     await page.getByRole('button', { name: 'Use other.qcow2 as the backing file' }).click();
     await expect(page.getByText('over-qcow2.qcow2, other.qcow2')).toBeVisible();
     await expect(page.getByText('Not used')).toHaveCount(0);
@@ -187,7 +187,7 @@ test(
     await choose(page, path);
     await page.getByRole('radio', { name: 'As a download' }).click();
     copyFileSync(images.states(), path);
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
     await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
     await page.getByRole('button', { name: 'Choose another file' }).click();
@@ -195,7 +195,7 @@ test(
     await drop(page, path);
     await page.getByRole('radio', { name: 'As a download' }).click();
     copyFileSync(images.kinds(), path);
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
     await expect(page.locator('.actions button')).toHaveText(['Try again', 'Choose another file']);
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -203,7 +203,7 @@ test(
     await expect(page.getByText('so far')).toHaveCount(0);
     // There is nothing in it to try again.
     truncateSync(path, 0);
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.getByRole('heading', { name: 'disk.qcow2 could not be converted' })).toBeVisible();
     await expect(page.locator('.actions button')).toHaveText(['Choose another file']);
   },

@@ -119,7 +119,7 @@ export const englishAsked = {
       isLongCheck(choice, disk) ? `: the browser checks all ${size(disk)}.` : '.',
     );
     if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
-    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, that of its data.${takes}`;
+    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
   },
   downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
   folderChosen: (name) => `Folder: ${shownText(name)}`,
@@ -188,7 +188,7 @@ export const englishAsked = {
   notIsolated: 'not used: the server of this page does not allow shared memory',
   nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
   replaceWords: (words) => `Replace ${words.join(', ')} with your own.`,
-  virtio: 'A Windows on it may need virtio drivers to start there.',
+  virtio: 'Windows on this disk may need virtio drivers to start there.',
   copy: 'Copy',
   compute: 'Compute its SHA-256',
   computing: 'Computing the SHA-256',

@@ -42,9 +42,9 @@ export const english: FirstTexts = {
   aside: (names) => `Skipped, not a disk image: ${list(names)}.`,
 
   held: (names) =>
-    `Kept for the machine that lacks a disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,
+    `Set aside for the VM with a missing disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,
 
-  convertAll: (images) => `All ${images} the same way`,
+  convertAll: (images) => `Convert all ${images}`,
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
   someDamaged: (names) => `Converted, but damaged: ${list(names)}.`,
@@ -97,7 +97,7 @@ export const english: FirstTexts = {
 
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 
-  notTheFile: (names) => `Not the name of the missing file: ${list(names)}.`,
+  notTheFile: (names) => `${list(names)} ${names.length === 1 ? 'does' : 'do'} not match the missing file's name.`,
   notTheDisk: (names) => `Not the missing disk: ${list(names)}.`,
   probablyTheImage: (name) => `${shownText(name)} is probably the image itself.`,
   smallerLayer: (name, bytes, above, aboveBytes) =>
@@ -142,7 +142,7 @@ export const english: FirstTexts = {
   },
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
   pickerFailed: 'The browser does not let this page ask for a place.',
-  streamsForRoom: (room) => `${holds(room)}, so it is downloaded while it is converted.`,
+  streamsForRoom: (room) => `${holds(room)}, so the disk is downloaded while it is converted.`,
   noRoom: (room, obstacle, canPick) =>
     `${holds(room)}, and it cannot be downloaded while it is converted: ${clause(obstacle)}. ${canPick ? 'Save it to a folder.' : 'Use Chrome or Edge, which can write to folders.'}`,
   mayNotFit: (room) => `${holds(room)}. Whether the result fits is known at the end.`,
@@ -163,8 +163,8 @@ export const english: FirstTexts = {
   speed,
   left: (seconds) => `about ${duration(seconds)} left`,
   leftUnknown: 'nearly done',
-  silent: (seconds) => `No data from the network for ${duration(seconds)}; it resumes by itself.`,
-  silentShort: 'The network is down; it resumes by itself.',
+  silent: (seconds) => `No data from the network for ${duration(seconds)}; it resumes automatically.`,
+  silentShort: 'The network is down; it resumes automatically.',
   stalled: (seconds) =>
     `No progress for ${duration(seconds)}: a disk or server does not respond, or this page's files were removed. If this lasts, cancel and convert again.`,
   stalledShort: 'No progress. Cancel and convert again.',
@@ -232,6 +232,6 @@ export const english: FirstTexts = {
 
 /** The beginning of a sentence: the private storage has less room than the disk needs. */
 const holds = (room: number | undefined): string => {
-  if (room === undefined) return 'This window cannot store it';
+  if (room === undefined) return 'This window cannot store the disk';
   return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
 };
