@@ -15,12 +15,14 @@ use crate::disk::file_name::percent_decoded;
 use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
+use decant_text::folded;
 
 const PROPERTIES: [&str; 2] = ["CRYPT/KeyId", "CRYPT/KeyStore"];
 
 /// Fails with `unsupported` if a descriptor or a configuration among `files` marks `image` as encrypted. Fails with `source`, or
 /// `internal` if memory runs out.
 pub(super) async fn require_plain(image: &Member, files: &[Member]) -> Result<()> {
+    let names: Vec<_> = files.iter().map(|file| &*file.name).collect();
     for file in files {
         let name = file.name.to_ascii_lowercase();
         let (by, marked): (_, fn(&str) -> Vec<String>) = match () {
@@ -33,20 +35,28 @@ pub(super) async fn require_plain(image: &Member, files: &[Member]) -> Result<()
             Err(error) if error.kind == ErrorKind::Corrupt => continue,
             text => text?.unwrap_or_default(),
         };
-        if marked(&text).iter().any(|path| is_at(path, &file.name, &image.name)) {
+        if marked(&text).iter().any(|path| refers_to(path, &file.name, &image.name, &names)) {
             return Err(Error::encrypted(by).within(Place::Member(image.name.clone())));
         }
     }
     Ok(())
 }
 
-/// Whether `path` in the file `from` is that of the file `name`; an absolute one by its last part.
+/// Whether `path` in the file `from` refers to the file `image`, one of `files`: by the whole path, or else by its last part.
+fn refers_to(path: &str, from: &str, image: &str, files: &[&str]) -> bool {
+    is_at(path, from, image) || has_last_part(path, image) && !files.iter().any(|file| is_at(path, from, file))
+}
+
+/// Whether `path` in the file `from` is that of the file `name`.
 fn is_at(path: &str, from: &str, name: &str) -> bool {
-    let is_absolute = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':');
     let is_it = |path: &str| resolved(path, from) == resolved(name, "");
-    is_it(path)
-        || percent_decoded(path).is_some_and(|path| is_it(&path))
-        || is_absolute && base_name(path) == base_name(name)
+    is_it(path) || percent_decoded(path).is_some_and(|path| is_it(&path))
+}
+
+/// Whether `path` ends with the name of the file `name`, in any case.
+fn has_last_part(path: &str, name: &str) -> bool {
+    let is_it = |path: &str| folded(base_name(path)) == folded(base_name(name));
+    is_it(path) || percent_decoded(path).is_some_and(|path| is_it(&path))
 }
 
 /// Returns the paths of the encrypted disks of a `.vbox`.
@@ -59,7 +69,11 @@ fn of_vbox(text: &str) -> Vec<String> {
         let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(tag.len());
         let name = tag[..end].strip_suffix(b"/").unwrap_or(&tag[..end]);
         match name {
-            b"/HardDisk" => close(&mut around, &mut marked),
+            _ if name.starts_with(b"/") => {
+                if local(&name[1..]) == b"HardDisk" {
+                    close(&mut around, &mut marked);
+                }
+            }
             _ if local(name) == b"HardDisk" => {
                 let is_encrypted = around.last().is_some_and(|(_, is_encrypted)| *is_encrypted);
                 around.push((attribute(tag, b"location"), is_encrypted));
@@ -113,6 +127,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_file_of_a_path() {
+        let files = ["vm/a.vdi", "vm/Snapshots/b.vdi", "other/b.vdi", "C.vdi"];
+        // (path, the files to which it refers)
+        for (path, expected) in [
+            ("a.vdi", &["vm/a.vdi"][..]),
+            ("./%61.vdi", &["vm/a.vdi"]),
+            ("Snapshots\\b.vdi", &["vm/Snapshots/b.vdi"]),
+            ("b.vdi", &["vm/Snapshots/b.vdi", "other/b.vdi"]),
+            ("/home/me/VMs/A.vdi", &["vm/a.vdi"]),
+            ("D:\\VMs\\c.VDI", &["C.vdi"]),
+            ("d.vdi", &[]),
+        ] {
+            let found: Vec<_> = files.into_iter().filter(|file| refers_to(path, "vm/m.vbox", file, &files)).collect();
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
     fn of_virtualbox() {
         let disk = |location: &str, content: &str| {
             format!("<HardDisk uuid='{{1}}' location='{location}'>{content}</HardDisk>")
@@ -131,6 +163,7 @@ mod tests {
                 &["b.vdi", "a.vdi"],
             ),
             ("another disk", format!("{}{}", disk("a.vdi", key), disk("b.vdi", "")), &["a.vdi"]),
+            ("a prefix", "<v:HardDisk location='a.vdi'><v:Property name='CRYPT/KeyId' value='a'/></v:HardDisk><v:HardDisk location='b.vdi'/>".to_owned(), &["a.vdi"]),
             ("no disk", key.to_owned(), &[]),
             ("a comment", format!("<!--{}-->", disk("a.vdi", key)), &[]),
             ("a cut text", format!("<HardDisk location='a.vdi'>{key}"), &["a.vdi"]),
