@@ -199,6 +199,47 @@ fn archives_in_archives() {
     assert_eq!((error.kind, &*error.code), (ErrorKind::Unsupported, "several-images"), "{error}");
 }
 
+/// A disk can be chosen from the only archive in an archive, also if that must be unpacked first. Anything else in the outer one is
+/// chosen there.
+#[test]
+fn choices_in_packed_archives() {
+    let gzip = |file: Vec<u8>| filter("gzip", &["-cn"], &file);
+    let raw = content();
+    let inner = archive(&[file("a", b"text"), file("disk.raw", &raw)]);
+    let beside = |name: &str, packed: Vec<u8>| archive(&[file("README", b"text"), file(name, &packed)]);
+    // (what, archive, choice, what it is: a packed file of that name, a raw disk, or the code of the error)
+    let rows = [
+        ("no choice", beside("x.tar.gz", gzip(inner.clone())), None, Ok(None)),
+        ("a disk inside", beside("x.tar.gz", gzip(inner.clone())), named("disk.raw"), Ok(Some("tar"))),
+        ("a file inside", beside("x.tar.gz", gzip(inner.clone())), named("a"), Ok(Some("tar"))),
+        ("a number", beside("x.tar.gz", gzip(inner.clone())), number(1), Ok(Some("tar"))),
+        ("the archive itself", beside("x.tar.gz", gzip(inner.clone())), named("x.tar.gz"), Ok(None)),
+        ("no archive inside", beside("x.gz", gzip(raw.clone())), named("x.gz"), Ok(None)),
+        ("another name", beside("x.gz", gzip(raw.clone())), named("disk.raw"), Err("no-such-disk")),
+        ("an image inside", beside("x.gz", gzip(image(1))), named("x.gz"), Ok(Some("qcow2"))),
+        ("another name of an image", beside("x.gz", gzip(image(1))), named("disk.raw"), Err("no-such-disk")),
+        ("an image without an archive", gzip(image(1)), number(1), Err("no-such-disk")),
+        (
+            "one of two archives",
+            archive(&[file("x.tar.gz", &gzip(inner.clone())), file("y.tar.gz", &gzip(inner))]),
+            number(2),
+            Ok(None),
+        ),
+    ];
+    for (what, packed, disk, expected) in rows {
+        let options = OpenOptions { disk, spool: true, ..OpenOptions::default() };
+        let source = HeldSource::new(packed);
+        let input = Input::File(source.clone());
+        let work = async move { open(input, &options).await };
+        let found = match drive(&source, Answers::InOrder, work).expect("opening waits for nothing") {
+            Ok(Opened::Streamed(image)) => Ok(image.is_packed().then(|| image.info().format)),
+            Ok(_) => panic!("{what}"),
+            Err(error) => Err(error.code.to_string()),
+        };
+        assert_eq!(found, expected.map_err(str::to_owned), "{what}");
+    }
+}
+
 /// Each disk finds its own companions; files below another one are not listed.
 #[test]
 fn chains_of_several_disks() {

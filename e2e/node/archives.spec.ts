@@ -2,7 +2,7 @@
 // workers read such files.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
@@ -138,6 +138,27 @@ test('a raw disk among other files is found, or named', ({ folder }) => {
   expect(readFileSync(join(folder, 'readme.raw'), 'utf8')).toMatch(/^Write this/);
   const unknown = command('convert', join(folder, 'texts.tar'), join(folder, 'new'));
   expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('\ndecant: --disk 2: other (22 B)\n') });
+});
+
+test('a disk is chosen in the only archive of an archive, stored or unpacked first', ({ folder }) => {
+  withDisk(folder, "open('second.img', 'wb').write(d[:1 << 20])");
+  const pack = "import zipfile; zipfile.ZipFile('a.zip', 'w', zipfile.ZIP_DEFLATED).write('a.tar')";
+  sh(folder, `tar -cf a.tar disk.img second.img; tar -czf a.tar.gz disk.img second.img; python3 -c "${pack}"`);
+  sh(folder, 'echo text > README; tar -cf stored.tar README a.tar; tar -cf packed.tar README a.tar.gz');
+  for (const name of ['stored.tar', 'packed.tar', 'a.zip', 'a.tar.gz']) {
+    const [path, output] = [join(folder, name), join(folder, 'out')];
+    expect(command('convert', '--disk', 'second.img', path, output), name).toMatchObject({ status: 0 });
+    expectSame(output, join(folder, 'second.img'));
+    expect(command('convert', '--disk', 'all', path, join(folder, 'all/')), name).toMatchObject({ status: 0 });
+    const made = readdirSync(join(folder, 'all'))
+      .sort()
+      .map((file) => hashFile(join(folder, 'all', file)));
+    expect(made, name).toEqual([hashFile(join(folder, 'disk.img')), hashFile(join(folder, 'second.img'))]);
+    rmSync(join(folder, 'all'), { recursive: true });
+    const wrong = command('convert', '--disk', 'third.img', path, join(folder, 'new'));
+    expect(wrong, name).toMatchObject({ status: 2, stderr: expect.stringContaining("no disk 'third.img'") });
+  }
+  expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
 test('a stored file in a zip archive is compared with its checksum by every worker', async ({ folder }) => {

@@ -17,11 +17,14 @@ import type { Platform } from './platform.js';
 /** What works without the temporary file. */
 const OTHERWISE = 'unpack the image yourself';
 
+/** The packed files from which a disk can be chosen. */
+const ARCHIVES = ['tar', 'zip'];
+
 export interface Unpacked {
   sessions: ImageSessions;
   /** The containers that were unpacked, outermost first. */
   containers: ContainerInfo[];
-  /** The disks that the packed file was chosen from; empty if it was not. */
+  /** The disks in the outermost archive with several, or else in the innermost one; empty without an archive. */
   members: readonly Member[];
   /** The name of the virtual machine whose disk was packed. */
   machine?: string;
@@ -30,9 +33,9 @@ export interface Unpacked {
 }
 
 /**
- * Unpacks the image of `packed`, which ends, and opens the content. Repeats that for a packed file inside it. Fails with
- * `spool-full` if the content has no room, with `unsupported` if the packed file was chosen and holds several disks, and as a
- * conversion and the opening of an image do.
+ * Unpacks the image of `packed`, which ends, and opens the content. Repeats that for a packed file inside it. A disk is chosen from
+ * the outermost archive with several, or that has a disk of the chosen name. Fails with `spool-full` if the content has no room, with
+ * `unsupported` if the packed file was chosen and holds several disks, and as a conversion and the opening of an image do.
  */
 export async function openUnpacked(
   platform: Platform,
@@ -44,22 +47,24 @@ export async function openUnpacked(
   const { signal, assumePassword = false } = options;
   const containers: ContainerInfo[] = [];
   let sessions = packed;
-  let members = packed.members;
+  let members: readonly Member[] = [];
   let machine: string | undefined;
+  const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
+  const noteMembers = () => {
+    if (!isChosen() && sessions.members.length > 0) members = sessions.members;
+  };
   while (sessions.isPacked) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
-    if (sessions.members.length > 0) {
-      members = sessions.members;
-      // It was chosen.
-      setup.settings.disk = undefined;
-    }
+    noteMembers();
+    if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
-    sessions = await (members.length > 0 ? opening.catch(refuseSecondChoice) : opening);
+    sessions = await (isChosen() ? opening.catch(refuseSecondChoice) : opening);
   }
+  noteMembers();
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 

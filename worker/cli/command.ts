@@ -146,8 +146,9 @@ async function runOn(
   try {
     const isAll = disk === ALL_DISKS;
     image = await open(isAll ? undefined : disk);
-    if (isAll && image.members.length === 0) {
-      // There is nothing to choose from, which the choice of a disk reports.
+    const isFirstOnly = image.streamed && image.members.length === 1;
+    if (isAll && (isFirstOnly || image.members.length === 0)) {
+      // An archive that is read in order lists its first disk only, until one is chosen. Without disks, the choice fails.
       await image.close();
       image = await open(1);
     }

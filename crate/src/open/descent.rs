@@ -3,7 +3,7 @@
 use crate::container::{Container, Deflated};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::error::Result;
-use crate::format::{HEAD, TAIL, raw_disk, vhd};
+use crate::format::{Format, HEAD, TAIL, raw_disk, vhd};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Peeked};
 use crate::modules::prepare;
@@ -40,11 +40,16 @@ pub(super) struct Packed {
     pub(super) name: &'static str,
     /// Its name for people; of an archive, with an article.
     pub(super) label: &'static str,
+    pub(super) is_archive: bool,
 }
 
 impl Packed {
-    pub(super) fn of(container: &Container) -> Self {
-        Self { name: container.name, label: container.label }
+    pub(super) fn archive(container: &Container) -> Self {
+        Self { name: container.name, label: container.label, is_archive: true }
+    }
+
+    pub(super) fn image(format: &Format) -> Self {
+        Self { name: format.name, label: format.label, is_archive: false }
     }
 }
 
@@ -101,7 +106,7 @@ impl Descent {
             Packing::Container(container) => {
                 ensure_room(&self.containers)?;
                 if container.decode.is_none() {
-                    return Err(needs_spool(Packed::of(container), &self.containers, None));
+                    return Err(needs_spool(Packed::archive(container), &self.containers, None));
                 }
                 if container.list.is_some() && self.archive.is_none() {
                     self.archive = Some(Archive { container, depth: self.decoders.len() });
@@ -142,7 +147,7 @@ impl Descent {
             match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
                 FileType::Container(container) if container.decode.is_none() => {
                     self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed::of(container)));
+                    return Ok(Content::Packed(stream, Packed::archive(container)));
                 }
                 FileType::Container(container) => {
                     stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
@@ -158,7 +163,7 @@ impl Descent {
                 }
                 FileType::Image(format) => {
                     self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed { name: format.name, label: format.label }));
+                    return Ok(Content::Packed(stream, Packed::image(format)));
                 }
                 FileType::Unsupported(format) => {
                     if format.is_no_image() {

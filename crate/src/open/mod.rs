@@ -202,16 +202,28 @@ async fn open_packed(
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
     let mut origin = Origin::file(source, stated, std::mem::take(&mut descent.decoders));
+    // The choice of anything but the only disk is one inside an archive, if there is any.
+    let is_named = list.disks.iter().any(|disk| Choosing::of(options.disk.as_ref()).names(&disk.name));
+    let is_inside = options.disk.is_some() && list.disks.len() < 2 && !is_named;
+    let is_chosen = || options.disk.as_ref().map_or(Ok(0), |choice| disk_choice::find(choice, &list));
     let (guess, packed) = match (found, archive) {
-        (Ok(Content::Raw(_, guess)), _) if options.disk.is_none() || !list.disks.is_empty() => (guess, None),
-        (Ok(Content::Raw(..)), None) => return Err(not_in_archive()),
-        (Ok(Content::Packed(_, packed)), None) => (None, Some(packed)),
+        (Ok(Content::Raw(_, guess)), None) => {
+            is_chosen()?;
+            (guess, None)
+        }
+        (Ok(Content::Raw(_, guess)), Some(_)) if !is_inside => (guess, None),
+        (Ok(Content::Packed(_, packed)), None) => {
+            if !packed.is_archive {
+                is_chosen()?;
+            }
+            (None, Some(packed))
+        }
         (Err(error), _) if error.code != SEVERAL_FILES => return Err(error),
         (Err(error), None) => return Err(error),
         (_, Some(archive)) => {
             origin.end_at(archive.depth);
             descent.containers.truncate(descent.containers.len() + archive.depth - decoders);
-            (None, Some(Packed::of(archive.container)))
+            (None, Some(Packed::archive(archive.container)))
         }
     };
     let list = if packed.is_none() && list.disks.is_empty() { descent.list(guess.as_ref()) } else { list };
@@ -228,8 +240,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
         if format.name != raw_disk::NAME {
-            let packed = Packed { name: format.name, label: format.label };
-            return to_unpack(packed, stream, InContainers::default(), options);
+            return to_unpack(Packed::image(format), stream, InContainers::default(), options);
         }
         if !options.unpack {
             let stream = Peeked::new(stream, HEAD as usize).await?;
@@ -300,7 +311,7 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
 }
 
 /// The error for a file in `containers` that the caller must unpack or store first: a disk of `machine`, if that is known.
-fn needs_spool(Packed { name, label }: Packed, containers: &[ContainerInfo], machine: Option<&str>) -> Error {
+fn needs_spool(Packed { name, label, .. }: Packed, containers: &[ContainerInfo], machine: Option<&str>) -> Error {
     let outer = containers.last().map(|container| container.name);
     let mut error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
     error = error.field("format", name);

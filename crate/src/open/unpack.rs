@@ -52,8 +52,8 @@ pub(crate) struct Unpacked {
 
 /// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
 /// last member. Fails with `source`, with `limit` if containers are nested too deeply, with `usage` if `choosing` states
-/// no disk of them, unless the disks are inside a container that is decoded in order, or the file cannot be read, and as
-/// [`crate::container::List`] and [`members::image_in`] do.
+/// no disk of them, unless the disks may be inside a container that is decoded in order, or the file cannot be read, and
+/// as [`crate::container::List`] and [`members::image_in`] do.
 pub(crate) async fn unpack(
     mut source: Rc<dyn Source>,
     salvage: bool,
@@ -89,8 +89,13 @@ pub(crate) async fn unpack(
         (file_type, beside, members) = (found.file_type, found.beside, found.members);
         containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
     }
+    let may_be_inside = match file_type {
+        FileType::Unsupported(_) => disk_list.disks.is_empty(),
+        FileType::Container(_) => disk_list.disks.len() <= 1,
+        _ => false,
+    };
     if let Choosing::Stated(choice) = choosing
-        && !(disk_list.disks.is_empty() && matches!(file_type, FileType::Container(_) | FileType::Unsupported(_)))
+        && !may_be_inside
     {
         disk_choice::find(choice, &disk_list)?;
     }
