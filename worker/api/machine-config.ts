@@ -1,5 +1,6 @@
 // The configurations of virtual machines: what they say of the disks. What is not understood is ignored.
 
+import type { Capacity } from './capacity.js';
 import { ENCRYPTED_FILES, ENCRYPTED_MACHINE, ENCRYPTED_PART, isEncryptionKey, VMX_KEY } from './encryption-marks.js';
 
 /** A machine, as its configuration describes it. */
@@ -16,12 +17,6 @@ export interface Machine {
   encrypted?: Set<string>;
   /** Whether the configuration has an encrypted part, which may name the disks. */
   isEncrypted?: boolean;
-}
-
-/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
-export interface Capacity {
-  size: number;
-  unit: number;
 }
 
 export interface MachineSnapshot {

@@ -6,15 +6,14 @@ import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
 import { haveSameOrigin } from '../http/http-url.js';
 import type { Companion, Input, OpenOptions } from '../public/caller-types.js';
-import type { Notice, Snapshot } from '../public/types.js';
+import type { Snapshot } from '../public/types.js';
+import { type Capacity, checkCapacity } from './capacity.js';
 import { encryptedError } from './encryption-marks.js';
 import type { OpenImage } from './image.js';
-import { type Capacity, type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
+import { type Machine, type MachineSnapshot, machineOf, snapshotsOf } from './machine-config.js';
 
 /** The most bytes of a configuration. */
 const LONGEST = 1 << 20;
-/** The most bytes by which a disk is larger than what it holds: it has whole sectors. */
-const SECTOR = 512;
 /** The most names in an error message. */
 const LISTED = 3;
 
@@ -90,16 +89,8 @@ export async function openMachine(
   if (machine.name !== undefined) image.info.machine = machine.name;
   if (snapshots.length > 0) image.info.snapshots = snapshots.map(describedSnapshot);
   image.members = disks.map(memberOf);
-  const { virtualSize } = image.info;
-  if (capacity && virtualSize !== undefined) image.info.safety.push(...capacityNotices(capacity, virtualSize));
+  checkCapacity(image.info, capacity);
   return image;
-}
-
-/** The notice if a disk of `size` bytes has another capacity than its machine's description states. */
-function capacityNotices({ size: capacity, unit }: Capacity, size: number): Notice[] {
-  if (Math.abs(capacity - size) < Math.max(unit, SECTOR)) return [];
-  const message = `The description of the virtual machine states ${capacity} bytes for this disk, which has ${size}: it may be the wrong disk, or incomplete`;
-  return [{ code: 'ovf-capacity', fields: { capacity, size }, message }];
 }
 
 /** The snapshots that the VMSD of the VMX `config`, called `name`, lists; none without that file. */

@@ -10,6 +10,7 @@ import type { ContainerInfo, Member } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
+import { type Capacity, checkCapacity } from './capacity.js';
 import { convertInto } from './conversion.js';
 import type { InPlaceSource } from './packed/in-place-source.js';
 import type { Platform } from './platform.js';
@@ -49,6 +50,7 @@ export async function openUnpacked(
   let sessions = packed;
   let members: readonly Member[] = [];
   let machine: string | undefined;
+  let capacity: Capacity | undefined;
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
     if (!isChosen() && sessions.members.length > 0) members = sessions.members;
@@ -56,6 +58,7 @@ export async function openUnpacked(
   while (sessions.isPacked) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
+    capacity ??= sessions.packedCapacity;
     noteMembers();
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
@@ -65,6 +68,7 @@ export async function openUnpacked(
     sessions = await (isChosen() ? opening.catch(refuseSecondChoice) : opening);
   }
   noteMembers();
+  checkCapacity(sessions.info, capacity);
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 

@@ -1,5 +1,6 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
+import type { Capacity } from '../api/capacity.js';
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
@@ -48,6 +49,11 @@ export class ImageSessions {
   /** Whether it is a file to be unpacked, not an image. */
   get isPacked(): boolean {
     return this.#session.opened.isPacked;
+  }
+
+  /** The capacity that a description of a machine states for the disk, if it is packed. */
+  get packedCapacity(): Capacity | undefined {
+    return this.#session.opened.packedCapacity;
   }
 
   get formats(): OutputFormat[] {

@@ -1,5 +1,6 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
+import type { Capacity } from '../api/capacity.js';
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
@@ -26,6 +27,8 @@ export interface OpenResult {
   comesInOrder: boolean;
   /** Whether it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
   isPacked: boolean;
+  /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
+  packedCapacity: Capacity | undefined;
 }
 
 interface UnlockRequest {
@@ -190,7 +193,8 @@ export function coordinatorMethods(
         const formats = crateImage.formats() as OutputFormat[];
         const members = crateImage.members() as Member[];
         const [comesInOrder, isPacked] = [crateImage.comesInOrder(), crateImage.isPacked()];
-        return { image, info, formats, members, comesInOrder, isPacked };
+        const packedCapacity = crateImage.packedCapacity() as Capacity | undefined;
+        return { image, info, formats, members, comesInOrder, isPacked, packedCapacity };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

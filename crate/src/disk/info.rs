@@ -82,7 +82,7 @@ pub struct MemberInfo {
 }
 
 /// The capacity that a descriptor states for a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Capacity {
     /// In bytes.
     pub(crate) size: u64,

@@ -71,6 +71,18 @@ impl OpenImage {
         }
     }
 
+    /// The capacity that a description of a machine states for a file to be unpacked: its size and its unit, in bytes. Other disks
+    /// are compared with theirs by the crate. `undefined` if there is none.
+    #[wasm_bindgen(js_name = packedCapacity)]
+    pub fn packed_capacity(&self) -> JsResult<JsValue> {
+        match &self.content {
+            Content::InOrder(image) if image.is_packed() => {
+                image.capacity().map_or(Ok(JsValue::UNDEFINED), |it| to_js(&it))
+            }
+            _ => Ok(JsValue::UNDEFINED),
+        }
+    }
+
     /// Whether the image is read in order, by its coordinator only.
     #[wasm_bindgen(js_name = comesInOrder)]
     pub fn comes_in_order(&self) -> bool {
