@@ -38,6 +38,21 @@ test('a coordinator that failed is not used again', async () => {
   next.release(true);
 });
 
+test('a coordinator whose worker cannot be started leaves nothing that must be ended', async () => {
+  const cause = new Error('Workers are forbidden');
+  const starter = {
+    ...workers.starter,
+    spawn: () => {
+      throw cause;
+    },
+  };
+  expect(() => acquireCoordinator(starter)).toThrow(cause);
+  await endAllWorkers();
+  const next = acquireCoordinator(workers.starter);
+  await next.ready;
+  next.release(true);
+});
+
 test('a coordinator that is being prepared is free: an image is opened in it', async () => {
   const prepared = freeCoordinator(workers.starter);
   const preparing = prepared.prepare();

@@ -20,8 +20,10 @@ export class Coordinator extends WarmWorkers {
   #starters = 0;
 
   constructor(starter: WorkerStarter) {
+    // First: if the worker cannot be started, there is nothing to end later.
+    const port = starter.spawn('workers');
     super();
-    this.#client = new RpcClient<CoordinatorMethods>(starter.spawn('workers'));
+    this.#client = new RpcClient<CoordinatorMethods>(port);
     provideCodecs(this.#client, starter);
     this.#client.onDeath((sentence) => this.end(sentence));
     this.ready = this.#start(starter.module('workers'));
