@@ -143,8 +143,24 @@ describe('arguments of callers without TypeScript', () => {
     checkOpening({ [name]: 'text' });
   });
 
-  test.each([7, null, {}])('a fetch that is %j', (fetch) => {
-    expect(() => checkOpening({ fetch: fetch as never })).toThrow(usage("'fetch' must be a function"));
+  test.each(['allowUrl', 'fetch'])('an option %s that is not a function', (name) => {
+    for (const value of [7, 0, false, null, {}]) {
+      expect(() => checkOpening({ [name]: value })).toThrow(usage(`'${name}' must be a function`));
+    }
+    checkOpening({ [name]: () => true });
+  });
+
+  test.each([
+    'assumePassword',
+    'checkManifest',
+    'forceParent',
+    'salvage',
+    'unpack',
+  ])('an option %s that is not true or false', (name) => {
+    for (const value of [1, 1n, null, 'yes', () => {}]) {
+      expect(() => checkOpening({ [name]: value })).toThrow(usage(`'${name}' must be true or false`));
+    }
+    checkOpening({ [name]: true });
   });
 
   test.each([7, null, {}, ['a']])('a password that is %j', (password) => {

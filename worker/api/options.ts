@@ -114,8 +114,8 @@ export function checkCall(call: CallName, options: object, more: readonly string
 export function checkOpening(options: OpenOptions): void {
   checkCall('open', options);
   checkTypes(options, 'string', ['format', 'name', 'snapshot']);
-  checkTypes(options, 'boolean', ['assumePassword', 'checkManifest', 'salvage', 'unpack']);
-  checkTypes(options, 'function', ['fetch']);
+  checkTypes(options, 'boolean', ['assumePassword', 'checkManifest', 'forceParent', 'salvage', 'unpack']);
+  checkTypes(options, 'function', ['allowUrl', 'fetch']);
   const disk: unknown = options.disk;
   if (disk !== undefined && typeof disk !== 'string' && !(Number.isSafeInteger(disk) && (disk as number) > 0)) {
     throw new DecantError('usage', "'disk' must be a string or a whole number from 1");

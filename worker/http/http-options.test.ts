@@ -41,6 +41,8 @@ test.for([
   [{ credentials: true }, "'credentials' must be one of omit, same-origin, include"],
   [{ fetch: null }, "'fetch' must be a function"],
   [{ fetch: 'secret' }, "'fetch' must be a function"],
+  [{ allowUrl: false }, "'allowUrl' must be a function"],
+  [{ onWaiting: 'secret' }, "'onWaiting' must be a function"],
   [{ timeout: '5' }, "'timeout' must be a number of seconds, 0 or more, not a value of type string"],
   [{ timeout: null }, "'timeout' must be a number of seconds, 0 or more, not a value of type null"],
   [{ limit: 6 }, "'limit' must be a RequestLimit"],

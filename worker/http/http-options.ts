@@ -1,6 +1,6 @@
 // Checks `HttpOptions` before any request: a later failure would look like one of the network.
 
-import { checkSignal } from '../errors/argument-checks.js';
+import { checkSignal, checkTypes } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import type { HttpHeaders, HttpOptions } from './http-types.js';
@@ -26,10 +26,11 @@ const usage = (message: string) => new DecantError('usage', message);
 /** Fails with `usage` if an option has the wrong type. */
 export function checkHttpOptions(options: HttpOptions): void {
   if (typeof options !== 'object' || options === null) throw usage("'options' must be an object");
-  const { headers, credentials, fetch, timeout, patience, limit, signal } = orUsageError('the options', () => {
-    const { headers, credentials, fetch, timeout, patience, limit, signal } = options;
-    return { headers, credentials, fetch, timeout, patience, limit, signal };
+  const given = orUsageError('the options', () => {
+    const { headers, credentials, fetch, allowUrl, onWaiting, timeout, patience, limit, signal } = options;
+    return { headers, credentials, fetch, allowUrl, onWaiting, timeout, patience, limit, signal };
   });
+  const { headers, credentials, timeout, patience, limit, signal } = given;
   checkSignal(signal);
   for (const [name, value] of Object.entries({ headers, limit })) checkReadable(`'${name}'`, value);
   if (headers !== undefined && typeof headers !== 'function') {
@@ -39,7 +40,7 @@ export function checkHttpOptions(options: HttpOptions): void {
   if (credentials !== undefined && !CREDENTIALS.includes(credentials)) {
     throw usage(`'credentials' must be one of ${CREDENTIALS.join(', ')}`);
   }
-  if (fetch !== undefined && typeof fetch !== 'function') throw usage("'fetch' must be a function");
+  checkTypes(given, 'function', ['allowUrl', 'fetch', 'onWaiting']);
   checkLimit(limit);
   if (timeout !== undefined) milliseconds('timeout', timeout);
   if (patience !== undefined) milliseconds('patience', patience);
