@@ -32,6 +32,9 @@ const UNASKED_WINDOW = 512 << 20;
 const windowOf = ({ info }: AnyImage): number =>
   Number(info.safety.find(({ code }) => code === 'large-window')?.fields.size ?? 0);
 
+/** Whether the person must allow `window` bytes of memory to decode the file of `opening`. */
+const mustAsk = (window: number, { mayBeLarge }: Opening): boolean => window > UNASKED_WINDOW && !mayBeLarge;
+
 export class Opener {
   opening: Opening | undefined;
   environment: Environment | undefined;
@@ -101,7 +104,9 @@ export class Opener {
         return;
       }
       if (code === 'needs-spool' && !opening.spool) {
-        if (this.#mayUnpack) await this.open({ ...opening, spool: true }, notice);
+        const { window = 0 } = fields;
+        if (mustAsk(Number(window), opening)) this.stage.show(turn, { step: 'large', name, size: Number(window) });
+        else if (this.#mayUnpack) await this.open({ ...opening, spool: true }, notice);
         else
           this.stage.show(turn, {
             step: 'packed',
@@ -227,7 +232,7 @@ export class Opener {
       await this.open({ ...opening, companions: rest(opening.companions), repeated: rest(opening.repeated) });
     } else if (needs.length > 0 && opening.passwords.isEmpty) {
       this.stage.show(turn, this.#asking(image, notice));
-    } else if (windowOf(image) > UNASKED_WINDOW && !opening.mayBeLarge) {
+    } else if (mustAsk(windowOf(image), opening)) {
       this.stage.show(turn, { step: 'large', name: labelOf(opening.bundle), size: windowOf(image) });
     } else if (image.streamed) {
       await this.#describe(image, turn);

@@ -196,6 +196,31 @@ test('an image that takes much memory to decode is opened after a question', asy
   await step('ready');
 });
 
+test('an image that takes much memory to unpack is unpacked after a question', async () => {
+  const needed = (mib: number) => {
+    const fields = { format: 'qcow2', window: mib << 20 };
+    return new DecantError('unsupported', 'Unpack it', { code: 'needs-spool', fields });
+  };
+  images.set('a.zst', ({ spool }) => (spool ? imageCalled('a.zst') : needed(1024)));
+  images.set('b.zst', ({ spool }) => (spool ? imageCalled('b.zst') : needed(513)));
+  images.set('c.zst', ({ spool }) => (spool ? imageCalled('c.zst') : needed(512)));
+  session.take(given('a.zst'));
+  expect(await step('large')).toEqual({ step: 'large', name: 'a.zst', size: 1 << 30 });
+  session.allowMemory();
+  await step('packed');
+  session.unpack();
+  await step('ready');
+  session.reset();
+  // That images may be unpacked is remembered, but the memory is asked for again.
+  session.take(given('b.zst'));
+  expect(await step('large')).toMatchObject({ name: 'b.zst' });
+  session.allowMemory();
+  await step('ready');
+  session.reset();
+  session.take(given('c.zst'));
+  await step('ready');
+});
+
 /** A machine with these disks, whose files are found by their names. */
 function machine(name: string, ...wanted: string[]): void {
   images.set(name, ({ companions = [], disk }) => {

@@ -269,6 +269,30 @@ fn large_windows() {
     }
 }
 
+/// The error for a file that must be unpacked states its window, if it is large.
+#[test]
+fn large_windows_of_packed_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("a.qcow2");
+    qemu("qemu-img", &["create", "-q", "-f", "qcow2", text(&image), "2M"]);
+    let qcow2 = std::fs::read(&image).unwrap();
+    let long = filter("zstd", &["-qc", "--long=31"], &qcow2);
+    let files = [
+        ("zstd of 2 GiB", long.clone(), Some(2048)),
+        ("zstd in gzip", filter("gzip", &["-cn"], &long), Some(2048)),
+        ("zstd of 128 MiB", filter("zstd", &["-qc", "--long=27"], &qcow2), None),
+        ("xz of 1.5 GiB", with_dictionary_of(filter("xz", &["-c"], &qcow2), 37), Some(1536)),
+    ];
+    for (what, file, window) in files {
+        for as_stream in [false, true] {
+            let error = Case { as_stream, ..Case::new(file.clone()) }.bytes().unwrap_err();
+            assert_eq!(&*error.code, "needs-spool", "{what}");
+            let expected = window.map(|mib: u64| Field::Number(mib << 20));
+            assert_eq!(error.fields.get("window"), expected.as_ref(), "{what}");
+        }
+    }
+}
+
 /// With any changed bit in a small file, and cut anywhere, decoded in order and by parts: right bytes or an error.
 #[test]
 fn changed_files_never_give_other_bytes() {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Info, Snapshot } from '../public/types.js';
-import { infoJson, infoText } from './info-report.js';
+import { infoJson, infoText, packedJson, packedText } from './info-report.js';
 
 const PLAIN: Info = {
   format: 'qcow2',
@@ -127,6 +127,15 @@ describe('text', () => {
   test('containers', async () => {
     const containers = [{ name: 'gzip' }, { name: 'tar', member: NASTY }];
     expect(await text({ containers })).toContain(`packed in: gzip, tar ('${NASTY_SHOWN}')`);
+  });
+
+  test('a packed image whose window is large', async () => {
+    const fields = { format: 'qcow2', containers: [{ name: 'zstd' }] };
+    const line = 'memory to unpack: 2 GiB';
+    expect(await packedText({ ...fields, window: 2 ** 31 }, '-')).toContain(line);
+    expect(await packedText(fields, '-')).not.toContain(line);
+    const json = JSON.parse((await packedJson({ ...fields, window: 2 ** 31 }, '-')).join(''));
+    expect(json.decant).toMatchObject({ packed: true, window: 2 ** 31 });
   });
 
   test('a size that is unknown until the end', async () => {

@@ -11,6 +11,7 @@ import { type Disks, diskRows, WITH } from './disk-list.js';
 import { PASSWORD_FILE } from './failure-text.js';
 import { isMachine } from './files-beside.js';
 import { STANDARD_INPUT } from './standard-input.js';
+import { windowOf } from './unpacking.js';
 
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
@@ -221,23 +222,24 @@ export async function disksText({ disks, machine, snapshots = [] }: Disks, path:
 }
 
 /** The parts of a packed file: `fields` of the error `needs-spool`. */
-const packedParts = ({ format, containers = [], machine, size }: Fields) => ({
+const packedParts = ({ format, containers = [], machine, size, ...fields }: Fields) => ({
   format: String(format),
   unpacked: typeof size === 'number' ? size : undefined,
   containers,
   machine: typeof machine === 'string' ? machine : undefined,
+  window: windowOf(fields),
 });
 
 /** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
 export async function packedJson(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers, machine, unpacked } = packedParts(fields);
-  const decant = { packed: true, machine, containers, unpackedSize: unpacked };
+  const { format, containers, machine, unpacked, window } = packedParts(fields);
+  const decant = { packed: true, machine, containers, unpackedSize: unpacked, window };
   const report = { filename: path, format, 'actual-size': await diskSize(path), decant };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
 export async function packedText(fields: Fields, path: string): Promise<string[]> {
-  const { format, containers, machine, unpacked } = packedParts(fields);
+  const { format, containers, machine, unpacked, window } = packedParts(fields);
   const size = await diskSize(path);
   return [
     `image: ${shownText(path)}`,
@@ -246,6 +248,7 @@ export async function packedText(fields: Fields, path: string): Promise<string[]
     ...(containers.length > 0 ? [`packed in: ${containers.map(containerName).join(', ')}`] : []),
     'virtual size: unknown until it is unpacked, which convert does',
     ...(unpacked === undefined ? [] : [`unpacked size: ${humanSize(unpacked)}`]),
+    ...(window === undefined ? [] : [`memory to unpack: ${humanSize(window)}`]),
     ...(size === undefined ? [] : [`disk size: ${humanSize(size)}`]),
   ];
 }

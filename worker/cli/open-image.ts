@@ -20,7 +20,7 @@ import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
-import { needsSpool, type Unpacking } from './unpacking.js';
+import { needsSpool, type Unpacking, windowOf } from './unpacking.js';
 
 interface OpenContext {
   workers: number | undefined;
@@ -117,6 +117,7 @@ async function openOrUnpack(
     const image = await opening.catch((thrown) => {
       if (!needsSpool(thrown)) throw thrown;
       format = thrown.fields.format;
+      report.window = windowOf(thrown.fields);
     });
     if (image && !(unpacking.isNeeded && isInPlace(image))) return image;
     await image?.close();

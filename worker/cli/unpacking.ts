@@ -2,7 +2,8 @@
 
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DecantError } from '../errors/errors.js';
+import { DecantError, type Fields } from '../errors/errors.js';
+import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
 import { isHttp } from '../http/http-url.js';
 import type { Progress } from '../public/types.js';
@@ -29,6 +30,9 @@ export interface Unpacking {
 export const needsSpool = (thrown: unknown): thrown is DecantError =>
   thrown instanceof DecantError && thrown.code === 'needs-spool';
 
+/** The memory for the window of a compressed file, by the fields of the error `needs-spool`; undefined if it is not large. */
+export const windowOf = ({ window }: Fields): number | undefined => (typeof window === 'number' ? window : undefined);
+
 /** The folder for the temporary file of a conversion to `output`: the folder of the output, if that is a file. */
 export async function folderFor(output: string): Promise<string> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return spoolFolder();
@@ -44,6 +48,8 @@ const statOf = (path: string) => stat(path).catch(() => undefined);
 
 /** Reports how far the parts of an image are measured, and that it is being unpacked. */
 export class UnpackingReport {
+  /** The memory for the window of the compressed file, in bytes, if it is large. */
+  window: number | undefined;
   #line: ProgressLine | undefined;
   #isBegun = false;
 
@@ -60,6 +66,8 @@ export class UnpackingReport {
     if (progress.phase !== 'measuring' && !this.#isBegun) {
       this.end();
       report(`note: unpacking '${shownText(this.image)}' to a temporary file in '${shownText(this.folder)}'`);
+      if (this.window !== undefined)
+        report(`note: unpacking takes ${humanSize(this.window)} of memory for the window of the compressed file`);
       this.#isBegun = true;
     }
     if (!this.shows) return;

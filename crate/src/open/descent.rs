@@ -106,7 +106,7 @@ impl Descent {
             Packing::Container(container) => {
                 ensure_room(&self.containers)?;
                 if container.decode.is_none() {
-                    return Err(needs_spool(Packed::archive(container), &self.containers, None));
+                    return Err(needs_spool(Packed::archive(container), &self.containers, None, self.window));
                 }
                 if container.list.is_some() && self.archive.is_none() {
                     self.archive = Some(Archive { container, depth: self.decoders.len() });

@@ -232,7 +232,7 @@ async fn open_packed(
     match packed {
         None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
         Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
-        Some(packed) => Err(needs_spool(packed, &around.containers, around.list.machine.as_deref())),
+        Some(packed) => Err(needs_spool(packed, &around.containers, around.list.machine.as_deref(), around.window)),
     }
 }
 
@@ -281,7 +281,7 @@ fn to_unpack(
     options: &OpenOptions,
 ) -> Result<StreamedImage> {
     if !options.spool {
-        return Err(needs_spool(packed, &around.containers, None));
+        return Err(needs_spool(packed, &around.containers, None, around.window));
     }
     Ok(StreamedImage::to_unpack(packed.name, Origin::once(file), around, None))
 }
@@ -311,7 +311,13 @@ pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
 }
 
 /// The error for a file in `containers` that the caller must unpack or store first: a disk of `machine`, if that is known.
-fn needs_spool(Packed { name, label, .. }: Packed, containers: &[ContainerInfo], machine: Option<&str>) -> Error {
+/// `window`: the memory that decoding takes for its window, which the error states if [`safety::large_window`] would.
+fn needs_spool(
+    Packed { name, label, .. }: Packed,
+    containers: &[ContainerInfo],
+    machine: Option<&str>,
+    window: u64,
+) -> Error {
     let outer = containers.last().map(|container| container.name);
     let mut error = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
     error = error.field("format", name);
@@ -319,10 +325,13 @@ fn needs_spool(Packed { name, label, .. }: Packed, containers: &[ContainerInfo],
         error =
             error.field("container", outer).field("containers", containers.iter().map(fields_of).collect::<Vec<_>>());
     }
-    match machine {
-        Some(machine) => error.field("machine", machine),
-        None => error,
+    if let Some(machine) = machine {
+        error = error.field("machine", machine);
     }
+    if safety::large_window(window).is_some() {
+        error = error.field("window", window);
+    }
+    error
 }
 
 fn fields_of(container: &ContainerInfo) -> Fields {
