@@ -86,6 +86,14 @@ test('it can be cancelled, and says what cannot be read', async () => {
   const onProgress = () => cancel.abort();
   const cancelled = sha256(new Blob([randomBytes(3 * READ)]), { signal: cancel.signal, onProgress });
   await expect(cancelled).rejects.toMatchObject({ kind: 'cancelled' });
+  for (const size of [1, 3 * READ]) {
+    const cause = new Error('no');
+    const onProgress = () => {
+      throw cause;
+    };
+    const failed = sha256(new Blob([randomBytes(size)]), { onProgress });
+    await expect(failed).rejects.toMatchObject({ name: 'DecantError', kind: 'usage', cause });
+  }
   const unreadable = new Blob(['content']);
   unreadable.slice = () => ({ arrayBuffer: () => Promise.reject(new Error('It is gone')) }) as unknown as Blob;
   const failure = await sha256(unreadable).catch((thrown: unknown) => thrown);

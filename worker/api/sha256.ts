@@ -4,21 +4,30 @@ import { Instance } from 'decant-module';
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { DigestOptions } from '../public/types.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
+import { withListener } from './guarded-listener.js';
 
 /** Bytes for each read: digested in some milliseconds, so that a page stays responsive. */
 const READ = 2 << 20;
 
 /** Returns the digest of `file`. `wasm` is `crypt.wasm`. */
 export async function sha256Of(file: Blob, wasm: Uint8Array, options: DigestOptions): Promise<string> {
-  const { signal, onProgress } = options;
+  const { onProgress } = options;
   const { instance } = await WebAssembly.instantiate(wasm as Uint8Array<ArrayBuffer>);
   const hasher = new Sha256(new Instance('crypt', instance.exports));
-  for (let at = 0; at < file.size; at += READ) {
-    if (signal?.aborted) throw cancelled();
-    hasher.add(await read(file, at));
-    onProgress?.(Math.min(at + READ, file.size) / file.size);
-  }
-  return hasher.end();
+  return withListener(
+    options.signal,
+    (share: number) => onProgress?.(share),
+    async (signal, report) => {
+      for (let at = 0; at < file.size; at += READ) {
+        if (signal.aborted) throw cancelled();
+        hasher.add(await read(file, at));
+        report(Math.min(at + READ, file.size) / file.size);
+      }
+      // The last report may have failed.
+      if (signal.aborted) throw cancelled();
+      return hasher.end();
+    },
+  );
 }
 
 async function read(file: Blob, at: number): Promise<Uint8Array> {
