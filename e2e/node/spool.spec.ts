@@ -326,6 +326,19 @@ for (const format of ['raw', 'raw.gz']) {
   });
 }
 
+test('if the disk of a stream has no room, another format is advised', ({ folder }) => {
+  const spool = spoolIn(folder);
+  writeFileSync(join(folder, 'disk.raw'), heldDisk);
+  const command = `cat disk.raw | '${process.execPath}' '${cli}' convert -q -O qcow2 --spool=spool -f raw - out`;
+  const ended = run('bash', ['-o', 'pipefail', '-c', `ulimit -f 64; ${command}`], { cwd: folder });
+  expect(ended).toMatchObject({
+    status: 1,
+    stderr:
+      "decant: The temporary file has no room in 'spool': its file system, or a limit, does not allow files of this size; choose another folder (spool, --spool=DIR), or choose another output format, such as raw\n",
+  });
+  expect(readdirSync(spool)).toEqual([]);
+});
+
 test.describe('a process that ends', () => {
   const partials = (spool: string) => readdirSync(spool).filter((name) => name.endsWith('.partial'));
 

@@ -17,6 +17,9 @@ import { UnpackedFile } from './unpacking.js';
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
 const USUAL_UNIT = 4096;
 
+/** What works without storing the disk of a stream: raw, for example, does not state its size first. */
+const ANOTHER_FORMAT = 'choose another output format, such as raw';
+
 type Options = ConvertOptions & { signal: AbortSignal };
 
 /**
@@ -73,7 +76,7 @@ export async function convertSpooled(
   const ofOutput = takesSpool(output) ? spool : undefined;
   let stored: Stored | undefined;
   try {
-    stored = (await isSizeNeeded(conversion, options)) ? await storedDisk(conversion, options, spool) : undefined;
+    stored = (await isSizeNeeded(conversion, options)) ? await storedDisk(conversion, options) : undefined;
   } catch (thrown) {
     abandonOutput(output, toDecantError(thrown));
     throw thrown;
@@ -105,11 +108,11 @@ async function isSizeNeeded({ setup, sessions }: ConversionContext, options: Opt
   }
 }
 
-/** Writes the disk to the file of `spool`, and opens it. The caller must end the sessions. */
-async function storedDisk(conversion: ConversionContext, options: Options, spool: Spool): Promise<Stored> {
+/** Writes the disk to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
+async function storedDisk(conversion: ConversionContext, options: Options): Promise<Stored> {
   const { platform, setup, info } = conversion;
   const { signal } = options;
-  const file = new UnpackedFile(spool);
+  const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);
   await convertInto(file, conversion, { signal, onProgress: asMeasuring(options) });
   await setup.sources.replaceImage(file.content!);
   const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
