@@ -67,7 +67,7 @@ function rawOf(output: string, format: string, folder: string): { path: string; 
 
 test('the name of the output and -O must fit the place', ({ folder }) => {
   for (const [args, message] of [
-    [['--for', 'azure', '-O', 'qcow2'], 'Azure does not accept qcow2, but vpc (subformat=fixed)'],
+    [['--for', 'azure', '-O', 'qcow2'], 'Azure does not accept qcow2; it accepts vpc (subformat=fixed)'],
     [['--for', 'mars'], "There is no place 'mars'; the places are raw, kvm, "],
   ] as const) {
     const { status, stderr } = decant('convert', ...args, images.zlib(), join(folder, 'out'));

@@ -47,7 +47,7 @@ export function choicesFor(
   const [best, ...others] = choices;
   if (best) return [best, ...others];
   const asked = [format, ...Object.entries(formatOptions).map(([option, value]) => `${option}=${value}`)];
-  const message = `${label} does not accept ${shownText(asked.filter(Boolean).join(' '))}, but ${listed(accepted)}`;
+  const message = `${label} does not accept ${shownText(asked.filter(Boolean).join(' '))}; it accepts ${listed(accepted)}`;
   throw new DecantError('usage', message, { code: 'place-format', fields: { place: name, format: format ?? '' } });
 }
 
