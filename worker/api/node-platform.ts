@@ -23,7 +23,7 @@ import { once, type Platform } from './platform.js';
 /** Its code is loaded when it is needed, with Node's modules for networks, which take 10 ms. */
 export const http: HttpPlatform = {
   seesRedirects: true,
-  fetch: async () => (await import('../http/proxy-fetch.js')).environmentFetch(),
+  fetch: async () => (await import('../http/node-fetch.js')).readingFetch(),
   fetchUndecoded: async () => (await import('../http/proxy-fetch.js')).environmentFetchUndecoded(),
   guard: async () => (await import('../http/address-guard.js')).makeGuard(),
 };

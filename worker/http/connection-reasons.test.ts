@@ -74,3 +74,8 @@ test.for([
 ])('an error with the code %s', ([code, reason]) => {
   expect(connectionReason(Object.assign(new Error('of OpenSSL'), { code }), 'https://host')).toBe(reason);
 });
+
+test('headers that are too large are HTTP', () => {
+  expect(connectionReason({ code: 'HPE_INVALID_CONSTANT' }, 'http://x')).toContain('not valid HTTP');
+  expect(connectionReason({ code: 'HPE_HEADER_OVERFLOW' }, 'http://x')).toBe(undefined);
+});

@@ -46,7 +46,7 @@ export function connectionReason(cause: unknown, origin?: string): string | unde
   if (!isObject(cause)) return undefined;
   const { name, code, socket } = cause as ConnectionError;
   const isPlain = origin?.startsWith('http:');
-  const isOfParser = name === 'HTTPParserError' || String(code).startsWith('HPE_');
+  const isOfParser = name === 'HTTPParserError' || /^HPE_(?!HEADER_OVERFLOW)/.test(String(code));
   if (isPlain && isOfParser) return NO_HTTP;
   const isUnanswered = socket?.bytesRead === 0 && Number(socket.bytesWritten) < LARGEST_REQUEST;
   if (isPlain && CLOSED.includes(String(code)) && isUnanswered) return NO_RESPONSE;

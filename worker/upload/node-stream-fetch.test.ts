@@ -5,8 +5,9 @@ import { type AddressInfo, createServer as createPlain, type Server as NetServer
 import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
+import { hasNodeFetch } from '../http/node-response.js';
 import { putTarget } from './index.js';
-import { hasStreamFetch, streamFetch } from './node-stream-fetch.js';
+import { streamFetch } from './node-stream-fetch.js';
 
 const MIB = 1 << 20;
 /** More than the buffers of a connection. */
@@ -148,6 +149,21 @@ test('the body is sent when the server asks for it', async () => {
   expect(await sent(origin, [])).toEqual([200, '100-continue undefined ']);
 });
 
+test('many small pieces add no listeners', async () => {
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const origin = await listen(createServer(echo));
+  expect(await sent(origin, Array(50).fill('a'))).toEqual([200, `100-continue undefined ${'a'.repeat(50)}`]);
+  process.off('warning', warned);
+  expect(warned).not.toHaveBeenCalled();
+});
+
+test('a server that switches to another protocol', async () => {
+  const text = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+  const origin = await listen(plain((socket) => void socket.write(text)));
+  await expect(sent(origin, ['abc'])).rejects.toThrow('closed without a response');
+});
+
 test('the body is sent to a server that does not ask for it', async () => {
   const made = createServer().on('checkContinue', echo);
   expect(await sent(await listen(made), ['abc'])).toEqual([200, '100-continue undefined abc']);
@@ -166,13 +182,13 @@ test.each([201, 204])('%i', async (status) => {
 });
 
 test('a program that replaces fetch, or its dispatcher, keeps its own', () => {
-  expect(hasStreamFetch()).toBe(true);
+  expect(hasNodeFetch()).toBe(true);
   vi.stubGlobal('fetch', async () => new Response());
-  expect(hasStreamFetch()).toBe(false);
+  expect(hasNodeFetch()).toBe(false);
   vi.unstubAllGlobals();
   const before = getGlobalDispatcher();
   setGlobalDispatcher(new ProxyAgent('http://127.0.0.1:1'));
-  expect(hasStreamFetch()).toBe(false);
+  expect(hasNodeFetch()).toBe(false);
   setGlobalDispatcher(before);
-  expect(hasStreamFetch()).toBe(true);
+  expect(hasNodeFetch()).toBe(true);
 });

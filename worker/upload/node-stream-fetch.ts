@@ -4,14 +4,13 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { isObject } from '../calls/values.js';
+import { responseOf, responseTo } from '../http/node-response.js';
 
 /** How long a server has to ask for the body, in milliseconds: older servers do not know `Expect: 100-continue`. */
 const CONTINUE_TIME = 1000;
 /** How long a response may take after a failed write, in milliseconds: it has been sent before. */
 const RESPONSE_TIME = 2000;
 const EXPECTATION_FAILED = 417;
-/** Statuses whose responses have no body. */
-const EMPTY = [204, 205, 304];
 
 interface StreamInit {
   method: string;
@@ -20,36 +19,16 @@ interface StreamInit {
   signal: AbortSignal;
 }
 
-/** Whether the program has replaced Node's `fetch`, or the connections that it makes (undici's `setGlobalDispatcher`). */
-function isReplaced(): boolean {
-  const isNative = String(globalThis.fetch).includes('internal/deps/undici');
-  const dispatcher = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
-  return !isNative || (isObject(dispatcher) && dispatcher.constructor?.name !== 'Agent');
-}
-
-/** Whether `streamFetch` can be used in place of `fetch`: in Node, unless the program has its own way of making requests. */
-export function hasStreamFetch(): boolean {
-  const { versions } = globalThis.process ?? {};
-  const isNode = versions?.node !== undefined && versions.bun === undefined && versions.deno === undefined;
-  return isNode && process.getBuiltinModule !== undefined && typeof document === 'undefined' && !isReplaced();
-}
-
 /** Makes a request with a stream as its body. Redirects are not followed. */
 export async function streamFetch(url: URL, init: StreamInit, expects = true): Promise<Response> {
   init.signal.throwIfAborted();
   const request = requestOf(url, init, expects);
-  const response = await responseTo(request, init, expects);
+  const response = await exchange(request, init, expects);
   if (expects && response.statusCode === EXPECTATION_FAILED && !init.body.locked) {
     request.destroy();
     return streamFetch(url, init, false);
   }
-  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = response;
-  const headers = new Headers();
-  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
-  if (EMPTY.includes(status)) response.resume();
-  const { Readable } = process.getBuiltinModule('node:stream');
-  const body = EMPTY.includes(status) ? null : (Readable.toWeb(response) as ReadableStream<Uint8Array>);
-  return new Response(body, { status, statusText, headers });
+  return responseOf(response);
 }
 
 function requestOf(url: URL, { method, headers, signal }: StreamInit, expects: boolean): ClientRequest {
@@ -91,7 +70,7 @@ function readToEnd(socket: Socket): Socket {
 }
 
 /** Sends the body until there is a response that refuses it. */
-async function responseTo(request: ClientRequest, { body }: StreamInit, expects: boolean): Promise<IncomingMessage> {
+async function exchange(request: ClientRequest, { body }: StreamInit, expects: boolean): Promise<IncomingMessage> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
@@ -104,18 +83,15 @@ async function responseTo(request: ClientRequest, { body }: StreamInit, expects:
           request.destroy();
         });
       };
-      request.on('error', (error) => reject(withTraffic(error, request.socket)));
+      responseTo(request).then(resolve, reject);
       request.on('continue', begin);
       request.on('response', (response) => {
-        // Ignored: the reader of the body gets it.
-        response.on('error', () => {});
         const isSuccess = response.statusCode! < 300;
         // A success may come before the end of the stream, from which it cannot be told.
         if (isSuccess) begin();
         response.once('close', () => {
           if (!request.writableFinished && !(isSuccess && response.complete)) request.destroy();
         });
-        resolve(response);
       });
       if (expects) timer = setTimeout(begin, CONTINUE_TIME);
       else begin();
@@ -131,16 +107,17 @@ async function send(body: ReadableStream<Uint8Array>, request: ClientRequest): P
   const over = new Promise<void>((resolve) => request.once('close', resolve));
   // Ends a pending read. Ignored: a stream that has failed cannot be cancelled.
   over.then(() => reader.cancel()).catch(() => {});
+  let wake = () => {};
+  const mayWrite = () => wake();
+  request.on('drain', mayWrite).once('close', mayWrite);
   for (;;) {
     const { value } = await reader.read();
     if (request.destroyed) return;
     if (!value) break;
-    const drained = new Promise<void>((resolve) => request.once('drain', resolve));
-    if (!request.write(value)) await Promise.race([drained, over]);
+    if (request.write(value)) continue;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   }
   request.end();
 }
-
-/** Adds the traffic of the connection, which explains why it was closed. */
-const withTraffic = (error: Error, socket: Socket | null): Error =>
-  Object.assign(error, { socket: { bytesRead: socket?.bytesRead, bytesWritten: socket?.bytesWritten } });

@@ -10,13 +10,14 @@ import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../h
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
 import { madeLocationOf } from '../http/location-header.js';
+import { hasNodeFetch } from '../http/node-response.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
 import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
-import { hasStreamFetch, streamFetch } from './node-stream-fetch.js';
+import { streamFetch } from './node-stream-fetch.js';
 import { type Body, lengthOf } from './request-body.js';
 import {
   EndlessResponse,
@@ -455,7 +456,7 @@ export class UploadRequests {
     const { url: place, shown } = addressOf(url);
     this.#signedPlace = shown;
     const headers = Object.fromEntries(headersOf(call));
-    if (body instanceof ReadableStream && !this.options.fetch && hasStreamFetch())
+    if (body instanceof ReadableStream && !this.options.fetch && hasNodeFetch())
       return streamFetch(place, { method, headers, body, signal });
     return (this.options.fetch ?? fetch)(place, {
       method,

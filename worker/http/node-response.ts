@@ -1,0 +1,83 @@
+// Node: requests by `node:http` whose results are those of `fetch`.
+
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { isObject } from '../calls/values.js';
+
+/** Statuses whose responses have no body. */
+const EMPTY = [204, 205, 304];
+/** The statuses of a `Response`. */
+const [LEAST_STATUS, MOST_STATUS] = [200, 599];
+
+/** Whether Node's own `fetch` would be used: neither the program nor the runtime has its own way of making requests. */
+export function hasNodeFetch(): boolean {
+  const { versions } = globalThis.process ?? {};
+  const isNode = versions?.node !== undefined && versions.bun === undefined && versions.deno === undefined;
+  return isNode && process.getBuiltinModule !== undefined && typeof document === 'undefined' && !isReplaced();
+}
+
+/** Whether the program has replaced Node's `fetch`, or the connections that it makes (undici's `setGlobalDispatcher`). */
+function isReplaced(): boolean {
+  const isNative = String(globalThis.fetch).includes('internal/deps/undici');
+  const dispatcher = (globalThis as Record<symbol, unknown>)[Symbol.for('undici.globalDispatcher.1')];
+  return !isNative || (isObject(dispatcher) && dispatcher.constructor?.name !== 'Agent');
+}
+
+/** Resolves to the response to `request`. Fails if the connection is closed before one. */
+export function responseTo(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => reject(withTraffic(error, request.socket));
+    request.on('response', (message) => {
+      // Ignored: the reader of the body gets it.
+      message.on('error', () => {});
+      resolve(message);
+    });
+    // The only event if the server switches to another protocol.
+    request.on('error', fail).on('close', () => fail(new Error('the connection was closed without a response')));
+  });
+}
+
+/** Returns `message` as a `Response`. Its body stays encoded. */
+export function responseOf(message: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = message;
+  if (status < LEAST_STATUS || status > MOST_STATUS) {
+    message.destroy();
+    throw new Error(`the server answered ${status}, which is not a status of HTTP`);
+  }
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
+  const isEmpty = EMPTY.includes(status);
+  if (isEmpty) message.resume();
+  return new Response(isEmpty ? null : bodyOf(message), { status, statusText, headers });
+}
+
+/** Like `Readable.toWeb`, but takes less time for each chunk. */
+function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
+  let isCancelled = false;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const fail = (error: Error) => controller.error(error);
+      const close = () => {
+        if (!message.readableEnded) fail(message.errored ?? new Error('the connection was closed'));
+      };
+      if (message.destroyed) return close();
+      message.on('data', (bytes: Buffer) => {
+        controller.enqueue(bytes);
+        if (controller.desiredSize! <= 0) message.pause();
+      });
+      message.on('end', () => {
+        if (!isCancelled) controller.close();
+      });
+      message.on('error', fail).on('close', close);
+    },
+    pull: () => void message.resume(),
+    cancel() {
+      isCancelled = true;
+      message.destroy();
+    },
+  });
+}
+
+/** Adds the traffic of the connection, which explains why it was closed. */
+const withTraffic = (error: Error, socket: Socket | null): Error =>
+  Object.assign(error, { socket: { bytesRead: socket?.bytesRead, bytesWritten: socket?.bytesWritten } });
