@@ -69,11 +69,7 @@ fn of_vbox(text: &str) -> Vec<String> {
         let end = tag.iter().position(u8::is_ascii_whitespace).unwrap_or(tag.len());
         let name = tag[..end].strip_suffix(b"/").unwrap_or(&tag[..end]);
         match name {
-            _ if name.starts_with(b"/") => {
-                if local(&name[1..]) == b"HardDisk" {
-                    close(&mut around, &mut marked);
-                }
-            }
+            _ if name.starts_with(b"/") && local(&name[1..]) == b"HardDisk" => close(&mut around, &mut marked),
             _ if local(name) == b"HardDisk" => {
                 let is_encrypted = around.last().is_some_and(|(_, is_encrypted)| *is_encrypted);
                 around.push((attribute(tag, b"location"), is_encrypted));
