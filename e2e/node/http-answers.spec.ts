@@ -63,8 +63,8 @@ async function serveWhileWritten(length: number): Promise<RemoteFile> {
     response.writeHead(206, head);
     const half = start + ((end - start) >> 1);
     response.write(now.bytes.subarray(start, half));
-    // The requests that open the disk, and that check its state at the end.
-    const isHead = end <= 512 << 10;
+    // The requests that open the disk, of its start and its end, and that check its state at the end.
+    const isHead = end <= 512 << 10 || start >= size - 512;
     held.push(() => {
       if (!isHead) now = { bytes: Buffer.alloc(size, 2), etag: '"new"' };
       response.end(now.bytes.subarray(half, end));

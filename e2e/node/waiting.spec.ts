@@ -139,7 +139,7 @@ test('an unverifiable file is reported: a server that broke off without a length
   const url = await serve((_, response) => {
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, { Connection: 'close' });
-    response.end(file.subarray(0, MIB));
+    response.end(Buffer.alloc(MIB, 'raw'));
   });
   const output = join(folder, 'out.raw');
   const ended = await command({}, 'convert', '-f', 'raw', url, output).ended;

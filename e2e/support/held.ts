@@ -50,7 +50,9 @@ export async function serveHeld(file: Buffer, { etag = () => '"now"', headers = 
 
   function send(answer: Answer): void {
     const { response, at } = answer;
-    const part = file.subarray(at, Math.max(at, Math.min(answer.end, allowed)));
+    // The last bytes identify a file.
+    const sendable = at >= size - 512 ? size : allowed;
+    const part = file.subarray(at, Math.max(at, Math.min(answer.end, sendable)));
     answer.at += part.length;
     server.sent += part.length;
     if (part.length > 0) response.write(part);

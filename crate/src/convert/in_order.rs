@@ -7,14 +7,15 @@ use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
 use crate::disk::info::{Capacity, Notice};
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
-use crate::format::{TAIL, vhd};
+use crate::format::{HEAD, TAIL, vhd};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::Holes;
 use crate::offsets::{GuestOffset, HostOffset, SECTOR};
-use crate::open::identify::{FileType, identify_end};
+use crate::open::identify::{FileType, identify_end, identify_start};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
+use crate::open::raw_reason::RawReason;
 use crate::open::safety::other_capacity;
 use crate::open::streamed_image::{Guess, StreamedImage};
 use crate::open::{empty_stream, not_in_order};
@@ -43,7 +44,8 @@ struct DiskStream {
     size: Option<u64>,
     /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
     guess: Option<Guess>,
-    notice_of_end: Option<fn(&[u8]) -> Option<Notice>>,
+    /// See [`StreamedImage::is_stated_stream`].
+    is_stated_stream: bool,
     /// See [`StreamedImage::capacity`]; `None` for a file to be unpacked.
     capacity: Option<Capacity>,
     /// Zeros are added at its end up to a multiple of this many bytes.
@@ -71,7 +73,7 @@ impl<'a> InOrder<'a> {
             shelf: shelf.clone(),
             size: *size,
             guess: image.guess().cloned(),
-            notice_of_end: image.notice_of_end(),
+            is_stated_stream: image.is_stated_stream(),
             capacity: image.capacity().filter(|_| !image.is_packed()),
             sector: if image.is_packed() { 1 } else { SECTOR },
         })
@@ -149,6 +151,8 @@ pub(super) struct InOrderPlanner {
     end: Option<Vec<u8>>,
     /// The last bytes read.
     tail: Vec<u8>,
+    /// Why the disk is read as raw, by its first bytes.
+    reason: RawReason,
     next_index: u64,
     planned: u64,
     position: Rc<Cell<u64>>,
@@ -167,6 +171,7 @@ impl InOrderPlanner {
             ahead: None,
             end: None,
             tail: Vec::new(),
+            reason: RawReason::default(),
             next_index: 0,
             planned: 0,
             position: Rc::default(),
@@ -246,6 +251,7 @@ impl InOrderPlanner {
     async fn read(&mut self) -> Result<Vec<u8>> {
         let spare = self.disk.shelf.spare.take();
         let mut chunk = if spare.len() == self.chunk { spare } else { zeroed(self.chunk)? };
+        let is_start = self.tail.is_empty();
         let len = self.disk.stream.read(&mut chunk).await?;
         self.position.set(self.disk.stream.file_position());
         chunk.truncate(len);
@@ -253,6 +259,9 @@ impl InOrderPlanner {
         let kept = (TAIL as usize).saturating_sub(len).min(self.tail.len());
         self.tail.drain(..self.tail.len() - kept);
         self.tail.extend_from_slice(&chunk[len.saturating_sub(TAIL as usize)..]);
+        if is_start && self.disk.is_stated_stream {
+            self.reason = RawReason::stated(identify_start(&chunk[..len.min(HEAD as usize)], None));
+        }
         Ok(chunk)
     }
 
@@ -294,7 +303,11 @@ impl InOrderPlanner {
         let size = (self.planned + last as u64).next_multiple_of(SECTOR);
         self.notices.borrow_mut().extend(self.disk.capacity.and_then(|capacity| other_capacity(capacity, size)));
         let Some(guess) = &self.disk.guess else {
-            self.notices.borrow_mut().extend(self.disk.notice_of_end.and_then(|notice| notice(&self.tail)));
+            let reason = match self.reason {
+                RawReason::Stated if self.disk.is_stated_stream => RawReason::stated(identify_end(&self.tail)),
+                reason => reason,
+            };
+            self.notices.borrow_mut().extend(reason.notice(&[]));
             return Ok(());
         };
         match identify_end(&self.tail) {

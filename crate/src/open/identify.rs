@@ -67,7 +67,7 @@ pub(crate) async fn identify_as_qemu(source: &dyn Source) -> Result<FileType> {
 }
 
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
-pub(super) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
+pub(crate) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
     if is_raw_disk(member) {
         return FileType::Image(&raw_disk::FORMAT);
     }

@@ -16,7 +16,7 @@ mod member_text;
 pub(crate) mod members;
 mod metered;
 mod ovf;
-mod raw_reason;
+pub(crate) mod raw_reason;
 pub(crate) mod safety;
 mod split_files;
 pub mod streamed_image;
@@ -36,7 +36,7 @@ use descent::{Content, Descent, Packed, Packing};
 use disk_choice::{Choosing, not_in_archive};
 use disk_in_order::SEVERAL_FILES;
 use guess::require_disk;
-use identify::{FileType, identify_start, is_raw_disk};
+use identify::{FileType, is_raw_disk};
 use image::Image;
 use manifest::Manifest;
 use raw_reason::RawReason;
@@ -243,10 +243,8 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
             return to_unpack(Packed::image(format), stream, InContainers::default(), options);
         }
         if !options.unpack {
-            let stream = Peeked::new(stream, HEAD as usize).await?;
-            let reason = RawReason::stated(identify_start(stream.head(), None));
-            let around = InContainers { reason, ..InContainers::default() };
-            return StreamedImage::new(Origin::once(Box::new(stream)), around, None, None, options);
+            // Nothing is read yet: the program that writes the stream may wait for something else.
+            return StreamedImage::new(Origin::once(stream), InContainers::default(), None, None, options);
         }
     }
     let mut descent = Descent::new(Vec::new(), options, false);

@@ -2,7 +2,7 @@
 
 use crate::container::part::PartDecoder;
 use crate::container::{Container, Deflated, DividedStream, StatedCrc};
-use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo, Notice};
+use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::raw_disk;
@@ -12,7 +12,6 @@ use crate::open::chain::OpenOptions;
 use crate::open::chain::without_snapshots;
 use crate::open::disk_in_order::DiskInOrder;
 use crate::open::guess;
-use crate::open::identify::identify_end;
 use crate::open::manifest::Manifest;
 use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
@@ -303,12 +302,11 @@ impl StreamedImage {
         self.guess.as_ref()
     }
 
-    /// Returns the notice for the end of a caller's stream whose format is stated as raw, if the last bytes are of another format.
-    pub(crate) fn notice_of_end(&self) -> Option<fn(&[u8]) -> Option<Notice>> {
+    /// Whether it is a caller's stream whose format is stated as raw, and whose bytes may show another format.
+    pub(crate) fn is_stated_stream(&self) -> bool {
         let is_stated = self.guess.is_none() && self.packed.is_none() && matches!(self.reason, RawReason::Stated);
-        // A file was identified by its end, too, and a member's name decides.
-        (is_stated && self.containers.is_empty())
-            .then_some(|tail: &[u8]| RawReason::stated(identify_end(tail)).notice(&[]))
+        // A file was identified when it was opened, and a member's name decides.
+        is_stated && self.containers.is_empty()
     }
 
     /// Error for an operation that needs random access; `done` is its past participle ("mapped", for example).
