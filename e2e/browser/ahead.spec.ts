@@ -65,7 +65,7 @@ for (const [what, script, probed] of [
     await page.waitForLoadState('networkidle');
     const release = await dragOver(page, images.zlib());
     await release();
-    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
     expect(await page.evaluate(() => window.counted.locks.includes('decant-probe'))).toBe(probed);
   });
 }
@@ -75,7 +75,7 @@ test('a drag while an image is shown starts nothing', async ({ page, servers }) 
   await openHost(page, servers.plain, ELEMENT);
   const release = await dragOver(page, images.zlib());
   await release();
-  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   const before = await page.evaluate(() => window.counted.workers);
   expect(before).toBeGreaterThan(1);
   const { x, y } = (await page.locator('.card').boundingBox())!;

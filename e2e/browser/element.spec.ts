@@ -47,7 +47,7 @@ for (const [name, image, password, tag] of [
     await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
     await expect(page.getByRole('radio')).toHaveCount(0);
     await audit(page);
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.getByRole('heading', { name: 'Done', exact: true })).toBeVisible({ timeout: 60_000 });
     const { hash, disk, events } = await noted(page);
     expect(hash).toBe(hashFile(images.raw()));
@@ -73,11 +73,11 @@ test('a page that refuses a disk says why, and the image can be tried again', as
   const refuse = "converter.output = () => { throw new Error('Your quota is used up') };";
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', refuse);
   await choose(page, images.zlib());
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
   expect((await noted(page)).events).toContainEqual(['error', 'target']);
   await page.getByRole('button', { name: 'Back to the image' }).click();
-  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
 });
 
 test('a cancel aborts the target of the page', async ({ page, servers }) => {
@@ -92,7 +92,7 @@ test('a cancel aborts the target of the page', async ({ page, servers }) => {
     });
   });
   await choose(page, images.zlib());
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect(page.getByRole('heading', { name: 'Cancelled' })).toBeVisible();
   const { hash, events } = await noted(page);
@@ -121,7 +121,7 @@ for (const [where, element, taken] of [
       expect((await noted(page)).events).toEqual([]);
       await drop(page, images.zlib());
     }
-    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   });
 }
 
@@ -167,13 +167,13 @@ test('what is below the element comes back into the window after a tall step', a
   await choose(page, images.zlib());
   await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
   expect(await isBelow()).toBe(true);
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
   expect(await isBelow()).toBe(false);
 });
 /** Begins a conversion that pauses after a part; the returned function resumes it. */
 const begin = (page: Page) =>
-  stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
+  stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert', exact: true }).click());
 
 test('the picture fills as the disk is converted', async ({ page, servers }) => {
   serveGates(servers.plain);
@@ -281,14 +281,14 @@ test('two elements in one page are two converters', { tag: '@full' }, async ({ p
   await page.locator('#a input[type=file]').setInputFiles(images.zlib());
   await page.locator('#b input[type=file]').setInputFiles(images.zstd());
   for (const id of ['a', 'b'])
-    await expect(page.locator(`#${id}`).getByRole('button', { name: 'Convert' })).toBeVisible();
+    await expect(page.locator(`#${id}`).getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
 });
 
 test('removing the element ends its conversion, with an event', async ({ page, servers }) => {
   const stuck = UPLOAD.replace('parts.set(bytes, offset)', 'new Promise(() => {})');
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', stuck);
   await choose(page, images.zlib());
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByRole('button', { name: 'Cancel' })).toBeVisible();
   await page.evaluate(() => {
     const converter = document.querySelector('decant-converter')!;
@@ -322,7 +322,7 @@ for (const [how, tag] of [
     // It listens as before.
     await page.getByRole('button', { name: 'Convert another image' }).click();
     await drop(page, images.zlib());
-    await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   });
 }
 

@@ -65,7 +65,7 @@ async function begin(page: Page, image: string, name?: string): Promise<void> {
   await choose(page, image);
   await page.getByRole('radio', { name: 'To a folder you pick' }).click();
   if (name !== undefined) await page.getByLabel('File name').fill(name);
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
 }
 
 const done = (page: Page) => expect(page.getByRole('heading', { name: 'Done' })).toBeVisible({ timeout: 60_000 });
@@ -135,7 +135,7 @@ open(
       await page.getByRole('button', { name: 'Convert another image' }).click();
       await choose(page, images.states());
       await expect(page.getByText('Folder: picked')).toBeVisible();
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await page.getByRole('button', { name: 'Replace it' }).click();
       await done(page);
     });
@@ -159,7 +159,7 @@ open(
       await expect(page.getByLabel('File name')).toHaveValue('mine-converted.raw');
       await page.getByRole('radio', { name: 'To a folder you pick' }).click();
       await page.getByLabel('File name').fill('mine.raw');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await answerFolder(page, display.name, folder);
       await expect(page.getByRole('heading', { name: 'mine.raw in that folder is the image itself' })).toBeFocused();
       await expect(page.getByRole('button', { name: 'Replace it' })).toHaveCount(0);
@@ -167,7 +167,7 @@ open(
       await choose(page, top, base);
       await expect(page.getByLabel('File name')).toHaveValue('base-converted.raw');
       await page.getByLabel('File name').fill('base.raw');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await expect(page.getByRole('heading', { name: 'base.raw in that folder is the image itself' })).toBeFocused();
       await page.getByRole('button', { name: 'Save as base-1.raw' }).click();
       await done(page);
@@ -290,7 +290,7 @@ open(
         await leave(display.name, FOLDER);
         await page.getByRole('button', { name: "Use the browser's save dialog" }).click();
         // The question is gone, and its button that had the focus.
-        await expect(page.getByRole('button', { name: 'Convert' })).toBeFocused();
+        await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeFocused();
         await save(display.name, target);
         await page.getByRole('button', { name: 'Cancel' }).click();
         const words = 'Cancelled. An empty file was left: old.raw.';
@@ -394,11 +394,11 @@ open(
       await expect(page.getByText('contains a folder of this name')).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('a/b.raw');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await expect(page.getByText('A file name cannot contain /').first()).toBeVisible();
       await expect(page.getByLabel('File name')).toBeFocused();
       await page.getByLabel('File name').fill('other.raw');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       await done(page);
     });
     expect(hashFile(join(folder, 'other.raw'))).toBe(hashFile(images.filled(2)));

@@ -176,7 +176,7 @@ test.describe('the page', () => {
     await expect(page.getByText('Takes the full 3.1 MB')).toBeVisible();
     await look(page, testInfo, 'ready');
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     expect((await download).suggestedFilename()).toBe('mine.vhd');
     const path = testInfo.outputPath('mine.vhd');
     await (await download).saveAs(path);
@@ -201,7 +201,7 @@ test.describe('the page', () => {
     await page.getByRole('combobox', { name: 'Output format' }).selectOption('VHD');
     await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.locator('.good')).toContainText('The browser has received all of kinds.vhd.');
     const path = testInfo.outputPath('kinds.vhd');
     await (await download).saveAs(path);
@@ -219,7 +219,7 @@ test.describe('the page', () => {
       await page.getByRole('combobox', { name: 'Output format' }).selectOption('Raw disk, compressed');
       await page.getByRole('radio', { name: 'As a download' }).click();
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       expect((await download).suggestedFilename()).toBe('kinds.raw.gz');
       const path = testInfo.outputPath(`kinds-${streamed}.raw`);
       await (await download).saveAs(`${path}.gz`);

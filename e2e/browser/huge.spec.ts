@@ -18,10 +18,10 @@ test('a way is proposed while the map is still read', async ({ page }, testInfo)
   await choose(page, images.endless());
   await expect(page.getByRole('heading', { name: 'endless.qcow2' })).toBeVisible();
   // Chosen by the person, it can be converted at once.
-  await expect(page.getByRole('button', { name: 'Convert' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
   await page.clock.fastForward(2000);
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
-  await expect(page.getByRole('button', { name: 'Convert' })).not.toHaveAttribute('aria-disabled');
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).not.toHaveAttribute('aria-disabled');
   await expect(page.getByText(/^Takes at least .*, the size of its data\. At least/)).toBeVisible();
   await isReading(page);
   await look(page, testInfo, 'endless');
@@ -34,7 +34,7 @@ test('another image is opened while the map is still read', { tag: '@full' }, as
   await choose(page, images.states());
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const path = testInfo.outputPath('states.raw');
   await (await download).saveAs(path);
   expect(hashFile(path)).toBe(hashFile(images.filled(2)));

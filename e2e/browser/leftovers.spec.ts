@@ -44,7 +44,7 @@ for (const [how, incognito, tag] of [
       await choose(page, path);
       const goOn = await stopMidway(page, NAME, async () => {
         await page.getByRole('radio', { name: /As a download/ }).click();
-        await page.getByRole('button', { name: 'Convert' }).click();
+        await page.getByRole('button', { name: 'Convert', exact: true }).click();
       });
       expect((await storage(page)).names).toHaveLength(2);
       HAPPENS[how]!(path);
@@ -140,7 +140,7 @@ test('a tab that is closed during a conversion to a folder: the next visit remov
   await choose(page, image);
   await closeGate(page, fifthOf(NAME, 60));
   await page.getByRole('radio', { name: 'To a folder' }).click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByRole('heading', { name: `Converting ${NAME}` })).toBeVisible();
   const files = async (page: Page) => (await storage(page)).names.filter((name) => name.startsWith('picked/'));
   await expect.poll(() => files(page)).toContain('picked/sparse-64.raw');

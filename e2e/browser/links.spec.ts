@@ -49,7 +49,7 @@ const dropLink = (page: Page, address: string) =>
 async function download(page: Page): Promise<string> {
   const downloading = page.waitForEvent('download');
   await page.getByRole('radio', { name: /As a download/ }).click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   return (await downloading).path();
 }
 
@@ -159,7 +159,7 @@ test('a lost network is reported, and awaited', async ({ page }, testInfo) => {
   await page.getByRole('radio', { name: /As a download/ }).click();
   isGone = true;
   const downloading = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect.poll(() => lost).toBeGreaterThan(0);
   const notice = page.locator('.notice');
   await expect(async () => {

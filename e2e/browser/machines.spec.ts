@@ -80,7 +80,7 @@ test('a dropped folder of VirtualBox includes its snapshots; a missing one is as
   await expect(page.getByRole('heading', { name: 'vb contains 2 disks' })).toBeVisible();
   await expect(boxes.nth(0)).toHaveAccessibleName(/\{2\}\.vdi its file is missing/);
   await expect(boxes.nth(0)).toBeDisabled();
-  await expect(page.locator('.news')).toContainText('lacks a disk: base.vdi');
+  await expect(page.locator('.news')).toContainText('VM with a missing disk: base.vdi');
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
   await look(page, testInfo, 'missing');
   const renamed = join(folder, 'renamed.vdi');

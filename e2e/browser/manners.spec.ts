@@ -22,7 +22,7 @@ test('arrow keys open the snapshots one by one, and the focus stays', { tag: '@f
     await expect(picker).toHaveValue(value);
     await expect(picker).toBeFocused();
   }
-  await expect(page.getByRole('button', { name: 'Convert' })).not.toHaveAttribute('aria-disabled');
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).not.toHaveAttribute('aria-disabled');
 });
 
 test('the password has the focus, and is marked when it was wrong', async ({ page }) => {
@@ -58,7 +58,7 @@ test('each warning that appears is announced once', async ({ page }, testInfo) =
   execFileSync('qemu-img', ['snapshot', '-c', 'before', odd]);
   await noteAnnounced(page);
   await drop(page, [odd, images.states()]);
-  const convert = page.getByRole('button', { name: 'Convert' });
+  const convert = page.getByRole('button', { name: 'Convert', exact: true });
   await expect(page.getByRole('heading', { name: 'odd.qcow2' })).toBeVisible();
   const output = page.getByRole('combobox', { name: 'Output format' });
   const name = page.getByLabel('File name');
@@ -142,7 +142,7 @@ test('going on to another image in any step throws nothing', { tag: '@full' }, a
 test('"Done" is read with the place', { tag: '@full' }, async ({ page }) => {
   await choose(page, images.kinds());
   await page.getByRole('radio', { name: 'As a download' }).click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const heading = page.getByRole('heading', { name: 'Done' });
   await expect(heading).toBeFocused();
   await expect(heading).toHaveAccessibleDescription(/kinds\.raw.*downloads/);
@@ -202,7 +202,9 @@ test.describe('while it converts', () => {
       await page.emulateMedia({ forcedColors: 'active' });
       await choose(page, sparse(64 << 20).image);
       await page.getByRole('radio', { name: 'As a download' }).click();
-      await stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
+      await stopMidway(page, 'sparse-64.qcow2', () =>
+        page.getByRole('button', { name: 'Convert', exact: true }).click(),
+      );
       const bar = page.locator('progress');
       const picture = await bar.screenshot({ path: testInfo.outputPath('bar.png') });
       // The left end is done, the right end is not: they differ.
@@ -239,7 +241,7 @@ test('Convert can be pressed at once, before all is known of the browser', async
   });
   await choose(page, images.kinds());
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
-  await expect(page.getByRole('button', { name: 'Convert' })).not.toHaveAttribute('aria-disabled');
+  await expect(page.getByRole('button', { name: 'Convert', exact: true })).not.toHaveAttribute('aria-disabled');
 });
 
 test('the dialog for files opens once, and a missing file is reported', { tag: '@full' }, async ({ page }) => {

@@ -128,7 +128,7 @@ const keptBuild = (page: Page): Promise<string | undefined> =>
 async function convert(page: Page, expected: string): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).click();
   const coming = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   const download = await coming;
   expect(await download.failure()).toBeNull();
   expect(hashFile(await download.path())).toBe(hashFile(expected));

@@ -64,7 +64,7 @@ test('the sample becomes a download of the right bytes; no other host is asked, 
   await expect(page.getByRole('heading', { name: 'sample.qcow2' })).toBeVisible();
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
   expect((await download).suggestedFilename()).toBe('sample.raw');
   const path = testInfo.outputPath('sample.raw');
@@ -87,7 +87,7 @@ for (const [name, tag] of [
       await page.getByRole('radio', { name: 'As a download' }).click();
       await page.getByLabel('File name').fill(name);
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('button', { name: 'Convert', exact: true }).click();
       expect((await download).suggestedFilename()).toBe(name);
     },
   );
@@ -101,7 +101,7 @@ test('a name that the browser changes is announced beforehand', { tag: '@full' }
   await expect(name).toHaveAccessibleDescription(/end in \.raw.* The browser will call it my_disk\.vhd\./);
   await expect(page.locator('.unseen').filter({ hasText: 'my_disk.vhd' })).toBeAttached();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   expect((await download).suggestedFilename()).toBe('my_disk.vhd');
 });
 
@@ -150,7 +150,9 @@ test.describe('while it converts', () => {
     await choose(page, sparse(64 << 20).image);
     await page.getByRole('radio', { name: 'As a download' }).click();
     await expect(page.getByText('so far')).toHaveCount(0);
-    return stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert' }).click());
+    return stopMidway(page, 'sparse-64.qcow2', () =>
+      page.getByRole('button', { name: 'Convert', exact: true }).click(),
+    );
   }
 
   test('the tab asks before it closes', async ({ page }) => {
@@ -265,10 +267,10 @@ test(
     });
     await choose(page, images.kinds());
     await page.getByRole('radio', { name: 'To a folder you pick' }).click();
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await expect(page.getByText('does not let this page ask for a place').first()).toBeVisible();
     // A second press must not download by itself.
-    const convert = page.getByRole('button', { name: 'Convert' });
+    const convert = page.getByRole('button', { name: 'Convert', exact: true });
     await expect(page.locator('[name=way]:checked')).toHaveCount(0);
     await expect(convert).toHaveAccessibleDescription('Choose where to save it.');
     await page.getByRole('radio', { name: 'As a download' }).click();
@@ -282,7 +284,7 @@ test.describe('without isolation', () => {
   test('the page works and says so', { tag: '@full' }, async ({ page }) => {
     await page.getByRole('button', { name: 'Try a sample image' }).click();
     await page.getByRole('radio', { name: 'As a download' }).click();
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     await page.getByText('Details').click();
     await expect(page.getByText('does not allow shared memory')).toBeVisible();
   });

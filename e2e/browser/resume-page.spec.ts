@@ -92,7 +92,7 @@ async function begin(context: BrowserContext): Promise<Page> {
   await field.fill(remote.url);
   await field.press('Enter');
   await page.getByRole('radio', { name: /As a download/ }).click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   return page;
 }
 

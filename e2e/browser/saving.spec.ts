@@ -16,7 +16,7 @@ test.beforeEach(async ({ page }) => {
 async function download(page: Page, path: string): Promise<void> {
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await (await download).saveAs(path);
 }
 
@@ -98,7 +98,7 @@ test('a download that the browser has not begun is begun once, is not disturbed,
   await choose(page, images.kinds());
   await page.getByRole('radio', { name: 'As a download' }).click();
   await expect(page.getByText(/Takes the full.*About/)).toBeVisible();
-  await page.getByRole('button', { name: 'Convert' }).evaluate((button: HTMLElement) => {
+  await page.getByRole('button', { name: 'Convert', exact: true }).evaluate((button: HTMLElement) => {
     button.click();
     button.click();
   });
@@ -122,7 +122,7 @@ test('a private window says beforehand what it can keep, and streams what it can
   await look(page, testInfo, 'private');
   await page.getByRole('radio', { name: 'As a download' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   // In the browser's own list of downloads.
   await (await download).cancel();
   const words = 'Cancelled. The download of large.raw was not completed.';
@@ -157,7 +157,7 @@ test('a download that does not fit is not proposed, nor after it has failed', as
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
   await look(page, testInfo, 'full');
   await way.click();
-  await page.getByRole('button', { name: 'Convert' }).click();
+  await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.locator('.bad')).toContainText("the browser's storage is full");
   await page.getByRole('button', { name: 'Back to the image' }).click();
   await expect(page.getByRole('radio', { name: 'To a folder you pick' })).toBeChecked();
@@ -274,7 +274,7 @@ test.describe('in steps', () => {
     const gates = ([20, 40, 60, 80] as const).map((from) => fifthOf('sparse-64.qcow2', from));
     const opens: (() => Promise<void>)[] = [];
     for (const gate of gates) opens.push(await closeGate(page, gate));
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     const percentNow = async () => Number.parseInt(await page.locator('.numbers strong').innerText(), 10);
     for (const [at, gate] of gates.entries()) {
       await arriveAt(page, gate);

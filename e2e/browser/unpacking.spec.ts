@@ -92,7 +92,7 @@ test('the page asks once, and unpacks', async ({ page }, testInfo) => {
     await page.getByRole('radio', { name: 'As a download' }).click();
     const download = page.waitForEvent('download');
     expect(await sizesLeft(page)).toContain(statSync(images.zlib()).size + LONG);
-    await page.getByRole('button', { name: 'Convert' }).click();
+    await page.getByRole('button', { name: 'Convert', exact: true }).click();
     const path = join(folder, `${name}.raw`);
     await (await download).saveAs(path);
     expect(hashFile(path)).toBe(hashFile(images.raw()));

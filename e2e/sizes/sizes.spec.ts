@@ -82,7 +82,7 @@ for (const gibibytes of SIZES) {
       await page.goto('/');
       await choose(page, sparse(size).image);
       await page.getByRole('radio', { name: 'As a download' }).click();
-      const path = await window.download(() => page.getByRole('button', { name: 'Convert' }).click());
+      const path = await window.download(() => page.getByRole('button', { name: 'Convert', exact: true }).click());
       await expect(page.getByRole('heading', { name: /^Done/ })).toBeVisible();
       expectSame(path, sparse(size).raw);
     });
