@@ -95,8 +95,8 @@ export async function finish(cut: Cut): Promise<number> {
 
 /** In bytes: what a conversion from the start is sent at least. The state of the image is asked for besides. */
 export const ALL = heldDisk.length;
-/** In bytes: the first bytes of an image, with its first tables, and one that is asked for at the end. */
-const HEAD = (512 << 10) + 1;
+/** In bytes: the first and the last bytes of an image, which identify it, and one that is asked for at the end. */
+const HEAD = (512 << 10) + 512 + 1;
 
 /** Upper bound on what a conversion is sent that begins where `guest` bytes are certain. */
 export const restOf = (guest: number): number => ALL - Math.floor(guest / 4096) * 4096 + HEAD;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Notice } from '../public/types.js';
-import { type Capacity, checkCapacity } from './capacity.js';
+import type { Capacity } from '../worker-side/coordinator-methods.js';
+import { checkCapacity } from './capacity.js';
 
 const GIB = 2 ** 30;
 

@@ -2,12 +2,7 @@
 // those beside a descriptor, and those that are unpacked first.
 
 import type { AnyInfo } from '../public/types.js';
-
-/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
-export interface Capacity {
-  size: number;
-  unit: number;
-}
+import type { Capacity } from '../worker-side/coordinator-methods.js';
 
 /** The most bytes by which a disk is larger than what it holds: it has whole sectors. */
 const SECTOR = 512;

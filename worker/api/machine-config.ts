@@ -1,6 +1,6 @@
 // The configurations of virtual machines: what they say of the disks. What is not understood is ignored.
 
-import type { Capacity } from './capacity.js';
+import type { Capacity } from '../worker-side/coordinator-methods.js';
 import { ENCRYPTED_FILES, ENCRYPTED_MACHINE, ENCRYPTED_PART, isEncryptionKey, VMX_KEY } from './encryption-marks.js';
 
 /** A machine, as its configuration describes it. */

@@ -1,6 +1,5 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
-import type { Capacity } from '../api/capacity.js';
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
@@ -17,6 +16,12 @@ export type CrateInfo = Omit<Info, 'name'>;
 
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
 export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { file?: number };
+
+/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
+export interface Capacity {
+  size: number;
+  unit: number;
+}
 
 export interface OpenResult {
   image: number;
