@@ -98,10 +98,15 @@ export function openingAfter(next: Next, opening: Opening): Opening {
   }
 }
 
+/** The options for `open` that are taken as they are. */
+const OPTIONS = ['assumePassword', 'format', 'salvage', 'snapshot', 'spool'] as const satisfies (keyof OpenOptions)[];
+
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
 export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
-  const { companions, repeated: _, answers, missing: __, passwords, bundle, top: ___, ...rest } = opening;
-  const { outputName: ____, wasFull: _____, ...options } = rest;
+  const { companions, answers, passwords, bundle } = opening;
+  const options: OpenOptions = Object.fromEntries(
+    OPTIONS.filter((name) => name in opening).map((name) => [name, opening[name]]),
+  );
   const answered = answers.map(({ given }) => given);
   const found = await without(companions, answered, isSame);
   const named = async (given: Given, name?: string): Promise<Companion> => {

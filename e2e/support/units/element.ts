@@ -20,6 +20,7 @@ import type { State, Step } from '../../../element/state.js';
 import { allTexts } from '../../../element/texts/all-texts.js';
 import { english as first } from '../../../element/texts/english.js';
 import type { AllTexts } from '../../../element/types.texts.js';
+import { checkOpening } from '../../../worker/api/options.js';
 
 /** All English texts. */
 export const english: AllTexts = allTexts({ texts: first, replacements: undefined });
@@ -149,8 +150,9 @@ export function* textsIn(texts: AllTexts | object, path = ''): Generator<[string
 /** Images by file name, for the fake `open`. An error makes opening fail. */
 export const images = new Map<string, Image | Error | ((options: OpenOptions) => Image | Error | Promise<Image>)>();
 
-/** Opens the entry of `images` for the name of a file. */
+/** Opens the entry of `images` for the name of a file. Fails with `usage` for wrong options, as the package does. */
 export async function openImage(input: Input, options: OpenOptions): Promise<Image> {
+  checkOpening(options);
   const file = 'getFile' in (input as object) ? await (input as FileSystemFileHandle).getFile() : (input as File);
   const found = images.get(file.name);
   const image = typeof found === 'function' ? found(options) : found;
