@@ -1,7 +1,7 @@
 // A response and its body, with a limit on stalls.
 
 import { nextTask } from '../calls/next-task.js';
-import { orCancelled } from '../errors/errors.js';
+import { cancelled } from '../errors/errors.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
 import { MIN_PROGRESS } from './retries.js';
 
@@ -44,18 +44,34 @@ export class StallTimer {
   }
 
   start(): void {
-    clearTimeout(this.#timer);
     this.#begin = performance.now();
-    this.#timer = setTimeout(() => {
-      this.hasExpired = true;
-      this.ending.abort();
-    }, this.timeout);
+    this.#timer ??= this.#wake(this.timeout);
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
     this.#waited = this.waited;
     this.#begin = undefined;
+  }
+
+  /** Stops for good. */
+  end(): void {
+    this.stop();
+    clearTimeout(this.#timer);
+  }
+
+  /** Checks in `wait` milliseconds whether the request has stalled: one timer for many reads takes less time than one for each. */
+  #wake(wait: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#begin === undefined) return;
+      const left = this.#begin + this.timeout - performance.now();
+      if (left > 0) {
+        this.#timer = this.#wake(left);
+      } else {
+        this.hasExpired = true;
+        this.ending.abort();
+      }
+    }, wait);
   }
 
   responseBegan(): void {
@@ -91,12 +107,16 @@ export function bodyOf(
   judge: (trickles: boolean) => void,
 ): () => Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
+  // In Node, aborting a request does not always end a read.
+  const stop = () => void reader?.cancel().catch(() => {});
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
   return async () => {
     clock.start();
     try {
       for (;;) {
-        // In Node, aborting a request does not always end a read.
-        const result = reader && (await orCancelled(signal, reader.read()));
+        const result = await reader?.read();
+        if (signal.aborted) throw cancelled();
         if (result?.value?.length === 0) {
           await nextTask();
           continue;

@@ -110,7 +110,7 @@ export class HttpClient {
     signal.addEventListener('abort', stop);
     const end = () => {
       signal.removeEventListener('abort', stop);
-      clock.stop();
+      clock.end();
       this.retries.unwatch(awaited);
       ending.abort();
     };

@@ -51,10 +51,13 @@ export function responseOf(message: IncomingMessage): Response {
   return new Response(isEmpty ? null : bodyOf(message), { status, statusText, headers });
 }
 
+/** The most bytes of a body that wait for their reader. */
+const AHEAD = 1 << 20;
+
 /** Like `Readable.toWeb`, but takes less time for each chunk. */
 function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
   let isCancelled = false;
-  return new ReadableStream<Uint8Array>({
+  const source: UnderlyingDefaultSource<Uint8Array> = {
     start(controller) {
       const fail = (error: Error) => controller.error(error);
       const close = () => {
@@ -75,7 +78,8 @@ function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
       isCancelled = true;
       message.destroy();
     },
-  });
+  };
+  return new ReadableStream(source, { highWaterMark: AHEAD, size: ({ length }) => length });
 }
 
 /** Adds the traffic of the connection, which explains why it was closed. */
