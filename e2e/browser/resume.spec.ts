@@ -319,7 +319,7 @@ const CHANGED: Record<string, { change: (page: Page) => Promise<void>; goesOn: b
     goesOn: true,
   },
   'the journal of another conversion': {
-    change: (page) => rewrite(page, /journal$/, { text: (all) => all.replace('"]', '_"]') }),
+    change: (page) => rewrite(page, /journal$/, { text: (all) => all.replace('","', '","_') }),
     goesOn: false,
   },
   'no line': {
