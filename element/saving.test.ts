@@ -369,7 +369,7 @@ test('a download that was interrupted near its end is not called complete', asyn
   await open({ kept: async () => kept(5e6 - 1) });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume', share: 0.99 }) });
-  expect(english.goOnTitle(0.99)).toContain('99 %');
+  expect(english.goOnTitle(0.99)).toContain('99%');
 });
 
 test('an interrupted download is started over', async () => {

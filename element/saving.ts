@@ -230,7 +230,7 @@ export class Saver {
     // The person may have chosen another way in the meantime.
     if (this.stage.state.step === 'ready' && this.stage.state.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
-      // The kept part already has its room in the storage. Even if little remains, the download is not complete: never 100 %.
+      // The kept part already has its room in the storage. Even if little remains, the download is not complete: never 100%.
       const share = Math.min(kept.guestDone / virtualSize, 0.99);
       this.#change(turn, { asking: { kind: 'resume', name, share, kept } });
       return undefined;

@@ -148,7 +148,7 @@ test('a closed tab: the page says so, asks, resumes, and the disk is right', asy
   await cutOff(context);
   await firstScreen(context, [/^The conversion of .* was interrupted\. Open it/]);
   const page = await begin(context);
-  await expect(page.getByRole('heading', { name: /^\d+ % of this disk is already converted$/ })).toBeFocused();
+  await expect(page.getByRole('heading', { name: /^\d+% of this disk is already converted$/ })).toBeFocused();
   await look(page, testInfo, 'go-on');
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Resume' }).click();

@@ -110,6 +110,6 @@ export async function stopMidway(page: Page, name: string, begin: () => Promise<
   await begin();
   await arriveAt(page, first);
   await openFirst();
-  await expect(page.locator('.numbers strong')).not.toHaveText('0 %', { timeout: 30_000 });
+  await expect(page.locator('.numbers strong')).not.toHaveText('0%', { timeout: 30_000 });
   return goOn;
 }

@@ -2,7 +2,7 @@
 
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
-import { about, binarySize, duration, failure, size, speed } from './english-words.js';
+import { about, binarySize, duration, failure, percent, size, speed } from './english-words.js';
 import { isLongCheck } from './units.js';
 
 /** A sentence about the time, after another sentence; empty if the time is unknown. */
@@ -141,7 +141,7 @@ export const englishAsked = {
   sourceTitle: (name) => `${shownText(name)} in that folder is the image itself, or part of it`,
   sourceHint: 'The result cannot replace it.',
   saveAs: (name) => `Save as ${shownText(name)}`,
-  goOnTitle: (share) => `${Math.floor(share * 100)} % of this disk is already converted`,
+  goOnTitle: (share) => `${percent(share)} of this disk is already converted`,
   goOnQuestion: "A download was interrupted; that part is in the browser's storage.",
   goOn: 'Resume',
   beginAnew: 'Start over',

@@ -7,6 +7,9 @@ import { unitsOf } from './units.js';
 
 export const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
+/** A part of a whole, rounded down: 100% only at the end. */
+export const percent = (share: number): string => `${Math.floor(share * 100)}%`;
+
 /** Lists `names`; of more than five, the first four. */
 export const list = (names: string[]): string =>
   names.length > 5

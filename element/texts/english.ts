@@ -3,7 +3,7 @@
 import { shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import type { englishAsked } from './english-asked.js';
-import { about, binarySize, duration, failure, list, roughly, size, speed } from './english-words.js';
+import { about, binarySize, duration, failure, list, percent, roughly, size, speed } from './english-words.js';
 import { clause, sentence } from './sentences.js';
 import { LEAST_ROOM } from './units.js';
 
@@ -71,7 +71,7 @@ export const english: FirstTexts = {
 
   picture: {
     label: (share) =>
-      share === undefined ? 'Picture of the disk' : `Picture of the disk, ${english.percent(share)} converted`,
+      share === undefined ? 'Picture of the disk' : `Picture of the disk, ${percent(share)} converted`,
     data: 'data',
     layer: (name) => `data from ${shownText(name)}`,
     compressed: 'compressed',
@@ -158,7 +158,7 @@ export const english: FirstTexts = {
 
   phase: { converting: 'Converting', finishing: 'Finishing' },
   working: (phase, name) => `${phase} ${shownText(name)}`,
-  percent: (share) => `${Math.floor(share * 100)} %`,
+  percent,
   converted: (percent) => `${percent} percent done`,
   speed,
   left: (seconds) => `about ${duration(seconds)} left`,

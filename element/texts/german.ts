@@ -332,7 +332,7 @@ export function german(units: Units): AllTexts {
     sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder ein Teil davon`,
     sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
     saveAs: (name) => `Als ${shownText(name)} speichern`,
-    goOnTitle: (share) => `${Math.floor(share * 100)} % dieser Platte sind schon konvertiert`,
+    goOnTitle: (share) => `${texts.percent(share)} dieser Platte sind schon konvertiert`,
     goOnQuestion: 'Ein Download wurde unterbrochen; dieser Teil ist im Speicher des Browsers.',
     goOn: 'Fortsetzen',
     beginAnew: 'Von vorn beginnen',
@@ -348,7 +348,7 @@ export function german(units: Units): AllTexts {
 
     phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
     working: (phase, name) => `${phase}: ${shownText(name)}`,
-    percent: (share) => `${Math.floor(share * 100)} %`,
+    percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
     converted: (percent) => `${percent} Prozent fertig`,
     speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
     left: (seconds) => `noch etwa ${duration(seconds)}`,

@@ -334,8 +334,8 @@ for (const [path, values, text] of [
   ['dataValue', [100e6, 96e6], '100 MB, nearly all of it compressed'],
   ['timeValue', [0.99], 'less than a second'],
   ['timeValue', [1], '1 s'],
-  ['goOnTitle', [0.999], '99 % of this disk is already converted'],
-  ['percent', [0.999], '99 %'],
+  ['goOnTitle', [0.999], '99% of this disk is already converted'],
+  ['percent', [0.999], '99%'],
   ['engineValue', [{ ...result, workers: 1 }], 'one worker'],
   ['pickedCost', [{ ...choice, isGuess: true }, 9e6], 'Takes 5 MB, the size of its data. Probably a few minutes.'],
   ['pickedCost', [{ ...choice, isGuess: true, atLeast: true }, 9e6], 'Takes at least 5 MB, the size of its data.'],
@@ -384,4 +384,9 @@ for (const [path, values, text] of [
 
 test.each(['backing file', 'data file', 'extent', 'parent'] as const)('German: the link to a file for %s', (role) => {
   expect(languages.German!.addressFor({ ...needOf('a'), role })).toMatch(/^Link zur \w+datei$/);
+});
+
+test('German: percentages have a no-break space', () => {
+  expect(languages.German!.percent(0.999)).toBe('99\u00a0%');
+  expect(languages.German!.goOnTitle(0.5)).toMatch(/^50\u00a0% /);
 });

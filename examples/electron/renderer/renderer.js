@@ -81,7 +81,7 @@ converter.onProgress((progress) => {
   if (!busy) return;
   view.showProgress(progress);
   const reached = Math.floor((progress.share ?? 0) * 4);
-  if (progress.phase === 'converting' && reached > quarter && reached < 4) view.speak(`${reached * 25} %`);
+  if (progress.phase === 'converting' && reached > quarter && reached < 4) view.speak(`${reached * 25}%`);
   quarter = reached;
 });
 

@@ -28,10 +28,10 @@ const PHASES = {
   finalizing: 'Finishing',
 };
 
-/** Formats progress: "Converting: 42 %, 310 MB/s, 12 s left". */
+/** Formats progress: "Converting: 42%, 310 MB/s, 12 s left". */
 export function progress({ phase, share, bytesPerSecond, secondsLeft }) {
   const parts = [];
-  if (share !== undefined) parts.push(`${Math.floor(share * 100)} %`);
+  if (share !== undefined) parts.push(`${Math.floor(share * 100)}%`);
   if (bytesPerSecond > 0) parts.push(`${size(bytesPerSecond)}/s`);
   if (secondsLeft !== undefined) parts.push(`${duration(secondsLeft)} left`);
   return [PHASES[phase], parts.join(', ')].filter((part) => part !== '').join(': ');
