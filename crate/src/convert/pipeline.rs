@@ -38,7 +38,7 @@ pub trait Executor {
     /// Runs one job. Fails with `source`, `corrupt`, `target` or `internal`.
     fn execute(&self, job: Job) -> LocalBoxFuture<'_, Result<ExecutedJob<Self::Bytes>>>;
 
-    /// Takes back the buffer of an executed job, which is written.
+    /// Takes back the buffer of a job after its data is written.
     fn take_back(&self, _bytes: Self::Bytes) {}
 }
 
@@ -82,7 +82,7 @@ pub struct Progress {
     pub guest_total: Option<u64>,
     /// The guest range of the last job; empty before the first one, and while finalizing.
     pub(crate) latest: GuestRange,
-    /// The part of `guest_done` that is stored in the image. Time is roughly proportional to this.
+    /// The part of `guest_done` that the image stores as data. The time of a conversion is roughly proportional to it.
     pub(crate) data_done: u64,
     /// Data read so far, without tables. For a streamed disk: bytes of its file.
     pub read: u64,
@@ -261,7 +261,7 @@ impl Plan {
         let rest = GuestRange { start: begun.guest, end: GuestOffset(image.virtual_size()) };
         let planner = Planner::new(image, image.extents()?.continue_with(rest), limits);
         let checksum = match image.checksum().cloned() {
-            // What was converted before is not read again.
+            // The earlier conversion has read the start of the disk, so the checksum of the whole disk cannot be computed.
             Some(Checksum::Of(stated)) if begun.guest > GuestOffset(0) => Some(Checksum::Around(stated)),
             checksum => checksum,
         };
@@ -302,7 +302,7 @@ impl Plan {
         }
     }
 
-    /// Returns a function that makes notices of what was found during the conversion, after the last job.
+    /// Returns a function that makes the notices of the conversion. It is called after the last job.
     fn notices(&self) -> Box<dyn Fn() -> Vec<Notice>> {
         match self {
             Self::Image { planner, stored, checksum, .. } => {
@@ -320,7 +320,7 @@ impl Plan {
         }
     }
 
-    /// The sum of the disk that is compared with a checksum, and whether the image is salvaged.
+    /// The sum that compares the disk with its stated checksum, if there is one, and whether the image is salvaged.
     fn sum(&self) -> Option<(DiskSum, bool)> {
         match self {
             Self::Image { checksum: Some(Checksum::Of(stated)), salvage, .. } => {
@@ -352,7 +352,7 @@ async fn transfer<E: Executor>(
     let guest_total = plan.virtual_size();
     let workload = executor.workload();
     let largest = workload.job_bytes.max(output.weight(plan.largest_unit()));
-    // Executors that keep jobs do not know how few of the largest fit into the memory.
+    // Executors queue `ahead` jobs whatever their size: too many of the largest ones would not fit into the memory.
     let ahead = if output.is_ordered() || largest > workload.job_bytes { 0 } else { workload.ahead };
     let (position, notices_of_disk, mut sum) = (plan.position(), plan.notices(), plan.sum());
     let is_first = matches!(pass, Pass::First);

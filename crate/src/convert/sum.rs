@@ -6,8 +6,8 @@ use crate::container::StatedCrc;
 use crate::offsets::GuestRange;
 use std::collections::BTreeMap;
 
-/// Returns the CRC of the part of the disk that `job` accounts for, as far as it is in `range`: the bytes of its pieces, which are stored
-/// unchanged, and zeros between them. `bytes` is the output of the job if `is_output`, otherwise its input.
+/// Returns the CRC of `range`, a part of the disk that `job` accounts for: of the bytes of its pieces, which are stored unchanged, and
+/// of zeros between them. `bytes` is the output of the job if `is_output`, otherwise its input.
 pub(super) fn crc_of(job: &Job, range: GuestRange, bytes: &[u8], is_output: bool) -> u32 {
     let (mut sum, mut at) = (0, range.start);
     for &Piece { input, output, output_len, .. } in &job.pieces {
@@ -23,10 +23,10 @@ fn with_zeros(sum: u32, len: u64) -> u32 {
     if len == 0 { sum } else { crc::joined(sum, crc::of_zeros(len), len) }
 }
 
-/// Joins the CRCs of the parts of a disk, which are added in any order, and compares the result with what a container states.
+/// Joins the CRCs of the parts of a disk, in any order, and compares the result with the CRC that a container states.
 pub(super) struct DiskSum {
     pub(super) stated: StatedCrc,
-    /// Parts that do not touch: the length and the CRC, by guest offset.
+    /// The length and the CRC of each part, by guest offset. Adjacent parts are joined.
     parts: BTreeMap<u64, (u64, u32)>,
 }
 
@@ -35,7 +35,8 @@ impl DiskSum {
         Self { stated, parts: BTreeMap::new() }
     }
 
-    /// Adds `range`, which a job accounts for. Without `sum`, it is all zeros. What is beyond the file is padding.
+    /// Adds `range`, which a job accounts for, with the CRC `sum`; without one, the range is all zeros. The disk may be longer than the
+    /// file: the part after the end of the file is not counted.
     pub(super) fn add(&mut self, range: GuestRange, sum: Option<u32>) {
         let Some(range) = within(range, self.stated.size()) else { return };
         let (mut start, mut len) = (range.start.0, range.len());

@@ -19,7 +19,7 @@ pub struct Extent {
     pub(crate) layer: u16,
     /// The source of its bytes.
     pub kind: ExtentKind,
-    /// Why its bytes may be wrong although they can be read. Only in a salvage, which lists it as lost, but reads it.
+    /// Why its bytes may be wrong although they can be read. Only in a salvage, which reads the extent and lists it as lost.
     pub doubt: Option<Damage>,
 }
 
@@ -28,12 +28,12 @@ pub struct Extent {
 pub enum ExtentKind {
     /// Not allocated: the guest reads the layer below, or zeros if there is none.
     Unallocated {
-        /// Space in the file reserved for it, if any: an unallocated subcluster of a cluster with data has some.
+        /// Space reserved for it in the file, if any: for example, the place of an unallocated subcluster in a cluster with data.
         host: Option<(FileId, HostOffset)>,
     },
     /// Marked as zeros.
     Zero {
-        /// Space in the file reserved for it, if any. Its bytes are not read.
+        /// Space reserved for it in the file, if any. The bytes there are not read.
         host: Option<(FileId, HostOffset)>,
     },
     /// Bytes stored in a file.
@@ -64,7 +64,7 @@ pub enum ExtentKind {
     Lost(Damage),
 }
 
-/// How data is encrypted: in sectors of 512 bytes, each by its number.
+/// The encryption of data: in sectors of 512 bytes, each with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encrypted {
     /// Index of the image's cipher. Ciphers are numbered from the top layer down.
@@ -140,7 +140,7 @@ pub(crate) trait ExtentWalk {
     /// ascend.
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>>;
 
-    /// What was found in the ranges listed so far.
+    /// The findings in the ranges listed so far.
     fn findings(&self) -> Findings {
         Findings::default()
     }

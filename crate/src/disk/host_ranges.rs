@@ -1,9 +1,9 @@
 //! The use of the ranges of files, to find parts of an image that overlap.
 //!
-//! A walk reports where the structures of its files are, and its extents where the data is. Ranges are kept in runs:
-//! neighbours with the same use are one, so that most images need few. Once there are too many runs, further ranges are
-//! compared with the known runs, but not remembered unless they extend one. So an overlap may be missed, and none is
-//! ever found where there is none.
+//! A walk reports where the structures of its files are, and its extents state where the data is. Ranges are kept in runs:
+//! adjacent ranges with the same use are joined, so that most images need few runs. Once there are too many runs, further
+//! ranges are compared with the known runs, but only those that extend a run are remembered. So some overlaps may be
+//! missed, but every reported overlap is real.
 
 use crate::error::damage::{Damage, damages};
 use crate::io::source::FileId;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 damages! {
-    /// Data overlaps other data in part, or all of it in a format that requires separate blocks.
+    /// Data overlaps a part of other data, or all of the other data in a format that requires separate blocks.
     DATA_OVERLAPS = "data-overlaps", "two parts of the disk overlap in the file";
     /// Data is in a structure of the image.
     DATA_IN_STRUCTURE = "data-in-structure", "a part of the disk is in a header or table of the file";
@@ -28,19 +28,19 @@ pub(crate) enum HostUse {
     Structure,
     /// A table that others refer to. `unit` is as in [`HostUse::Data`], for tables.
     Table { unit: u64 },
-    /// Uncompressed data. `unit` identifies the division of the range into units, such as clusters: it is equal for two
-    /// ranges if a unit of one that overlaps a unit of the other is the same unit.
+    /// Uncompressed data, in units such as clusters. `unit` is the offset at which units begin, modulo their size. If
+    /// it is equal for two ranges, units of them that overlap are the same unit.
     Data { unit: u64 },
-    /// Compressed data and the space between.
+    /// Compressed data, and the space between compressed units.
     Compressed,
 }
 
 /// A comparison of a range with the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// Nothing else is there.
+    /// No earlier range is there.
     Free,
-    /// The same units are there.
+    /// An earlier range has the same units.
     Shared,
     Overlap(Damage),
 }
@@ -73,7 +73,7 @@ struct Run {
 
 /// The known ranges of the files of a layer.
 pub(crate) struct HostRanges {
-    /// By file and start. They do not overlap.
+    /// By file and start. Runs do not overlap.
     runs: BTreeMap<(FileId, u64), Run>,
     most: usize,
 }
@@ -140,7 +140,7 @@ pub(crate) struct UnitLayout {
     pub(crate) base: GuestOffset,
     /// Size of a unit on the disk, in bytes.
     pub(crate) unit: u64,
-    /// Length of what precedes each unit in the file, such as a sector bitmap.
+    /// Length of the structure before each unit in the file, such as a sector bitmap.
     pub(crate) lead: u64,
     /// Whether the format forbids that two places of the disk share a unit.
     pub(crate) exclusive: bool,
@@ -155,7 +155,7 @@ impl UnitLayout {
         self.at(host.0.wrapping_sub(before))
     }
 
-    /// The use of a unit that begins at `start` of the file, with what precedes it.
+    /// The use of a unit that begins at `start` of the file, together with the structure before it.
     fn at(&self, start: u64) -> HostUse {
         HostUse::Data { unit: start % (self.lead + self.unit) }
     }
@@ -174,7 +174,7 @@ pub(crate) enum HostReport {
     CopiesDiffer,
 }
 
-/// What a pass has found so far, besides damage.
+/// The findings of a pass so far, besides damage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Findings {
     /// Parts of a file were listed for more than one place of the disk.

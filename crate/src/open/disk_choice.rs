@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
 
-/// One of the disks in a container, as a caller states it.
+/// The disk that a caller chooses from a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskChoice {
     /// Its number in the list of disks, from 1.
@@ -25,7 +25,7 @@ pub(crate) enum Choosing<'a> {
     Stated(&'a DiskChoice),
     /// The caller may choose a disk, but has not.
     Possible,
-    /// In a companion, and in a container that was itself chosen, no disk can be chosen.
+    /// No disk can be chosen: the container is a companion, or was itself chosen from another container.
     Impossible,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Choosing<'a> {
         }
     }
 
-    /// Like [`Self::choose`], for files of which none looks like a disk: one must be stated, even if there is no other one.
+    /// Like [`Self::choose`], if no file looks like a disk: the caller must state a file, even if there is only one.
     pub(super) fn choose_unknown(self, container: &str, list: &DiskList) -> Result<usize> {
         let advice = match self {
             Self::Stated(choice) => return find(choice, list),
@@ -109,7 +109,7 @@ pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
     }
 }
 
-/// Returns the indices of those of `names` that are `name`, or else of those whose last part is `name`.
+/// Returns the indices of the names that equal `name`; if there are none, of the names whose last component does.
 pub(super) fn named<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<usize> {
     let by = |is_it: &dyn Fn(&str) -> bool| {
         let found = names.clone().enumerate().filter(|(_, other)| is_it(other));
@@ -119,14 +119,14 @@ pub(super) fn named<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
     if found.is_empty() { by(&|other| base_name(other) == name) } else { found }
 }
 
-/// The error for a choice from anything but an archive that is read at any position.
+/// The error for a choice of a disk where there is no archive, or where the archive is read in order.
 pub(crate) fn not_in_archive() -> Error {
     let message = "A disk can be chosen only from a virtual machine, an uncompressed tar archive, such as an OVA, or a zip \
                    archive, that is no stream";
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
 }
 
-/// The error for the disk at `path`, which `descriptor` names, but which is not in the archive that has the disks in `list`.
+/// The error for the disk at `path`, which `descriptor` names, and which the archive with the disks in `list` lacks.
 pub(super) fn missing(path: &str, descriptor: &str, list: &DiskList) -> Error {
     let message = format!(
         "'{}', a disk of the virtual machine that '{}' describes, is missing in the archive; to open another disk of it, state which one",

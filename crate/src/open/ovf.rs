@@ -1,8 +1,8 @@
-//! What an OVF descriptor (DSP0243) says of disks. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
+//! Reads the disks that an OVF descriptor (DSP0243) lists. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
 //! `href` is the path. The machine is the first `VirtualSystem`, with its name in `Name`, or else in its `id`.
 //!
-//! Scans for start tags and their attributes, and ignores what it does not understand: only the order of a list, a name and notices
-//! depend on it. An XML parser would be several times as large.
+//! Scans for start tags and their attributes, and ignores everything else: only the order of a list, a name and notices depend on the
+//! descriptor. An XML parser would be several times as large.
 
 use crate::container::Member;
 use crate::disk::file_name::percent_decoded;
@@ -16,14 +16,14 @@ use decant_text::folded;
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
 const MOST: usize = 8192;
 
-/// What the first descriptor of an archive says of its disks.
+/// The disks of an archive according to its first descriptor.
 #[derive(Default)]
 pub(super) struct Described {
-    /// The order of the files that were asked for: as the descriptor lists their disks, then the others.
+    /// The order of the requested files: first those that the descriptor lists, in its order, then the others.
     pub(super) order: Vec<usize>,
     /// The name of the machine.
     pub(super) machine: Option<String>,
-    /// The stated capacities of the files, in their own order.
+    /// The stated capacities of the requested files, in the order of the request.
     pub(super) capacities: Vec<Option<Capacity>>,
     /// The first file of a disk that is not in the archive.
     pub(super) missing: Option<MissingDisk>,
@@ -35,8 +35,8 @@ pub(super) struct MissingDisk {
     pub(super) descriptor: String,
 }
 
-/// Reads the first descriptor among `members`, all files of an archive, of which `files` may be disks. A damaged descriptor has no
-/// influence. Fails with `source`, or `internal` if memory runs out.
+/// Reads the first descriptor among `members`, all files of an archive. `files` are the names of members that may be disks. A damaged
+/// descriptor is ignored. Fails with `source`, or `internal` if memory runs out.
 pub(super) async fn described(files: &[&str], members: &[Member]) -> Result<Described> {
     let is_descriptor = |member: &&Member| member.name.to_ascii_lowercase().ends_with(".ovf");
     let descriptor = members.iter().find(is_descriptor);
@@ -83,12 +83,12 @@ struct Disk {
 }
 
 struct Machine {
-    /// Those with a file.
+    /// The disks that have a file.
     disks: Vec<Disk>,
     name: Option<String>,
 }
 
-/// Reads the first machine, and all disks.
+/// Reads the name of the first machine, and all disks.
 fn read(text: &str) -> Machine {
     let (mut ids, mut paths, mut disks) = (Vec::new(), Vec::new(), Vec::new());
     let (mut id, mut name) = (None, None);
@@ -105,14 +105,14 @@ fn read(text: &str) -> Machine {
                 }
             }
             b"Disk" => disks.extend(attribute(tag, b"fileRef").map(|file| (file, capacity(tag)))),
-            // Version 0.9 has the machine as content of that type.
+            // In version 0.9, the machine is a `Content` element.
             b"VirtualSystem" | b"Content" if id.is_none() => id = attribute(tag, b"id"),
             b"Name" if id.is_some() && name.is_none() => name = content(rest),
             _ => {}
         }
     }
     let index = NameIndex::new(ids.into_iter());
-    // A file counts once.
+    // Each file is listed once, for its first disk.
     let mut path_of = |file: &str| paths[*index.find(file).first()?].take();
     let disk = |(file, capacity): (String, _)| Some(Disk { path: path_of(&file)?, capacity });
     let disks = disks.into_iter().filter_map(disk).collect();

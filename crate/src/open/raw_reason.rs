@@ -1,4 +1,4 @@
-//! Why a file is read as a raw disk, and the notices on that.
+//! Why a file is read as a raw disk, and the notice about it.
 
 use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
@@ -9,18 +9,18 @@ use crate::open::identify::FileType;
 /// Why a file is read as a raw disk.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum RawReason {
-    /// The caller or its name states it, or it is in another format.
+    /// The caller or the name of the file states the format, or the file is not read as raw.
     #[default]
     Stated,
-    /// It is in a container, and in no known format.
+    /// The file is in a container, and its format is not known.
     Guessed,
     /// It is an ISO 9660 image with a partition table.
     HybridIso,
-    /// The caller states it, and its content is something else.
+    /// The caller states the format, but the content shows another one.
     Despite(Recognised),
 }
 
-/// The format or the container that the content of a file shows.
+/// The format or the container that is recognised by the content of a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Recognised {
     Format(&'static Format),
@@ -49,7 +49,7 @@ impl RawReason {
         Recognised::of(file_type).map_or(Self::Stated, Self::Despite)
     }
 
-    /// The reason for a file of `file_type` in a container, of which nothing states that it is raw.
+    /// The reason for a file of `file_type` in a container, if no format is stated.
     pub(crate) fn guessed(file_type: FileType) -> Self {
         if matches!(file_type, FileType::HybridIso) { Self::HybridIso } else { Self::Guessed }
     }

@@ -54,7 +54,8 @@ const MASKED: u16 = 1 << 13;
 
 /// Hosts whose external attributes begin with the mode of Unix (section 4.4.2): Unix and macOS.
 const UNIX: [u16; 2] = [3, 19];
-/// The type of a file in its mode, the type of regular files, and that of what Info-ZIP has read from a pipe.
+/// The bits of a mode that state the type of a file, the type of regular files, and the type of files that Info-ZIP has read from a
+/// pipe.
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const PIPE: u32 = 0o010_000;
@@ -70,9 +71,9 @@ pub(super) struct Entry<'a> {
     pub(super) packed: u64,
     /// The size of the file, in bytes.
     pub(super) size: u64,
-    /// The offset of its local header, as the archive counts.
+    /// The offset of its local header, counted from [`CentralDirectory::base`].
     pub(super) offset: u64,
-    /// Whether the sizes may be modulo [`WRAP`]: programs of macOS write no zip64.
+    /// Whether the sizes may be modulo [`WRAP`]: programs of macOS never write zip64 fields.
     pub(super) wraps: bool,
 }
 
@@ -115,12 +116,12 @@ impl<'a> Entry<'a> {
 /// Maximum length of the checksum and the sizes after the data (section 4.3.9), in bytes.
 const LONGEST_DESCRIPTOR: u64 = 24;
 
-/// Restores the offsets and lengths of `entries` that are modulo [`WRAP`], from the order of the files, which is that of the entries:
-/// the data of a file and its descriptor reach to the next local header. Fails with `corrupt` if the files are not there, and as
+/// Restores the offsets and lengths of `entries` that are modulo [`WRAP`]. Files have the same order as their entries, and the data of
+/// a file, with the data descriptor after it, ends at the next local header. Fails with `corrupt` if a local header is missing, and as
 /// reading does.
 pub(super) async fn unwrap(entries: &mut [Entry<'_>], source: &dyn Source, directory: &CentralDirectory) -> Result<()> {
     let end = directory.range.start.0;
-    // The start and the end of the files, without what is missing of their lengths.
+    // Of each file: the start, and the end according to its stated length, which may lack multiples of `WRAP`.
     let (mut places, mut at) = (Vec::new(), directory.base);
     for entry in &mut *entries {
         let mut start = directory.base + entry.offset % WRAP;
@@ -163,7 +164,7 @@ pub(super) struct LocalHeader {
 }
 
 impl LocalHeader {
-    /// Reads the header at `start`, of a file whose name should have `name_len` bytes. Fails with `corrupt` if it is
+    /// Reads the header at `start`. The name of its file should have `name_len` bytes. Fails with `corrupt` if it is
     /// invalid, and as reading does.
     pub(super) async fn read(source: &dyn Source, start: HostOffset, name_len: usize) -> Result<Self> {
         let fields_len = LocalFields::LEN as u64;
@@ -181,7 +182,8 @@ impl LocalHeader {
         Ok(Self { fields, name, size, packed, data: at + u64::from(fields.extra_length) })
     }
 
-    /// Whether it is the header of `entry`. If the archive was streamed, the checksum and the sizes follow the data.
+    /// Whether it is the header of `entry`. In a streamed archive, the header has zeros for the checksum and the sizes, which follow
+    /// the data.
     pub(super) fn is_of(&self, entry: &Entry<'_>) -> bool {
         let fields = &self.fields;
         let is_streamed = fields.flags & STREAMED != 0;

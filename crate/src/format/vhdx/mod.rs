@@ -140,8 +140,8 @@ impl FoundLog {
         }
     }
 
-    /// In a salvage: reads the log that `header` states, whose checksum is wrong. The entries of the log have their own
-    /// checksums. If the header states none, there may be one all the same, unless its place has no entries at all.
+    /// In a salvage: reads the log that `header`, whose checksum is wrong, states. The entries of the log have checksums. If the
+    /// header states no log, this too may be damage: the log counts as lost if its place has entries.
     async fn of_damaged(file: &dyn Source, header: &VhdxHeader) -> Result<Self> {
         if header.has_log() {
             return Self::of(file, header, true).await;

@@ -12,18 +12,18 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// A pass over a layer that compares its extents and tables with one another. Parts that overlap are an error. In a
-/// salvage, they are in doubt, and are listed with the reason.
+/// A pass over a layer that compares its extents and tables with one another. Overlapping parts are an error. In a
+/// salvage, they are listed as in doubt, with the reason.
 pub(super) struct CheckedWalk {
     walk: Box<dyn ExtentWalk>,
-    /// What the walk reports about its files.
+    /// The reports of the walk about its files.
     reports: HostReports,
     ranges: HostRanges,
     layout: Option<UnitLayout>,
     files: CheckedFiles,
     salvage: bool,
     findings: Findings,
-    /// In a salvage: guest ranges, ascending, that are described by tables that overlap something.
+    /// In a salvage: guest ranges, ascending, whose tables overlap another part of the file.
     doubts: Vec<(GuestRange, Damage)>,
 }
 
@@ -147,7 +147,7 @@ impl CheckedWalk {
         }
     }
 
-    /// The doubt at `start` because of tables, and the length of the part of `len` bytes to which it applies.
+    /// The length of the part of `len` bytes at `start` in which nothing changes, and the doubt about this part because of its table.
     fn doubt_at(&self, start: GuestOffset, len: u64) -> (u64, Option<Damage>) {
         match self.doubts.iter().find(|(doubt, _)| doubt.end > start) {
             Some((doubt, damage)) if doubt.start <= start => (len.min(doubt.end - start), Some(*damage)),

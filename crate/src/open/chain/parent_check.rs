@@ -8,10 +8,10 @@ use crate::format::{Disk, raw_disk};
 use crate::io::source::Source;
 use crate::open::identify::{FileType, identify};
 
-/// What is known about a layer below before it is accepted.
+/// The check of a layer below, before it is accepted.
 pub(super) struct ParentCheck<'a> {
     pub(super) reference: &'a Reference,
-    /// The name and the format of the image that refers to it.
+    /// The name and the format of the image above.
     pub(super) child: &'a str,
     pub(super) child_format: &'a str,
     /// See [`crate::OpenOptions::force_parent`].
@@ -19,8 +19,8 @@ pub(super) struct ParentCheck<'a> {
 }
 
 impl ParentCheck<'_> {
-    /// Checks `disk`, which was opened from `file`. Returns a notice if it is accepted without proof that it is the
-    /// right one. Fails with `corrupt`, and as reading does.
+    /// Checks `disk`, which was opened from `file`. Returns a notice if `disk` is accepted without proof that it
+    /// is the right one. Fails with `corrupt`, and as reading does.
     pub(super) async fn run(&self, disk: &dyn Disk, file: &dyn Source) -> Result<Option<Notice>> {
         let found = disk.identities();
         match &self.reference.identity {
@@ -62,7 +62,7 @@ impl ParentCheck<'_> {
         })
     }
 
-    /// The error for a file whose identity the child does not state.
+    /// The error for a parent that the child does not identify.
     fn unverifiable(&self, why: &str) -> Error {
         let (role, child) = (self.reference.role, shown(self.child));
         let message =
@@ -70,7 +70,7 @@ impl ParentCheck<'_> {
         Error::new(ErrorKind::Corrupt, message).coded("parent-unverifiable").field("neededBy", self.child)
     }
 
-    /// The error for a file with other identities, `found`, than the child records.
+    /// The error for a file whose identities, `found`, do not include the one that the child records.
     fn other_parent(&self, wanted: &Identity, found: &[Identity]) -> Error {
         let (role, child) = (self.reference.role, shown(self.child));
         let (states, has) = (wanted.described(), described(wanted, found));
@@ -98,7 +98,7 @@ impl ParentCheck<'_> {
     }
 }
 
-/// Describes the one of `found` that comes closest to `wanted`: of the same disk, or else the first.
+/// Describes the identity in `found` that comes closest to `wanted`: one of the same disk, otherwise the first.
 fn described(wanted: &Identity, found: &[Identity]) -> String {
     let closest = found.iter().find(|one| wanted.is_of_disk(std::slice::from_ref(one))).or(found.first());
     closest.map_or_else(|| "none".to_owned(), Identity::described)
