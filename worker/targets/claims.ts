@@ -3,6 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 
 const claimed = new Set<string>();
+const claimedHandles = new Set<{ handle: FileSystemFileHandle }>();
 
 /** The error for an output that another conversion is writing. `shown` is its name in the message. */
 export const outputInUse = (shown: string): DecantError =>
@@ -27,4 +28,26 @@ export function claimOutput(shown: string, keys: string[]): () => void {
     isReleased = true;
     for (const key of keys) claimed.delete(key);
   };
+}
+
+/**
+ * Claims the file of `handle` until the returned function is called. Fails with `usage` if another conversion of this page has
+ * claimed it, also by another handle.
+ */
+export async function claimHandle(handle: FileSystemFileHandle): Promise<() => void> {
+  // Added before the comparisons, which take time: of two claims, the earlier one succeeds.
+  const earlier = [...claimedHandles];
+  const claim = { handle };
+  claimedHandles.add(claim);
+  const release = () => {
+    claimedHandles.delete(claim);
+  };
+  try {
+    for (const other of earlier)
+      if ((await other.handle.isSameEntry(handle)) && claimedHandles.has(other)) throw outputInUse(`'${handle.name}'`);
+    return release;
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
 }

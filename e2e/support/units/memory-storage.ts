@@ -23,6 +23,10 @@ export class MemoryFile {
     return new File([this.content], this.name, { lastModified: this.lastModified });
   }
 
+  async isSameEntry(other: unknown): Promise<boolean> {
+    return other === this;
+  }
+
   async move(folder: MemoryFolder, name: string): Promise<void> {
     this.folder.children.delete(this.name);
     this.folder = folder;

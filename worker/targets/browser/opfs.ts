@@ -5,6 +5,7 @@ import type { TargetSpec } from '../../messages/messages.js';
 import { FOLDER } from '../../messages/storage-folder.js';
 import type { Kept } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
+import { claimOutput } from '../claims.js';
 import { refuseSources } from '../not-a-source.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { unlessMissing } from './missing.js';
@@ -18,6 +19,8 @@ export class OpfsTarget implements OutputTarget {
   #before: File | undefined;
   readonly #folders: string[];
   readonly #name: string;
+  /** Ends the claim on the output. */
+  #release = () => {};
 
   constructor(
     private readonly path: string,
@@ -38,6 +41,7 @@ export class OpfsTarget implements OutputTarget {
   }
 
   async prepare(sizes: Sizes, signal: AbortSignal, identity?: string): Promise<TargetSpec> {
+    this.#release = claimOutput(`'${this.path}'`, [`opfs:${this.path}`]);
     await this.#refuse();
     return this.#output.prepare(sizes, signal, identity, identity === undefined);
   }
@@ -59,10 +63,15 @@ export class OpfsTarget implements OutputTarget {
       await file.moveTo(folder, this.#name);
     });
     await this.#output.removeOthers();
+    this.#release();
   }
 
-  discard(reason: DecantError, keep: boolean): Promise<void> {
-    return this.#output.discard(reason, keep);
+  async discard(reason: DecantError, keep: boolean): Promise<void> {
+    try {
+      await this.#output.discard(reason, keep);
+    } finally {
+      this.#release();
+    }
   }
 
   kept(identity: string): Promise<Kept> {

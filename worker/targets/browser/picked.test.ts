@@ -247,3 +247,47 @@ describe('a name in a folder', () => {
     });
   }
 });
+
+/** Prepares `target`, whose conversion then runs. */
+const start = async (target: PickedTarget | FolderTarget) => {
+  await target.prepare(SIZES, signal);
+  return target;
+};
+
+const asPicked = (name: string) => new PickedTarget(asFile(folder.children.get(name) as MemoryFile), []);
+const inFolder = (name: string) => new FolderTarget(asFolder(folder), name, []);
+
+// (first output, second output)
+test.each([
+  ['picked', 'picked', asPicked, asPicked],
+  ['picked', 'in a folder', asPicked, inFolder],
+  ['in a folder', 'picked', inFolder, asPicked],
+  ['in a folder', 'in a folder', inFolder, inFolder],
+])('a file, %s, is written by one conversion, and refused to another, %s', async (_first, _second, one, two) => {
+  const file = folder.add('out', 'old');
+  const inUse = { kind: 'usage', code: 'output-in-use', message: expect.stringContaining("is writing to 'out'") };
+  const first = await start(one('out'));
+  const second = two('out');
+  await expect(second.prepare(SIZES, signal)).rejects.toMatchObject(inUse);
+  await second.discard(cancelled());
+  // Another file is free.
+  folder.add('other', 'old');
+  await (await start(two('other'))).discard(cancelled());
+  // The first conversion has the file until its end, whichever it is.
+  await expect(two('out').prepare(SIZES, signal)).rejects.toMatchObject(inUse);
+  file.write(WRITTEN);
+  await first.commit(10, signal);
+  await (await start(two('out'))).discard(cancelled());
+  await (await start(one('out'))).discard(cancelled());
+  expect(file.content.toString()).toBe(WRITTEN);
+});
+
+test('of two conversions that create a file at the same time, one has it, and the other does not remove it', async () => {
+  const both = [inFolder('out'), inFolder('out')];
+  const prepared = await Promise.allSettled(both.map((target) => target.prepare(SIZES, signal)));
+  expect(prepared.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  await both[1]!.discard(cancelled());
+  expect(folder.names).toEqual(['out']);
+  await both[0]!.discard(cancelled());
+  expect(folder.names).toEqual([]);
+});

@@ -3,6 +3,7 @@
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
+import { claimHandle } from '../claims.js';
 import { loadCustomTargets } from '../custom-output.js';
 import type { CustomTarget } from '../custom-target.js';
 import { refuseSources } from '../not-a-source.js';
@@ -17,10 +18,14 @@ export class PickedTarget implements OutputTarget {
   #before: File | undefined;
   /** The file as it was after it was replaced by the output. */
   written: File | undefined;
+  /** Ends the claim on the file. */
+  #release = () => {};
 
+  /** With `isClaimed`, the caller has claimed the file. */
   constructor(
     private readonly handle: FileSystemFileHandle,
     private readonly sources: OpenedSource[],
+    private readonly isClaimed = false,
   ) {}
 
   get failure(): DecantError | undefined {
@@ -31,6 +36,7 @@ export class PickedTarget implements OutputTarget {
     if (!('createWritable' in this.handle)) {
       throw new DecantError('usage', 'This browser cannot write to a file by its handle; choose another output');
     }
+    if (!this.isClaimed) this.#release = await claimHandle(this.handle);
     await orCancelled(signal, refuseSources(this.handle, this.sources));
     this.#before = await this.handle.getFile().catch(unlessMissing);
     if (canTravel(this.handle)) return { picked: this.handle };
@@ -59,10 +65,15 @@ export class PickedTarget implements OutputTarget {
     await this.#stream?.commit(size, signal);
     this.written = await this.handle.getFile();
     requireSize(this.written.size, size);
+    this.#release();
   }
 
   async discard(reason: DecantError): Promise<void> {
-    await this.#stream?.discard(reason, false);
+    try {
+      await this.#stream?.discard(reason, false);
+    } finally {
+      this.#release();
+    }
   }
 }
 
@@ -71,6 +82,8 @@ export class FolderTarget implements OutputTarget {
   #picked: PickedTarget | undefined;
   /** The file, if it was created here. */
   #madeHere: FileSystemFileHandle | undefined;
+  /** Ends the claim on the file. */
+  #release = () => {};
 
   constructor(
     private readonly folder: FileSystemDirectoryHandle,
@@ -90,15 +103,17 @@ export class FolderTarget implements OutputTarget {
   }
 
   async prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec> {
-    let handle = await this.folder.getFileHandle(this.name).catch(unlessMissing);
-    if (!handle) {
-      handle = await this.folder
+    const existing = await this.folder.getFileHandle(this.name).catch(unlessMissing);
+    const handle =
+      existing ??
+      (await this.folder
         .getFileHandle(this.name, { create: true })
-        .catch((thrown) => notMade(thrown, this.folder.name, this.name));
-      // Another program may have created it since the check.
-      if ((await handle.getFile()).size === 0) this.#madeHere = handle;
-    }
-    this.#picked = new PickedTarget(handle, this.sources);
+        .catch((thrown) => notMade(thrown, this.folder.name, this.name)));
+    // Before the file counts as created here: another conversion may have created it at the same time.
+    this.#release = await claimHandle(handle);
+    this.#picked = new PickedTarget(handle, this.sources, true);
+    // Another program may have created it since the check.
+    if (!existing && (await handle.getFile()).size === 0) this.#madeHere = handle;
     return this.#picked.prepare(sizes, signal);
   }
 
@@ -111,9 +126,18 @@ export class FolderTarget implements OutputTarget {
     // A replaced file cannot be restored, but a new file can be removed: the cancel still counts.
     if (this.#madeHere && signal.aborted) throw cancelled();
     this.#madeHere = undefined;
+    this.#release();
   }
 
   async discard(reason: DecantError): Promise<void> {
+    try {
+      await this.#discard(reason);
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #discard(reason: DecantError): Promise<void> {
     await this.#picked?.discard(reason);
     const made = this.#madeHere;
     const isGone = !made || (await this.#remove(made));

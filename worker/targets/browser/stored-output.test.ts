@@ -246,8 +246,15 @@ describe('an output with resume', () => {
 });
 
 describe('a file in the private file system', () => {
-  const begin = async (path: string) => {
-    const target = new OpfsTarget(path, []);
+  let begun: OpfsTarget[] = [];
+  afterEach(async () => {
+    for (const target of begun) await target.discard(cancelled(), false);
+    begun = [];
+  });
+
+  const begin = async (path: string, Target = OpfsTarget) => {
+    const target = new Target(path, []);
+    begun.push(target);
     const spec = (await target.prepare(SIZES, signal)) as { opfs: string };
     (await files.getFileHandle(spec.opfs)).write('0123456789');
     return target;
@@ -294,8 +301,23 @@ describe('a file in the private file system', () => {
     expect(await content('disk.raw')).toBe('0123456789');
   });
 
-  test('of two conversions to a new name one is done', async () => {
-    const targets = [await begin('disk.raw'), await begin('disk.raw')];
+  test('is written by one conversion of a page at a time', async () => {
+    const inUse = { kind: 'usage', code: 'output-in-use', message: expect.stringContaining("writing to 'a/disk.raw'") };
+    const first = await begin('a/disk.raw');
+    const second = new OpfsTarget('a/disk.raw', []);
+    await expect(second.prepare(SIZES, signal)).rejects.toMatchObject(inUse);
+    await second.discard(cancelled(), false);
+    await (await begin('disk.raw')).discard(cancelled(), false);
+    await expect(begin('a/disk.raw')).rejects.toMatchObject(inUse);
+    await first.commit(10);
+    await (await begin('a/disk.raw')).discard(cancelled(), false);
+    await (await begin('a/disk.raw')).commit(10);
+  });
+
+  test('of the conversions of two tabs to a new name one is done', async () => {
+    vi.resetModules();
+    const { OpfsTarget: OfAnotherTab } = await import('./opfs.js');
+    const targets = [await begin('disk.raw'), await begin('disk.raw', OfAnotherTab)];
     const ends = await Promise.allSettled(targets.map((target) => target.commit(10)));
     expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
