@@ -2,12 +2,16 @@
 //! otherwise here.
 
 use crate::common::every_way::check;
+use crate::common::salvage::salvage;
 use crate::common::small::{changed, overlay};
 use crate::common::vhd::Block::{Absent, Data};
 use crate::common::vhd::*;
 use crate::common::*;
 use decant::ErrorKind::{self, *};
+use decant::disk::losses::Lost;
+use decant::format::vhd::FOOTER_WRONG;
 use decant::io::target::Abilities;
+use decant::offsets::GuestOffset;
 
 const BLOCK: usize = 4096;
 /// Blocks with all, some and none of their sectors.
@@ -145,6 +149,62 @@ fn two_footers() {
         assert!(salvaged.bytes().unwrap() == disk, "{what}");
         let is_noticed = notices(&salvaged).contains(&"vhd-footers-differ");
         assert_eq!(is_noticed, differences.is_none_or(|text| !text.is_empty()), "{what}");
+    }
+}
+
+/// If the footer at the end leads to no header, a salvage reads the copy at the start, and lists the whole disk.
+#[test]
+fn a_footer_without_a_header() {
+    let image = Vhd::new(BLOCK, &[Data(1, 0xff), Absent, Data(2, 0xa5)]);
+    let (disk, file) = (image.disk(&[]), image.file());
+    let end = file.len() - FOOTER;
+    let at = |place: u64| with_checksum(changed(image.footer(), &[(16, &place.to_be_bytes())]), 64);
+    let of_type = |kind: u8| with_checksum(changed(image.footer(), &[(63, &[kind])]), 64);
+    let with_footer = |footer: &[u8]| changed(file.clone(), &[(end, footer)]);
+    // (what, file, error, what a salvage does: reads the copy, reads as always, or fails)
+    let rows: &[(&str, Vec<u8>, ErrorKind, Option<bool>)] = &[
+        ("a wrong place", with_footer(&at(1024)), Corrupt, Some(true)),
+        ("a place after the end", with_footer(&at(1 << 20)), Corrupt, Some(true)),
+        ("an impossible place", with_footer(&at(u64::MAX)), Corrupt, Some(true)),
+        ("a type that is not known", with_footer(&of_type(7)), Unsupported, Some(true)),
+        (
+            "another version",
+            with_footer(&with_checksum(changed(image.footer(), &[(13, &[9])]), 64)),
+            Unsupported,
+            Some(true),
+        ),
+        (
+            "a wrong place, and a copy with a wrong checksum",
+            changed(with_footer(&at(1024)), &[(64, &[0])]),
+            Corrupt,
+            Some(true),
+        ),
+        (
+            "a wrong place, and two wrong checksums",
+            changed(with_footer(&at(1024)), &[(64, &[0]), (end + 64, &[0])]),
+            Corrupt,
+            Some(true),
+        ),
+        ("a wrong checksum of the header", changed(file.clone(), &[(HEADER + 36, &[0])]), Corrupt, Some(false)),
+        ("no header", changed(file.clone(), &[(HEADER, &[0; 8])]), Corrupt, None),
+        ("a wrong place, and no header", changed(with_footer(&at(1024)), &[(HEADER, &[0; 8])]), Corrupt, None),
+        ("a wrong place, and no copy", changed(with_footer(&at(1024)), &[(0, &[0; FOOTER])]), Corrupt, None),
+        ("a wrong place, and a fixed disk", changed(with_footer(&at(1024)), &[(0, &of_type(2))]), Corrupt, None),
+    ];
+    for (what, file, kind, salvaged) in rows {
+        let case = Case::new(file.clone());
+        let error = case.bytes().unwrap_err();
+        assert_eq!(error.kind, *kind, "{what}: {error}");
+        match (salvage(&case), salvaged) {
+            (Ok((bytes, losses)), Some(is_copy)) => {
+                assert!(bytes == disk, "{what}: other bytes");
+                let whole = Lost { start: GuestOffset(0), len: image.size, damage: FOOTER_WRONG };
+                assert_eq!(losses, [whole][usize::from(!is_copy)..], "{what}");
+                assert_eq!(notices(&Case { salvage: true, ..case.clone() }), [""; 0], "{what}");
+            }
+            (Err(salvage_error), None) => assert_eq!(salvage_error.message(), error.message(), "{what}"),
+            (result, _) => panic!("{what}: {:?}", result.map(|(_, losses)| losses)),
+        }
     }
 }
 

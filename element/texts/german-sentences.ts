@@ -377,6 +377,8 @@ export const germanDamage: Sentences = {
   'vhd-block-in-header': 'ein Block liegt im Kopf der Datei',
   'vhd-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'vhd-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
+  'vhd-footer-wrong':
+    'die Beschreibung am Ende der Datei führt zu keinem Kopf, daher wird ihre Kopie am Anfang der Datei gelesen',
   'vhd-table-outside': 'die Blocktabelle läge weit hinter dem Ende der Datei',
   'vhd-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'vhdx-bitmap-outside': 'eine Sektortabelle läge weit hinter dem Ende der Datei',

@@ -5,6 +5,7 @@ use decant::Result;
 use decant::disk::host_ranges::{DATA_IN_STRUCTURE, DATA_OVERLAPS, TABLE_OVERLAPS};
 use decant::disk::losses::{Losses, Lost};
 use decant::error::damage::Damage;
+use decant::format::vhd::FOOTER_WRONG;
 use decant::format::vhdx::LOG_LOST;
 use decant::io::target::Abilities;
 
@@ -28,7 +29,7 @@ pub fn salvage(case: &Case) -> Result<(Vec<u8>, Vec<Lost>)> {
 
 /// Whether ranges with this damage are read as they are, since only their position is in doubt.
 fn is_doubt(damage: Damage) -> bool {
-    [DATA_OVERLAPS, DATA_IN_STRUCTURE, TABLE_OVERLAPS, LOG_LOST].contains(&damage)
+    [DATA_OVERLAPS, DATA_IN_STRUCTURE, TABLE_OVERLAPS, FOOTER_WRONG, LOG_LOST].contains(&damage)
 }
 
 /// Returns `disk` with zeros in the lost ranges that cannot be read.

@@ -10,8 +10,8 @@ use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, uuid_text};
-use crate::error::damage::damages;
-use crate::error::{Error, Result, checked_virtual_size};
+use crate::error::damage::{Damage, damages};
+use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use dynamic_header::DynamicVhdHeader;
@@ -30,6 +30,8 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 damages! {
+    /// The footer at the end is wrong: the disk is read as the copy at the start of the file describes it.
+    FOOTER_WRONG = "vhd-footer-wrong", "the footer at the end of the file leads to no header, so its copy at the start is read";
     /// The file ends before or inside the block allocation table.
     TABLE_TRUNCATED = "vhd-table-truncated", "the file ends before the end of the block allocation table",
         lacks "an entry of the block allocation table", outside TABLE_OUTSIDE;
@@ -68,8 +70,10 @@ struct FoundFooter {
     footer: VhdFooter,
     /// The end of what it describes, in bytes.
     end: u64,
-    /// The copy at the start of the file, if both are intact.
+    /// The copy at the start of the file, if it is another one. Only a salvage needs it if one of them is not intact.
     copy: Option<VhdFooter>,
+    /// Whether both are intact.
+    are_intact: bool,
 }
 
 /// Finds the footer at the end of the file, or the copy at its start if that is the only intact one. Fails with
@@ -81,16 +85,18 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
     let at_end = footer_start(&tail);
     let end = size - len + at_end.unwrap_or_default() as u64;
     let at_end = at_end.map(|start| &tail[start..]);
-    let found = |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end, copy: None };
+    let found =
+        |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end, copy: None, are_intact: false };
     let head = read_exact(source, ByteRange { start: HostOffset(0), len }, "header").await?;
     let copy = Some(&head[..]).filter(|head| head.starts_with(&COOKIE));
+    // A fixed disk has no copy: this is data.
+    let other = copy.map(VhdFooter::parse_start).filter(|copy| copy.disk_type != FIXED);
+    let is_copy_intact = copy.is_some_and(VhdFooter::is_intact);
     if let Some(bytes) = at_end.filter(|bytes| VhdFooter::is_intact(bytes)) {
-        let copy = copy.filter(|copy| VhdFooter::is_intact(copy)).map(VhdFooter::parse_start);
-        // A fixed disk has no copy: this is data.
-        let copy = copy.filter(|copy| copy.disk_type != FIXED);
-        return Ok(FoundFooter { copy, ..found(bytes, end) });
+        let are_intact = is_copy_intact && other.is_some();
+        return Ok(FoundFooter { copy: other, are_intact, ..found(bytes, end) });
     }
-    if let Some(bytes) = copy.filter(|bytes| VhdFooter::is_intact(bytes)) {
+    if let Some(bytes) = copy.filter(|_| is_copy_intact) {
         let copy = found(bytes, size);
         // A fixed disk has no copy: this is data, and the footer is missing.
         let is_fixed = copy.footer.disk_type == FIXED;
@@ -99,7 +105,7 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
     match (at_end, copy) {
         (None, None) => Err(Error::other_format("The file is not a VHD image", FORMAT.name)),
         _ if size < FOOTER => Err(Error::truncated("the end of the header", HostOffset(FOOTER), size)),
-        (Some(bytes), _) if salvage => Ok(found(bytes, end)),
+        (Some(bytes), _) if salvage => Ok(FoundFooter { copy: other, ..found(bytes, end) }),
         (None, Some(bytes)) if salvage => Ok(found(bytes, size)),
         (at_end, _) => {
             let place = if at_end.is_some() { end } else { 0 };
@@ -110,25 +116,23 @@ async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> 
 }
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let FoundFooter { footer, end, copy } = find_footer(&*source, options.salvage).await?;
+    let FoundFooter { mut footer, end, copy, are_intact } = find_footer(&*source, options.salvage).await?;
     let mut notices = Vec::new();
-    if let Some(copy) = &copy {
+    if let Some(copy) = copy.as_ref().filter(|_| are_intact) {
         notices.extend(two_footers::compare(&footer, copy, end, options.salvage)?);
     }
-    if footer.file_format_version >> 16 != MAJOR_VERSION {
-        return Err(Error::unknown_version(format_args!("{:#x}", footer.file_format_version), "VHD"));
-    }
-    let (content, references) = match footer.disk_type {
-        FIXED => (Content::Fixed { present: end }, Vec::new()),
-        DYNAMIC | DIFFERENCING => {
-            let place = HostOffset(footer.data_offset);
-            let header = DynamicVhdHeader::read(&*source, place, footer.current_size, options.salvage).await?;
-            let has_parent = footer.disk_type == DIFFERENCING;
-            let table = BlockTable::new(&header, place, has_parent, end..source.size())?;
-            let references = if has_parent { vec![header.parent(&*source).await?] } else { Vec::new() };
-            (Content::Blocks(table), references)
+    let mut doubt = None;
+    let (content, references) = match (read_content(&*source, &footer, end, options.salvage).await, copy) {
+        (Err(error), Some(copy))
+            if options.salvage && matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Unsupported) =>
+        {
+            let found = read_content(&*source, &copy, end, true).await.map_err(|_| error)?;
+            (footer, doubt) = (copy, Some(FOOTER_WRONG));
+            // The notice about two footers says that the one at the end is read.
+            notices.clear();
+            found
         }
-        other => return Err(Error::unsupported(format!("disk type {other} of VHD"))),
+        (found, _) => found?,
     };
     let (virtual_size, size_notice) = vhd_size::virtual_size(&footer, &content, &source).await?;
     let virtual_size = checked_virtual_size(virtual_size)?;
@@ -140,7 +144,32 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         return Err(Error::corrupt(message, HostOffset(end + VhdFooter::current_size)));
     }
     notices.extend(size_notice);
-    Ok(Rc::new(Vhd { source, footer, content, references, virtual_size, notices }))
+    Ok(Rc::new(Vhd { source, footer, content, references, virtual_size, notices, doubt }))
+}
+
+/// Reads the content that `footer` describes, before `end`, and the references to a parent. Fails with `corrupt` or `unsupported`,
+/// and as reading does.
+async fn read_content(
+    source: &dyn Source,
+    footer: &VhdFooter,
+    end: u64,
+    salvage: bool,
+) -> Result<(Content, Vec<Reference>)> {
+    if footer.file_format_version >> 16 != MAJOR_VERSION {
+        return Err(Error::unknown_version(format_args!("{:#x}", footer.file_format_version), "VHD"));
+    }
+    match footer.disk_type {
+        FIXED => Ok((Content::Fixed { present: end }, Vec::new())),
+        DYNAMIC | DIFFERENCING => {
+            let place = HostOffset(footer.data_offset);
+            let header = DynamicVhdHeader::read(source, place, footer.current_size, salvage).await?;
+            let has_parent = footer.disk_type == DIFFERENCING;
+            let table = BlockTable::new(&header, place, has_parent, end..source.size())?;
+            let references = if has_parent { vec![header.parent(source).await?] } else { Vec::new() };
+            Ok((Content::Blocks(table), references))
+        }
+        other => Err(Error::unsupported(format!("disk type {other} of VHD"))),
+    }
 }
 
 /// How a VHD stores the disk.
@@ -158,6 +187,8 @@ struct Vhd {
     references: Vec<Reference>,
     virtual_size: u64,
     notices: Vec<Notice>,
+    /// In a salvage: why all of the disk may be another one.
+    doubt: Option<Damage>,
 }
 
 impl Disk for Vhd {
@@ -188,7 +219,7 @@ impl Disk for Vhd {
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         match &self.content {
             Content::Fixed { present } => raw_disk::walk_start(self.source.clone(), *present, self.virtual_size, setup),
-            Content::Blocks(table) => Box::new(VhdWalk::new(table.clone(), self.source.clone(), &setup)),
+            Content::Blocks(table) => Box::new(VhdWalk::new(table.clone(), self.source.clone(), &setup, self.doubt)),
         }
     }
 }

@@ -139,7 +139,8 @@ pub(super) struct VhdWalk {
 }
 
 impl VhdWalk {
-    pub(super) fn new(table: BlockTable, source: Rc<dyn Source>, setup: &WalkSetup) -> Self {
+    /// With a `doubt`, all of the disk is listed as doubtful.
+    pub(super) fn new(table: BlockTable, source: Rc<dyn Source>, setup: &WalkSetup, doubt: Option<Damage>) -> Self {
         // The table may state more entries than the disk needs, up to 2^32-1: these are not read.
         let blocks = setup.disk_size.div_ceil(table.block_size);
         let size = blocks * table.block_size;
@@ -150,7 +151,7 @@ impl VhdWalk {
         let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
         let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
         let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, blocks, bat_memory);
-        let listing = Listing::new(&*source, setup);
+        let listing = Listing::new(&*source, setup).with_doubt(doubt);
         let WalkSetup { file, ref reports, .. } = *setup;
         let layout = UnitLayout {
             file,
