@@ -211,11 +211,42 @@ test.describe('without isolation', () => {
   });
 });
 
-test('a disk that the storage has no room for is refused before any work', async ({ apiPage: page }) => {
+test('conversions that fail before any work, or by a listener, leave nothing; a file may go into a folder', async ({
+  apiPage: page,
+}) => {
+  const options = { engine: 'workers', target: 'opfs' } as const;
   await giveFile(page, images.huge());
-  const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
-  expect(ended).toMatchObject({ kind: 'target', message: expect.stringContaining('no room for') });
+  expect(await attempt(page, options)).toMatchObject({
+    kind: 'target',
+    message: expect.stringContaining('no room for'),
+  });
   expect((await storage(page)).names).toEqual([]);
+
+  await giveFile(page, images.kinds());
+  const ended = await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    const onProgress = () => {
+      throw new Error('a fault of the caller');
+    };
+    return image.convert({ opfs: 'out.raw' }, { onProgress }).catch(({ kind, message }) => ({ kind, message }));
+  });
+  expect(ended).toMatchObject({ kind: 'usage', message: expect.stringContaining('a fault of the caller') });
+  expect((await storage(page)).names).toEqual([]);
+
+  await page.evaluate(async () => {
+    await (await navigator.storage.getDirectory()).getDirectoryHandle('out.raw', { create: true });
+  });
+  expect(await attempt(page, options)).toMatchObject({
+    kind: 'target',
+    message: expect.stringContaining('a folder of that name'),
+  });
+
+  await page.evaluate(async () => {
+    const image = await window.decant.open(window.file);
+    await image.convert({ opfs: 'disks/new/out.raw' });
+    await image.close();
+  });
+  expect((await storage(page)).names).toEqual(['disks/new/out.raw']);
 });
 
 test('a file that changes after it was opened is noticed', async ({ apiPage: page }, testInfo) => {
@@ -270,15 +301,6 @@ for (const [engine, details] of ENGINES) {
   });
 }
 
-test('an output that is a folder is refused before any work', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
-  await page.evaluate(async () => {
-    await (await navigator.storage.getDirectory()).getDirectoryHandle('out.raw', { create: true });
-  });
-  const ended = await attempt(page, { engine: 'workers', target: 'opfs' });
-  expect(ended).toMatchObject({ kind: 'target', message: expect.stringContaining('a folder of that name') });
-});
-
 test('closing an image ends its operations', async ({ apiPage: page }) => {
   await giveFile(page, disk().image);
   const kinds = await page.evaluate(async () => {
@@ -296,29 +318,6 @@ test('closing an image ends its operations', async ({ apiPage: page }) => {
   });
   expect(kinds[0]).toBe('cancelled');
   expect((await storage(page)).names).toEqual([]);
-});
-
-test('a listener that throws fails the conversion', async ({ apiPage: page }) => {
-  await giveFile(page, images.zlib());
-  const ended = await page.evaluate(async () => {
-    const image = await window.decant.open(window.file);
-    const onProgress = () => {
-      throw new Error('a fault of the caller');
-    };
-    return image.convert({ opfs: 'out.raw' }, { onProgress }).catch(({ kind, message }) => ({ kind, message }));
-  });
-  expect(ended).toMatchObject({ kind: 'usage', message: expect.stringContaining('a fault of the caller') });
-  expect((await storage(page)).names).toEqual([]);
-});
-
-test('a file may go into a folder of the private file system', async ({ apiPage: page }) => {
-  await giveFile(page, images.kinds());
-  await page.evaluate(async () => {
-    const image = await window.decant.open(window.file);
-    await image.convert({ opfs: 'disks/new/out.raw' });
-    await image.close();
-  });
-  expect((await storage(page)).names).toEqual(['disks/new/out.raw']);
 });
 
 test('a download continues while other conversions run', async ({ apiPage: page }, testInfo) => {

@@ -193,13 +193,16 @@ test('the picture fills as the disk is converted', async ({ page, servers }) => 
   const whole = await opaque();
   const goOn = await begin(page);
   await expect(page.getByRole('img', { name: /Picture of the disk, [1-9]\d?% converted/ })).toBeVisible();
-  const during = await opaque();
-  expect(during).toBeGreaterThan(0);
-  expect(during).toBeLessThan(whole);
+  await expect
+    .poll(async () => {
+      const now = await opaque();
+      return now > 0 && now < whole;
+    })
+    .toBe(true);
   await goOn();
   await expect(page.getByRole('img', { name: 'Picture of the disk, 100% converted' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
-  expect(await opaque()).toBe(whole);
+  await expect.poll(opaque).toBe(whole);
 });
 
 test('the contents of the disk are shown', async ({ page, servers }, testInfo) => {

@@ -291,7 +291,7 @@ test.describe('in steps', () => {
     for (const { bar, percent } of seen) expect(percent).toBe(Math.floor(bar * 100));
     const percents = seen.map(({ percent }) => percent);
     expect(percents).toEqual(percents.toSorted((a, b) => a - b));
-    expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent} % sparse-64.qcow2 – Decant`)).toBe(
+    expect(seen.some(({ title, percent }) => percent > 0 && title === `${percent}% sparse-64.qcow2 – Decant`)).toBe(
       true,
     );
     // The card does not jump while it goes on.
