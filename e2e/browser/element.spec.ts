@@ -69,12 +69,24 @@ for (const [name, image, password, tag] of [
   });
 }
 
-test('a page that refuses a disk says why, and the image can be tried again', async ({ page, servers }) => {
+test('a page that refuses a disk says why, what is below returns to the window, and the image can be tried again', async ({
+  page,
+  servers,
+}) => {
+  await page.setViewportSize({ width: 480, height: 700 });
   const refuse = "converter.output = () => { throw new Error('Your quota is used up') };";
   await openHost(page, servers.plain, '<decant-converter></decant-converter>', refuse);
+  const isBelow = () =>
+    page.locator('#elsewhere').evaluate((element) => {
+      scrollTo(0, 0);
+      return element.getBoundingClientRect().top > innerHeight;
+    });
   await choose(page, images.zlib());
+  await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
+  expect(await isBelow()).toBe(true);
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
+  expect(await isBelow()).toBe(false);
   expect((await noted(page)).events).toContainEqual(['error', 'target']);
   await page.getByRole('button', { name: 'Back to the image' }).click();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
@@ -155,22 +167,6 @@ test('a page has its own header, help and colours', async ({ page, servers }) =>
   expect(styles).toEqual(['rgb(1, 2, 3)', '0px']);
 });
 
-test('what is below the element comes back into the window after a tall step', async ({ page, servers }) => {
-  await page.setViewportSize({ width: 480, height: 700 });
-  const refuse = "converter.output = () => { throw new Error('Your quota is used up') };";
-  await openHost(page, servers.plain, '<decant-converter></decant-converter>', refuse);
-  const isBelow = () =>
-    page.locator('#elsewhere').evaluate((element) => {
-      scrollTo(0, 0);
-      return element.getBoundingClientRect().top > innerHeight;
-    });
-  await choose(page, images.zlib());
-  await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
-  expect(await isBelow()).toBe(true);
-  await page.getByRole('button', { name: 'Convert', exact: true }).click();
-  await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
-  expect(await isBelow()).toBe(false);
-});
 /** Begins a conversion that pauses after a part; the returned function resumes it. */
 const begin = (page: Page) =>
   stopMidway(page, 'sparse-64.qcow2', () => page.getByRole('button', { name: 'Convert', exact: true }).click());

@@ -120,9 +120,11 @@ for (const [engine, details] of ENGINES) {
   );
 }
 
-for (const engine of ['threads', 'workers'] as const) {
-  test(`what is prepared for ${engine} is used by the conversion that follows`, async ({ apiPage: page }) => {
-    await giveFile(page, images.kinds());
+test('what is prepared for an engine is used by the conversion that follows, and a failure is reported', async ({
+  apiPage: page,
+}) => {
+  await giveFile(page, images.kinds());
+  for (const engine of ['threads', 'workers'] as const) {
     const started = await page.evaluate(async (engine) => {
       let workers = 0;
       const original = window.Worker;
@@ -137,14 +139,13 @@ for (const engine of ['threads', 'workers'] as const) {
       const image = await window.decant.open(window.file, { engine, workers: 2 });
       await image.convert({ opfs: 'out.raw' });
       await image.close();
+      await window.decant.dispose();
+      window.Worker = original;
       return { prepared, later: workers - prepared };
     }, engine);
     // A coordinator, and two workers, or one that starts threads.
-    expect(started).toEqual({ prepared: engine === 'threads' ? 2 : 3, later: 0 });
-  });
-}
-
-test('a failed preparation is reported', async ({ apiPage: page }) => {
+    expect(started, engine).toEqual({ prepared: engine === 'threads' ? 2 : 3, later: 0 });
+  }
   const kinds = await page.evaluate(() =>
     Promise.all(
       [{ workers: 0 }, { engine: 'none' as 'auto' }].map((options) =>
