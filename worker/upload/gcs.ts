@@ -12,7 +12,8 @@ import { lacksHeader, OTHER_SENDER } from './missing-header.js';
 import type { UploadPart } from './part-cutter.js';
 import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
-import type { MakeCall, UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
+import type { UploadCall } from './upload-exchange.js';
+import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The protocol requires a multiple of 256 KiB. */
 const CHUNK = 16 << 20;

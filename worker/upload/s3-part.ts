@@ -9,7 +9,8 @@ import { toBase64 } from './md5.js';
 import { lacksHeader } from './missing-header.js';
 import type { Body } from './request-body.js';
 import type { StoredPart } from './s3-journal.js';
-import type { UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
+import type { UploadCall } from './upload-exchange.js';
+import type { UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** Codes for a body that does not match its digest. */
 const DIGEST_ERRORS = ['BadDigest', 'InvalidDigest'];

@@ -16,7 +16,8 @@ import { methodAndQuery } from './s3-requests.js';
 import type { S3Request } from './s3-types.js';
 import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
-import type { UploadCall, UploadRequests, UploadResponse } from './upload-requests.js';
+import type { UploadCall } from './upload-exchange.js';
+import type { UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The maximum number of parts in flight, and of their bytes. */
 const AT_ONCE = 4;

@@ -1,34 +1,22 @@
-// Requests of one upload: retries, time-outs, and clean-up after a cancel.
+// The requests of an upload: retries, times for bodies, and clean-up after a cancel.
 
 import { errorOptionsOf } from '../errors/coded-failure.js';
-import { DecantError, type DecantErrorOptions, orCancelled, readableError, reasonOf } from '../errors/errors.js';
+import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { type Address, addressOf } from '../http/address.js';
-import { checkedResponse } from '../http/custom-fetch.js';
-import { secretsIn } from '../http/header-secrets.js';
-import { NoAnswer, namedFailureIn, RequestRefused, TransientFailure } from '../http/http-failures.js';
+import type { Address } from '../http/address.js';
+import { NoAnswer, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
 import { madeLocationOf } from '../http/location-header.js';
-import { hasNodeFetch } from '../http/node-response.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
-import { LONGEST_TIMER, milliseconds } from '../http/time-outs.js';
+import { milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
-import { streamFetch } from './node-stream-fetch.js';
-import { type Body, lengthOf } from './request-body.js';
-import {
-  EndlessResponse,
-  errorTextOf,
-  failureIn200,
-  isRedirect,
-  noAnswerMessage,
-  textOf,
-  unexpected,
-  withHost,
-} from './upload-responses.js';
+import { lengthOf } from './request-body.js';
+import { failureIn, NoAnswerInTime, type UploadCall, UploadExchange } from './upload-exchange.js';
+import { withHost } from './upload-responses.js';
 import type { UploadOptions } from './upload-types.js';
 
 /** In seconds. */
@@ -48,14 +36,12 @@ const MAX_SLOWNESS = 16;
 const CLEAN_UP_TIME = 10_000;
 /** For removing an upload from a server that was silent for `CLEAN_UP_TIME`; in milliseconds. */
 const SHORT_CLEAN_UP_TIME = 3_000;
-/** Of that, for the response to a request that completes the object; in milliseconds. */
+/** The part of `CLEAN_UP_TIME` for the response to a request that completes the object, in milliseconds. */
 const LAST_RESPONSE_TIME = 3_000;
 /** For a HEAD of the object, in milliseconds. */
 const LOOK_TIME = 60_000;
 /** Shorter in a page, which cannot distinguish a broken network from CORS rules without HEAD; in milliseconds. */
 const LOOK_TIME_IN_PAGE = 3_000;
-/** The minimum time-out between spaces during completion, in milliseconds: MinIO sends one every ten seconds. */
-const MIN_SPACE_INTERVAL = 30_000;
 /** The upload is gone. 499 is Google's. */
 const REMOVED = [200, 202, 204, 404, 410, 499];
 /** The body of a page or of an error: no server answers a removal with it. */
@@ -63,20 +49,6 @@ const MARKUP = /^\s*</;
 const NOT_REMOVED = 'the server answered with a page or an error instead of removing the upload';
 const MISSING = [404, 410];
 const FOUND = [200, 204];
-
-export interface UploadCall {
-  method: string;
-  url: string | URL;
-  headers?: Record<string, string>;
-  /** A stream cannot be retried: use `once`. */
-  body?: Body | string | ReadableStream<Uint8Array>;
-  /** Whether the protocol uses 308, which browsers show only with `redirect: 'follow'`. */
-  sees308?: boolean;
-  /** Whether it completes the object: the server may take long, and send spaces until then. */
-  completing?: true;
-  /** Whether a response of status 200 may have an error as its body, as S3's may. */
-  mayFailWith200?: true;
-}
 
 export interface UploadResponse {
   status: number;
@@ -102,15 +74,13 @@ export class UploadRequests {
   #host: string | undefined;
   readonly #ending = new AbortController();
   readonly #retries: Retries;
+  readonly #exchange: UploadExchange;
   /** In milliseconds. */
   readonly #timeout: number;
-  readonly #patience: number;
   /** The factor on the time for bodies: doubles after a time-out, until one is fast again. */
   #slowness = 1;
   /** Of the last body with a response, in bytes per millisecond. */
   #speed = FIRST_SPEED;
-  /** Without an `address`: that of the last signed URL. */
-  #signedPlace: string | undefined;
   /** The host where the upload continues, if it is another one than that of its URL. */
   #continuedAt: string | undefined;
   /** The deadline for removing the upload, by `performance.now()`. */
@@ -125,7 +95,7 @@ export class UploadRequests {
     const { patience } = options;
     this.#retries = new Retries(patience === undefined ? undefined : milliseconds('patience', patience));
     this.#timeout = milliseconds('timeout', options.timeout ?? TIMEOUT);
-    this.#patience = milliseconds('patience', patience ?? PATIENCE);
+    this.#exchange = new UploadExchange(options, this.#timeout, milliseconds('patience', patience ?? PATIENCE));
   }
 
   /** Counts bytes as sent when the response has arrived. */
@@ -284,7 +254,7 @@ export class UploadRequests {
     const slowness = this.#slowness;
     const [begin, usual] = [performance.now(), (this.#timeout * length) / BYTES_PER_TIMEOUT];
     try {
-      const answer = await this.#exchange(call, this.#timeout + usual * slowness, signal);
+      const answer = await this.#exchange.make(call, this.#timeout + usual * slowness, signal);
       const time = performance.now() - begin;
       if (length > MIN_MEASURED) this.#speed = length / Math.max(1, time);
       const factor = usual > 0 ? (2 * time) / usual : MAX_SLOWNESS;
@@ -351,7 +321,7 @@ export class UploadRequests {
       const call = await orCancelled(late.signal, fromCaller(make));
       // The host has answered before.
       retries.markReachable(new URL(call.url).host);
-      const { response, text } = await this.#exchange(call, time, late.signal);
+      const { response, text } = await this.#exchange.make(call, time, late.signal);
       const failure = failureIn(call, accepted, response, text);
       if (failure) throw failure;
       return { status: response.status, headers: response.headers, text };
@@ -378,7 +348,7 @@ export class UploadRequests {
 
   /** The URL of the object or the upload, for errors; with a caller's `sign`, of the last request. */
   get #place(): string | undefined {
-    return this.address?.shown ?? this.#signedPlace;
+    return this.address?.shown ?? this.#exchange.lastPlace;
   }
 
   /** Makes the error of an upload that may exist; `thrown` is why that is unknown. */
@@ -400,91 +370,6 @@ export class UploadRequests {
   mayAppear(reason: string): DecantError {
     return mayAppearAt(this.#place, reason);
   }
-
-  /**
-   * Makes the request and reads the response. Fails with `NoAnswer` if no response begins within `time` milliseconds, or its body
-   * stalls, and with any error once `signal` is aborted.
-   */
-  async #exchange(call: UploadCall, time: number, signal: AbortSignal): Promise<{ response: Response; text: string }> {
-    const ending = new AbortController();
-    const end = () => ending.abort();
-    let isOverdue = false;
-    const ring = () => {
-      isOverdue = true;
-      end();
-    };
-    // The writer of a stream detects stalls itself.
-    let timer = call.body instanceof ReadableStream ? undefined : setTimeout(ring, Math.min(LONGEST_TIMER, time));
-    signal.addEventListener('abort', end);
-    try {
-      signal.throwIfAborted();
-      // A custom `fetch` may ignore the signal.
-      const response = checkedResponse(await orCancelled(ending.signal, this.#fetch(call, ending.signal)));
-      clearTimeout(timer);
-      if (response.status >= 400)
-        return { response, text: await errorTextOf(response, ending.signal, Math.min(LONGEST_TIMER, this.#timeout)) };
-      // Bounds a body that arrives slowly. S3 may send spaces for longer while it completes an object.
-      const last = performance.now() + (call.completing ? Number.POSITIVE_INFINITY : this.#patience);
-      const timeout = call.completing ? Math.max(MIN_SPACE_INTERVAL, this.#timeout) : this.#timeout;
-      const text = await textOf(response, ending.signal, () => {
-        clearTimeout(timer);
-        timer = setTimeout(ring, Math.min(timeout, Math.max(0, last - performance.now())));
-      });
-      return { response, text };
-    } catch (given) {
-      const thrown = readableError(given);
-      // Releases the connection.
-      end();
-      if (thrown instanceof EndlessResponse) throw thrown;
-      const { host, origin } = new URL(call.url);
-      const failure = isOverdue || signal.aborted ? undefined : namedFailureIn(thrown, host);
-      if (failure) throw failure;
-      const Kind = isOverdue ? NoAnswerInTime : NoAnswer;
-      const reason = isOverdue
-        ? `no answer came within ${Math.ceil(time / 1000)} seconds`
-        : noAnswerMessage(origin, call.method, headersOf(call), thrown);
-      throw new Kind(reason, undefined, { cause: thrown, host });
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-    }
-  }
-
-  #fetch(call: UploadCall, signal: AbortSignal): Promise<Response> {
-    const { method, url, body, sees308 = false } = call;
-    const { credentials } = this.options;
-    const { url: place, shown } = addressOf(url);
-    this.#signedPlace = shown;
-    const headers = Object.fromEntries(headersOf(call));
-    if (body instanceof ReadableStream && !this.options.fetch && hasNodeFetch())
-      return streamFetch(place, { method, headers, body, signal });
-    return (this.options.fetch ?? fetch)(place, {
-      method,
-      headers,
-      signal,
-      cache: 'no-store',
-      redirect: sees308 && !isNode() ? 'follow' : 'manual',
-      ...(body === undefined ? {} : { body: body as BodyInit }),
-      ...(body instanceof ReadableStream ? streaming() : {}),
-      ...(credentials ? { credentials } : {}),
-    });
-  }
-}
-
-/** Returns the headers of a request: those of the call, and the user and password of its URL, which `fetch` refuses there. */
-function headersOf({ url, headers }: UploadCall): Headers {
-  const sent = new Headers(headers);
-  const { authorization } = addressOf(url);
-  if (authorization !== undefined && !sent.has('Authorization')) sent.set('Authorization', authorization);
-  return sent;
-}
-
-/** Returns the failure that a response states; `undefined` for a success. */
-function failureIn(call: UploadCall, accepted: readonly number[], response: Response, text: string): Error | undefined {
-  const secrets = secretsIn(headersOf(call));
-  if (!accepted.includes(response.status) || isRedirect(response))
-    return unexpected(new URL(call.url), response, text, secrets);
-  return call.mayFailWith200 && response.status === 200 ? failureIn200(text, secrets) : undefined;
 }
 
 /** Makes the result of a HEAD that failed with `thrown`. */
@@ -492,12 +377,3 @@ function lookFailure(thrown: unknown): Look {
   if (thrown instanceof RequestRefused && MISSING.includes(thrown.status)) return { missing: thrown.status };
   return { refusal: thrown instanceof RequestRefused ? `the server answered ${thrown.status}` : reasonOf(thrown) };
 }
-
-/** Options for a stream. Node buffers the whole stream for resending, unless redirects are errors and there is no window. */
-const streaming = () => ({
-  duplex: 'half' as const,
-  ...(isNode() ? { redirect: 'error' as const, window: null } : {}),
-});
-
-/** No response within the time-out. */
-class NoAnswerInTime extends NoAnswer {}

@@ -1,7 +1,8 @@
 // What unit tests of the requests of an upload share: a server that is a list of replies.
 
 import { addressOf } from '../../../worker/http/address.js';
-import { type UploadCall, UploadRequests } from '../../../worker/upload/upload-requests.js';
+import type { UploadCall } from '../../../worker/upload/upload-exchange.js';
+import { UploadRequests } from '../../../worker/upload/upload-requests.js';
 import type { UploadOptions } from '../../../worker/upload/upload-types.js';
 import { failure, runClock } from './uploads.js';
 
