@@ -1,23 +1,15 @@
 // Reads by `node:http` from real servers.
 
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
+import { listen } from '../../e2e/support/units/listening.js';
 import { readingFetch } from './node-fetch.js';
 
-let server: Server | NetServer | undefined;
 afterEach(() => {
   vi.unstubAllGlobals();
-  if (server && 'closeAllConnections' in server) server.closeAllConnections();
-  server?.close();
 });
-
-async function listen(made: Server | NetServer): Promise<string> {
-  server = made;
-  await new Promise<void>((done) => made.listen(0, '127.0.0.1', done));
-  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
-}
 
 /** A server that sends `text` for each request. */
 const plain = (text: string, end: (socket: Socket) => void = () => {}): NetServer =>

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createPlain, type Server as NetServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { listen } from '../../e2e/support/units/listening.js';
 import { failure } from '../../e2e/support/units/uploads.js';
 import { openHttp } from '../sources/open-http.js';
 import { putTarget, tusTarget } from '../upload/index.js';
@@ -51,8 +52,7 @@ async function socksTo(port: number): Promise<{ server: NetServer; port: number;
 
 test.for(['socks5', 'socks5h'])('ALL_PROXY names a proxy of %s: no warning is printed', async (scheme) => {
   const origin = createServer((_, response) => response.end('disk'));
-  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
-  const socks = await socksTo((origin.address() as AddressInfo).port);
+  const socks = await socksTo(Number(new URL(await listen(origin)).port));
   const warned = vi.fn();
   process.on('warning', warned);
   vi.stubEnv('ALL_PROXY', `${scheme}://127.0.0.1:${socks.port}`);
@@ -63,8 +63,6 @@ test.for(['socks5', 'socks5h'])('ALL_PROXY names a proxy of %s: no warning is pr
   await new Promise((resolve) => setImmediate(resolve));
   expect(warned).not.toHaveBeenCalled();
   process.off('warning', warned);
-  origin.closeAllConnections();
-  origin.close();
   socks.server.close();
 });
 
@@ -73,15 +71,12 @@ test('a PUT that is redirected through a proxy: the error names the address', as
     request.resume();
     response.writeHead(307, { Location: 'http://other.test/disk?secret' }).end();
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  vi.stubEnv('http_proxy', await listen(proxy));
   const target = putTarget('http://images.test/disk', { fetch: await environmentFetch() });
   await target.open?.({ ascending: true });
   const failing = failure(Promise.resolve(target.close()));
   expect(await failing).toContain('the server redirects to http://other.test/disk: use this address');
   await Promise.resolve(target.abort(new Error())).catch(() => {});
-  proxy.closeAllConnections();
-  proxy.close();
 });
 
 describe('a server that refuses every request by 407', () => {

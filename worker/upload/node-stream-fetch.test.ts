@@ -1,9 +1,10 @@
 // A PUT to real servers that refuse, redirect or break the connection while the body is being sent.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
 import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
+import { listen } from '../../e2e/support/units/listening.js';
 import { DecantError } from '../errors/errors.js';
 import { hasNodeFetch } from '../http/node-response.js';
 import { putTarget } from './index.js';
@@ -13,18 +14,9 @@ const MIB = 1 << 20;
 /** More than the buffers of a connection. */
 const SIZE = 64 * MIB;
 
-let server: Server | NetServer | undefined;
 afterEach(() => {
   vi.unstubAllGlobals();
-  if (server && 'closeAllConnections' in server) server.closeAllConnections();
-  server?.close();
 });
-
-async function listen(made: Server | NetServer): Promise<string> {
-  server = made;
-  await new Promise<void>((done) => made.listen(0, '127.0.0.1', done));
-  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
-}
 
 /** A server that reads nothing after the first bytes, and calls `act` then. */
 const plain = (act: (socket: Socket) => void): NetServer =>
