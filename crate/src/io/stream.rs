@@ -56,6 +56,42 @@ pub struct Ended {
     pub(crate) trailer: u64,
 }
 
+/// Reads `stream`, and calls `inspect` with the bytes of each read and whether they are the last ones. A failure of `inspect` is that of
+/// the read.
+pub(crate) fn inspected(
+    stream: Box<dyn ByteStream>,
+    inspect: impl FnMut(&[u8], bool) -> Result<()> + 'static,
+) -> Box<dyn ByteStream> {
+    Box::new(Inspected { stream, inspect })
+}
+
+struct Inspected<F> {
+    stream: Box<dyn ByteStream>,
+    inspect: F,
+}
+
+impl<F: FnMut(&[u8], bool) -> Result<()>> Inspected<F> {
+    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
+        let len = self.stream.read(buf).await?;
+        (self.inspect)(&buf[..len], len < buf.len())?;
+        Ok(len)
+    }
+}
+
+impl<F: FnMut(&[u8], bool) -> Result<()>> ByteStream for Inspected<F> {
+    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
+        self.fill(buf).boxed_local()
+    }
+
+    fn file_position(&self) -> u64 {
+        self.stream.file_position()
+    }
+
+    fn ended(&self) -> Ended {
+        self.stream.ended()
+    }
+}
+
 /// Length of one read of a file, in bytes.
 const READ: u64 = 512 << 10;
 /// Upper bound on the reads in flight or not consumed yet.

@@ -11,7 +11,7 @@ use crate::open::chain::{OpenOptions, empty_file};
 use crate::open::guess::{REACH, has_sign};
 use crate::open::identify::{FileType, identify_start};
 use crate::open::members::ensure_guess;
-use crate::open::metered::{InputBudget, Metered};
+use crate::open::metered::{InputBudget, metered};
 use crate::open::raw_reason::RawReason;
 use crate::open::streamed_image::{ContainerDecoder, Decoding, Guess};
 use crate::open::unpack::{ensure_room, place_in};
@@ -119,8 +119,8 @@ impl Descent {
         };
         let decoder = ContainerDecoder::new(decoding, outer);
         let what = container.or(outer.map(|outer| outer.name)).unwrap_or_default();
-        let metered = Metered::new(stream, self.budget.clone(), what);
-        let content = Peeked::new(decoder.begin(Box::new(metered))?, HEAD as usize).await?;
+        let input = metered(stream, self.budget.clone(), what);
+        let content = Peeked::new(decoder.begin(input)?, HEAD as usize).await?;
         self.decoders.push(decoder);
         self.window = self.window.max(content.window());
         if let Some(name) = container {

@@ -1,9 +1,7 @@
 //! Caps decoding before the disk's first byte: nested archives may expand hugely and hold nothing.
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::stream::{ByteStream, Ended};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use crate::error::{Error, ErrorKind};
+use crate::io::stream::{ByteStream, inspected};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -34,44 +32,21 @@ impl InputBudget {
     }
 }
 
-/// The input of a container's decoder, limited by a budget.
-pub(crate) struct Metered {
+/// Limits `stream`, the input of a decoder of `container` files. A read beyond `budget` fails with `limit`.
+pub(crate) fn metered(
     stream: Box<dyn ByteStream>,
     budget: InputBudget,
     container: &'static str,
-}
-
-impl Metered {
-    /// Limits `stream`, the content of a `container` file. A read beyond `budget` fails with `limit`.
-    pub(crate) fn new(stream: Box<dyn ByteStream>, budget: InputBudget, container: &'static str) -> Self {
-        Self { stream, budget, container }
-    }
-
-    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
-        let found = self.stream.read(buf).await?;
-        if !self.budget.take(found) {
-            let message = format!(
-                "The {} file has more than {} MiB before the first byte of a disk; unpack it first",
-                self.container,
-                MOST_WITHOUT_DATA >> 20
-            );
-            // It is of all decoders together, so no place is stated.
-            return Err(Error::new(ErrorKind::Limit, message).within_stream(None));
+) -> Box<dyn ByteStream> {
+    inspected(stream, move |bytes, _| {
+        if budget.take(bytes.len()) {
+            return Ok(());
         }
-        Ok(found)
-    }
-}
-
-impl ByteStream for Metered {
-    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
-        self.fill(buf).boxed_local()
-    }
-
-    fn file_position(&self) -> u64 {
-        self.stream.file_position()
-    }
-
-    fn ended(&self) -> Ended {
-        self.stream.ended()
-    }
+        let message = format!(
+            "The {container} file has more than {} MiB before the first byte of a disk; unpack it first",
+            MOST_WITHOUT_DATA >> 20
+        );
+        // The input of all decoders is counted together, so no place is stated.
+        Err(Error::new(ErrorKind::Limit, message).within_stream(None))
+    })
 }

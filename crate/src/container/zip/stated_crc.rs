@@ -5,9 +5,7 @@ use crate::compress::crc;
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::stream::{ByteStream, Ended};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use crate::io::stream::{ByteStream, inspected};
 
 /// The checksum that an archive states for a stored file.
 #[derive(Clone)]
@@ -52,38 +50,10 @@ impl StatedCrc {
 
     /// Compares the bytes of `stream`, which has the whole file, before their last ones are used.
     pub(crate) fn checked(self, stream: Box<dyn ByteStream>) -> Box<dyn ByteStream> {
-        Box::new(CheckedStream { stream, stated: self, found: 0 })
-    }
-}
-
-struct CheckedStream {
-    stream: Box<dyn ByteStream>,
-    stated: StatedCrc,
-    /// The checksum so far.
-    found: u32,
-}
-
-impl CheckedStream {
-    async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
-        let len = self.stream.read(buf).await?;
-        self.found = crc::joined(self.found, crc::crc32(&buf[..len]), len as u64);
-        if len < buf.len() {
-            self.stated.check(self.found).map_err(|error: Error| error.within_stream(None))?;
-        }
-        Ok(len)
-    }
-}
-
-impl ByteStream for CheckedStream {
-    fn read<'a>(&'a mut self, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<usize>> {
-        self.fill(buf).boxed_local()
-    }
-
-    fn file_position(&self) -> u64 {
-        self.stream.file_position()
-    }
-
-    fn ended(&self) -> Ended {
-        self.stream.ended()
+        let mut found = 0;
+        inspected(stream, move |bytes, is_end| {
+            found = crc::joined(found, crc::crc32(bytes), bytes.len() as u64);
+            if is_end { self.check(found).map_err(|error: Error| error.within_stream(None)) } else { Ok(()) }
+        })
     }
 }
