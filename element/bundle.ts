@@ -1,5 +1,6 @@
 // An image to convert and the files that belong to it, and their names.
 
+import { RAW_EXTENSIONS } from './formats.js';
 import type { Given } from './given.js';
 
 /** An image with the files that it refers to, directly or through other files. */
@@ -34,8 +35,12 @@ const FIRST = /(\.(\d{2,9}|part\d+)|[-._](a{2,9}|0{2,9})|aa|00)$/i;
 /** The name of the whole file if `name` is that of its first part. */
 export const wholeName = (name: string): string => name.replace(FIRST, '');
 
-/** Extensions of raw disks, whose format cannot be recognised by content. */
-const MAY_BE_RAW = /\.(raw|img|dd|bin|iso)$/i;
+/** Returns a pattern of names that end in one of `extensions`, in any case. */
+export const endingIn = (extensions: string[]): RegExp =>
+  new RegExp(`(?:${extensions.map((extension) => extension.replaceAll('.', String.raw`\.`)).join('|')})$`, 'i');
+
+/** The ends of names of raw disks, whose format cannot be recognised by content. */
+const MAY_BE_RAW = endingIn([...RAW_EXTENSIONS, '.iso']);
 
 /** Whether an unrecognised file may be a raw disk. */
 export const mayBeRaw = ({ file, link }: Given): boolean =>

@@ -1,11 +1,12 @@
 // Names for the converted disk.
 
-import { isSameName } from './bundle.js';
+import { endingIn, isSameName } from './bundle.js';
+import { EXTENSIONS } from './formats.js';
 import type { Warning } from './state.js';
 import type { FirstTexts } from './texts/english.js';
 
-/** Extensions of disk images and of containers. */
-const KNOWN = /\.(?:box|bz2|dd|gz|img|iso|ov[af]|qcow2?|qed|raw|tar|tgz|vbox|vdi|vhdx?|vmdk|vmx|xz|zip|zst)$/i;
+/** The ends of names of disk images and of containers. */
+const KNOWN = endingIn(EXTENSIONS);
 
 /** Whether the extension of `name` is that of a disk image, or of a container. */
 export const hasImageName = (name: string): boolean => KNOWN.test(name);

@@ -2,7 +2,8 @@
 // drop one file.
 
 import { type DecantError, type Member, open, splitFiles } from 'decant';
-import { alone, type Bundle, folded, mayBeRaw, type Sorted } from './bundle.js';
+import { alone, type Bundle, endingIn, folded, mayBeRaw, type Sorted } from './bundle.js';
+import { MACHINE_EXTENSIONS } from './formats.js';
 import { type Given, sourceOf } from './given.js';
 
 /** How an image refers to others, and they to it: by folded file names and by IDs of disks. */
@@ -62,7 +63,7 @@ export async function sortMore(files: Given[], signal: AbortSignal): Promise<Sor
 }
 
 /** The names of configurations of virtual machines. */
-const MACHINE = /\.(vmx|vbox|ovf)$/i;
+const MACHINE = endingIn(MACHINE_EXTENSIONS);
 
 /**
  * Sorts files with configurations of virtual machines: images that have nothing to do with their disks are separate. Resolves to

@@ -1,5 +1,5 @@
-//! The tests as one program, which is linked once. Tests with a custom allocator are in two more programs: see
-//! Cargo.toml.
+//! The tests as one program, which is linked once. Tests with a custom allocator are in two more programs, and those of the
+//! registries in one that is compiled quickly: see Cargo.toml.
 
 mod ambiguous;
 mod begun;
@@ -32,7 +32,6 @@ mod profile;
 mod qed;
 mod raw_among_files;
 mod reads;
-mod registries;
 mod salvage;
 mod sector_size;
 mod shown;

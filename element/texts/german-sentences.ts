@@ -1,6 +1,7 @@
 // German sentences, by the codes of docs/errors.md.
 
 import { type ErrorKind, type Fields, shownText } from 'decant';
+import { CONTAINERS, INPUTS } from '../formats.js';
 import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
 import type { Units } from './units.js';
 
@@ -47,6 +48,10 @@ function refusal(host: string, status: Fields[string], isUpload: boolean): strin
   }
 }
 
+/** Lists `names`, each but the last with `end`: "tar-, zip- und xz". */
+const listed = (names: string[], end = ''): string =>
+  `${names.slice(0, -1).join(`${end}, `)}${end} und ${names.at(-1)}`;
+
 export function germanErrors({ size, duration }: Units): Sentences {
   return {
     empty: 'Die Datei ist leer.',
@@ -54,8 +59,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       const known = typeof damage === 'string' && Object.hasOwn(germanDamage, damage) ? damage : undefined;
       return `Das Abbild ist beschädigt: ${known ? germanDamage[known] : UNFILLED} (bei Byte ${name(offset)} der Datei).`;
     },
-    'not-recognised':
-      'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD, VHDX und LUKS, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien, und darin auch rohe Platten.',
+    'not-recognised': `Die Datei ist in keinem Format, das Decant kennt. Es liest ${listed(INPUTS.filter((input) => input !== 'raw'))}, auch in ${listed(CONTAINERS, '-')}-Dateien, und darin auch rohe Platten.`,
     'other-format': ({ format }) => `Die Datei hat nicht das angegebene Format: ${name(format)}.`,
     'unknown-version': ({ format, version }) =>
       `Decant liest diese Version des Formats nicht: ${name(format)} ${name(version)}.`,

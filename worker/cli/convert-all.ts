@@ -11,6 +11,7 @@ import { isHttp } from '../http/http-url.js';
 import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
 import { ALL_DISKS } from './disk-list.js';
+import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './extensions.js';
 import type { OpenDisk } from './open-image.js';
 import { report } from './printing.js';
 import { requireOutput } from './require-output.js';
@@ -80,12 +81,14 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
   if (isRemoved && folder !== outermost) await removeEmpty(dirname(folder), outermost);
 }
 
-/** The extensions of archives, and of what may be around them. */
-const EXTENSIONS = /(?:\.(?:box|ova|ovf|tar|tgz|vbox|vmx|zip))?(?:\.(?:bz2|gz|xz|zst))?$/i;
+/** The ends of the names of archives and machines. */
+const SEVERAL_DISKS = endingIn([...ARCHIVES, ...MACHINES]);
+/** What may be around them. */
+const PACKED = endingIn(COMPRESSED);
 
 /** The name of the archive or folder, without its extensions. */
 function stemOf(image: string): string {
   if (image === STANDARD_INPUT) return 'image';
   const name = isHttp(image) ? basename(addressOf(image).name) : basename(resolve(localPath(image)));
-  return name.replace(EXTENSIONS, '') || 'image';
+  return name.replace(PACKED, '').replace(SEVERAL_DISKS, '') || 'image';
 }

@@ -9,11 +9,14 @@ import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
+import { endingIn, IMAGES, MACHINES } from './extensions.js';
 
 /** Names of configurations of virtual machines. */
-const MACHINE = /\.(vmx|vbox|ovf)$/i;
-/** Names of files that may be disks of a machine or pieces of them, their manifest, or a list of its snapshots. */
-const OF_MACHINE = /\.(a?vhdx?|dd|gz|hdd|img|mf|qcow2?|qed|raw|vdi|vmdk|vmsd|\d{9})$/i;
+const MACHINE = endingIn(MACHINES);
+/** Names of files that may be disks of a machine, which OVF compresses with gzip, their manifest, or a list of its snapshots. */
+const OF_MACHINE = endingIn([...IMAGES, '.gz', '.mf', '.vmsd']);
+/** The ends of the names of pieces that OVF divides a disk into. */
+const PIECE = /\.\d{9}$/;
 /** Where VirtualBox puts the disks of snapshots, beside the configuration. */
 const SNAPSHOTS = 'Snapshots';
 /** What macOS adds to each file on foreign file systems. */
@@ -35,9 +38,11 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
 }
 
-/** The paths of the regular files in `folder`, and of links to such, whose names match `pattern`. */
-async function regularFiles(folder: string, pattern: RegExp): Promise<string[]> {
-  const names = (await filesIn(folder)).filter((name) => pattern.test(name) && !OF_MACOS.test(name));
+/** The paths of the regular files in `folder`, and of links to such, whose names match one of `patterns`. */
+async function regularFiles(folder: string, ...patterns: RegExp[]): Promise<string[]> {
+  const names = (await filesIn(folder)).filter(
+    (name) => patterns.some((pattern) => pattern.test(name)) && !OF_MACOS.test(name),
+  );
   const paths = names.map((name) => join(folder, name));
   // A link to nothing is no such file.
   const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
@@ -67,7 +72,7 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
   const isGiven = (other: string) => other === name || given.includes(other);
   if (MACHINE.test(name)) {
     const folders = [folder, join(folder, SNAPSHOTS)];
-    const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE)));
+    const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
     return found.flat().filter((file) => !isGiven(basename(file)));
   }
   // A name that ends in two letters is common.

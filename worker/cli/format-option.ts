@@ -4,31 +4,23 @@ import { DecantError } from '../errors/errors.js';
 import { addressOf } from '../http/address.js';
 import { isHttp } from '../http/http-url.js';
 import { choiceFor, placeNamed } from '../places/choice.js';
+import { FORMATS, OUTPUTS } from '../public/registry.js';
+import { KNOWN } from './extensions.js';
 import { STANDARD_OUTPUT } from './standard-output.js';
 
 const DEFAULT = 'raw';
 
 /** Extensions of formats; longer ones first. */
-const EXTENSIONS = [
-  ['.tar.gz', 'tar.gz'],
-  ['.tgz', 'tar.gz'],
-  ['.raw.gz', 'raw.gz'],
-  ['.gz', 'raw.gz'],
-  ['.qcow2', 'qcow2'],
-  ['.vmdk', 'vmdk'],
-  ['.vhd', 'vpc'],
-  ['.raw', 'raw'],
-  ['.img', 'raw'],
-  ['.bin', 'raw'],
-] as const;
+const EXTENSIONS = OUTPUTS.flatMap(({ name, extensions }) => extensions.map((end) => [end, name] as const)).toSorted(
+  ([a], [b]) => b.length - a.length,
+);
+
+const isMade = (end: string): boolean => EXTENSIONS.some(([made]) => made === end);
 
 /** Extensions of formats that Decant does not write. */
-const UNSUPPORTED_EXTENSIONS = [
-  ...['.qcow', '.qed', '.vhdx', '.vdi', '.ova', '.dmg', '.iso'],
-  ...['.tar', '.xz', '.zst', '.bz2', '.lz4', '.zip', '.7z'],
-];
+const UNSUPPORTED_EXTENSIONS = KNOWN.filter((end) => !isMade(end));
 
-const ALIASES = new Map([['vhd', 'vpc']]);
+const ALIASES = new Map([...FORMATS, ...OUTPUTS].flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name])));
 
 /** Returns the name of the format `name`, which may be an alias, in any case. */
 export function formatName(name: string): string {
@@ -43,8 +35,8 @@ interface FormatOption {
   note?: string;
 }
 
-/** Extensions that are used for disks in any format. */
-const VAGUE = ['.img', '.bin'];
+/** Extensions that are used for disks in any format: those of raw disks, other than its name. */
+const VAGUE = EXTENSIONS.filter(([end, format]) => format === DEFAULT && end !== `.${DEFAULT}`).map(([end]) => end);
 
 /** The arguments that decide about the format. */
 interface FormatArguments {
@@ -98,8 +90,8 @@ const unsupportedEnd = (name: string): string | undefined => UNSUPPORTED_EXTENSI
 
 /** The extension of an image other than a raw disk that `stem` ends in. */
 const imageIn = (stem: string): string | undefined =>
-  [...EXTENSIONS.filter(([, format]) => format !== 'raw').map(([end]) => end), ...UNSUPPORTED_EXTENSIONS].find((end) =>
-    stem.endsWith(end),
+  [...EXTENSIONS.filter(([, format]) => format !== DEFAULT).map(([end]) => end), ...UNSUPPORTED_EXTENSIONS].find(
+    (end) => stem.endsWith(end),
   );
 
 /** Returns the last part of a path or URL in lower case; for standard output an empty string. */

@@ -12,6 +12,7 @@ import {
   type Progress,
   RequestLimit,
 } from '../node.js';
+import { CONTAINERS } from '../public/registry.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
 import { filesBeside, machineIn } from './files-beside.js';
@@ -128,7 +129,7 @@ async function openOrUnpack(
   return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
 }
 
-const COMPRESSED = ['gzip', 'xz', 'zstd', 'bzip2'];
+const COMPRESSED = CONTAINERS.filter(({ isArchive }) => !isArchive).map(({ name }) => name);
 
 /** Whether `image` is read at any position of a compressed file. */
 const isInPlace = ({ streamed, info }: AnyImage): boolean =>

@@ -8,11 +8,7 @@ import type { Notice } from './types.info.js';
 /** The engine of a conversion: workers with a memory each, or threads that share one memory. */
 export type Engine = 'threads' | 'workers';
 
-/**
- * A codec whose wasm is loaded only for images, files and outputs that need it. `crypt` has ciphers and hashes, `deflate`
- * compresses, and `bzip2`, `xz` and `zstd` also unpack files.
- */
-export type Codec = 'bzip2' | 'crypt' | 'deflate' | 'xz' | 'zstd';
+export type { Codec } from './registry.js';
 
 /** How many workers decode, and by which engine. */
 export interface PrepareOptions {

@@ -14,6 +14,8 @@ const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
 
 pub(super) const CONTAINER: Container = Container {
     name: CODEC.name,
+    aliases: &[],
+    extensions: &[".bz2"],
     label: "a bzip2-compressed file",
     probe: is_bzip2,
     list: None,

@@ -12,6 +12,8 @@ use futures_util::future::LocalBoxFuture;
 
 pub(super) const CONTAINER: Container = Container {
     name: "gzip",
+    aliases: &[],
+    extensions: &[".gz"],
     label: "a gzip-compressed file",
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
     list: None,

@@ -34,6 +34,10 @@ pub(crate) const MAX_NESTED: usize = 4;
 pub struct Container {
     /// Its name, for programs.
     pub name: &'static str,
+    /// Other names that people know it by.
+    pub aliases: &'static [&'static str],
+    /// The extensions of its files, with the dot, in lower case.
+    pub extensions: &'static [&'static str],
     /// Its name for people, with an article.
     pub(crate) label: &'static str,
     /// Whether a file is such a container, by its first bytes.
@@ -108,6 +112,25 @@ impl Member {
 fn kept_name(name: &str) -> String {
     const KEPT: usize = 1000;
     name.chars().take(KEPT).collect()
+}
+
+impl Container {
+    /// Whether it may contain several files.
+    pub fn is_archive(&self) -> bool {
+        self.list.is_some()
+    }
+
+    /// Whether it can be decoded in order, as a stream.
+    pub fn is_read_in_order(&self) -> bool {
+        self.decode.is_some()
+    }
+}
+
+/// The names of all containers for people, archives first.
+pub fn names() -> Vec<&'static str> {
+    let (archives, others): (Vec<_>, Vec<_>) = CONTAINERS.iter().partition(|container| container.is_archive());
+    let all = archives.into_iter().chain(others);
+    all.flat_map(|container| std::iter::once(container.name).chain(container.aliases.iter().copied())).collect()
 }
 
 /// All containers, in probe order.

@@ -8,6 +8,8 @@ const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
 
 pub(super) const CONTAINER: Container = Container {
     name: CODEC.name,
+    aliases: &[],
+    extensions: &[".xz"],
     label: "an xz-compressed file",
     probe: |sample| sample.head.starts_with(b"\xfd7zXZ\0"),
     list: None,

@@ -16,6 +16,8 @@ const SKIPPABLE_HEADER: usize = 8;
 
 pub(super) const CONTAINER: Container = Container {
     name: CODEC.name,
+    aliases: &[],
+    extensions: &[".zst", ".zstd"],
     label: "a zstd-compressed file",
     probe: is_zstd,
     list: None,

@@ -1,16 +1,18 @@
 //! Disk image formats that are recognised but not supported, by the signatures of their specifications.
 
-use super::{Format, FormatReader, Sample};
+use super::{Content, Format, FormatReader, Sample};
 
 macro_rules! known {
-    ($name:literal, $label:literal, $of_qemu:literal, $probe:expr $(, $advice:literal)?) => {
+    ($name:literal, $extensions:expr, $label:literal, $of_qemu:literal, $probe:expr $(, $advice:literal)?) => {
         Format {
             name: $name,
+            aliases: &[],
+            extensions: &$extensions,
             label: $label,
             of_qemu: $of_qemu,
             probe: $probe,
             hint: None,
-            reader: FormatReader::Nothing { is_image: true, advice: [$($advice)?].first().copied() },
+            reader: FormatReader::Nothing { content: Content::Image, advice: [$($advice)?].first().copied() },
         }
     };
 }
@@ -24,12 +26,14 @@ pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
 
 /// The formats, most specific signature first.
 pub(super) const FORMATS: &[Format] = &[
-    known!("parallels", "Parallels disk", true, |s| at(s, 0, b"WithoutFreeSpace") || at(s, 0, b"WithouFreSpacExt")),
-    known!("bochs", "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
-    known!("cloop", "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
-    known!("dmg", "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
+    known!("parallels", [".hds", ".hdd"], "Parallels disk", true, |s| at(s, 0, b"WithoutFreeSpace")
+        || at(s, 0, b"WithouFreSpacExt")),
+    known!("bochs", [], "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
+    known!("cloop", [], "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
+    known!("dmg", [".dmg"], "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
     known!(
         "iso",
+        [".iso"],
         "an ISO 9660 image",
         false,
         |s| at(s, 16 * 2048 + 1, b"CD001"),
@@ -37,14 +41,23 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     known!(
         "ewf",
+        [".e01", ".ex01"],
         "an EnCase image (EWF)",
         false,
         |s| at(s, 0, b"EVF\x09\x0d\x0a\xff\0") || at(s, 0, b"EVF2\x0d\x0a\x81\0"),
         "export it as raw with ewfexport"
     ),
-    known!("aff", "a forensic image (AFF)", false, |s| at(s, 0, b"AFF10\r\n\0"), "make it raw with affconvert"),
+    known!(
+        "aff",
+        [".aff"],
+        "a forensic image (AFF)",
+        false,
+        |s| at(s, 0, b"AFF10\r\n\0"),
+        "make it raw with affconvert"
+    ),
     known!(
         "asif",
+        [".asif"],
         "an Apple sparse image (ASIF)",
         false,
         |s| at(s, 0, b"shdw\0\0\0\x01"),
@@ -52,6 +65,7 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     known!(
         "android-sparse",
+        [".simg"],
         "an Android sparse image",
         false,
         |s| at(s, 0, &[0x3a, 0xff, 0x26, 0xed, 1, 0]),
@@ -59,6 +73,7 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     known!(
         "partclone",
+        [],
         "one partition, saved by partclone (Clonezilla)",
         false,
         |s| at(s, 0, b"partclone-image"),
@@ -66,6 +81,7 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     known!(
         "partimage",
+        [],
         "one partition, saved by partimage",
         false,
         |s| at(s, 0, b"PaRtImAgE-VoLuMe"),

@@ -21,6 +21,8 @@ pub(crate) const NAME: &str = "luks";
 
 pub(super) const FORMAT: Format = Format {
     name: NAME,
+    aliases: &[],
+    extensions: &[".luks"],
     label: "LUKS",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),

@@ -141,6 +141,10 @@ pub(crate) type Open = fn(Rc<dyn Source>, LayerOptions) -> LocalBoxFuture<'stati
 pub struct Format {
     /// The name, as for `qemu-img -f`.
     pub name: &'static str,
+    /// Other names that callers may use, in lower case.
+    pub aliases: &'static [&'static str],
+    /// The extensions of its files, with the dot, in lower case; the most common one first.
+    pub extensions: &'static [&'static str],
     /// The name for people.
     pub(crate) label: &'static str,
     /// Whether QEMU knows this format, so that a backing file of unstated format may have it.
@@ -154,36 +158,41 @@ pub struct Format {
 
 impl Format {
     /// The name for people in a list of formats.
-    pub(crate) fn short_label(&self) -> &'static str {
+    pub fn short_label(&self) -> &'static str {
         self.label.split_once(" (").map_or(self.label, |(name, _)| name)
     }
 
     /// Whether the file is the disk.
-    pub(crate) fn is_raw(&self) -> bool {
+    pub fn is_raw(&self) -> bool {
         self.name == raw_disk::NAME
     }
 
     /// Whether Decant can read the format.
-    pub(crate) fn is_supported(&self) -> bool {
+    pub fn is_supported(&self) -> bool {
         !matches!(self.reader, FormatReader::Nothing { .. })
     }
 
     /// Whether the file is not a disk image, but often mistaken for one.
-    pub(crate) fn is_no_image(&self) -> bool {
-        matches!(self.reader, FormatReader::Nothing { is_image: false, .. })
+    pub fn is_no_image(&self) -> bool {
+        matches!(self.reader, FormatReader::Nothing { content: Content::Other | Content::Machine, .. })
+    }
+
+    /// Whether the file is the configuration of a virtual machine.
+    pub fn is_machine(&self) -> bool {
+        matches!(self.reader, FormatReader::Nothing { content: Content::Machine, .. })
     }
 
     /// Creates the error for a file of this unsupported format: `not-recognised` if it is not a disk image,
     /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
     pub(crate) fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
-        let (is_image, advice) = match self.reader {
-            FormatReader::Nothing { is_image, advice } => (is_image, advice),
-            FormatReader::Open(_) => (true, None),
+        let (kind, code, state) = match self.is_no_image() {
+            false => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read"),
+            true => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
         };
-        let (kind, code, state) = match is_image {
-            true => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read"),
-            false => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
+        let advice = match self.reader {
+            FormatReader::Nothing { advice, .. } => advice,
+            FormatReader::Open(_) => None,
         };
         let (mark, advice) = advice.map_or(("", ""), |advice| ("; ", advice));
         let message = format!("{subject} {label}, {state}{mark}{advice}");
@@ -206,11 +215,21 @@ pub(crate) enum FormatReader {
     Open(Open),
     /// Known, but not supported.
     Nothing {
-        /// Whether the file is a disk image, or contains one.
-        is_image: bool,
+        content: Content,
         /// Advice, as the second half of a sentence.
         advice: Option<&'static str>,
     },
+}
+
+/// What a file in a known, but unsupported format is.
+#[derive(Clone, Copy)]
+pub(crate) enum Content {
+    /// A disk image, or a file that contains one.
+    Image,
+    /// The configuration of a virtual machine.
+    Machine,
+    /// Something else that is mistaken for a disk image.
+    Other,
 }
 
 /// Advice for a file that is not recognised by content.
@@ -247,7 +266,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
 ];
 
 /// All formats, one by one.
-pub(crate) fn formats() -> impl Iterator<Item = &'static Format> {
+pub fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().copied().flatten()
 }
 

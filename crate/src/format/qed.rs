@@ -18,6 +18,8 @@ use std::rc::Rc;
 
 pub(super) const FORMAT: Format = Format {
     name: "qed",
+    aliases: &[],
+    extensions: &[".qed"],
     label: "QED (QEMU enhanced disk)",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),

@@ -20,6 +20,8 @@ pub(crate) const STATE_RAW: &str = "if it is a raw disk, state the format raw";
 
 pub(crate) const FORMAT: Format = Format {
     name: NAME,
+    aliases: &[],
+    extensions: &[".raw", ".img", ".dd", ".bin"],
     label: "raw disk",
     of_qemu: true,
     probe: |_| false,

@@ -1,18 +1,32 @@
 //! Files that are mistaken for disk images, or contain one in an unsupported way. Each is rejected by name.
 
 use super::foreign::at;
-use super::{Format, FormatReader, Sample};
+use super::{Content, Format, FormatReader, Sample};
 
 macro_rules! stranger {
     ($name:literal, $label:literal, $probe:expr, $advice:expr) => {
+        stranger!($name, [], $label, $probe, Content::Other, $advice)
+    };
+    ($name:literal, $extensions:expr, $label:literal, $probe:expr, $advice:expr) => {
+        stranger!($name, $extensions, $label, $probe, Content::Other, $advice)
+    };
+    ($name:literal, $extensions:expr, $label:literal, $probe:expr, $content:expr, $advice:expr) => {
         Format {
             name: $name,
+            aliases: &[],
+            extensions: &$extensions,
             label: $label,
             of_qemu: false,
             probe: $probe,
             hint: None,
-            reader: FormatReader::Nothing { is_image: false, advice: Some($advice) },
+            reader: FormatReader::Nothing { content: $content, advice: Some($advice) },
         }
+    };
+}
+
+macro_rules! machine {
+    ($name:literal, $extension:literal, $label:literal, $probe:expr) => {
+        stranger!($name, [$extension], $label, $probe, Content::Machine, "open it together with its disks")
     };
 }
 
@@ -46,9 +60,6 @@ fn has_tag(sample: &Sample<'_>, tag: &[u8]) -> bool {
 fn begins_text(sample: &Sample<'_>, starts: &[&[u8]]) -> bool {
     text(sample).is_some_and(|text| starts.iter().any(|start| begins(text, start)))
 }
-
-/// The advice for a configuration of a machine alone.
-const WITH_DISKS: &str = "open it together with its disks";
 
 fn is_vmx(sample: &Sample<'_>) -> bool {
     // The last one: an encrypted configuration.
@@ -103,19 +114,12 @@ pub(super) const FORMATS: &[Format] = &[
             || has_tag(s, b"<!doctype html"),
         "a server may have sent it instead of the image: download it again"
     ),
-    stranger!(
-        "ovf",
-        "an OVF descriptor (.ovf)",
-        |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"]) || has_tag(s, b"<Envelope") || has_tag(s, b":Envelope"),
-        WITH_DISKS
-    ),
-    stranger!(
-        "vbox",
-        "a VirtualBox configuration (.vbox)",
-        |s| begins_text(s, &[b"<VirtualBox "]) || has_tag(s, b"<VirtualBox "),
-        WITH_DISKS
-    ),
-    stranger!("vmx", "a VMware configuration (.vmx)", is_vmx, WITH_DISKS),
+    machine!("ovf", ".ovf", "an OVF descriptor (.ovf)", |s| begins_text(s, &[b"<Envelope", b"<ovf:Envelope"])
+        || has_tag(s, b"<Envelope")
+        || has_tag(s, b":Envelope")),
+    machine!("vbox", ".vbox", "a VirtualBox configuration (.vbox)", |s| begins_text(s, &[b"<VirtualBox "])
+        || has_tag(s, b"<VirtualBox ")),
+    machine!("vmx", ".vmx", "a VMware configuration (.vmx)", is_vmx),
     stranger!(
         "xml",
         "an XML document",
@@ -125,6 +129,7 @@ pub(super) const FORMATS: &[Format] = &[
     stranger!("json", "a JSON document", is_json, "a server may have sent it instead of the image"),
     stranger!(
         "xva",
+        [".xva"],
         "a XenServer export (XVA)",
         // A tar archive whose first member is `ova.xml`.
         |s| at(s, 0, b"ova.xml") && at(s, 7, &[0; 93]) && s.head.len() >= 512,
@@ -132,13 +137,15 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     stranger!(
         "vma",
+        [".vma"],
         "a Proxmox backup (VMA)",
         |s| at(s, 0, b"VMA\0\0\0\0\x01"),
         "take the disk out of it with vma extract"
     ),
-    stranger!("7z", "a 7z archive", |s| at(s, 0, b"7z\xbc\xaf\x27\x1c"), "unpack it first"),
+    stranger!("7z", [".7z"], "a 7z archive", |s| at(s, 0, b"7z\xbc\xaf\x27\x1c"), "unpack it first"),
     stranger!(
         "rar",
+        [".rar"],
         "a rar archive",
         |s| at(s, 0, b"Rar!\x1a\x07\0") || at(s, 0, b"Rar!\x1a\x07\x01\0"),
         "unpack it first"
@@ -169,6 +176,7 @@ pub(super) const FORMATS: &[Format] = &[
     ),
     stranger!(
         "lz4",
+        [".lz4"],
         "an lz4-compressed file",
         |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]) || at(s, 0, &[2, 0x21, 0x4c, 0x18]),
         "unpack it first"
@@ -186,10 +194,17 @@ pub(super) const FORMATS: &[Format] = &[
     // The dictionary has at least 64 KiB; the size is unknown or at most 256 TiB.
     stranger!(
         "lzma",
+        [".lzma"],
         "an LZMA-compressed file",
         |s| at(s, 0, &[0x5d, 0, 0]) && (at(s, 5, &[0xff; 8]) || at(s, 11, &[0, 0])),
         "unpack it first"
     ),
     stranger!("zip-part", "a part of a zip archive", |s| at(s, 0, b"PK\x07\x08"), "unpack it, from the .zip, first"),
-    stranger!("wim", "a Windows image of files (WIM)", |s| at(s, 0, b"MSWIM\0\0\0"), "apply it to a disk first"),
+    stranger!(
+        "wim",
+        [".wim"],
+        "a Windows image of files (WIM)",
+        |s| at(s, 0, b"MSWIM\0\0\0"),
+        "apply it to a disk first"
+    ),
 ];

@@ -10,9 +10,10 @@ use crate::offsets::GuestRange;
 
 pub(super) const RAW: OutputFormat = OutputFormat {
     name: "raw.gz",
+    aliases: &[],
     label: "Raw disk, compressed",
     hint: "",
-    extension: ".raw.gz",
+    extensions: &[".raw.gz", ".gz"],
     options: &[],
     implied: &[],
     recommended: &[],
@@ -22,9 +23,10 @@ pub(super) const RAW: OutputFormat = OutputFormat {
 
 pub(super) const TAR: OutputFormat = OutputFormat {
     name: "tar.gz",
+    aliases: &[],
     label: "tar.gz with disk.raw",
     hint: "For Google Cloud",
-    extension: ".tar.gz",
+    extensions: &[".tar.gz", ".tgz"],
     options: &[],
     implied: &[],
     recommended: &[],

@@ -26,12 +26,14 @@ pub const BLOCK: u64 = 4096;
 pub struct OutputFormat {
     /// The name in `qemu-img -O`.
     pub name: &'static str,
+    /// Other names that callers may use, in lower case.
+    pub aliases: &'static [&'static str],
     /// The name for display.
     pub label: &'static str,
     /// Its purpose, in a few words; may be empty.
     pub hint: &'static str,
-    /// The file name extension, with the dot.
-    pub extension: &'static str,
+    /// The file name extensions that state it, with the dot, in lower case. Its files get the first one.
+    pub extensions: &'static [&'static str],
     /// Its options.
     pub options: &'static [FormatOption],
     /// Other options of `qemu-img`, with the only value that Decant writes. They are accepted, but not offered.

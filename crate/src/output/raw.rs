@@ -3,13 +3,15 @@
 use super::layout::Layout;
 use super::{BLOCK, OutputFormat, options};
 use crate::error::Result;
+use crate::format::raw_disk;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "raw",
+    aliases: &[],
     label: "Raw disk",
     hint: "",
-    // Browsers warn that `.img` is a dangerous file on Windows and macOS.
-    extension: ".raw",
+    // Not `.img` first: browsers warn that it is a dangerous file on Windows and macOS.
+    extensions: raw_disk::FORMAT.extensions,
     options: &[],
     implied: &[&options::OF_FILE],
     recommended: &[],

@@ -9,15 +9,16 @@ use super::{OutputFormat, grows};
 use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::vmdk::kdmv;
+use crate::format::vmdk::{self, kdmv};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "vmdk",
+    aliases: &[],
     label: "VMDK",
     hint: "For VMware and VirtualBox",
-    extension: ".vmdk",
+    extensions: vmdk::FORMAT.extensions,
     options: &[
         FormatOption::required("subformat", &["streamOptimized"]),
         FormatOption::new("adapter_type", &["lsilogic", "buslogic", "ide", "legacyESX"]),

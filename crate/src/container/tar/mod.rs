@@ -23,6 +23,8 @@ use tar_block::BLOCK;
 
 pub(super) const CONTAINER: Container = Container {
     name: "tar",
+    aliases: &["OVA"],
+    extensions: &[".tar", ".ova", ".tgz", ".box"],
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
     list: Some(|source, salvage| list(source, salvage).boxed_local()),

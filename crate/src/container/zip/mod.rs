@@ -33,6 +33,8 @@ const LAST_PART: &str = "zip-part";
 
 pub(super) const CONTAINER: Container = Container {
     name: NAME,
+    aliases: &[],
+    extensions: &[".zip"],
     label: "a zip archive",
     probe: |sample| {
         [&central_directory::LOCAL_HEADER, &end_record::END].iter().any(|sign| sample.head.starts_with(*sign))

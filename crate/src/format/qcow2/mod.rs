@@ -30,6 +30,8 @@ use std::rc::Rc;
 
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
+    aliases: &[],
+    extensions: &[".qcow2", ".qcow"],
     label: "qcow2",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&qcow2_header::MAGIC),

@@ -17,6 +17,8 @@ use vdi_header::VdiHeader;
 
 pub(super) const FORMAT: Format = Format {
     name: "vdi",
+    aliases: &[],
+    extensions: &[".vdi"],
     label: "VDI (VirtualBox disk)",
     of_qemu: true,
     probe: |sample| {

@@ -22,6 +22,8 @@ use vhd_footer::{COOKIE, DIFFERENCING, DYNAMIC, FIXED, VhdFooter};
 
 pub(crate) const FORMAT: Format = Format {
     name: "vpc",
+    aliases: &["vhd"],
+    extensions: &[".vhd", ".avhd"],
     label: "VHD (Virtual PC and Hyper-V disk)",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&COOKIE) || footer_start(sample.tail).is_some(),

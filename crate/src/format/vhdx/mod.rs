@@ -26,6 +26,8 @@ use vhdx_header::{Regions, SIGNATURE, VhdxHeader};
 
 pub(crate) const FORMAT: Format = Format {
     name: "vhdx",
+    aliases: &[],
+    extensions: &[".vhdx", ".avhdx"],
     label: "VHDX (Hyper-V disk)",
     of_qemu: true,
     probe: |sample| sample.head.starts_with(&SIGNATURE),

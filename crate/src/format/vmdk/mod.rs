@@ -34,8 +34,12 @@ use kdmv::KdmvHeader;
 use sparse_header::SparseHeader;
 use std::rc::Rc;
 
-pub(super) const FORMAT: Format = Format {
+const EXTENSIONS: &[&str] = &[".vmdk"];
+
+pub(crate) const FORMAT: Format = Format {
     name: "vmdk",
+    aliases: &[],
+    extensions: EXTENSIONS,
     label: "VMDK (VMware disk)",
     of_qemu: true,
     probe: |sample| {
@@ -43,7 +47,7 @@ pub(super) const FORMAT: Format = Format {
         head.starts_with(&kdmv::MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
     },
     hint: Some(NameHint {
-        extensions: &[".vmdk"],
+        extensions: EXTENSIONS,
         code: "maybe-extent",
         text: "if it is an extent of a VMDK, open the descriptor that names it, and pass this file with it",
     }),

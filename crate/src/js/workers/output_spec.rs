@@ -170,7 +170,7 @@ pub(super) fn output(name: &str, options: &Object, size: DiskSize) -> Result<Out
 }
 
 fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> OutputMessage {
-    let OutputFormat { name, label, hint, extension, options, recommended, has_footer, .. } = *format;
+    let OutputFormat { name, label, hint, extensions, options, recommended, has_footer, .. } = *format;
     let virtual_size = disk_size.known();
     let mut layout = layout_for(format, chosen, virtual_size);
     let refused = layout.as_ref().err().filter(|error| error.code == SIZE_NEEDED).cloned();
@@ -185,7 +185,7 @@ fn describe(format: &OutputFormat, chosen: &Options, disk_size: DiskSize) -> Out
         name,
         label,
         hint,
-        extension,
+        extension: extensions[0],
         options: options.iter().map(OptionMessage::from).collect(),
         recommended,
         compressed: encoding.is_compressed(),

@@ -10,7 +10,7 @@ mod parents;
 
 pub use open_options::{Companion, OpenOptions};
 
-use crate::container::Member;
+use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{ExtentWalk, Extents};
 use crate::disk::file_name;
@@ -412,9 +412,10 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     let formats = format::readable().filter(|format| format.name != raw_disk::NAME);
     let formats: Vec<_> = formats.map(Format::short_label).collect();
     let formats = formats.join(", ");
-    let known = format!(
-        "Decant reads {formats}, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these"
-    );
+    let containers = container::names();
+    let (last, others) = containers.split_last().expect("there are containers");
+    let known =
+        format!("Decant reads {formats}, also in {} and {last} files, and raw disks in these", others.join(", "));
     if is_whole_sectors(size) {
         let advice = format!("{known}; {}", raw_disk::STATE_RAW);
         return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);

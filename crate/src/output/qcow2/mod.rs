@@ -18,9 +18,10 @@ use assembler::Qcow2Assembler;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "qcow2",
+    aliases: &[],
     label: "qcow2",
     hint: "For KVM, Proxmox and OpenStack",
-    extension: ".qcow2",
+    extensions: &[".qcow2"],
     options: &[
         FormatOption::new("compress", &["off", "on"]),
         FormatOption::new(

@@ -7,14 +7,16 @@ mod new_footer;
 use super::OutputFormat;
 use super::options::{self, FormatOption};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::vhd;
 use dynamic_vhd::DynamicVhd;
 use fixed_vhd::FixedVhd;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "vpc",
+    aliases: vhd::FORMAT.aliases,
     label: "VHD",
     hint: "For Azure",
-    extension: ".vhd",
+    extensions: vhd::FORMAT.extensions,
     options: &[FormatOption::new("subformat", &["fixed", "dynamic"]), FormatOption::new("force_size", &["on"])],
     implied: &[&options::OF_FILE],
     recommended: &[],
