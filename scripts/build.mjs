@@ -8,25 +8,14 @@ import { bin, root, run, say, unlessDone } from './lib.mjs';
 import { notices } from './notices.mjs';
 import { checkNode, npmPackages } from './setup.mjs';
 import { types } from './types.mjs';
-import { INPUTS, wasm } from './wasm.mjs';
-
-/** The package's wasm: one for each engine, and codecs. */
-const WASM = {
-  workers: 'decant.wasm',
-  threads: 'threads.wasm',
-  bzip2: 'bzip2.wasm',
-  crypt: 'crypt.wasm',
-  deflate: 'deflate.wasm',
-  xz: 'xz.wasm',
-  zstd: 'zstd.wasm',
-};
+import { FILES, INPUTS, wasm } from './wasm.mjs';
 
 async function npmPackage() {
   say('building the package');
   const dist = join(root, 'dist');
   rmSync(dist, { recursive: true, force: true });
   await bundle(dist);
-  for (const [name, file] of Object.entries(WASM)) {
+  for (const [name, file] of Object.entries(FILES)) {
     copyFileSync(join(bindings(name), 'index_bg.wasm'), join(dist, file));
   }
   await types(dist);

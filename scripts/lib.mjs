@@ -8,6 +8,11 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** The crates of the workspace beside the core: the folders in `crate/` with a Cargo.toml, other than the fuzz targets. */
+export const CRATES = readdirSync(join(root, 'crate')).filter(
+  (name) => name !== 'fuzz' && existsSync(join(root, 'crate', name, 'Cargo.toml')),
+);
+
 export const say = (text) => console.log(`decant: ${text}`);
 
 /** Ends the script with a message about the failure, and advice. */

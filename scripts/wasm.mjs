@@ -1,19 +1,13 @@
 // Builds the crate's wasm and its bindings in target/wasm/. `node scripts/wasm.mjs NAME...` builds the named ones.
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings } from './bundle.mjs';
-import { bin, fail, isDone, root, run, say, unlessDone } from './lib.mjs';
+import { bin, CRATES, fail, isDone, root, run, say, unlessDone } from './lib.mjs';
 import { nameInOrder } from './order-functions.mjs';
 import { compiler, rust, toolchain } from './setup.mjs';
-
-/** Leaves out the second decoder for literals and the one for far larger windows: clusters decode as fast without them. */
-const DECODER = '-DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1';
-/** Leaves out strategies that the default level does not use: they would double the size of the module. */
-const UNUSED = ['GREEDY', 'LAZY', 'LAZY2', 'BTLAZY2', 'BTOPT', 'BTULTRA'];
-const ENCODER = UNUSED.map((strategy) => `-DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR=1`).join(' ');
 
 /** Inlining repeats code in ways that brotli does not compress: without it there is less to load. */
 const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
@@ -21,8 +15,11 @@ const OPTIMISE = ['-O3', '--skip-pass=inlining-optimizing'];
 const SKIPPED = ['local-cse', 'memory-packing', 'simplify-locals', 'ssa-nomerge'].map((pass) => `--skip-pass=${pass}`);
 const OF_CORE = [...SKIPPED, '--reorder-functions-by-name'];
 
-/** Each codec has less to keep on its stack than the linker gives it by default, 1 MiB. */
-const SMALL_STACK = '-Clink-arg=-zstack-size=262144';
+/** Each codec has less to keep on its stack than the linker gives it by default, 1 MiB. The table of one can take functions of the platform. */
+const OF_CODEC = ['-zstack-size=262144', '--export-table', '--growable-table'].map((flag) => `-Clink-arg=${flag}`);
+
+/** The names of codecs: crates with a module of WebAssembly. */
+const CODECS = CRATES.filter((name) => existsSync(join(root, 'crate', name, 'wasm')));
 
 /**
  * Each wasm: its crate, its `memory` (its flags are in scripts/wasm-MEMORY.toml), the flags of its linker, and whether JavaScript uses
@@ -37,21 +34,14 @@ const VARIANTS = {
     optimise: [...OF_CORE, '--enable-threads'],
     hasBindings: true,
   },
-  bzip2: { crate: 'decant-bzip2-wasm', memory: 'own', link: [SMALL_STACK] },
-  crypt: {
-    crate: 'decant-crypt-wasm',
-    memory: 'own',
-    // Its table can take functions of the platform.
-    link: [SMALL_STACK, '-Clink-arg=--export-table', '-Clink-arg=--growable-table'],
-  },
-  deflate: { crate: 'decant-deflate-wasm', memory: 'own', link: [SMALL_STACK] },
-  xz: { crate: 'decant-xz-wasm', memory: 'own', link: [SMALL_STACK] },
-  zstd: {
-    crate: 'decant-zstd-wasm',
-    memory: 'own',
-    link: [SMALL_STACK],
-    cflags: `-msimd128 -mbulk-memory ${DECODER} ${ENCODER}`,
-  },
+  ...Object.fromEntries(CODECS.map((name) => [name, { crate: `decant-${name}-wasm`, memory: 'own', link: OF_CODEC }])),
+};
+
+/** The wasm of the package: for each build, the name of its file. */
+export const FILES = {
+  workers: 'decant.wasm',
+  threads: 'threads.wasm',
+  ...Object.fromEntries(CODECS.map((name) => [name, `${name}.wasm`])),
 };
 
 /** Builds the standard library: shared memory needs atomics, and a build for size saves a tenth of the wasm. */
@@ -115,7 +105,7 @@ const WITHOUT_START = [['export { initSync, __wbg_init as default };', 'export {
 const folderOf = (memory) => join(root, 'target', `${memory}-memory`);
 
 function make(name) {
-  const { crate, memory, features = [], link = [], cflags, optimise = [], hasBindings } = VARIANTS[name];
+  const { crate, memory, features = [], link = [], optimise = [], hasBindings } = VARIANTS[name];
   const what = `the wasm of ${name}`;
   say(`building ${what}`);
   const target = folderOf(memory);
@@ -131,7 +121,7 @@ function make(name) {
       ...['--', ...link],
     ],
     // Stable Rust builds its standard library only with this.
-    { RUSTC_BOOTSTRAP: '1', ...(cflags && { CFLAGS_wasm32_unknown_unknown: cflags }) },
+    { RUSTC_BOOTSTRAP: '1' },
   );
   const built = join(target, 'wasm32-unknown-unknown', 'release', `${crate.replaceAll('-', '_')}.wasm`);
   const file = join(output, 'index_bg.wasm');
@@ -148,17 +138,7 @@ function make(name) {
 export const INPUTS = [
   'crate/src',
   'crate/Cargo.toml',
-  'crate/bzip2',
-  'crate/codec',
-  'crate/crypt',
-  'crate/deflate',
-  'crate/json',
-  'crate/luks',
-  'crate/module',
-  'crate/text',
-  'crate/wasm',
-  'crate/xz',
-  'crate/zstd',
+  ...CRATES.map((name) => `crate/${name}`),
   'Cargo.toml',
   'Cargo.lock',
   'rust-toolchain.toml',

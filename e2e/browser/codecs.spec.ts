@@ -1,6 +1,7 @@
 // Codecs: their wasm is loaded when an image or an output first needs it.
 
 import { mkdirSync } from 'node:fs';
+import { CODEC_URLS } from '../../worker/public/registry.js';
 import { ENGINES, expect, giveFile, hashOpfs, type Page, test } from '../support/browser.js';
 import { hashFile, images, PASSWORD } from '../support/images.js';
 import { ova } from '../support/ova.js';
@@ -11,8 +12,8 @@ type Engine = 'workers' | 'threads';
 function watchLoads(page: Page): string[] {
   const loads: string[] = [];
   page.on('request', (request) => {
-    const [, name] = /\/(bzip2|crypt|deflate|xz|zstd)\.wasm$/.exec(request.url()) ?? [];
-    if (name) loads.push(name);
+    const [, name = ''] = /\/(\w+)\.wasm$/.exec(request.url()) ?? [];
+    if (Object.hasOwn(CODEC_URLS, name)) loads.push(name);
   });
   return loads;
 }

@@ -3,6 +3,7 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
+import { CODEC_URLS } from '../../worker/public/registry.js';
 import { run } from '../support/command.js';
 import { build, project } from '../support/consumers/project.js';
 import { expectSame, small } from '../support/images.js';
@@ -49,11 +50,7 @@ for (const [script, program] of [
     const { output, ...ended } = await convert(script, program, [
       'worker.node.mjs',
       'decant.wasm',
-      'bzip2.wasm',
-      'crypt.wasm',
-      'deflate.wasm',
-      'xz.wasm',
-      'zstd.wasm',
+      ...Object.keys(CODEC_URLS).map((name) => `${name}.wasm`),
     ]);
     expect(ended).toEqual({ status: 0, stdout: '', stderr: '' });
     expectSame(output, small.raw());

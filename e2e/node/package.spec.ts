@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { CODEC_URLS } from '../../worker/public/registry.js';
 import { DISK_SIZE, hashFile, images } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
@@ -13,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The crates linked into the wasm, as listed by Cargo: "adler2 2.0.1". */
 function linkedCrates(): string[] {
   const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
-  const codecs = ['bzip2', 'crypt', 'deflate', 'xz', 'zstd'].map((name) => `decant-${name}-wasm`);
+  const codecs = Object.keys(CODEC_URLS).map((name) => `decant-${name}-wasm`);
   const linked = ['decant-wasm', ...codecs].flatMap((name) => ['-p', name]);
   const features = ['--features', 'decant-wasm/threads'];
   const args = ['tree', ...linked, ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];

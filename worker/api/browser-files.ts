@@ -1,13 +1,14 @@
 // Browsers: locations of the worker scripts and the wasm.
 
 import { isOf } from '../calls/values.js';
-import { CODECS, checkedCodec, SCRIPTS, WASM } from '../client-side/package-files.js';
+import { checkedCodec, codecFile, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
+import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
-import type { Codec, Engine } from '../public/types.js';
+import type { Engine } from '../public/types.js';
 import { isWithoutOrigin } from '../targets/browser/frame.js';
 import { checkObject } from './options.js';
 
@@ -48,16 +49,7 @@ function packagedWasm(engine: Engine): URL {
   return fromViteCache('decant.wasm', import.meta.url) ?? new URL('./decant.wasm', import.meta.url);
 }
 
-/** The URLs are literals, so that bundlers find them. */
-const CODEC_URLS: Record<Codec, () => URL> = {
-  bzip2: () => new URL('./bzip2.wasm', import.meta.url),
-  crypt: () => new URL('./crypt.wasm', import.meta.url),
-  deflate: () => new URL('./deflate.wasm', import.meta.url),
-  xz: () => new URL('./xz.wasm', import.meta.url),
-  zstd: () => new URL('./zstd.wasm', import.meta.url),
-};
-
-const packagedCodec = (name: Codec): URL => fromViteCache(CODECS[name], import.meta.url) ?? CODEC_URLS[name]();
+const packagedCodec = (name: Codec): URL => fromViteCache(codecFile(name), import.meta.url) ?? CODEC_URLS[name]();
 
 /** Throws `internal` if the browser does not allow the worker. */
 export function makeWorker(engine: Engine): Worker {
@@ -87,7 +79,7 @@ export function compile(engine: Engine): Promise<WebAssembly.Module> {
 
 /** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
 export function loadCodec(name: Codec): Promise<Uint8Array> {
-  return load(CODECS[name], 'codec', async (from) => {
+  return load(codecFile(name), 'codec', async (from) => {
     const given = await (configuration.codec ?? packagedCodec)(name);
     if (isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array')) return checkedCodec(name, given);
     return checkedCodec(name, new Uint8Array(await (await from(given)).arrayBuffer()));

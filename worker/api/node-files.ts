@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
-import { CODECS, checkedCodec, WASM } from '../client-side/package-files.js';
+import { checkedCodec, codecFile, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
-import type { Codec } from '../public/types.js';
+import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { toPath } from './node-path.js';
 import { checkObject } from './options.js';
@@ -56,18 +56,9 @@ export function compile(): Promise<WebAssembly.Module> {
   });
 }
 
-/** The URLs are literals, so that bundlers find them. */
-const CODEC_URLS: Record<Codec, () => URL> = {
-  bzip2: () => new URL('./bzip2.wasm', import.meta.url),
-  crypt: () => new URL('./crypt.wasm', import.meta.url),
-  deflate: () => new URL('./deflate.wasm', import.meta.url),
-  xz: () => new URL('./xz.wasm', import.meta.url),
-  zstd: () => new URL('./zstd.wasm', import.meta.url),
-};
-
 /** Loads the wasm of the codec `name`. Fails with `internal` if it cannot be loaded. */
 export function loadCodec(name: Codec): Promise<Uint8Array> {
-  return load(CODECS[name], 'codec', async (from) => {
+  return load(codecFile(name), 'codec', async (from) => {
     const given = await (configuration.codec?.(name) ?? CODEC_URLS[name]());
     return checkedCodec(name, isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array') ? given : await from(given));
   });

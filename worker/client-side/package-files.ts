@@ -8,14 +8,8 @@ export const SCRIPTS: Record<Engine, string> = { workers: 'worker.js', threads: 
 /** The wasm files of the engines. */
 export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: 'threads.wasm' };
 
-/** The wasm files of codecs. */
-export const CODECS: Record<Codec, string> = {
-  bzip2: 'bzip2.wasm',
-  crypt: 'crypt.wasm',
-  deflate: 'deflate.wasm',
-  xz: 'xz.wasm',
-  zstd: 'zstd.wasm',
-};
+/** The wasm file of the codec `name`. */
+export const codecFile = (name: Codec): string => `${name}.wasm`;
 
 /** Resolves to `bytes`. Rejects if they are not the wasm of the codec `name`, with which a worker would trap. */
 export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
@@ -23,7 +17,7 @@ export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>):
   const found = WebAssembly.Module.exports(module).map((exported) => exported.name);
   // Among others, it exports a function that has its name.
   if (!found.includes(name) || WebAssembly.Module.imports(module).length > 0) {
-    throw new Error(`it is not the ${CODECS[name]} of this version of the package`);
+    throw new Error(`it is not the ${codecFile(name)} of this version of the package`);
   }
   return bytes;
 }
