@@ -7,4 +7,4 @@ export type { MadeDisk, NextStep, Place, PlaceFormat, PlaceLimit } from '../publ
 export { nextStep } from './next-step.js';
 
 /** All places, the most used ones first. */
-export const places: readonly Place[] = PLACES;
+export const places: readonly Place[] = PLACES.map(({ next: _, ...place }) => place);
