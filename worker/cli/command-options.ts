@@ -1,0 +1,326 @@
+// The options of the command: each is named once, with its value, its help and how it is read.
+
+import { localPath } from '../api/node-path.js';
+import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
+import { DecantError } from '../errors/errors.js';
+import { PLACES } from '../places/registry.js';
+import { CONTAINERS } from '../public/registry.js';
+import { MACHINES } from './extensions.js';
+import { formatName } from './format-option.js';
+import { UPLOAD_METHODS, UPLOAD_PROTOCOLS, type UploadMethod, type UploadProtocolName } from './upload-output.js';
+
+export const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
+
+export type CommandName = 'info' | 'map' | 'convert';
+
+/** As `parseArgs` returns it: `undefined` if the option is missing. */
+type Given = string | string[] | boolean | undefined;
+
+interface Option<T> {
+  /** Its name, without the dashes. */
+  name: string;
+  short?: string;
+  type: 'string' | 'boolean';
+  multiple: boolean;
+  /** The commands that take it; by default all. */
+  commands?: CommandName[];
+  /** Texts of the help, by how the option is written. */
+  help: Record<string, string>;
+  /** Returns the value for a command. Fails with `usage` if it is wrong. */
+  read(given: Given): T;
+}
+
+/** What an option has besides its name and its help. */
+type Details = Pick<Option<unknown>, 'short' | 'commands'>;
+
+/** The help, as one text of an option that is written in the usual way, or by how it is written. */
+type Help = string | Record<string, string>;
+
+const helpBy = (help: Help, name: string, value: string, short?: string): Record<string, string> => {
+  const written = short === undefined ? `--${name}` : `-${short}`;
+  return typeof help === 'string' ? { [`${written}${value && ` ${value}`}`]: help } : help;
+};
+
+const flag = (name: string, help: Help, details: Details = {}): Option<boolean> => ({
+  ...{ name, type: 'boolean', multiple: false, ...details },
+  help: helpBy(help, name, '', details.short),
+  read: (given) => given === true,
+});
+
+/** An option with a value, which `read` checks and converts. */
+const withValue = <T>(
+  name: string,
+  value: string,
+  help: Help,
+  read: (value: string | undefined) => T,
+  details: Details = {},
+): Option<T> => ({
+  ...{ name, type: 'string', multiple: false, ...details },
+  help: helpBy(help, name, value, details.short),
+  read: (given) => read(given as string | undefined),
+});
+
+/** An option that can be repeated. */
+const repeated = (name: string, value: string, help: Help, details: Details = {}): Option<string[]> => ({
+  ...{ name, type: 'string', multiple: true, ...details },
+  help: helpBy(help, name, value, details.short),
+  read: (given = []) => given as string[],
+});
+
+const asIs = (value: string | undefined) => value;
+
+/** Parses `--disk`. A name that is a number means that number. */
+function diskOf(value: string | undefined): string | number | undefined {
+  const number = Number(value);
+  return /^[1-9][0-9]*$/.test(value ?? '') && Number.isSafeInteger(number) ? number : value;
+}
+
+function isJson(value = 'human'): boolean {
+  if (value !== 'human' && value !== 'json') throw usage(`--output takes human or json, not '${value}'`);
+  return value === 'json';
+}
+
+function workerCount(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const count = Number(value);
+  if (/^[0-9]+$/.test(value) && count >= MIN_WORKERS && count <= MAX_WORKERS) return count;
+  throw usage(`-m takes a whole number from ${MIN_WORKERS} to ${MAX_WORKERS}, not '${value}'`);
+}
+
+function uploadOf(value: string | undefined): UploadProtocolName | undefined {
+  const known = UPLOAD_PROTOCOLS.find((name) => name === value);
+  if (value === undefined || known) return known;
+  throw usage(`--upload takes ${UPLOAD_PROTOCOLS.join(', ')}, not '${value}'`);
+}
+
+function methodOf(value: string | undefined): UploadMethod | undefined {
+  const known = UPLOAD_METHODS.find((name) => name === value);
+  if (value === undefined || known) return known;
+  throw usage(`--method takes ${UPLOAD_METHODS.join(' or ')}, not '${value}'`);
+}
+
+function folderOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  // An unset shell variable.
+  if (localPath(value) === '') throw usage('--spool= takes a folder');
+  return localPath(value);
+}
+
+const SIZE_UNITS = 'bkmgtpe';
+/** The size of zeros from which on they become holes, in bytes. */
+const HOLE = 4096;
+
+/** Parses `-S`. */
+function sparseness(value: string | undefined): { sparse: boolean; note?: string } {
+  if (value === undefined) return { sparse: true };
+  const [, number, unit = 'b'] = /^(\d+(?:\.\d+)?)([bkmgtpe])?$/.exec(value.toLowerCase()) ?? [];
+  if (number === undefined) throw usage(`-S takes a size, not '${value}'`);
+  const size = Number(number) * 1024 ** SIZE_UNITS.indexOf(unit);
+  if (size === 0) return { sparse: false };
+  if (size === HOLE) return { sparse: true };
+  return { sparse: true, note: `-S ${value} is ignored: zeros become holes from 4 KiB on` };
+}
+
+/** Lists `names` with `last` before the last one. */
+const listed = (names: string[], last: string): string => `${names.slice(0, -1).join(', ')} ${last} ${names.at(-1)}`;
+
+/** The names of containers that may come as a stream. */
+const STREAMS = CONTAINERS.filter(({ isReadInOrder }) => isReadInOrder).map(({ name }) => name);
+
+/** Options for opening the image, by their names in {@link OpenArguments}. */
+export const OPENING = {
+  format: withValue(
+    'format',
+    'FORMAT',
+    `format of the image; required for raw, except inside ${listed(STREAMS, 'or')}`,
+    (value) => value && formatName(value),
+    { short: 'f' },
+  ),
+  unpack: flag(
+    'unpack',
+    'with -f raw: make a disk of the content of the archive or compressed file; otherwise the bytes of the file itself are the disk',
+  ),
+  /** FILE or NAME=FILE. */
+  companions: repeated('with', '', {
+    '--with FILE':
+      'pass a backing file, parent, extent or data file of the image; repeatable. No file is ever opened because an image names it',
+    '--with NAME=FILE': 'pass FILE for the name NAME in the image',
+  }),
+  /** A number or a name in an archive, or {@link ALL_DISKS}. */
+  disk: withValue(
+    'disk',
+    'N|NAME',
+    `use this disk of an archive that has several, such as an OVA, or of a virtual machine (${MACHINES.join(', ')} or its folder); info lists them. In convert, all makes a file of each in the folder OUTPUT`,
+    diskOf,
+  ),
+  snapshot: withValue(
+    'snapshot',
+    'ID|NAME',
+    'use a snapshot, of the image or the machine, instead of the active disk',
+    asIs,
+  ),
+  /** FILE or NAME=FILE. */
+  passwordFiles: repeated('password-file', '', {
+    '--password-file FILE':
+      'read the password of all encrypted layers from FILE, without its last newline; - is standard input',
+    '--password-file NAME=FILE': 'read the password of the layer or disk NAME from FILE; repeatable',
+  }),
+  headerFile: withValue(
+    'header-file',
+    'FILE',
+    'send the headers in FILE, one NAME: VALUE on each line, to the server of the first URL; - is standard input',
+    asIs,
+  ),
+  assumePassword: flag('assume-password', 'continue if an old encryption method cannot verify the password'),
+  salvage: flag('salvage', 'convert a damaged image: lost ranges become zeros and are listed; the exit code is 3'),
+  forceParent: flag('force-parent', 'read a parent that does not have the identity that its child records'),
+  checkManifest: flag(
+    'check-manifest',
+    'check an OVA on a server against its manifest, even if that downloads the whole archive; local files are always checked',
+    { commands: ['convert'] },
+  ),
+};
+
+/** All other options, by their names in a command. */
+export const OTHERS = {
+  json: withValue('output', '', {}, isJson, { commands: ['info', 'map'] }),
+  asked: withValue(
+    'output-format',
+    'FORMAT',
+    'format of the output, as in qemu-img (default: by the extension of OUTPUT, otherwise raw); an unknown one lists all formats',
+    asIs,
+    { short: 'O', commands: ['convert'] },
+  ),
+  place: withValue(
+    'for',
+    'PLACE',
+    `make the best format for the place where the disk will run, and print the commands that come next. PLACE is one of: ${PLACES.map(({ name }) => name).join(', ')}`,
+    asIs,
+    { commands: ['convert'] },
+  ),
+  lists: repeated(
+    'options',
+    'NAME=VALUE[,...]',
+    'options of the output format, as in qemu-img; repeatable. NAME alone is NAME=on; help lists the options',
+    { short: 'o', commands: ['convert'] },
+  ),
+  progress: flag('progress', 'show progress; the default on a terminal', { short: 'p', commands: ['convert'] }),
+  quiet: flag('quiet', 'print nothing', { short: 'q', commands: ['convert'] }),
+  workers: withValue('workers', 'WORKERS', 'number of workers (default: one for each core, at most 8)', workerCount, {
+    short: 'm',
+    commands: ['convert'],
+  }),
+  existing: flag(
+    'existing',
+    'write in place into an existing OUTPUT: a device, a file that is large enough, or a page blob (--upload azure -O vpc), such as that of a managed disk',
+    { short: 'n', commands: ['convert'] },
+  ),
+  sparseness: withValue('sparse-size', '0', 'write zeros instead of leaving holes', sparseness, {
+    short: 'S',
+    commands: ['convert'],
+  }),
+  compress: flag('compress', 'compress qcow2; other output formats must be compressed anyway', {
+    short: 'c',
+    commands: ['convert'],
+  }),
+  twoPass: flag(
+    'two-pass',
+    'read the image twice, for a compressed qcow2 to standard output or a server that takes bytes in order only',
+    { commands: ['convert'] },
+  ),
+  spool: withValue(
+    'spool',
+    '',
+    {
+      '--spool[=DIR]':
+        'make the output in a temporary file in DIR (default: $TMPDIR, otherwise /var/tmp) and then send it: the other way for such a qcow2. An image that must be unpacked first is unpacked in DIR too, also by map (default: the folder of OUTPUT). A raw disk that comes in a stream is stored in DIR if the output states its size first, such as qcow2',
+    },
+    folderOf,
+    { commands: ['map', 'convert'] },
+  ),
+  upload: withValue(
+    'upload',
+    UPLOAD_PROTOCOLS.join('|'),
+    'upload protocol of OUTPUT (default: one PUT); keys come from the environment, such as AWS_ACCESS_KEY_ID and AZURE_STORAGE_SAS_TOKEN',
+    uploadOf,
+    { commands: ['convert'] },
+  ),
+  uploadHeaderFile: withValue(
+    'upload-header-file',
+    'FILE',
+    'send the headers in FILE to the server of OUTPUT, as with --header-file',
+    asIs,
+    { commands: ['convert'] },
+  ),
+  method: withValue('method', UPLOAD_METHODS.join('|'), 'method of an upload by one request (default: PUT)', methodOf, {
+    commands: ['convert'],
+  }),
+  noConfirm: flag('no-confirm', 'accept the response to that request without a look at the object', {
+    commands: ['convert'],
+  }),
+  resume: flag('resume', 'keep progress when interrupted, and continue from it the next time', {
+    commands: ['convert'],
+  }),
+  sync: flag('sync', 'fsync the file and its folder before exiting', { commands: ['convert'] }),
+};
+
+/** Options without a value in a command. */
+const WITHOUT_VALUE = {
+  targetCache: withValue(
+    'target-cache',
+    '',
+    { '-t, -T CACHE, -U, -W': 'accepted for compatibility with qemu-img, without effect' },
+    asIs,
+    { short: 't', commands: ['convert'] },
+  ),
+  sourceCache: withValue('source-cache', '', {}, asIs, { short: 'T', commands: ['convert'] }),
+  forceShare: flag('force-share', {}, { short: 'U' }),
+  anyOrder: flag('any-order', {}, { short: 'W', commands: ['convert'] }),
+  help: flag('help', { '--help, --version': '' }, { short: 'h' }),
+};
+
+type Table = Record<string, Option<unknown>>;
+
+/** The values of the options in a table. */
+export type Values<T extends Table> = { [Name in keyof T]: ReturnType<T[Name]['read']> };
+
+/** Returns the values of the options in `table`, as a command takes them. Fails with `usage` if one is wrong. */
+export const valuesOf = <T extends Table>(table: T, given: Record<string, Given>): Values<T> =>
+  Object.fromEntries(Object.entries(table).map(([field, { name, read }]) => [field, read(given[name])])) as Values<T>;
+
+/** The options that `command` takes. */
+export const optionsOf = (command: CommandName): Option<unknown>[] =>
+  Object.values<Option<unknown>>({ ...OPENING, ...OTHERS, ...WITHOUT_VALUE }).filter(
+    ({ commands }) => commands === undefined || commands.includes(command),
+  );
+
+/** Where the texts of options start, and the width of the help. */
+const [COLUMN, WIDTH] = [25, 99];
+
+/** Breaks `text` into lines after `start`, each below the start of the first one. */
+function wrapped(start: string, text: string): string {
+  const lines = [start.padEnd(COLUMN - 1)];
+  // A long start has a line to itself.
+  if (start.length >= COLUMN - 1) lines.push(' '.repeat(COLUMN - 1));
+  for (const word of text.split(' ')) {
+    if (`${lines.at(-1)} ${word}`.length > WIDTH) lines.push(' '.repeat(COLUMN - 1));
+    lines.push(`${lines.pop()} ${word}`);
+  }
+  return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+const helpOf = (table: Table): string =>
+  Object.values(table)
+    .flatMap(({ help }) => Object.entries(help).map(([form, text]) => wrapped(`  ${form}`, text)))
+    .join('\n');
+
+export const USAGE = `usage: decant info    [OPTIONS] [--output=human|json] IMAGE
+       decant map     [OPTIONS] [--output=human|json] IMAGE
+       decant convert [OPTIONS] [-O FORMAT] [-o NAME=VALUE] [-p] [-q] [-m WORKERS] IMAGE OUTPUT
+                      (IMAGE is a file, an http or https URL, or - for standard input: a file,
+                      or a stream of ${STREAMS.join(', ')} or a raw disk. OUTPUT is a
+                      file, an http or https URL, or - for standard output)
+
+${helpOf(OPENING)}
+
+${helpOf({ ...OTHERS, ...WITHOUT_VALUE })}`;
