@@ -1,4 +1,13 @@
-// The language of the page.
+// The languages of the page: a file and a line for each.
 
-/** Whether the person prefers German. The page is in English otherwise. */
-export const isGerman = (): boolean => /^de(-|$)/i.test(navigator.languages?.[0] ?? '');
+import { english, type Language } from './languages/english.js';
+import { german } from './languages/german.js';
+
+/** By BCP 47 tags, without a region. */
+const OTHERS: Record<string, Language> = { de: german };
+
+/** The language that the person prefers, or English if there is none. */
+export function language(): Language {
+  const [primary = ''] = (navigator.languages?.[0] ?? '').toLowerCase().split('-');
+  return (Object.hasOwn(OTHERS, primary) && OTHERS[primary]) || english;
+}

@@ -3,10 +3,9 @@
 import { configure, prepare, removeLeftovers } from 'decant';
 import 'decant/element';
 import { threads } from 'decant/threads';
-import { reasons } from './download/reasons.js';
 import { streamObstacle, unlessAborted } from './download/streaming-worker.js';
 import { fillIcon } from './icon.js';
-import { isGerman } from './language.js';
+import { language } from './language.js';
 import { registerServiceWorker } from './service-worker/register.js';
 
 configure({ threads });
@@ -14,7 +13,7 @@ configure({ threads });
 /** Loads the code for streamed downloads. The service worker, without which nothing is streamed, has kept it. */
 const loadStreamed = () =>
   import('./download/streamed.js').catch(() => {
-    throw new Error(reasons().notLoaded);
+    throw new Error(reasons.notLoaded);
   });
 
 const converter = document.querySelector('decant-converter')!;
@@ -26,11 +25,12 @@ converter.streamedDownloads = {
   },
 };
 
-if (isGerman()) {
-  document.documentElement.lang = 'de';
-  converter.lang = 'de';
-  document.title = 'Decant: Festplattenabbilder im Browser konvertieren';
-  document.querySelector('footer a')!.textContent = 'Lizenzen';
+const { page, reasons } = language();
+if (page) {
+  document.documentElement.lang = page.lang;
+  converter.lang = page.lang;
+  document.title = page.title;
+  document.querySelector('footer a')!.textContent = page.licences;
 }
 
 // The title of the tab shows the current step.

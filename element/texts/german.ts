@@ -4,7 +4,7 @@ import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { germanMessages } from './german-messages.js';
 import { clause } from './sentences.js';
-import { isLongCheck, LEAST_ROOM, type Units } from './units.js';
+import { isLongCheck, LEAST_ROOM, unitsOf } from './units.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',
@@ -39,442 +39,437 @@ const roughly = (seconds: number): string => {
   return seconds < 86_400 ? 'einige Stunden' : 'mehr als einen Tag';
 };
 
-export function german(units: Units): AllTexts {
-  const { size, binarySize, duration } = units;
+const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
+const { size, binarySize, duration } = units;
 
-  /** The time, if it is known. */
-  const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
-    if (seconds === undefined || (isGuess && atLeast)) return '';
-    if (isGuess) return `wahrscheinlich ${roughly(seconds)}`;
-    return `${atLeast ? 'mindestens' : 'etwa'} ${duration(seconds)}`;
-  };
+/** The time, if it is known. */
+const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
+  if (seconds === undefined || (isGuess && atLeast)) return '';
+  if (isGuess) return `wahrscheinlich ${roughly(seconds)}`;
+  return `${atLeast ? 'mindestens' : 'etwa'} ${duration(seconds)}`;
+};
 
-  const space = ({ space: bytes, atLeast }: SaveCost): string =>
-    bytes ? `${atLeast ? 'mindestens ' : ''}${size(bytes)}` : '';
+const space = ({ space: bytes, atLeast }: SaveCost): string =>
+  bytes ? `${atLeast ? 'mindestens ' : ''}${size(bytes)}` : '';
 
-  /** A sentence about the time, after another sentence; empty if the time is unknown. */
-  const time = (cost: SaveCost): string =>
-    about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
+/** A sentence about the time, after another sentence; empty if the time is unknown. */
+const time = (cost: SaveCost): string =>
+  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
 
-  /** The beginning of a sentence: the private storage has less room than the disk needs. */
-  const holds = (room: number | undefined): string => {
-    if (room === undefined) return 'Dieses Fenster kann die Platte nicht speichern';
-    return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
-  };
+/** The beginning of a sentence: the private storage has less room than the disk needs. */
+const holds = (room: number | undefined): string => {
+  if (room === undefined) return 'Dieses Fenster kann die Platte nicht speichern';
+  return `Dieses Fenster kann ${room > 0 ? `etwa ${size(room)}` : `weniger als ${size(LEAST_ROOM)}`} speichern, weniger als die Platte hat`;
+};
 
-  const texts: AllTexts = {
-    size,
-    ...germanMessages(units),
+export const german: AllTexts = {
+  size,
+  ...germanMessages(units),
 
-    title: 'Decant',
-    tagline: 'Konvertiert virtuelle Platten.',
-    nothingUploaded: 'Nichts wird hochgeladen.',
+  title: 'Decant',
+  tagline: 'Konvertiert virtuelle Platten.',
+  nothingUploaded: 'Nichts wird hochgeladen.',
 
-    dropHere: 'Festplattenabbild hier ablegen',
-    takes: (inputs) => `${inputs.join(', ')}, auch in OVA oder zip`,
-    makes: (outputs) => `→ ${outputs.join(', ')}`,
-    choose: 'Datei auswählen',
-    fromLink: 'Von einem Link',
-    address: 'Link zu einem Abbild',
-    // All roles are feminine nouns.
-    addressFor: (need) => `Link zur ${role(need.role)}`,
-    openAddress: 'Öffnen',
-    noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
-    trySample: 'Mit einem Beispiel ausprobieren',
-    interrupted: (name, bytes) =>
-      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers.`,
-    freeStorage: (bytes) => `${size(bytes)} freigeben`,
-    storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
-    fileInterrupted: (name, file, folder) =>
-      `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Vielleicht ist ${shownText(file)}${folder === undefined ? '' : ` im Ordner ${shownText(folder)}`} leer oder unvollständig zurückgeblieben.`,
-    removeFile: (file) => `${shownText(file)} entfernen`,
-    fileRemoved: (file) => `${shownText(file)} wurde entfernt.`,
-    fileStays: (file) => `${shownText(file)} ist nicht leer und bleibt: Prüfen Sie, ob die Datei vollständig ist.`,
-    fileNotRemoved: (file) =>
-      `Der Browser lässt diese Seite ${shownText(file)} nicht entfernen. Löschen Sie die Datei selbst.`,
-    proof: 'Ist das sicher?',
-    checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
-    dropToOpen: 'Zum Öffnen loslassen',
-    dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen',
-    dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
-    opening: (name) => `${shownText(name)} wird gelesen`,
-    slow: 'Das dauert länger als sonst: ein Datenträger oder ein Server antwortet nicht.',
-    dropped: 'Das Abgelegte',
-    chosen: 'Die Auswahl',
-    noFiles: 'Es wurden keine Dateien gefunden.',
-    tooMany: (most) => `Mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
-    notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden; versuchen Sie es noch einmal.`,
-    aside: (names) => `Übersprungen, kein Festplattenabbild: ${list(names)}.`,
-    held: (names) =>
-      `Für die Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um eine so zu konvertieren, fügen Sie sie allein hinzu.`,
+  dropHere: 'Festplattenabbild hier ablegen',
+  takes: (inputs) => `${inputs.join(', ')}, auch in OVA oder zip`,
+  makes: (outputs) => `→ ${outputs.join(', ')}`,
+  choose: 'Datei auswählen',
+  fromLink: 'Von einem Link',
+  address: 'Link zu einem Abbild',
+  // All roles are feminine nouns.
+  addressFor: (need) => `Link zur ${role(need.role)}`,
+  openAddress: 'Öffnen',
+  noAddress: 'Geben Sie einen Link ein, der mit https:// oder http:// beginnt.',
+  trySample: 'Mit einem Beispiel ausprobieren',
+  interrupted: (name, bytes) =>
+    `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Öffnen Sie das Abbild noch einmal, um sie fortzusetzen. Der fertige Teil belegt ${size(bytes)} im Speicher dieses Browsers.`,
+  freeStorage: (bytes) => `${size(bytes)} freigeben`,
+  storageFreed: (bytes) => `${size(bytes)} im Speicher dieses Browsers sind wieder frei.`,
+  fileInterrupted: (name, file, folder) =>
+    `Die Konvertierung von ${shownText(name)} wurde unterbrochen. Vielleicht ist ${shownText(file)}${folder === undefined ? '' : ` im Ordner ${shownText(folder)}`} leer oder unvollständig zurückgeblieben.`,
+  removeFile: (file) => `${shownText(file)} entfernen`,
+  fileRemoved: (file) => `${shownText(file)} wurde entfernt.`,
+  fileStays: (file) => `${shownText(file)} ist nicht leer und bleibt: Prüfen Sie, ob die Datei vollständig ist.`,
+  fileNotRemoved: (file) =>
+    `Der Browser lässt diese Seite ${shownText(file)} nicht entfernen. Löschen Sie die Datei selbst.`,
+  proof: 'Ist das sicher?',
+  checkUploads: 'Nichts wird hochgeladen. Schalten Sie das Netz aus: es funktioniert trotzdem.',
+  dropToOpen: 'Zum Öffnen loslassen',
+  dropToQueue: 'Loslassen, um es in die Warteschlange zu stellen',
+  dropToAnswer: (name) => `Loslassen, um es für ${shownText(name)} zu verwenden`,
+  opening: (name) => `${shownText(name)} wird gelesen`,
+  slow: 'Das dauert länger als sonst: ein Datenträger oder ein Server antwortet nicht.',
+  dropped: 'Das Abgelegte',
+  chosen: 'Die Auswahl',
+  noFiles: 'Es wurden keine Dateien gefunden.',
+  tooMany: (most) => `Mehr als ${most} Dateien. Fügen Sie nur die Abbilder hinzu.`,
+  notFetched: (name) => `${shownText(name)} konnte nicht gelesen werden; versuchen Sie es noch einmal.`,
+  aside: (names) => `Übersprungen, kein Festplattenabbild: ${list(names)}.`,
+  held: (names) =>
+    `Für die Maschine behalten, der die Datei einer Platte fehlt: ${list(names)}. Vielleicht sind es ältere Stände von ihr. Um eine so zu konvertieren, fügen Sie sie allein hinzu.`,
 
-    queue: 'Warteschlange',
-    convertAll: (images) => `Alle ${images} genauso`,
-    allDone: (done, all) => `${done} von ${all} konvertiert`,
-    notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
-    someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,
-    queued: {
-      added: (names) => `In die Warteschlange gestellt: ${list(names)}.`,
-      claimed: (names) => `Aus der Warteschlange genommen, für dieses Abbild: ${list(names)}.`,
-      removed: (name) => `Aus der Warteschlange entfernt: ${shownText(name)}.`,
-      waiting: 'wartet',
-      current: 'gerade geöffnet',
-      saved: (place) => {
-        const name = shownText(place.name);
-        if (place.kind === 'folder') return `gespeichert als ${name} in ${shownText(place.folder.name)}`;
-        const isSaved = place.kind === 'dialog' || place.kind === 'host';
-        return isSaved ? `gespeichert als ${name}` : `konvertiert; siehe ${name} in Ihren Downloads`;
-      },
-      cancelled: 'abgebrochen',
-      open: 'Öffnen',
-      remove: 'Entfernen',
-      salvage: 'Retten',
+  queue: 'Warteschlange',
+  convertAll: (images) => `Alle ${images} genauso`,
+  allDone: (done, all) => `${done} von ${all} konvertiert`,
+  notAll: (names) => `Nicht konvertiert: ${list(names)}.`,
+  someDamaged: (names) => `Konvertiert, aber beschädigt: ${list(names)}.`,
+  queued: {
+    added: (names) => `In die Warteschlange gestellt: ${list(names)}.`,
+    claimed: (names) => `Aus der Warteschlange genommen, für dieses Abbild: ${list(names)}.`,
+    removed: (name) => `Aus der Warteschlange entfernt: ${shownText(name)}.`,
+    waiting: 'wartet',
+    current: 'gerade geöffnet',
+    saved: (place) => {
+      const name = shownText(place.name);
+      if (place.kind === 'folder') return `gespeichert als ${name} in ${shownText(place.folder.name)}`;
+      const isSaved = place.kind === 'dialog' || place.kind === 'host';
+      return isSaved ? `gespeichert als ${name}` : `konvertiert; siehe ${name} in Ihren Downloads`;
     },
+    cancelled: 'abgebrochen',
+    open: 'Öffnen',
+    remove: 'Entfernen',
+    salvage: 'Retten',
+  },
 
-    image: 'Abbild',
-    format: 'Format',
-    virtualSize: 'Größe der Platte',
-    unknownSize: 'erst nach dem Konvertieren bekannt',
-    fileSize: 'Abbilddatei',
-    fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} Dateien` : size(bytes)),
+  image: 'Abbild',
+  format: 'Format',
+  virtualSize: 'Größe der Platte',
+  unknownSize: 'erst nach dem Konvertieren bekannt',
+  fileSize: 'Abbilddatei',
+  fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} Dateien` : size(bytes)),
+  data: 'Daten',
+  layers: 'Schichten',
+  machine: 'Virtuelle Maschine',
+  encryption: 'Verschlüsselung',
+  encryptionValue: ({ format, luks }) =>
+    luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
+  snapshot: 'Stand der Platte',
+  activeDisk: 'Aktueller Stand',
+  snapshotValue: ({ id, name, dateSeconds }) =>
+    `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
+  unused: (names) => `Nicht verwendet: ${list(names)}.`,
+  formatValue: (info) =>
+    [
+      info.format,
+      info.version && `Version ${info.version}`,
+      info.clusterSize && `Einheiten von ${binarySize(info.clusterSize)}`,
+      ...info.containers.map(({ name }) => `in ${name}`),
+    ]
+      .filter(Boolean)
+      .join(', '),
+  dataCounting: (bytes) => `bisher ${size(bytes)}`,
+  dataValue: (bytes, compressed) => {
+    if (compressed === 0) return size(bytes);
+    return `${size(bytes)}, davon ${compressed > bytes * 0.95 ? 'fast alles' : size(compressed)} komprimiert`;
+  },
+
+  picture: {
+    label: (share) =>
+      share === undefined ? 'Bild der Platte' : `Bild der Platte, ${german.percent(share)} konvertiert`,
     data: 'Daten',
-    layers: 'Schichten',
-    machine: 'Virtuelle Maschine',
-    encryption: 'Verschlüsselung',
-    encryptionValue: ({ format, luks }) =>
-      luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (veraltet)',
-    snapshot: 'Stand der Platte',
-    activeDisk: 'Aktueller Stand',
-    snapshotValue: ({ id, name, dateSeconds }) =>
-      `Schnappschuss ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString('de')}`,
-    unused: (names) => `Nicht verwendet: ${list(names)}.`,
-    formatValue: (info) =>
-      [
-        info.format,
-        info.version && `Version ${info.version}`,
-        info.clusterSize && `Einheiten von ${binarySize(info.clusterSize)}`,
-        ...info.containers.map(({ name }) => `in ${name}`),
-      ]
-        .filter(Boolean)
-        .join(', '),
-    dataCounting: (bytes) => `bisher ${size(bytes)}`,
-    dataValue: (bytes, compressed) => {
-      if (compressed === 0) return size(bytes);
-      return `${size(bytes)}, davon ${compressed > bytes * 0.95 ? 'fast alles' : size(compressed)} komprimiert`;
-    },
+    layer: (name) => `Daten aus ${shownText(name)}`,
+    compressed: 'komprimiert',
+    empty: 'leer',
+    lost: 'verloren',
+  },
 
-    picture: {
-      label: (share) =>
-        share === undefined ? 'Bild der Platte' : `Bild der Platte, ${texts.percent(share)} konvertiert`,
-      data: 'Daten',
-      layer: (name) => `Daten aus ${shownText(name)}`,
-      compressed: 'komprimiert',
-      empty: 'leer',
-      lost: 'verloren',
+  contents: {
+    title: (table, parts) =>
+      table
+        ? `Auf dieser Platte: ${parts === 1 ? 'eine Partition' : `${parts} Partitionen`} (${table.kind})`
+        : 'Auf dieser Platte',
+    part: ({ name, type, fileSystem, size: bytes }) => {
+      const what = fileSystem?.name ?? type ?? 'unbekannt';
+      const label = fileSystem?.label ?? name;
+      const called = label ? `${what} „${shownText(label)}“` : what;
+      return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
     },
+    more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
+    firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,
+    damaged: 'Die Partitionstabelle ist beschädigt; die Platte wird unverändert konvertiert.',
+  },
 
-    contents: {
-      title: (table, parts) =>
-        table
-          ? `Auf dieser Platte: ${parts === 1 ? 'eine Partition' : `${parts} Partitionen`} (${table.kind})`
-          : 'Auf dieser Platte',
-      part: ({ name, type, fileSystem, size: bytes }) => {
-        const what = fileSystem?.name ?? type ?? 'unbekannt';
-        const label = fileSystem?.label ?? name;
-        const called = label ? `${what} „${shownText(label)}“` : what;
-        return [called, size(bytes), fileSystem && type].filter(Boolean).join(', ');
-      },
-      more: (parts) => `und ${parts === 1 ? 'eine weitere' : `${parts} weitere`}`,
-      firmware: (found) => `Das System auf dieser Platte startet mit ${found.join(' oder ')}.`,
-      damaged: 'Die Partitionstabelle ist beschädigt; die Platte wird unverändert konvertiert.',
-    },
+  disksTitle: (name, count) => `${shownText(name)} enthält ${count === 1 ? 'eine Platte' : `${count} Platten`}`,
+  disksQuestion: 'Welche Platten möchten Sie konvertieren?',
+  noDiskTitle: (name) => `Keine Datei in ${shownText(name)} sieht wie eine Platte aus`,
+  noDiskQuestion: 'Falls rohe Platten dabei sind: welche möchten Sie konvertieren?',
+  diskMissing: 'ihre Datei fehlt',
+  disksMissing: (count) =>
+    `Legen Sie die ${count === 1 ? 'fehlende Datei' : 'fehlenden Dateien'} hier ab, oder wählen Sie sie aus.`,
+  useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,
+  noDiskChosen: 'Wählen Sie mindestens eine Platte.',
+  openDisks: 'Weiter',
 
-    disksTitle: (name, count) => `${shownText(name)} enthält ${count === 1 ? 'eine Platte' : `${count} Platten`}`,
-    disksQuestion: 'Welche Platten möchten Sie konvertieren?',
-    noDiskTitle: (name) => `Keine Datei in ${shownText(name)} sieht wie eine Platte aus`,
-    noDiskQuestion: 'Falls rohe Platten dabei sind: welche möchten Sie konvertieren?',
-    diskMissing: 'ihre Datei fehlt',
-    disksMissing: (count) =>
-      `Legen Sie die ${count === 1 ? 'fehlende Datei' : 'fehlenden Dateien'} hier ab, oder wählen Sie sie aus.`,
-    useAsDisk: (name, disk) => `${shownText(name)} als ${shownText(disk)} verwenden`,
-    noDiskChosen: 'Wählen Sie mindestens eine Platte.',
-    openDisks: 'Weiter',
+  packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
+  packed: (format, bytes) =>
+    `Der Inhalt (${shownText(format)}) wird in den Speicher dieses Browsers entpackt${bytes === undefined ? '' : `, ${size(bytes)}`}, und danach entfernt.`,
+  unpack: 'Entpacken',
 
-    packedTitle: (name) => `${shownText(name)} muss erst entpackt werden`,
-    packed: (format, bytes) =>
-      `Der Inhalt (${shownText(format)}) wird in den Speicher dieses Browsers entpackt${bytes === undefined ? '' : `, ${size(bytes)}`}, und danach entfernt.`,
-    unpack: 'Entpacken',
+  largeTitle: (name) => `${shownText(name)} braucht viel Arbeitsspeicher`,
+  large: (bytes) =>
+    `Zum Entpacken dieser Datei braucht der Browser ${size(bytes)} Arbeitsspeicher. Ist weniger frei, wird der Tab vielleicht geschlossen. Andere Tabs und Programme können langsam werden.`,
+  unpacking: (name) => `${shownText(name)} wird entpackt`,
 
-    largeTitle: (name) => `${shownText(name)} braucht viel Arbeitsspeicher`,
-    large: (bytes) =>
-      `Zum Entpacken dieser Datei braucht der Browser ${size(bytes)} Arbeitsspeicher. Ist weniger frei, wird der Tab vielleicht geschlossen. Andere Tabs und Programme können langsam werden.`,
-    unpacking: (name) => `${shownText(name)} wird entpackt`,
+  needsFile: (need) => `${shownText(need.of)} enthält einen Teil der Platte. Der Rest steht in der ${role(need.role)}:`,
+  needsDisk: ({ of }) =>
+    `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in einer anderen Datei der Maschine: Legen Sie deren ganzen Ordner ab.`,
+  diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
+  needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
+  needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
+  chooseFor: (need) => `${role(need.role)} auswählen`,
+  chooseOther: (need) => `Eine andere ${role(need.role)} auswählen`,
+  needsFileHint: 'Oder legen Sie sie hier ab: nur Dateien, die Sie auswählen, werden gelesen.',
+  notTheFile: (names) => `Heißt anders als die fehlende Datei: ${list(names)}.`,
+  notTheDisk: (names) => `Nicht die fehlende Platte: ${list(names)}.`,
+  useAllTheSame: (name, wanted) => `${shownText(name)} als ${role(wanted)} verwenden`,
+  doubt: (name, wanted) => `${shownText(name)} ist vielleicht die falsche ${role(wanted)}`,
+  doubtHint: 'Mit einer falschen Datei sieht die Platte vollständig aus, ist aber fehlerhaft.',
+  useIt: 'Trotzdem verwenden',
+  otherName: (name, wanted) => `Das Abbild verlangt ${shownText(wanted)}, nicht ${shownText(name)}.`,
+  probablyTheImage: (name) => `${shownText(name)} ist wahrscheinlich das Abbild selbst.`,
+  smallerLayer: (name, bytes, above, aboveBytes) =>
+    `Die Platte in ${shownText(name)} hat ${size(bytes)}, die in ${shownText(above)} ${size(aboveBytes)}. Der Rest sind Nullen: richtig nur, wenn die Platte später vergrößert wurde.`,
+  shortDataFile: (name, bytes, disk) => `${shownText(name)} hat ${size(bytes)}, die Platte ${size(disk)}.`,
+  notRaw: (name, format, above) =>
+    `${shownText(name)} ist ${format}, aber ${shownText(above)} erwartet eine rohe Platte.`,
+  noDisk: (name) => `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512 Bytes.`,
+  guessedRaw: (name) => `${shownText(name)} hat kein bekanntes Format. Die Datei würde als rohe Platte gelesen.`,
+  passwordOf: (name) => `Passwort für ${shownText(name)}`,
+  passwordHint: 'Es bleibt in diesem Tab.',
+  unlock: 'Entsperren',
+  unlocking: (name) => `${shownText(name)} wird entsperrt`,
+  assume: 'Das Passwort stimmt: ohne Prüfung fortfahren',
 
-    needsFile: (need) =>
-      `${shownText(need.of)} enthält einen Teil der Platte. Der Rest steht in der ${role(need.role)}:`,
-    needsDisk: ({ of }) =>
-      `${shownText(of)} enthält nur, was sich seit einem Schnappschuss geändert hat. Der Rest steht in einer anderen Datei der Maschine: Legen Sie deren ganzen Ordner ab.`,
-    diskId: (id) => `ID dieser Platte: ${shownText(id)}`,
-    needsTitle: (name, wanted) => `Zu ${shownText(name)} fehlt die ${role(wanted)}`,
-    needsPassword: (name) => `${shownText(name)} ist verschlüsselt`,
-    chooseFor: (need) => `${role(need.role)} auswählen`,
-    chooseOther: (need) => `Eine andere ${role(need.role)} auswählen`,
-    needsFileHint: 'Oder legen Sie sie hier ab: nur Dateien, die Sie auswählen, werden gelesen.',
-    notTheFile: (names) => `Heißt anders als die fehlende Datei: ${list(names)}.`,
-    notTheDisk: (names) => `Nicht die fehlende Platte: ${list(names)}.`,
-    useAllTheSame: (name, wanted) => `${shownText(name)} als ${role(wanted)} verwenden`,
-    doubt: (name, wanted) => `${shownText(name)} ist vielleicht die falsche ${role(wanted)}`,
-    doubtHint: 'Mit einer falschen Datei sieht die Platte vollständig aus, ist aber fehlerhaft.',
-    useIt: 'Trotzdem verwenden',
-    otherName: (name, wanted) => `Das Abbild verlangt ${shownText(wanted)}, nicht ${shownText(name)}.`,
-    probablyTheImage: (name) => `${shownText(name)} ist wahrscheinlich das Abbild selbst.`,
-    smallerLayer: (name, bytes, above, aboveBytes) =>
-      `Die Platte in ${shownText(name)} hat ${size(bytes)}, die in ${shownText(above)} ${size(aboveBytes)}. Der Rest sind Nullen: richtig nur, wenn die Platte später vergrößert wurde.`,
-    shortDataFile: (name, bytes, disk) => `${shownText(name)} hat ${size(bytes)}, die Platte ${size(disk)}.`,
-    notRaw: (name, format, above) =>
-      `${shownText(name)} ist ${format}, aber ${shownText(above)} erwartet eine rohe Platte.`,
-    noDisk: (name) =>
-      `${shownText(name)} ist wahrscheinlich keine Platte: die Größe ist kein Vielfaches von 512 Bytes.`,
-    guessedRaw: (name) => `${shownText(name)} hat kein bekanntes Format. Die Datei würde als rohe Platte gelesen.`,
-    passwordOf: (name) => `Passwort für ${shownText(name)}`,
-    passwordHint: 'Es bleibt in diesem Tab.',
-    unlock: 'Entsperren',
-    unlocking: (name) => `${shownText(name)} wird entsperrt`,
-    assume: 'Das Passwort stimmt: ohne Prüfung fortfahren',
+  salvaging: (bytes) =>
+    `Beschädigt: unlesbare Teile werden zu Nullen${bytes > 0 ? `, mindestens ${size(bytes)}` : ''}.`,
+  lost: (bytes, ranges) =>
+    `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen, oder können falsch sein.`,
+  lostList: 'Verlorene Teile der Platte',
+  lostMore: (ranges) => `und ${ranges === 1 ? 'ein weiterer' : `${ranges} weitere`}`,
 
-    salvaging: (bytes) =>
-      `Beschädigt: unlesbare Teile werden zu Nullen${bytes > 0 ? `, mindestens ${size(bytes)}` : ''}.`,
-    lost: (bytes, ranges) =>
-      `${size(bytes)} in ${ranges === 1 ? 'einem Bereich' : `${ranges} Bereichen`} waren nicht lesbar und wurden zu Nullen, oder können falsch sein.`,
-    lostList: 'Verlorene Teile der Platte',
-    lostMore: (ranges) => `und ${ranges === 1 ? 'ein weiterer' : `${ranges} weitere`}`,
+  unknownCost: 'Die Größe ist am Ende bekannt.',
+  compressedCost: 'Komprimiert; die Größe hängt von den Daten ab.',
+  beginsAnew: 'Wird er unterbrochen, muss er von vorn beginnen.',
+  output: 'Ausgabeformat',
+  outputHint: ({ name, hint = '' }) => OUTPUTS[name]?.[1] ?? hint,
+  outputValue: ({ name, label }) => OUTPUTS[name]?.[0] ?? label,
+  outputRefusal: (output, refusal) => {
+    const value = german.outputValue(output);
+    const named = output.hint ? `${german.outputHint(output)}: ${value}` : value;
+    return `${named} ist nicht möglich. ${german.failure(refusal)}`;
+  },
+  where: 'Wo soll die Platte laufen?',
+  placeLabel: ({ name, label }) => (name === 'raw' ? 'Rohe Platte' : shownText(label.replace(' or ', ' oder '))),
+  otherPlace: 'Anderer Ort',
+  noPlace: 'Kein Ort heißt so.',
+  forPlace: (place, output) => (place.name === 'raw' ? output : `${output} für ${german.placeLabel(place)}`),
+  estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
+  fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
+  change: 'Ändern',
+  saveHow: 'Speicherort',
+  fileName: 'Dateiname',
+  noName: 'Geben Sie einen Dateinamen ein.',
+  badName: (character) => `Ein Dateiname kann ${character} nicht enthalten.`,
+  controlInName: 'Ein Dateiname darf keine Steuerzeichen enthalten.',
+  nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
+  longName: (bytes, most) => `Der Name hat ${bytes} Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
+  folderOfName: 'Der Ordner enthält einen Ordner dieses Namens. Wählen Sie einen anderen Namen.',
+  nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
+  nameMade:
+    'Ein anderes Abbild dieser Warteschlange wurde zu einer Datei dieses Namens. Wählen Sie einen anderen Namen.',
+  otherExtension: (end, extension) => `Der Name endet auf ${end}, aber Dateien des Formats enden auf ${extension}.`,
+  changedName: (name) => `Der Browser wird sie ${shownText(name)} nennen.`,
+  ways: {
+    folder: 'In einen Ordner Ihrer Wahl',
+    dialog: 'Mit dem Speicherdialog des Browsers',
+    download: 'Als Download',
+    host: 'Von dieser Seite speichern lassen',
+  },
+  pickedCost: (choice, disk) => {
+    const { space, atLeast } = choice;
+    const takes = time(choice).replace(
+      /\.$/,
+      isLongCheck(choice, disk) ? `: der Browser prüft alle ${size(disk)}.` : '.',
+    );
+    if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
+    return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
+  },
+  downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
+  folderChosen: (name) => `Ordner: ${shownText(name)}`,
+  otherFolder: 'Anderen Ordner auswählen',
+  betterTime: (seconds) => `Hier am besten: etwa ${duration(seconds)} schneller`,
+  betterSpace: (bytes, other) =>
+    `Hier am besten: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
+  noPicker: 'Dieser Browser kann nicht in Ordner schreiben; Chrome und Edge können es.',
+  foreignPicker: 'In einer Seite einer anderen Website lassen Browser keinen Ort auswählen.',
+  frameDownload: {
+    'sandboxed-downloads': 'Die umgebende Seite erlaubt keine Downloads.',
+    'sandboxed-frame': 'Die umgebende Seite erlaubt keinen Speicher, den ein Download braucht.',
+    'foreign-frame':
+      'In einer Seite einer anderen Website gibt dieser Browser keinen Speicher, den ein Download braucht.',
+  },
+  pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen.',
+  streamsForRoom: (room) => `${holds(room)}; deshalb wird sie beim Konvertieren heruntergeladen.`,
+  noRoom: (room, obstacle, canPick) =>
+    `${holds(room)}, und sie kann nicht beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner.' : 'Verwenden Sie Chrome oder Edge, die in Ordner schreiben können.'}`,
+  mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist am Ende bekannt.`,
+  finding: 'Es wird geprüft, wie sie heruntergeladen werden kann.',
+  streamsNot: 'diese Seite bietet das nicht an',
+  noStream: (reason) => `Der Download konnte nicht beginnen: ${reason}`,
+  insecure: 'Browser lassen eine Seite nur über https oder auf localhost Dateien speichern.',
+  otherTab: 'Auch ein anderer Tab konvertiert: beide sind langsamer.',
+  convert: 'Konvertieren',
+  noWay: 'Der Speicherort wird geprüft.',
+  chooseWay: 'Wählen Sie einen Speicherort.',
+  picking: 'Wählen Sie im Dialog des Browsers einen Ort.',
 
-    unknownCost: 'Die Größe ist am Ende bekannt.',
-    compressedCost: 'Komprimiert; die Größe hängt von den Daten ab.',
-    beginsAnew: 'Wird er unterbrochen, muss er von vorn beginnen.',
-    output: 'Ausgabeformat',
-    outputHint: ({ name, hint = '' }) => OUTPUTS[name]?.[1] ?? hint,
-    outputValue: ({ name, label }) => OUTPUTS[name]?.[0] ?? label,
-    outputRefusal: (output, refusal) => {
-      const value = texts.outputValue(output);
-      const named = output.hint ? `${texts.outputHint(output)}: ${value}` : value;
-      return `${named} ist nicht möglich. ${texts.failure(refusal)}`;
-    },
-    where: 'Wo soll die Platte laufen?',
-    placeLabel: ({ name, label }) => (name === 'raw' ? 'Rohe Platte' : shownText(label.replace(' or ', ' oder '))),
-    otherPlace: 'Anderer Ort',
-    noPlace: 'Kein Ort heißt so.',
-    forPlace: (place, output) => (place.name === 'raw' ? output : `${output} für ${texts.placeLabel(place)}`),
-    estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
-    fits: (name, place) => `Nichts zu konvertieren: ${shownText(name)} passt schon (${shownText(place)}).`,
-    change: 'Ändern',
-    saveHow: 'Speicherort',
-    fileName: 'Dateiname',
-    noName: 'Geben Sie einen Dateinamen ein.',
-    badName: (character) => `Ein Dateiname kann ${character} nicht enthalten.`,
-    controlInName: 'Ein Dateiname darf keine Steuerzeichen enthalten.',
-    nameEnd: 'Ein Dateiname darf nicht mit einem Punkt oder Leerzeichen enden.',
-    longName: (bytes, most) => `Der Name hat ${bytes} Bytes von höchstens ${most}; Umlaute zählen als zwei oder mehr.`,
-    folderOfName: 'Der Ordner enthält einen Ordner dieses Namens. Wählen Sie einen anderen Namen.',
-    nameRefused: 'Der Browser lässt diesen Namen nicht zu. Wählen Sie einen anderen.',
-    nameMade:
-      'Ein anderes Abbild dieser Warteschlange wurde zu einer Datei dieses Namens. Wählen Sie einen anderen Namen.',
-    otherExtension: (end, extension) => `Der Name endet auf ${end}, aber Dateien des Formats enden auf ${extension}.`,
-    changedName: (name) => `Der Browser wird sie ${shownText(name)} nennen.`,
-    ways: {
-      folder: 'In einen Ordner Ihrer Wahl',
-      dialog: 'Mit dem Speicherdialog des Browsers',
-      download: 'Als Download',
-      host: 'Von dieser Seite speichern lassen',
-    },
-    pickedCost: (choice, disk) => {
-      const { space, atLeast } = choice;
-      const takes = time(choice).replace(
-        /\.$/,
-        isLongCheck(choice, disk) ? `: der Browser prüft alle ${size(disk)}.` : '.',
-      );
-      if (!space) return space === 0 && !atLeast ? `Belegt fast keinen Platz.${takes}` : 'Nur Daten belegen Platz.';
-      return `Belegt ${atLeast ? 'mindestens ' : ''}${size(space)}, so viel wie die Daten.${takes}`;
-    },
-    downloadCost: (choice, disk) => `Belegt die vollen ${size(disk)}.${time(choice)}`,
-    folderChosen: (name) => `Ordner: ${shownText(name)}`,
-    otherFolder: 'Anderen Ordner auswählen',
-    betterTime: (seconds) => `Hier am besten: etwa ${duration(seconds)} schneller`,
-    betterSpace: (bytes, other) =>
-      `Hier am besten: belegt ${bytes > 0 ? size(bytes) : 'keinen Platz'} statt ${size(other)}`,
-    noPicker: 'Dieser Browser kann nicht in Ordner schreiben; Chrome und Edge können es.',
-    foreignPicker: 'In einer Seite einer anderen Website lassen Browser keinen Ort auswählen.',
-    frameDownload: {
-      'sandboxed-downloads': 'Die umgebende Seite erlaubt keine Downloads.',
-      'sandboxed-frame': 'Die umgebende Seite erlaubt keinen Speicher, den ein Download braucht.',
-      'foreign-frame':
-        'In einer Seite einer anderen Website gibt dieser Browser keinen Speicher, den ein Download braucht.',
-    },
-    pickerFailed: 'Der Browser lässt diese Seite nicht nach einem Ort fragen.',
-    streamsForRoom: (room) => `${holds(room)}; deshalb wird sie beim Konvertieren heruntergeladen.`,
-    noRoom: (room, obstacle, canPick) =>
-      `${holds(room)}, und sie kann nicht beim Konvertieren heruntergeladen werden: ${clause(obstacle)}. ${canPick ? 'Speichern Sie sie in einen Ordner.' : 'Verwenden Sie Chrome oder Edge, die in Ordner schreiben können.'}`,
-    mayNotFit: (room) => `${holds(room)}. Ob das Ergebnis hineinpasst, ist am Ende bekannt.`,
-    finding: 'Es wird geprüft, wie sie heruntergeladen werden kann.',
-    streamsNot: 'diese Seite bietet das nicht an',
-    noStream: (reason) => `Der Download konnte nicht beginnen: ${reason}`,
-    insecure: 'Browser lassen eine Seite nur über https oder auf localhost Dateien speichern.',
-    otherTab: 'Auch ein anderer Tab konvertiert: beide sind langsamer.',
-    convert: 'Konvertieren',
-    noWay: 'Der Speicherort wird geprüft.',
-    chooseWay: 'Wählen Sie einen Speicherort.',
-    picking: 'Wählen Sie im Dialog des Browsers einen Ort.',
+  replaceTitle: (name, folder) => `In ${shownText(folder)} gibt es schon eine Datei ${shownText(name)}`,
+  replaceQuestion: (bytes, date) =>
+    `${bytes === 0 ? 'Sie ist leer' : `Sie hat ${size(bytes)}`}, zuletzt geändert ${date.toLocaleString('de')}. Sie bleibt unverändert, bis die neue Datei vollständig ist.`,
+  replace: 'Ersetzen',
+  sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder ein Teil davon`,
+  sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
+  saveAs: (name) => `Als ${shownText(name)} speichern`,
+  goOnTitle: (share) => `${german.percent(share)} dieser Platte sind schon konvertiert`,
+  goOnQuestion: 'Ein Download wurde unterbrochen; dieser Teil ist im Speicher des Browsers.',
+  goOn: 'Fortsetzen',
+  beginAnew: 'Von vorn beginnen',
+  elsewhereTitle: 'Ein anderer Tab setzt diesen Download fort',
+  elsewhereHint: 'Der fertige Teil ist dort. Hier kann er nur von vorn beginnen.',
+  noFolderTitle: 'Es wurde kein Ordner ausgewählt',
+  noFolderHint:
+    'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie ihn im Dialog an.',
+  dialogHint: 'Oder verwenden Sie den Speicherdialog des Browsers, der überall speichern kann.',
+  dialogWarning:
+    'Wählen Sie keine Datei, die Sie noch brauchen: der Browser leert sie sofort, auch wenn Sie später abbrechen.',
+  useDialog: 'Speicherdialog des Browsers verwenden',
 
-    replaceTitle: (name, folder) => `In ${shownText(folder)} gibt es schon eine Datei ${shownText(name)}`,
-    replaceQuestion: (bytes, date) =>
-      `${bytes === 0 ? 'Sie ist leer' : `Sie hat ${size(bytes)}`}, zuletzt geändert ${date.toLocaleString('de')}. Sie bleibt unverändert, bis die neue Datei vollständig ist.`,
-    replace: 'Ersetzen',
-    sourceTitle: (name) => `${shownText(name)} in diesem Ordner ist das Abbild selbst oder ein Teil davon`,
-    sourceHint: 'Das Ergebnis kann sie nicht ersetzen.',
-    saveAs: (name) => `Als ${shownText(name)} speichern`,
-    goOnTitle: (share) => `${texts.percent(share)} dieser Platte sind schon konvertiert`,
-    goOnQuestion: 'Ein Download wurde unterbrochen; dieser Teil ist im Speicher des Browsers.',
-    goOn: 'Fortsetzen',
-    beginAnew: 'Von vorn beginnen',
-    elsewhereTitle: 'Ein anderer Tab setzt diesen Download fort',
-    elsewhereHint: 'Der fertige Teil ist dort. Hier kann er nur von vorn beginnen.',
-    noFolderTitle: 'Es wurde kein Ordner ausgewählt',
-    noFolderHint:
-      'Browser lehnen manche Ordner ab, etwa den persönlichen Ordner, Schreibtisch und Downloads. Ein Ordner darin geht: legen Sie ihn im Dialog an.',
-    dialogHint: 'Oder verwenden Sie den Speicherdialog des Browsers, der überall speichern kann.',
-    dialogWarning:
-      'Wählen Sie keine Datei, die Sie noch brauchen: der Browser leert sie sofort, auch wenn Sie später abbrechen.',
-    useDialog: 'Speicherdialog des Browsers verwenden',
+  phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
+  working: (phase, name) => `${phase}: ${shownText(name)}`,
+  percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
+  converted: (percent) => `${percent} Prozent fertig`,
+  speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
+  left: (seconds) => `noch etwa ${duration(seconds)}`,
+  leftUnknown: 'fast fertig',
+  silent: (seconds) =>
+    `Seit ${duration(seconds)} keine Daten aus dem Netz. Es geht weiter, wenn das Netz wieder da ist.`,
+  silentShort: 'Das Netz ist ausgefallen. Es geht weiter, wenn es wieder da ist.',
+  stalled: (seconds) =>
+    `Seit ${duration(seconds)} wurde nichts konvertiert: ein Datenträger oder Server antwortet nicht, oder die Dateien dieser Seite wurden entfernt. Bleibt es dabei, brechen Sie ab und konvertieren Sie noch einmal.`,
+  stalledShort: 'Kein Fortschritt. Brechen Sie ab und konvertieren Sie noch einmal.',
+  waiting: ({ host, status, attempt, completing, offline }) => {
+    if (offline) return 'Dieses Gerät ist offline. Decant versucht es wieder.';
+    if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;
+    if (attempt === 0) return `Der Server ${shownText(host)} sendet nichts. Decant versucht es wieder.`;
+    const answer =
+      status === undefined
+        ? 'antwortet nicht oder bricht die Verbindung ab'
+        : `antwortet mit einem Fehler (Status ${status})`;
+    return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es wieder.`;
+  },
+  waitingShort: ({ host, offline }) =>
+    offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
+  finishing: 'Der Browser prüft die ganze Datei und sagt nicht, wie weit er ist.',
+  cancel: 'Abbrechen',
+  cancelling: 'Wird abgebrochen',
+  cancelWaits: 'Der Browser lässt sich jetzt nicht anhalten. Die Datei wird gleich danach entfernt.',
+  cancelTooLate: 'Zu spät zum Abbrechen: die Datei wird vollständig.',
+  wasTooLate: 'Zu spät zum Abbrechen: die Datei ist vollständig.',
+  keepOpen: 'Lassen Sie diesen Tab offen.',
+  notify: 'Benachrichtigen, wenn es fertig ist',
+  notifyRefused: 'Der Browser erlaubt keine Benachrichtigungen.',
 
-    phase: { converting: 'Wird konvertiert', finishing: 'Wird abgeschlossen' },
-    working: (phase, name) => `${phase}: ${shownText(name)}`,
-    percent: (share) => `${Math.floor(share * 100)}\u00a0%`,
-    converted: (percent) => `${percent} Prozent fertig`,
-    speed: (bytesPerSecond, method) => `${size(bytesPerSecond)}/s ${method === 'streamed' ? 'der Platte' : 'an Daten'}`,
-    left: (seconds) => `noch etwa ${duration(seconds)}`,
-    leftUnknown: 'fast fertig',
-    silent: (seconds) =>
-      `Seit ${duration(seconds)} keine Daten aus dem Netz. Es geht weiter, wenn das Netz wieder da ist.`,
-    silentShort: 'Das Netz ist ausgefallen. Es geht weiter, wenn es wieder da ist.',
-    stalled: (seconds) =>
-      `Seit ${duration(seconds)} wurde nichts konvertiert: ein Datenträger oder Server antwortet nicht, oder die Dateien dieser Seite wurden entfernt. Bleibt es dabei, brechen Sie ab und konvertieren Sie noch einmal.`,
-    stalledShort: 'Kein Fortschritt. Brechen Sie ab und konvertieren Sie noch einmal.',
-    waiting: ({ host, status, attempt, completing, offline }) => {
-      if (offline) return 'Dieses Gerät ist offline. Decant versucht es wieder.';
-      if (completing) return `Der Server ${shownText(host)} hat alles empfangen und schließt den Upload ab.`;
-      if (attempt === 0) return `Der Server ${shownText(host)} sendet nichts. Decant versucht es wieder.`;
-      const answer =
-        status === undefined
-          ? 'antwortet nicht oder bricht die Verbindung ab'
-          : `antwortet mit einem Fehler (Status ${status})`;
-      return `Der Server ${shownText(host)} ${answer}. Bisher ${attempt === 1 ? 'ein Versuch' : `${attempt} Versuche`}; Decant versucht es wieder.`;
-    },
-    waitingShort: ({ host, offline }) =>
-      offline ? 'Dieses Gerät ist offline.' : `Warten auf den Server ${shownText(host)}.`,
-    finishing: 'Der Browser prüft die ganze Datei und sagt nicht, wie weit er ist.',
-    cancel: 'Abbrechen',
-    cancelling: 'Wird abgebrochen',
-    cancelWaits: 'Der Browser lässt sich jetzt nicht anhalten. Die Datei wird gleich danach entfernt.',
-    cancelTooLate: 'Zu spät zum Abbrechen: die Datei wird vollständig.',
-    wasTooLate: 'Zu spät zum Abbrechen: die Datei ist vollständig.',
-    keepOpen: 'Lassen Sie diesen Tab offen.',
-    notify: 'Benachrichtigen, wenn es fertig ist',
-    notifyRefused: 'Der Browser erlaubt keine Benachrichtigungen.',
+  done: 'Fertig',
+  doneDamaged: 'Fertig, aber die Platte ist beschädigt',
+  doneSaving: 'Fertig konvertiert; der Browser speichert noch',
+  place: (place, copying) => {
+    switch (place.kind) {
+      case 'folder':
+        return `${shownText(place.name)} ist im Ordner ${shownText(place.folder.name)}.`;
+      case 'dialog':
+        return `${shownText(place.name)} wurde am ausgewählten Ort gespeichert.`;
+      case 'host':
+        return `Diese Seite hat ${shownText(place.name)} vollständig erhalten.`;
+      case 'streamed':
+        return `Der Browser hat ${shownText(place.name)} vollständig erhalten. Seine Downloads zeigen, wann die Datei fertig ist.`;
+      case 'stored':
+        return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, wahrscheinlich ${roughly(copying)}` : ''}. Lassen Sie diesen Tab offen, bis sie dort vollständig ist.`;
+    }
+  },
+  copied: (name) =>
+    `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Sie zeigen, ob die Datei vollständig ist.`,
+  copyKept: (bytes) =>
+    `${size(bytes)} im Speicher des Browsers, entfernt in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird`,
+  details: 'Einzelheiten',
+  facts: {
+    disk: 'Platte',
+    written: 'Geschrieben',
+    time: 'Gesamtzeit',
+    converting: 'Konvertierungszeit',
+    copy: 'Zwischenkopie',
+    method: 'Gespeichert durch',
+    engine: 'Ausgeführt von',
+    threads: 'Threads',
+  },
+  writtenValue: (result, method) =>
+    method === 'picked' && result.holeBytes > 0
+      ? `${size(result.bytesWritten)} und ${size(result.holeBytes)} Lücken`
+      : size(method === 'host' ? result.bytesWritten : result.outputSize),
+  timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
+  convertingValue: (seconds, speed, method) =>
+    speed === undefined ? german.timeValue(seconds) : `${german.timeValue(seconds)}, ${german.speed(speed, method)}`,
+  methodValue: {
+    picked: 'Schreiben der Daten an den ausgewählten Ort',
+    stored: 'Schreiben in den Speicher des Browsers, dann Kopieren',
+    streamed: 'Herunterladen beim Konvertieren',
+    host: 'diese Seite',
+  },
+  engineValue: ({ engine, workers }) => {
+    if (engine === 'threads') return `${workers} Threads mit gemeinsamem Speicher`;
+    return workers === 1 ? 'ein Worker' : `${workers} Worker`;
+  },
+  notIsolated: 'nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher',
+  convertAnother: 'Noch ein Abbild konvertieren',
+  nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
+  replaceWords: (words) => `Ersetzen Sie ${words.join(', ')}.`,
+  virtio: 'Ein Windows darauf braucht dort vielleicht virtio-Treiber, um zu starten.',
+  copy: 'Kopieren',
+  compute: 'SHA-256 berechnen',
+  computing: 'SHA-256 wird berechnet',
+  copyDone: 'Kopiert.',
+  copyFailed: 'Der Browser lässt diese Seite nicht kopieren: markieren Sie den Text.',
 
-    done: 'Fertig',
-    doneDamaged: 'Fertig, aber die Platte ist beschädigt',
-    doneSaving: 'Fertig konvertiert; der Browser speichert noch',
-    place: (place, copying) => {
-      switch (place.kind) {
-        case 'folder':
-          return `${shownText(place.name)} ist im Ordner ${shownText(place.folder.name)}.`;
-        case 'dialog':
-          return `${shownText(place.name)} wurde am ausgewählten Ort gespeichert.`;
-        case 'host':
-          return `Diese Seite hat ${shownText(place.name)} vollständig erhalten.`;
-        case 'streamed':
-          return `Der Browser hat ${shownText(place.name)} vollständig erhalten. Seine Downloads zeigen, wann die Datei fertig ist.`;
-        case 'stored':
-          return `Der Browser kopiert ${shownText(place.name)} zu Ihren Downloads${copying && copying >= 2 ? `, wahrscheinlich ${roughly(copying)}` : ''}. Lassen Sie diesen Tab offen, bis sie dort vollständig ist.`;
-      }
-    },
-    copied: (name) =>
-      `Der Browser hat ${shownText(name)} zu Ihren Downloads kopiert. Sie zeigen, ob die Datei vollständig ist.`,
-    copyKept: (bytes) =>
-      `${size(bytes)} im Speicher des Browsers, entfernt in etwa ${duration(copyLifetime(bytes) / 1000)} oder wenn die Seite wieder geöffnet wird`,
-    details: 'Einzelheiten',
-    facts: {
-      disk: 'Platte',
-      written: 'Geschrieben',
-      time: 'Gesamtzeit',
-      converting: 'Konvertierungszeit',
-      copy: 'Zwischenkopie',
-      method: 'Gespeichert durch',
-      engine: 'Ausgeführt von',
-      threads: 'Threads',
-    },
-    writtenValue: (result, method) =>
-      method === 'picked' && result.holeBytes > 0
-        ? `${size(result.bytesWritten)} und ${size(result.holeBytes)} Lücken`
-        : size(method === 'host' ? result.bytesWritten : result.outputSize),
-    timeValue: (seconds) => (seconds < 1 ? 'weniger als eine Sekunde' : duration(seconds)),
-    convertingValue: (seconds, speed, method) =>
-      speed === undefined ? texts.timeValue(seconds) : `${texts.timeValue(seconds)}, ${texts.speed(speed, method)}`,
-    methodValue: {
-      picked: 'Schreiben der Daten an den ausgewählten Ort',
-      stored: 'Schreiben in den Speicher des Browsers, dann Kopieren',
-      streamed: 'Herunterladen beim Konvertieren',
-      host: 'diese Seite',
-    },
-    engineValue: ({ engine, workers }) => {
-      if (engine === 'threads') return `${workers} Threads mit gemeinsamem Speicher`;
-      return workers === 1 ? 'ein Worker' : `${workers} Worker`;
-    },
-    notIsolated: 'nicht verwendet: der Server dieser Seite erlaubt keinen gemeinsamen Speicher',
-    convertAnother: 'Noch ein Abbild konvertieren',
-    nextStep: (place, shell) => `Als Nächstes, für ${place}${shell === 'powershell' ? ', in der PowerShell' : ''}`,
-    replaceWords: (words) => `Ersetzen Sie ${words.join(', ')}.`,
-    virtio: 'Ein Windows darauf braucht dort vielleicht virtio-Treiber, um zu starten.',
-    copy: 'Kopieren',
-    compute: 'SHA-256 berechnen',
-    computing: 'SHA-256 wird berechnet',
-    copyDone: 'Kopiert.',
-    copyFailed: 'Der Browser lässt diese Seite nicht kopieren: markieren Sie den Text.',
-
-    failed: 'Das hat nicht funktioniert',
-    isRaw: (name) => `Ist ${shownText(name)} eine rohe Platte?`,
-    notOpened: (name) => `${shownText(name)} konnte nicht geöffnet werden`,
-    notConverted: (name) => `${shownText(name)} konnte nicht konvertiert werden`,
-    cancelled: 'Abgebrochen.',
-    nothingLeft: 'Nichts ist zurückgeblieben.',
-    partKept:
-      'Der Speicher des Browsers behält den fertigen Teil eine Woche. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
-    stillStored: (bytes) =>
-      `${size(bytes)} sind noch im Speicher des Browsers. Er gibt sie frei, sobald er kann, spätestens wenn die Seite wieder geöffnet wird.`,
-    streamLeft: (name) =>
-      `Der Download von ${shownText(name)} wurde nicht fertig. Ein Teil, den der Browser behalten hat, ist keine vollständige Platte.`,
-    asItWas: (name) => `${shownText(name)} ist unverändert.`,
-    emptyLeft: (name) => `Eine leere Datei ist zurückgeblieben: ${shownText(name)}.`,
-    fileLeft: (name) => `${shownText(name)} ist vielleicht verändert oder unvollständig.`,
-    fileInFolderLeft: (folder, name, swap) =>
-      `${shownText(name)} ist vielleicht verändert oder unvollständig. Haben Sie den Ordner ${shownText(folder)} verschoben und ein anderer heißt jetzt so, löschen Sie im verschobenen ${shownText(swap)}, und ${shownText(name)}, falls sie leer ist.`,
-    folderMoved: (folder, name, swap, replaces) =>
-      replaces
-        ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist unverändert. Löschen Sie ${shownText(swap)} daneben.`
-        : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine vollständige Platte.`,
-    fileMoved: (name, swap) =>
-      `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine vollständige Platte.`,
-    unknownLeft: (name) => `Vielleicht ist bei ${shownText(name)} etwas zurückgeblieben.`,
-    next: {
-      raw: 'Als rohe Platte lesen',
-      salvage: 'Lesbare Teile retten',
-      again: 'Noch einmal versuchen',
-      saveAgain: 'Zurück zum Abbild',
-      filesAgain: 'Die Dateien dazu neu auswählen',
-      next: 'Nächstes Abbild öffnen',
-      another: 'Eine andere Datei wählen',
-    },
-  };
-
-  return texts;
-}
+  failed: 'Das hat nicht funktioniert',
+  isRaw: (name) => `Ist ${shownText(name)} eine rohe Platte?`,
+  notOpened: (name) => `${shownText(name)} konnte nicht geöffnet werden`,
+  notConverted: (name) => `${shownText(name)} konnte nicht konvertiert werden`,
+  cancelled: 'Abgebrochen.',
+  nothingLeft: 'Nichts ist zurückgeblieben.',
+  partKept:
+    'Der Speicher des Browsers behält den fertigen Teil eine Woche. Zum Fortsetzen konvertieren Sie das Abbild noch einmal.',
+  stillStored: (bytes) =>
+    `${size(bytes)} sind noch im Speicher des Browsers. Er gibt sie frei, sobald er kann, spätestens wenn die Seite wieder geöffnet wird.`,
+  streamLeft: (name) =>
+    `Der Download von ${shownText(name)} wurde nicht fertig. Ein Teil, den der Browser behalten hat, ist keine vollständige Platte.`,
+  asItWas: (name) => `${shownText(name)} ist unverändert.`,
+  emptyLeft: (name) => `Eine leere Datei ist zurückgeblieben: ${shownText(name)}.`,
+  fileLeft: (name) => `${shownText(name)} ist vielleicht verändert oder unvollständig.`,
+  fileInFolderLeft: (folder, name, swap) =>
+    `${shownText(name)} ist vielleicht verändert oder unvollständig. Haben Sie den Ordner ${shownText(folder)} verschoben und ein anderer heißt jetzt so, löschen Sie im verschobenen ${shownText(swap)}, und ${shownText(name)}, falls sie leer ist.`,
+  folderMoved: (folder, name, swap, replaces) =>
+    replaces
+      ? `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. ${shownText(name)} darin ist unverändert. Löschen Sie ${shownText(swap)} daneben.`
+      : `Der Ordner ${shownText(folder)} wurde verschoben, umbenannt oder entfernt. Löschen Sie ${shownText(name)} und ${shownText(swap)} darin: keine davon ist eine vollständige Platte.`,
+  fileMoved: (name, swap) =>
+    `${shownText(name)} oder der Ordner dazu wurde verschoben, umbenannt oder entfernt. Löschen Sie die Datei und ${shownText(swap)} daneben: keine davon ist eine vollständige Platte.`,
+  unknownLeft: (name) => `Vielleicht ist bei ${shownText(name)} etwas zurückgeblieben.`,
+  next: {
+    raw: 'Als rohe Platte lesen',
+    salvage: 'Lesbare Teile retten',
+    again: 'Noch einmal versuchen',
+    saveAgain: 'Zurück zum Abbild',
+    filesAgain: 'Die Dateien dazu neu auswählen',
+    next: 'Nächstes Abbild öffnen',
+    another: 'Eine andere Datei wählen',
+  },
+};

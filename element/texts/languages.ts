@@ -1,10 +1,9 @@
-// The languages of the texts. English is always present, others are loaded when they are needed.
+// The languages of the texts: a file and a line for each. English is always present, others are loaded when they are needed.
 
 import { english, type FirstTexts } from './english.js';
-import { unitsOf } from './units.js';
 
 const OTHERS: Record<string, () => Promise<FirstTexts>> = {
-  de: async () => (await import('./german.js')).german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
+  de: async () => (await import('./german.js')).german,
 };
 
 /** The language of `element` as a BCP 47 tag, from the nearest `lang` around it, also outside of shadow trees. */

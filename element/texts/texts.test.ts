@@ -16,11 +16,10 @@ import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways.js';
 import { german } from './german.js';
 import { partsOf } from './sentences.js';
-import { unitsOf } from './units.js';
 
 const languages: Record<string, AllTexts> = {
   English: english,
-  German: german(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' })),
+  German: german,
 };
 
 /** Characters that no text may contain, even if a name contains them: see `worker/errors/shown.ts`. */

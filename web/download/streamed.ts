@@ -2,8 +2,8 @@
 // content of a file. Loaded when a download is first streamed.
 
 import type { StreamedDownload } from 'decant/element';
+import { language } from '../language.js';
 import { type Ask, DOWNLOADING, type FromPage, type ToPage } from './download-messages.js';
-import { reasons } from './reasons.js';
 import { ANSWER_TIMEOUT, ask, findWorker, inTime, unlessAborted } from './streaming-worker.js';
 
 /** The time-out for the browser to request the download, in milliseconds. */
@@ -47,7 +47,7 @@ class PageDownload {
   }
 
   /**
-   * Makes the browser request the download. Rejects with one of `reasons` if it does not, or if `signal` is aborted.
+   * Makes the browser request the download. Rejects with one of the reasons of the language if it does not, or if `signal` is aborted.
    */
   async begin(address: string, signal: AbortSignal | undefined): Promise<StreamedDownload> {
     const frame = document.createElement('iframe');
@@ -77,14 +77,14 @@ class PageDownload {
     await inTime(
       this.#until(() => this.#isReady),
       ANSWER_TIMEOUT,
-      reasons().notReady,
+      language().reasons.notReady,
     );
     // A navigation of the page would ask whether to leave it, and a link with `download` bypasses the service worker.
     frame.src = address;
     await inTime(
       this.#until(() => this.#hasBegun),
       START_TIMEOUT,
-      reasons().notBegun,
+      language().reasons.notBegun,
     );
   }
 
@@ -113,13 +113,13 @@ class PageDownload {
       const known = await inTime(
         ask<boolean>(this.worker, { ask: 'alive', id: this.id }),
         4 * CHECK_INTERVAL,
-        reasons().ended,
+        language().reasons.ended,
       );
       if (known || this.#isComplete) return;
     } catch {
       // The worker does not answer or cannot be reached.
     }
-    this.#fail(new Error(this.#hasBegun ? reasons().ended : reasons().notBegun));
+    this.#fail(new Error(this.#hasBegun ? language().reasons.ended : language().reasons.notBegun));
   }
 
   #receive(message: ToPage): void {

@@ -1,7 +1,7 @@
 // The service worker that streams downloads, as the page asks for it.
 
+import { language } from '../language.js';
 import { type Ask, DOWNLOADS, VERSION } from './download-messages.js';
-import { reasons } from './reasons.js';
 
 /** The time-out for a service worker to become active or to answer, in milliseconds. */
 export const ANSWER_TIMEOUT = 5000;
@@ -45,14 +45,14 @@ export function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
 }
 
 /**
- * Finds the service worker and the base URL of downloads. Rejects with one of `reasons` if streaming is not possible.
+ * Finds the service worker and the base URL of downloads. Rejects with one of the reasons of the language if streaming is not possible.
  */
 export async function findWorker(): Promise<{ worker: ServiceWorker; base: string }> {
-  if (!isSecureContext) throw new Error(reasons().insecure);
-  if (!navigator.serviceWorker) throw new Error(reasons().none);
-  const { active, scope } = await inTime(navigator.serviceWorker.ready, ANSWER_TIMEOUT, reasons().notReady);
-  const version = await inTime(ask<number>(active!, { ask: 'version' }), ANSWER_TIMEOUT, reasons().notReady);
-  if (version !== VERSION) throw new Error(reasons().otherVersion);
+  if (!isSecureContext) throw new Error(language().reasons.insecure);
+  if (!navigator.serviceWorker) throw new Error(language().reasons.none);
+  const { active, scope } = await inTime(navigator.serviceWorker.ready, ANSWER_TIMEOUT, language().reasons.notReady);
+  const version = await inTime(ask<number>(active!, { ask: 'version' }), ANSWER_TIMEOUT, language().reasons.notReady);
+  if (version !== VERSION) throw new Error(language().reasons.otherVersion);
   return { worker: active!, base: new URL(DOWNLOADS, scope).href };
 }
 
