@@ -5,6 +5,7 @@ use super::failure::DecompressError;
 use super::grain::GrainFrame;
 use crate::error::Error;
 use crate::error::damage::Damage;
+use decant_module::Module;
 use serde::{Deserialize, Serialize};
 
 /// The compression of a unit. Two units of the same bytes may differ by the frame that they must have.
@@ -19,6 +20,14 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// The module that decompresses it, if that is not linked.
+    pub(crate) fn module(self) -> Option<&'static Module> {
+        match self {
+            Self::Zstd => Some(&decant_zstd::MODULE),
+            Self::Deflate | Self::Grain(_) => None,
+        }
+    }
+
     /// Returns the deflate stream in `input`, with later bytes, for [`super::Decompressor::inflate_all`]; it should
     /// decompress to `unit` bytes. `None` if there is none or its start is unknown, so that only
     /// [`super::Decompressor::decompress`] can decompress `input`.

@@ -7,7 +7,7 @@ use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
 use crate::disk::info::{Capacity, Notice};
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
-use crate::format::{HEAD, TAIL, vhd};
+use crate::format::{HEAD, TAIL, disk_footer};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended};
 use crate::io::target::Holes;
@@ -272,22 +272,23 @@ impl InOrderPlanner {
         checked_size_of("disk", size).map(drop)
     }
 
-    /// Removes the footer of a fixed VHD from the end of the stream, which ends with `chunk` and `next`, unless that still
+    /// Removes the footer of a format from the end of the stream, which ends with `chunk` and `next`, unless that still
     /// leaves a part of the disk in `next`. Fails with `corrupt` if the disk has another size than the footer states.
     fn take_footer(&mut self, chunk: &mut Vec<u8>, next: &mut Vec<u8>) -> Result<()> {
-        let footer = self.disk.guess.as_ref().and_then(|_| vhd::fixed_footer(&self.tail));
-        let Some((footer, size)) = footer.filter(|(footer, _)| next.len() <= *footer && chunk.len() > *footer) else {
+        let footer = self.disk.guess.as_ref().and_then(|_| disk_footer(&self.tail));
+        let Some(footer) = footer.filter(|footer| next.len() <= footer.len && chunk.len() > footer.len) else {
             return Ok(());
         };
-        chunk.truncate(chunk.len() + next.len() - footer);
+        let size = footer.disk_size;
+        chunk.truncate(chunk.len() + next.len() - footer.len);
         next.clear();
         let found = self.planned + chunk.len() as u64;
         if found != size {
             let message = format!("The image is corrupt: its footer states {size} bytes, but the disk has {found}");
-            return Err(Error::new(ErrorKind::Corrupt, message).coded("vhd-other-size").field("size", size));
+            return Err(Error::new(ErrorKind::Corrupt, message).coded(footer.kind.other_size).field("size", size));
         }
-        let message = "The content is a fixed VHD: its footer is not a part of the disk";
-        self.notices.borrow_mut().push(Notice::new("vhd-footer", message));
+        let message = format!("The content is {}: its footer is not a part of the disk", footer.kind.label);
+        self.notices.borrow_mut().push(Notice::new(footer.kind.notice, message));
         self.tail.clear();
         Ok(())
     }

@@ -111,12 +111,12 @@ impl Job {
 
     /// The modules that are needed to decode and encode the job.
     fn modules(&self) -> impl Iterator<Item = &'static Module> {
-        let is_zstd =
-            |piece: &Piece| matches!(piece.stored, Stored::Compressed(part) if part.compression == Compression::Zstd);
-        let is_encrypted = |piece: &Piece| matches!(piece.stored, Stored::Encrypted { .. });
-        let zstd = self.pieces.iter().any(is_zstd).then_some(&decant_zstd::MODULE);
-        let crypt = self.pieces.iter().any(is_encrypted).then_some(&decant_crypt::MODULE);
-        [zstd, crypt, self.encoding.module()].into_iter().flatten()
+        let of_piece = |piece: &Piece| match piece.stored {
+            Stored::Compressed(part) => part.compression.module(),
+            Stored::Encrypted { .. } => Some(&decant_crypt::MODULE),
+            _ => None,
+        };
+        self.pieces.iter().filter_map(of_piece).chain(self.encoding.module())
     }
 
     /// Number of output bytes that come from pieces.

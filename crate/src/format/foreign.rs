@@ -6,19 +6,15 @@ macro_rules! known {
     ($name:literal, $extensions:expr, $label:literal, $of_qemu:literal, $probe:expr $(, $advice:literal)?) => {
         Format {
             name: $name,
-            aliases: &[],
             extensions: &$extensions,
             label: $label,
             of_qemu: $of_qemu,
             probe: $probe,
-            hint: None,
             reader: FormatReader::Nothing { content: Content::Image, advice: [$($advice)?].first().copied() },
+            ..Format::DEFAULT
         }
     };
 }
-
-/// The name of ISO 9660.
-pub(crate) const ISO: &str = "iso";
 
 pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
     sample.head.get(offset..offset + signature.len()) == Some(signature)
@@ -31,14 +27,20 @@ pub(super) const FORMATS: &[Format] = &[
     known!("bochs", [], "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
     known!("cloop", [], "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
     known!("dmg", [".dmg"], "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),
-    known!(
-        "iso",
-        [".iso"],
-        "an ISO 9660 image",
-        false,
-        |s| at(s, 16 * 2048 + 1, b"CD001"),
-        "to make a disk of its bytes, state the format raw (-f raw), and unpack (--unpack) if it is in a container"
-    ),
+    Format {
+        name: "iso",
+        extensions: &[".iso"],
+        label: "an ISO 9660 image",
+        of_qemu: false,
+        probe: |s| at(s, 16 * 2048 + 1, b"CD001"),
+        reader: FormatReader::Nothing {
+            content: Content::Disc,
+            advice: Some(
+                "to make a disk of its bytes, state the format raw (-f raw), and unpack (--unpack) if it is in a container",
+            ),
+        },
+        ..Format::DEFAULT
+    },
     known!(
         "ewf",
         [".e01", ".ex01"],

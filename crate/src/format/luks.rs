@@ -21,13 +21,12 @@ pub(crate) const NAME: &str = "luks";
 
 pub(super) const FORMAT: Format = Format {
     name: NAME,
-    aliases: &[],
     extensions: &[".luks"],
     label: "LUKS",
-    of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),
-    hint: None,
+    on_disks: true,
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

@@ -16,7 +16,7 @@ pub mod vhd;
 pub mod vhdx;
 pub mod vmdk;
 
-pub(crate) use foreign::ISO;
+pub(crate) use raw_disk::{STATE_FORMAT, STATE_RAW};
 
 use crate::crypt::Encryption;
 use crate::disk::extent::ExtentWalk;
@@ -153,10 +153,31 @@ pub struct Format {
     pub(crate) probe: fn(&Sample<'_>) -> bool,
     /// Advice for unrecognised files with a name of this format.
     pub(crate) hint: Option<NameHint>,
+    /// Whether guests write it to their disks, so that a raw disk may begin with it.
+    pub(crate) on_disks: bool,
+    /// For a format that may be a raw disk with a footer: how to recognise the footer.
+    pub(crate) footer: Option<DiskFooter>,
+    /// For a format that may be a description of other files: whether a file that starts with these bytes is one.
+    pub(crate) is_descriptor: Option<fn(&[u8]) -> bool>,
     pub(crate) reader: FormatReader,
 }
 
 impl Format {
+    /// The abilities that few formats have.
+    const DEFAULT: Self = Self {
+        name: "",
+        aliases: &[],
+        extensions: &[],
+        label: "",
+        of_qemu: true,
+        probe: |_| false,
+        hint: None,
+        on_disks: false,
+        footer: None,
+        is_descriptor: None,
+        reader: FormatReader::Nothing { content: Content::Other, advice: None },
+    };
+
     /// The name for people in a list of formats.
     pub fn short_label(&self) -> &'static str {
         self.label.split_once(" (").map_or(self.label, |(name, _)| name)
@@ -165,6 +186,11 @@ impl Format {
     /// Whether the file is the disk.
     pub fn is_raw(&self) -> bool {
         self.name == raw_disk::NAME
+    }
+
+    /// Whether the file is an image of an optical disc, which is also a disk if it has a partition table.
+    pub(crate) fn is_disc(&self) -> bool {
+        matches!(self.reader, FormatReader::Nothing { content: Content::Disc, .. })
     }
 
     /// Whether Decant can read the format.
@@ -226,11 +252,55 @@ pub(crate) enum FormatReader {
 pub(crate) enum Content {
     /// A disk image, or a file that contains one.
     Image,
+    /// An image of an optical disc.
+    Disc,
     /// The configuration of a virtual machine.
     Machine,
     /// Something else that is mistaken for a disk image.
     Other,
 }
+
+/// The footer of a raw disk in another format.
+#[derive(Clone, Copy)]
+pub(crate) struct DiskFooter {
+    /// The name for people of a disk with the footer, with an article.
+    pub(crate) label: &'static str,
+    /// Finds the intact footer at the end of these bytes, the last ones of a file. Returns its length and the size of the
+    /// disk that it states, in bytes.
+    pub(crate) find: fn(&[u8]) -> Option<(usize, u64)>,
+    /// The code of the notice for a raw disk that turns out to have this footer.
+    pub(crate) notice: &'static str,
+    /// The code of the error if the disk before the footer has another size.
+    pub(crate) other_size: &'static str,
+}
+
+/// A footer that was found after a raw disk.
+#[derive(Clone, Copy)]
+pub(crate) struct FoundFooter {
+    pub(crate) format: &'static Format,
+    pub(crate) kind: DiskFooter,
+    /// In bytes.
+    pub(crate) len: usize,
+    /// The size of the disk that it states, in bytes.
+    pub(crate) disk_size: u64,
+}
+
+/// Finds the footer of a format at the end of `tail`, the last [`TAIL`] bytes of a file.
+pub(crate) fn disk_footer(tail: &[u8]) -> Option<FoundFooter> {
+    formats().find_map(|format| {
+        let kind = format.footer?;
+        let (len, disk_size) = (kind.find)(tail)?;
+        Some(FoundFooter { format, kind, len, disk_size })
+    })
+}
+
+/// Whether a file that starts with `head` describes a disk in other files, without which it is useless.
+pub(crate) fn is_descriptor(head: &[u8]) -> bool {
+    formats().filter_map(|format| format.is_descriptor).any(|is_descriptor| is_descriptor(head))
+}
+
+/// The format of a file that is the disk.
+pub(crate) const RAW: &Format = &raw_disk::FORMAT;
 
 /// Advice for a file that is not recognised by content.
 pub(crate) struct NameHint {
@@ -287,7 +357,7 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Format> {
 /// Returns the supported format `name` that an image states for its backing file. A QEMU protocol stands for raw. Fails
 /// with `unsupported` if the format is not supported.
 pub(crate) fn stated(name: &str) -> Result<&'static Format> {
-    let name = if file_name::is_protocol(name) { raw_disk::NAME } else { name };
+    let name = if file_name::is_protocol(name) { RAW.name } else { name };
     readable()
         .find(|format| format.name == name)
         .ok_or_else(|| Error::unsupported(format!("a backing file in the format '{}'", shown(name))))

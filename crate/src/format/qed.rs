@@ -18,13 +18,11 @@ use std::rc::Rc;
 
 pub(super) const FORMAT: Format = Format {
     name: "qed",
-    aliases: &[],
     extensions: &[".qed"],
     label: "QED (QEMU enhanced disk)",
-    of_qemu: true,
     probe: |sample| sample.head.starts_with(&MAGIC),
-    hint: None,
     reader: FormatReader::Open(|source, _| open(source).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

@@ -20,13 +20,12 @@ pub(crate) const STATE_RAW: &str = "if it is a raw disk, state the format raw";
 
 pub(crate) const FORMAT: Format = Format {
     name: NAME,
-    aliases: &[],
     extensions: &[".raw", ".img", ".dd", ".bin"],
     label: "raw disk",
-    of_qemu: true,
     probe: |_| false,
     hint: Some(NameHint { extensions: &[".raw", ".img"], code: STATE_FORMAT, text: STATE_RAW }),
     reader: FormatReader::Open(|source, options| ready(open(source, options.missing)).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

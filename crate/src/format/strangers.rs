@@ -13,13 +13,12 @@ macro_rules! stranger {
     ($name:literal, $extensions:expr, $label:literal, $probe:expr, $content:expr, $advice:expr) => {
         Format {
             name: $name,
-            aliases: &[],
             extensions: &$extensions,
             label: $label,
             of_qemu: false,
             probe: $probe,
-            hint: None,
             reader: FormatReader::Nothing { content: $content, advice: Some($advice) },
+            ..Format::DEFAULT
         }
     };
 }

@@ -3,7 +3,7 @@
 use crate::container::{Container, Deflated};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
 use crate::error::Result;
-use crate::format::{Format, HEAD, TAIL, raw_disk, vhd};
+use crate::format::{Format, HEAD, RAW, TAIL, disk_footer};
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Peeked};
 use crate::modules::prepare;
@@ -157,7 +157,7 @@ impl Descent {
                     self.reason = RawReason::stated(file_type);
                     return Ok(Content::Raw(stream, None));
                 }
-                FileType::Image(format) if format.name == raw_disk::NAME => {
+                FileType::Image(format) if format.is_raw() => {
                     self.budget.lift();
                     return Ok(Content::Raw(stream, None));
                 }
@@ -190,7 +190,7 @@ impl Descent {
 
     /// Returns the only disk of an archive that is decoded in order, `guess` as for [`Content::Raw`]; none without an archive.
     pub(super) fn list(&mut self, guess: Option<&Guess>) -> DiskList {
-        let format = guess.is_none().then_some(raw_disk::NAME);
+        let format = guess.is_none().then_some(RAW.name);
         let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format });
         DiskList { disks: disks.into_iter().collect(), ..DiskList::default() }
     }
@@ -203,8 +203,8 @@ impl Descent {
         let guess = Guess { containers: self.containers.clone(), is_sure: self.is_raw || has_sign(start) };
         let size = start.len() as u64;
         let tail = &start[size.saturating_sub(TAIL) as usize..];
-        // The footer of a fixed VHD is not part of the disk.
-        if size < REACH && vhd::fixed_footer(tail).is_none() {
+        // A footer, as of a fixed VHD, is not part of the disk.
+        if size < REACH && disk_footer(tail).is_none() {
             guess.check_size(size)?;
         }
         Ok(Content::Raw(stream, Some(guess)))

@@ -2,10 +2,10 @@
 
 use crate::container::{CONTAINERS, Container};
 use crate::error::Result;
-use crate::format::{Format, HEAD, ISO, Sample, TAIL, formats, luks, raw_disk};
+use crate::format::{Format, HEAD, RAW, Sample, TAIL, formats};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::open::ambiguity::Ambiguity;
+use crate::open::ambiguity::{Ambiguity, Start};
 use crate::open::guess::has_partition;
 
 /// The type of a file.
@@ -38,7 +38,7 @@ pub(super) fn is_raw_disk(member: Option<&str>) -> bool {
 /// out.
 pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Result<FileType> {
     if is_raw_disk(member) {
-        return Ok(FileType::Image(&raw_disk::FORMAT));
+        return Ok(FileType::Image(RAW));
     }
     let size = source.size();
     let by_head = identify_as_qemu(source).await?;
@@ -46,14 +46,14 @@ pub(crate) async fn identify(source: &dyn Source, member: Option<&str>) -> Resul
     let tail = read_exact(source, end, "end of the file").await?;
     let start = match by_head {
         // As with a raw disk: a fixed VHD may have a LUKS volume as its disk.
-        FileType::Image(format) if format.name == luks::NAME => None,
-        FileType::Image(format) => Some(Ambiguity::Image(format)),
-        FileType::Container(container) => Some(Ambiguity::Container(container)),
+        FileType::Image(format) if format.on_disks => None,
+        FileType::Image(format) => Some(Start::Image(format)),
+        FileType::Container(container) => Some(Start::Container(container)),
         _ => None,
     };
     Ok(match (start, identify_end(&tail)) {
-        (Some(start), _) if start.is_real(&tail, size) => FileType::Ambiguous(start),
-        (Some(_), _) | (None, FileType::Unknown) => by_head,
+        (Some(start), _) => Ambiguity::found(start, &tail, size).map_or(by_head, FileType::Ambiguous),
+        (None, FileType::Unknown) => by_head,
         (None, by_tail) => by_tail,
     })
 }
@@ -69,7 +69,7 @@ pub(crate) async fn identify_as_qemu(source: &dyn Source) -> Result<FileType> {
 /// Identifies a stream by its first [`HEAD`] bytes; `member` is its name in its container, if any.
 pub(crate) fn identify_start(head: &[u8], member: Option<&str>) -> FileType {
     if is_raw_disk(member) {
-        return FileType::Image(&raw_disk::FORMAT);
+        return FileType::Image(RAW);
     }
     by_content(&Sample { head, tail: &[] })
 }
@@ -91,7 +91,7 @@ fn by_content(sample: &Sample<'_>) -> FileType {
     let container = CONTAINERS.iter().find(|container| (container.probe)(sample));
     match (container, format) {
         (Some(container), _) => FileType::Container(container),
-        (None, Some(format)) if format.name == ISO && has_partition(sample.head) => FileType::HybridIso,
+        (None, Some(format)) if format.is_disc() && has_partition(sample.head) => FileType::HybridIso,
         (None, Some(format)) => FileType::Unsupported(format),
         (None, None) => FileType::Unknown,
     }

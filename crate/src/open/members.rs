@@ -6,7 +6,7 @@ use crate::disk::reference::{base_name, resolved};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::format::{Disk, Format, HEAD, LayerOptions, raw_disk, vmdk};
+use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
 use crate::io::source::read_exact;
 use crate::io::table_cache::TableCache;
 use crate::offsets::{ByteRange, HostOffset};
@@ -83,7 +83,7 @@ pub(crate) async fn image_in(
     let is_stated = list.disks.len() > 1 || choosing.names(&image.name) || !is_known;
     if is_stated && matches!(file_type, FileType::Unknown) {
         // The caller has chosen it, so it needs no sign of a disk.
-        file_type = FileType::Image(&raw_disk::FORMAT);
+        file_type = FileType::Image(RAW);
     }
     encryption_marks::require_plain(&image, &files).await?;
     // Names need not be unique; sources are.
@@ -138,7 +138,7 @@ type Candidate = (Member, FileType);
 fn info((image, file_type): &Candidate) -> MemberInfo {
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
-        FileType::HybridIso => Some(raw_disk::NAME),
+        FileType::HybridIso => Some(RAW.name),
         FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
     };
     MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format }
@@ -264,7 +264,7 @@ async fn head(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<Vec<u8
     start.map_err(|error| error.within(Place::Member(file.name.clone())))
 }
 
-/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, the deflated descriptor of a VMDK is
+/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, a deflated descriptor, as of a VMDK, is
 /// read at any position: without the files that it names, it is useless.
 async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
     let name = Some(&*member.name);
@@ -273,8 +273,8 @@ async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) ->
     }
     let head = head(member, HEAD, tables).await?;
     let file_type = identify_start(&head, name);
-    let is_raw = matches!(file_type, FileType::Image(format) if format.name == raw_disk::NAME);
-    if !is_only && !is_raw && vmdk::is_descriptor(&head) {
+    let is_raw = matches!(file_type, FileType::Image(format) if format.is_raw());
+    if !is_only && !is_raw && is_descriptor(&head) {
         member.deflated = None;
     }
     Ok(file_type)

@@ -26,7 +26,7 @@ use crate::container::{StatedCrc, refusal_of_last_part};
 use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Format, HEAD, raw_disk};
+use crate::format::{self, Format, HEAD, RAW, STATE_FORMAT};
 use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
@@ -80,7 +80,7 @@ pub enum Opened {
 /// or state one without a container that is read at any position; with `unsupported` if a container has no image or one
 /// that cannot be read inside it, or to salvage a disk that a container decodes in order.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
-    if options.unpack && options.format.as_deref() != Some(raw_disk::NAME) {
+    if options.unpack && options.format.as_deref() != Some(RAW.name) {
         let message =
             "The option unpack (--unpack) needs the format raw (-f raw): files in other formats are unpacked anyway";
         return Err(Error::new(ErrorKind::Usage, message));
@@ -135,11 +135,11 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         (None, _) if options.unpack && containers.is_empty() => return Err(nothing_to_unpack()),
         (None, file_type) if options.unpack => {
             reason = RawReason::stated(file_type);
-            Access::AtAnyPosition(&raw_disk::FORMAT)
+            Access::AtAnyPosition(RAW)
         }
         (None, FileType::HybridIso) if containers.is_empty() => {
             reason = RawReason::HybridIso;
-            Access::AtAnyPosition(&raw_disk::FORMAT)
+            Access::AtAnyPosition(RAW)
         }
         (None, FileType::Image(format) | FileType::Unsupported(format)) => Access::AtAnyPosition(format),
         (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&containers)),
@@ -157,7 +157,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 let checked = require_disk(&*tables.over(source.clone())).await;
                 checked.map_err(|error| error.within(place_in(&containers)))?;
             }
-            Access::AtAnyPosition(&raw_disk::FORMAT)
+            Access::AtAnyPosition(RAW)
         }
     };
     match access {
@@ -239,7 +239,7 @@ async fn open_packed(
 async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Result<StreamedImage> {
     if let Some(name) = &options.format {
         let format = format::by_name(name)?;
-        if format.name != raw_disk::NAME {
+        if !format.is_raw() {
             return to_unpack(Packed::image(format), stream, InContainers::default(), options);
         }
         if !options.unpack {
@@ -263,7 +263,7 @@ async fn open_stream(stream: Box<dyn ByteStream>, options: &OpenOptions) -> Resu
     if descent.containers.is_empty() && guess.is_none() {
         let message = "The stream is in no known disk image format; if it is a raw disk, state the format raw";
         let error = Error::new(ErrorKind::NotRecognised, message);
-        return Err(error.coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME));
+        return Err(error.coded(STATE_FORMAT).field("format", RAW.name));
     }
     let list = descent.list(guess.as_ref());
     let found =

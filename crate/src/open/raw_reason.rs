@@ -3,7 +3,7 @@
 use crate::disk::info::{ContainerInfo, Notice};
 use crate::error::shown::shown;
 use crate::format::Format;
-use crate::open::ambiguity::Ambiguity;
+use crate::open::ambiguity::{Ambiguity, Start};
 use crate::open::identify::FileType;
 
 /// Why a file is read as a raw disk.
@@ -32,10 +32,11 @@ impl Recognised {
     /// Returns `None` if a raw disk may look like `file_type`.
     fn of(file_type: FileType) -> Option<Self> {
         match file_type {
-            FileType::Image(format) | FileType::Unsupported(format) | FileType::Ambiguous(Ambiguity::Image(format)) => {
-                Some(Self::Format(format))
-            }
-            FileType::Container(container) | FileType::Ambiguous(Ambiguity::Container(container)) => {
+            FileType::Image(format)
+            | FileType::Unsupported(format)
+            | FileType::Ambiguous(Ambiguity { start: Start::Image(format), .. }) => Some(Self::Format(format)),
+            FileType::Container(container)
+            | FileType::Ambiguous(Ambiguity { start: Start::Container(container), .. }) => {
                 Some(Self::Container(container.name, container.label))
             }
             FileType::HybridIso | FileType::Unknown => None,

@@ -5,7 +5,7 @@ use crate::container::{Container, Deflated, DividedStream, StatedCrc};
 use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::raw_disk;
+use crate::format::RAW;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, Ended, FileStream};
 use crate::open::chain::OpenOptions;
@@ -219,7 +219,7 @@ impl StreamedImage {
         options: &OpenOptions,
     ) -> Result<Self> {
         if options.snapshot.is_some() {
-            return Err(without_snapshots(raw_disk::NAME));
+            return Err(without_snapshots(RAW.name));
         }
         if let Some(container) = containers.last().filter(|_| options.salvage) {
             let message = format!(
@@ -274,7 +274,7 @@ impl StreamedImage {
     /// Describes the image, as far as is known before it is read.
     pub fn info(&self) -> Info {
         let mut info = Info {
-            format: self.packed.unwrap_or(raw_disk::NAME),
+            format: self.packed.unwrap_or(RAW.name),
             containers: self.containers.clone(),
             machine: self.list.machine.clone(),
             file_size: self.file_size,

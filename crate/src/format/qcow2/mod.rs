@@ -30,13 +30,11 @@ use std::rc::Rc;
 
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
-    aliases: &[],
     extensions: &[".qcow2", ".qcow"],
     label: "qcow2",
-    of_qemu: true,
     probe: |sample| sample.head.starts_with(&qcow2_header::MAGIC),
-    hint: None,
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

@@ -17,15 +17,13 @@ use vdi_header::VdiHeader;
 
 pub(super) const FORMAT: Format = Format {
     name: "vdi",
-    aliases: &[],
     extensions: &[".vdi"],
     label: "VDI (VirtualBox disk)",
-    of_qemu: true,
     probe: |sample| {
         sample.head.get(vdi_header::SIGNATURE_AT..).is_some_and(|bytes| bytes.starts_with(&vdi_header::SIGNATURE))
     },
-    hint: None,
     reader: FormatReader::Open(|source, _| open(source).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

@@ -6,7 +6,7 @@ mod vhd_blocks;
 pub(crate) mod vhd_footer;
 mod vhd_size;
 
-use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
+use super::{Disk, DiskFooter, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
 use crate::disk::extent::ExtentWalk;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, uuid_text};
@@ -25,10 +25,15 @@ pub(crate) const FORMAT: Format = Format {
     aliases: &["vhd"],
     extensions: &[".vhd", ".avhd"],
     label: "VHD (Virtual PC and Hyper-V disk)",
-    of_qemu: true,
     probe: |sample| sample.head.starts_with(&COOKIE) || footer_start(sample.tail).is_some(),
-    hint: None,
+    footer: Some(DiskFooter {
+        label: "a fixed VHD",
+        find: fixed_footer,
+        notice: "vhd-footer",
+        other_size: "vhd-other-size",
+    }),
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {
@@ -61,7 +66,7 @@ fn footer_start(tail: &[u8]) -> Option<usize> {
 
 /// The footer of a fixed disk, at the end of `tail`, the last bytes of a stream: its length and the size of the disk, in
 /// bytes. `None` if there is none, or if it is damaged.
-pub(crate) fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
+fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
     let bytes = &tail[footer_start(tail)?..];
     let footer = VhdFooter::parse_start(bytes);
     (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then_some((bytes.len(), footer.current_size))

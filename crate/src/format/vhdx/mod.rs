@@ -26,13 +26,11 @@ use vhdx_header::{Regions, SIGNATURE, VhdxHeader};
 
 pub(crate) const FORMAT: Format = Format {
     name: "vhdx",
-    aliases: &[],
     extensions: &[".vhdx", ".avhdx"],
     label: "VHDX (Hyper-V disk)",
-    of_qemu: true,
     probe: |sample| sample.head.starts_with(&SIGNATURE),
-    hint: None,
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

@@ -25,7 +25,6 @@ use crate::error::damage::{damages, ensure_possible};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR, before_nul};
-pub(crate) use descriptor::is_start as is_descriptor;
 use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::VmdkExtent;
 use futures_util::FutureExt;
@@ -38,10 +37,8 @@ const EXTENSIONS: &[&str] = &[".vmdk"];
 
 pub(crate) const FORMAT: Format = Format {
     name: "vmdk",
-    aliases: &[],
     extensions: EXTENSIONS,
     label: "VMDK (VMware disk)",
-    of_qemu: true,
     probe: |sample| {
         let head = sample.head;
         head.starts_with(&kdmv::MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
@@ -51,7 +48,9 @@ pub(crate) const FORMAT: Format = Format {
         code: "maybe-extent",
         text: "if it is an extent of a VMDK, open the descriptor that names it, and pass this file with it",
     }),
+    is_descriptor: Some(descriptor::is_start),
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
+    ..Format::DEFAULT
 };
 
 damages! {

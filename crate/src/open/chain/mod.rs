@@ -20,7 +20,7 @@ use crate::disk::reference::Reference;
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, WalkSetup, raw_disk};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, STATE_FORMAT, STATE_RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::disk_choice::Choosing;
@@ -71,7 +71,7 @@ impl Top {
         let stated = options.format.as_deref().map(format::by_name).transpose()?;
         let mut reason = RawReason::default();
         let format = match stated {
-            Some(format) if format.name != raw_disk::NAME => format,
+            Some(format) if !format.is_raw() => format,
             _ => match (stated, identify(&*tables.over(source.clone()), None).await?) {
                 (Some(format), file_type) => {
                     reason = RawReason::stated(file_type);
@@ -79,7 +79,7 @@ impl Top {
                 }
                 (None, FileType::HybridIso) => {
                     reason = RawReason::HybridIso;
-                    &raw_disk::FORMAT
+                    RAW
                 }
                 (None, FileType::Image(format) | FileType::Unsupported(format)) => format,
                 (None, FileType::Ambiguous(ambiguity)) => return Err(ambiguity.of_image(&[])),
@@ -237,7 +237,7 @@ impl Chain {
                 match file_type {
                     FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_companion(name)),
                     FileType::Image(format) | FileType::Unsupported(format) if format.of_qemu => (format, false),
-                    _ => (&raw_disk::FORMAT, true),
+                    _ => (RAW, true),
                 }
             }
         };
@@ -368,7 +368,7 @@ fn in_container(containers: &[ContainerInfo], beside: Vec<Member>) -> OpenOption
 /// written what looks like a container.
 fn may_be_packed(reference: &Reference) -> bool {
     match &reference.format {
-        Some(format) => format != raw_disk::NAME && !file_name::is_protocol(format),
+        Some(format) => format != RAW.name && !file_name::is_protocol(format),
         None => reference.identity.is_some(),
     }
 }
@@ -409,7 +409,7 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
         return not_recognised(hint.text).coded(hint.code).field("format", format.name);
     }
-    let formats = format::readable().filter(|format| format.name != raw_disk::NAME);
+    let formats = format::readable().filter(|format| !format.is_raw());
     let formats: Vec<_> = formats.map(Format::short_label).collect();
     let formats = formats.join(", ");
     let containers = container::names();
@@ -417,8 +417,8 @@ pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
     let known =
         format!("Decant reads {formats}, also in {} and {last} files, and raw disks in these", others.join(", "));
     if is_whole_sectors(size) {
-        let advice = format!("{known}; {}", raw_disk::STATE_RAW);
-        return not_recognised(&advice).coded(raw_disk::STATE_FORMAT).field("format", raw_disk::NAME);
+        let advice = format!("{known}; {}", STATE_RAW);
+        return not_recognised(&advice).coded(STATE_FORMAT).field("format", RAW.name);
     }
     not_recognised(&known)
 }

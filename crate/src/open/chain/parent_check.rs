@@ -4,7 +4,7 @@ use crate::disk::info::Notice;
 use crate::disk::reference::{Identity, Reference, Unidentified};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Disk, raw_disk};
+use crate::format::{Disk, RAW};
 use crate::io::source::Source;
 use crate::open::identify::{FileType, identify};
 
@@ -51,7 +51,7 @@ impl ParentCheck<'_> {
     }
 
     fn is_raw_by_rule(&self) -> bool {
-        self.reference.format.as_deref() == Some(raw_disk::NAME)
+        self.reference.format.as_deref() == Some(RAW.name)
     }
 
     async fn has_format_of_child(&self, file: &dyn Source) -> Result<bool> {
