@@ -1,7 +1,7 @@
 // Generated from the registries of the core by `npm run registries`: do not edit.
 
 /** The names of formats that are read, for people. */
-export const INPUTS = ['qcow2', 'VDI', 'VMDK', 'QED', 'VHD', 'VHDX', 'LUKS', 'raw'];
+export const INPUTS = ['qcow2', 'VDI', 'VMDK', 'QED', 'VHD', 'VHDX', 'Parallels', 'LUKS', 'raw'];
 
 /** The names of what an image may be packed in. */
 export const CONTAINERS = ['tar', 'OVA', 'zip', 'gzip', 'xz', 'zstd', 'bzip2'];

@@ -27,6 +27,7 @@ mod outputs;
 mod ova;
 mod overlaps;
 mod pairs;
+mod parallels;
 mod parts;
 mod profile;
 mod qed;

@@ -1,5 +1,6 @@
 //! Files that begin as one format, or as a container, and end as a fixed VHD.
 
+use crate::common::parallels::{Block, Parallels};
 use crate::common::small::{changed, overlay, small, small_disk};
 use crate::common::vdi::Vdi;
 use crate::common::vhd::Block::Absent;
@@ -27,6 +28,7 @@ fn a_start_and_an_end_of_two_formats_are_ambiguous() {
         (text.as_bytes(), "vmdk", false),
         (&vdi, "vdi", false),
         (&qed::small(), "qed", false),
+        (&Parallels::new(1, &[Block::Data(1)]).file(), "parallels", false),
         (&archive, "tar", true),
         (b"\x1f\x8b\x08", "gzip", true),
     ];

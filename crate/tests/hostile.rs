@@ -79,7 +79,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these",
+            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these",
         ),
         ("a", vec![0; 512], NotRecognised, "and raw disks in these; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),
@@ -91,7 +91,7 @@ fn formats_are_recognised_by_content() {
         assert_eq!(error.kind, *kind, "{name}: {error}");
         assert!(error.message().contains(part), "{name}: {error}");
     }
-    let stated = OpenOptions { format: Some("parallels".to_owned()), ..OpenOptions::default() };
+    let stated = OpenOptions { format: Some("bochs".to_owned()), ..OpenOptions::default() };
     assert_eq!(open_bytes(small(), stated).err().unwrap().kind, Usage);
 }
 

@@ -1,5 +1,6 @@
 //! Parts of an image that overlap in the file: the same check for all formats.
 
+use crate::common::parallels::{self, Parallels};
 use crate::common::salvage::salvage;
 use crate::common::small::{self, changed, overlay, small, small_disk};
 use crate::common::vdi::{self, Vdi};
@@ -179,6 +180,17 @@ fn qeds() -> Vec<Row> {
     ]
 }
 
+fn parallels() -> Vec<Row> {
+    const BLOCKS: &[parallels::Block] = &[parallels::Block::Data(1), parallels::Block::Data(2)];
+    let image = Parallels { is_ext: false, states_start: false, ..Parallels::new(2, BLOCKS) };
+    let at = |sector: u32| changed(image.file(), &[(image.entry(0), &sector.to_le_bytes())]);
+    vec![
+        row("Parallels", image.file(), Plain),
+        row("Parallels: two entries at one place", at(1), Shared),
+        row("Parallels: a block over half of another", at(2), Refused(&[(1536, 512, DATA_OVERLAPS)])),
+    ]
+}
+
 /// A format in which no part of the file may be used twice.
 fn vhdxs() -> Vec<Row> {
     let mib = 1 << 20;
@@ -193,7 +205,7 @@ fn vhdxs() -> Vec<Row> {
 }
 
 fn rows() -> Vec<Row> {
-    [vhds(), vdis(), vmdks(), qcow2s(), qeds(), vhdxs()].into_iter().flatten().collect()
+    [vhds(), vdis(), vmdks(), qcow2s(), qeds(), parallels(), vhdxs()].into_iter().flatten().collect()
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
         ("qcow2", "qcow2", "cluster_size=4k,preallocation=metadata"),
         ("qcow2 with subclusters", "qcow2", "cluster_size=16k,extended_l2=on"),
         ("QED", "qed", "cluster_size=4k"),
+        ("Parallels", "parallels", "cluster_size=4k"),
     ] {
         qemu("qemu-img", &["create", "-q", "-f", format, "-o", options, text(&path), "32M"]);
         let writes: Vec<String> = (0..16).map(|at| format!("write -q -P {} {}M 100k", at + 1, 2 * at)).collect();

@@ -73,7 +73,7 @@ fn fixed_disks_are_found_by_their_footers() {
         ("data", &[]),
         ("LUKS", b"LUKS\xba\xbe"),
         ("a copy of the footer", &image.footer()),
-        ("Parallels", b"WithoutFreeSpace"),
+        ("Bochs", b"Bochs Virtual HD Image"),
     ];
     for (what, start) in starts {
         let mut disk = image.disk(&[]);

@@ -87,7 +87,7 @@ function fill(folder: string): void {
 const FAILURES: [args: () => string[], status: number, part: string][] = [
   [() => [], 2, 'A command is missing'],
   [() => ['convert', '-O', 'vhdx', images.zlib(), '{folder}/out.raw'], 2, 'raw'],
-  [() => ['convert', '-f', 'parallels', images.zlib(), '{folder}/out.raw'], 2, "no input format 'parallels'"],
+  [() => ['convert', '-f', 'bochs', images.zlib(), '{folder}/out.raw'], 2, "no input format 'bochs'"],
   [() => ['convert', images.zlib(), '{folder}'], 2, 'is a folder; choose a file\n'],
   [() => ['convert', images.zlib(), '{folder}/fifo'], 2, 'block device; give - as the output and redirect'],
   [() => ['info', '/dev/zero'], 2, 'neither a file, a block device nor a pipe'],

@@ -85,7 +85,7 @@ const FAILURES: Failing[] = [
   {
     what: 'a file of any name',
     image: (folder) => fileIn(folder, 'disk', 'no image'),
-    end: 'Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these',
+    end: 'Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these',
     details: FULL,
   },
   {

@@ -6,7 +6,7 @@ import { decant } from '../support/command.js';
 import { flush, hashFile, images, PASSWORD, qemuImg } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 
-for (const format of ['vdi', 'qed', 'vpc'] as const) {
+for (const format of ['vdi', 'qed', 'vpc', 'parallels'] as const) {
   test(`${format}: info, map and convert as qemu-img has them`, ({ folder }) => {
     const [image, output] = [images.partly(format), join(folder, 'out.raw')];
     process.env.TZ = 'UTC';

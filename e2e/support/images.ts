@@ -292,7 +292,7 @@ export const images = {
       execFileSync('qemu-io', [...commands.flatMap((command) => ['-c', command]), path]);
     }),
   /** Data, zeros and nothing, in another format. */
-  partly: (format: 'vdi' | 'qed' | 'vpc') =>
+  partly: (format: 'vdi' | 'qed' | 'vpc' | 'parallels') =>
     cached(`partly.${format}`, (path) => {
       qemuImg('create', '-q', '-f', format, path, '10M');
       write(path, '-P 5 1M 1M', '-P 6 4M 64k', '-z 6M 1M', '-P 7 9M 1M');

@@ -47,7 +47,6 @@ export const STRANGERS: Record<string, KnownFormat> = {
 
 /** Disk images and containers, as in `crate/src/format/foreign.rs`. */
 export const FOREIGN: Record<string, KnownFormat> = {
-  parallels: ['eine Platte von Parallels'],
   bochs: ['eine Platte von Bochs'],
   cloop: ['ein komprimiertes Loop-Abbild (cloop)'],
   dmg: ['ein DMG-Abbild (Platte von Apple)'],

@@ -11,7 +11,7 @@ const NARROW = 'i686-unknown-linux-musl';
 /** All modules of tests except the matrices, whose images are large. These cover every value that the matrices combine. */
 const NARROW_TESTS = [
   ...['formats', 'hostile', 'deflate', 'inflate', 'chains', 'salvage', 'zstd', 'reads'],
-  ...['vdi', 'vhd', 'vhdx', 'vmdk', 'vmdk_footer', 'qed', 'encode', 'tar', 'zip'],
+  ...['vdi', 'vhd', 'vhdx', 'vmdk', 'vmdk_footer', 'qed', 'parallels', 'encode', 'tar', 'zip'],
 ];
 /** The modules of tests that a scope leaves out. */
 const LEFT_OUT = { short: ['full::', 'long::'], full: ['long::'], long: [] };

@@ -1,6 +1,7 @@
 //! Small valid images of every kind, for changes.
 
 use super::files::Files;
+use super::parallels::{Block as ParallelsBlock, Parallels};
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
@@ -11,7 +12,7 @@ use decant::crypt::{BlockCipher, CipherKey, CipherSpec, Ciphers, IvGenerator, Ke
 pub const PASSWORD: &[u8] = b"password";
 
 /// The number of images.
-pub const BASES: u8 = 22;
+pub const BASES: u8 = 24;
 
 fn alone(image: Vec<u8>) -> Files {
     Files { image: image.into(), companions: Vec::new(), password: None }
@@ -51,8 +52,17 @@ pub fn base(number: u8) -> Files {
             let child = Vhdx { size: 16_384, ..Vhdx::over(0xa1, &[VhdxBlock::Part(4, 0x1e)]) };
             with(child.file(), "base.vhdx", vhdx_base().file())
         }
-        _ => with(over_qed(), "base", qed::small()),
+        21 => with(over_qed(), "base", qed::small()),
+        22 => alone(parallels_base().file()),
+        _ => alone(Parallels { is_ext: false, states_start: false, ..parallels_base() }.file()),
     }
+}
+
+/// A disk that ends inside a block.
+fn parallels_base() -> Parallels<'static> {
+    use ParallelsBlock::{Absent, Data};
+    const BLOCKS: &[ParallelsBlock] = &[Data(1), Absent, Data(2), Data(3), Absent, Data(4)];
+    Parallels { sectors: 17, ..Parallels::new(3, BLOCKS) }
 }
 
 fn vhd_base() -> Vhd<'static> {

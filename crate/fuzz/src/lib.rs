@@ -13,6 +13,8 @@ pub mod luks;
 pub mod luks_writer;
 pub mod memory;
 pub mod outputs;
+#[path = "../../tests/common/parallels.rs"]
+pub mod parallels;
 #[path = "../../tests/common/qed.rs"]
 pub mod qed;
 pub mod reference;

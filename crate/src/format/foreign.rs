@@ -22,8 +22,6 @@ pub(super) fn at(sample: &Sample<'_>, offset: usize, signature: &[u8]) -> bool {
 
 /// The formats, most specific signature first.
 pub(super) const FORMATS: &[Format] = &[
-    known!("parallels", [".hds", ".hdd"], "Parallels disk", true, |s| at(s, 0, b"WithoutFreeSpace")
-        || at(s, 0, b"WithouFreSpacExt")),
     known!("bochs", [], "Bochs disk", true, |s| at(s, 0, b"Bochs Virtual HD Image")),
     known!("cloop", [], "a compressed loop image", true, |s| at(s, 0, b"#!/bin/sh\n#V2.0 Format\nmodprobe cloop")),
     known!("dmg", [".dmg"], "DMG (Apple disk)", true, |s| s.tail.starts_with(b"koly")),

@@ -4,6 +4,7 @@ mod entry_table;
 mod foreign;
 mod listing;
 pub mod luks;
+pub mod parallels;
 pub mod qcow2;
 pub mod qed;
 pub mod raw_disk;
@@ -329,6 +330,7 @@ pub(crate) const FORMATS: &[&[Format]] = &[
     &[qed::FORMAT],
     &[vhd::FORMAT],
     &[vhdx::FORMAT],
+    &[parallels::FORMAT],
     &[luks::FORMAT],
     &[raw_disk::FORMAT],
     foreign::FORMATS,

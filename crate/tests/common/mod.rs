@@ -7,6 +7,7 @@ pub mod each_run;
 pub mod every_way;
 mod held;
 pub mod luks;
+pub mod parallels;
 pub mod qed;
 pub mod random;
 pub mod salvage;

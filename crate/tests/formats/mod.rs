@@ -6,6 +6,7 @@ mod checks;
 mod codecs;
 mod gzip;
 mod luks;
+mod parallels;
 mod qcow2;
 mod qed;
 mod tar;
@@ -180,7 +181,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx, luks; containers: gzip, xz, zstd, bzip2, tar, zip);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx, parallels, luks; containers: gzip, xz, zstd, bzip2, tar, zip);
 
 #[test]
 fn every_format_and_container_is_tested() {

@@ -3,6 +3,7 @@
 
 mod deflate64;
 pub mod luks;
+mod parallels;
 mod qcow2;
 mod qed;
 mod vdi;
@@ -33,8 +34,9 @@ pub fn open(files: &Files) -> Option<Box<dyn Reference + '_>> {
     let qed = || qed::Qed::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vhd = || vhd::Vhd::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vhdx = || vhdx::Vhdx::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
+    let parallels = || parallels::Parallels::open(image).map(|disk| Box::new(disk) as Box<dyn Reference>);
     let vmdk = || vmdk::Vmdk::open(files).map(|disk| Box::new(disk) as Box<dyn Reference>);
-    qcow2().or_else(vdi).or_else(qed).or_else(vhd).or_else(vhdx).or_else(vmdk)
+    qcow2().or_else(vdi).or_else(qed).or_else(vhd).or_else(vhdx).or_else(parallels).or_else(vmdk)
 }
 
 /// The number of `len` bytes at `at`, the least significant first.
