@@ -32,8 +32,9 @@ import { Announced, warningsOf } from './warnings.js';
 const SAMPLE = 'sample.qcow2';
 
 /** The step and the question in it. When this key changes, the focus moves. */
-function focusKey({ state, addressProblem }: Session): string {
-  const refused = addressProblem && `address ${addressProblem.need} ${addressProblem.refusals}`;
+function focusKey({ state, links }: Session): string {
+  const { problem } = links;
+  const refused = problem && `address ${problem.need} ${problem.refusals}`;
   if (state.step === 'ready') {
     const problem = state.nameProblem && `${state.nameProblem.id} ${state.nameRefusals}`;
     return [state.step, state.asking?.kind ?? problem].filter(Boolean).join(' ');
@@ -374,7 +375,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     if (event.defaultPrevented || writing || (files.length === 0 && !isAddress)) return;
     event.preventDefault();
     if (files.length > 0) this.#session.takePlain(files);
-    else this.#session.takeAddress(text);
+    else this.#session.links.take(text);
   };
 
   #dragOver = (event: DragEvent) => {
@@ -394,7 +395,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     event.preventDefault();
     this.dragging = false;
     if (!hasFiles(event)) {
-      this.#session.takeAddress(linkOf(event.dataTransfer));
+      this.#session.links.take(linkOf(event.dataTransfer));
       return;
     }
     // Asked for now, because the dropped items are gone after the event.

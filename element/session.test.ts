@@ -327,28 +327,28 @@ test('what an interrupted conversion has left is removed, and that is reported',
 });
 
 test('text that is not a link is reported', async () => {
-  session.takeAddress('example.org/disk');
+  session.links.take('example.org/disk');
   expect(session.state).toEqual({ step: 'empty', notice: english.noAddress });
   images.set('a.qcow2', imageCalled('a.qcow2'));
   session.take(given('a.qcow2'));
   await step('ready');
-  session.takeAddress('no address');
+  session.links.take('no address');
   expect(session.news).toBe(english.noAddress);
   expect(session.state.step).toBe('ready');
 });
 
 test('a text that is not a link is a problem of its field, until it changes or the step ends', async () => {
-  session.submitAddress('foo');
-  session.submitAddress('foo');
-  expect(session.addressProblem).toMatchObject({ need: undefined, refusals: 2 });
+  session.links.submit('foo');
+  session.links.submit('foo');
+  expect(session.links.problem).toMatchObject({ need: undefined, refusals: 2 });
   expect(session.state).toEqual({ step: 'empty' });
-  session.changeAddress();
-  expect(session.addressProblem).toBeUndefined();
-  session.submitAddress('foo');
+  session.links.change();
+  expect(session.links.problem).toBeUndefined();
+  session.links.submit('foo');
   images.set('a.qcow2', imageCalled('a.qcow2'));
   session.take(given('a.qcow2'));
   await step('ready');
-  expect(session.addressProblem).toBeUndefined();
+  expect(session.links.problem).toBeUndefined();
 });
 
 test('a waiting image can be opened early or removed, and stays when the person returns to the start', async () => {
@@ -414,7 +414,7 @@ test('news ends with the next step of the person', async () => {
   session.unlock('disk.qcow2', 'right', false);
   await step('ready');
   expect(session.news).toBe('');
-  session.takeAddress('no address');
+  session.links.take('no address');
   expect(session.news).toBe(english.noAddress);
   session.convert();
   expect(session.news).toBe('');

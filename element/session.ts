@@ -7,17 +7,17 @@ import type { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
 import { asError } from './failures.js';
-import { type Given, givenBy, linked, pickFiles, plain } from './given.js';
+import { type Given, givenBy, pickFiles, plain } from './given.js';
 import type { Host } from './host.js';
 import { Intake } from './intake.js';
-import { addressIn } from './links.js';
+import { LinkEntry } from './link-entry.js';
 import { askToNotify } from './notification.js';
 import { Opener } from './opener.js';
 import { beginOpening, type Opening, openingAfter } from './opening.js';
 import { type Overall, Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { Stage } from './stage.js';
-import type { AddressProblem, FileNeed, Left, Next, State } from './state.js';
+import type { FileNeed, Left, Next, State } from './state.js';
 import type { FirstTexts } from './texts/english.js';
 import { replaced } from './texts/replaced.js';
 import type { Texts } from './types.texts.js';
@@ -26,6 +26,7 @@ import type { Way } from './ways.js';
 export class Session {
   readonly queue = new Queue();
   readonly asked: Asked;
+  readonly links: LinkEntry;
   readonly #stage: Stage;
   readonly #opener: Opener;
   readonly #saver: Saver;
@@ -40,7 +41,6 @@ export class Session {
   placeSearch = '';
   /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
   isChoosingSnapshot = false;
-  #addressProblem: AddressProblem | undefined;
 
   /** Calls `changed` after every visible change, and `adopt` with the styles of what loads on demand. */
   constructor(host: Host, changed: () => void, adopt: (styles: CSSResult) => void) {
@@ -61,6 +61,7 @@ export class Session {
       openNext: () => this.#openNext(),
       report: (turn, notice) => this.#report(turn, notice),
     });
+    this.links = new LinkEntry(this, this.#stage, (turn, notice) => this.#report(turn, notice));
     this.#saver = new Saver(
       this.#stage,
       this.#opener,
@@ -162,37 +163,6 @@ export class Session {
   /** Takes the files of an `<input>` or a paste, which have no handles. */
   takePlain(files: Iterable<File>): void {
     this.take(plain(files));
-  }
-
-  /** The problem with a text in a field for links, until the text changes or the step ends. */
-  get addressProblem(): AddressProblem | undefined {
-    return this.#addressProblem?.turn === this.#stage.turn ? this.#addressProblem : undefined;
-  }
-
-  /** Takes `text` from the field for links of `need`, or of the first screen. */
-  submitAddress(text: string, need?: FileNeed): void {
-    if (addressIn(text)) {
-      this.takeAddress(text, need);
-      return;
-    }
-    const { turn } = this.#stage;
-    this.news = '';
-    this.#addressProblem = { turn, need: need?.name, refusals: (this.addressProblem?.refusals ?? 0) + 1 };
-    this.#stage.refresh();
-  }
-
-  /** Forgets the problem, because the text in the field has changed. */
-  changeAddress(): void {
-    this.#addressProblem = undefined;
-    this.#stage.refresh();
-  }
-
-  /** Takes `text` as a link: for `need`, or to an image. */
-  takeAddress(text: string, need?: FileNeed): void {
-    const url = addressIn(text);
-    if (!url) this.#report(this.state.step === 'empty' ? this.#stage.turn : undefined, this.texts.noAddress);
-    else if (need) this.answer(need, linked(url));
-    else this.take([linked(url)]);
   }
 
   /** Ends the current turn and returns to the start. Images in the queue stay there. */

@@ -12,10 +12,10 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
     const { value } = form.elements.namedItem('address') as HTMLInputElement;
-    session.submitAddress(value, need);
+    session.links.submit(value, need);
   };
-  const { addressProblem } = session;
-  const isBad = addressProblem !== undefined && addressProblem.need === need?.name;
+  const { problem } = session.links;
+  const isBad = problem !== undefined && problem.need === need?.name;
   return html`
     <form class="with-button link-form" novalidate @submit=${submit}>
       <label class="field">
@@ -31,7 +31,7 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
           ?data-focus=${isBad}
           aria-invalid=${isBad ? 'true' : nothing}
           aria-describedby=${isBad ? 'address-problem' : nothing}
-          @input=${() => session.changeAddress()}
+          @input=${() => session.links.change()}
         />
       </label>
       <button part="button">${texts.openAddress}</button>

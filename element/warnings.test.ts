@@ -30,8 +30,11 @@ const ready = (more: Partial<Step<'ready'>> = {}, info: Partial<Info> = {}): Ste
     ...more,
   }) as Step<'ready'>;
 
+/** A session without a problem. */
+const SESSION = { texts: english, links: {} } as Session;
+
 const textsOf = (state: Parameters<typeof warningsOf>[0], session: Partial<Session> = {}): string[] =>
-  warningsOf(state, { texts: english, ...session } as Session, false).map(({ text }) => text);
+  warningsOf(state, { ...SESSION, ...session } as Session, false).map(({ text }) => text);
 
 // (warning, state, session, texts)
 for (const [what, state, session, expected] of [
@@ -137,16 +140,14 @@ test('what the focus reads is not announced too, unless it comes back', () => {
 });
 
 test('a disk grows differently in each format', () => {
-  const ids = GROWING.slice(1).map(
-    (output) => warningsOf(ready({ output }), { texts: english } as Session, false)[0]?.id,
-  );
+  const ids = GROWING.slice(1).map((output) => warningsOf(ready({ output }), SESSION, false)[0]?.id);
   expect(new Set(ids).size).toBe(2);
 });
 
 test('a refused link is announced each time while it is typed, and read with the focus otherwise', () => {
   const problem = (refusals: number) => ({ turn: new AbortController().signal, need: undefined, refusals });
   const [reading, typing] = [1, 2].map((refusals) => {
-    const session = { texts: english, addressProblem: problem(refusals) } as Session;
+    const session = { ...SESSION, links: { problem: problem(refusals) } } as Session;
     return warningsOf({ step: 'empty' }, session, refusals === 2)[0];
   });
   expect(reading).toEqual({ id: 'address 1', text: english.noAddress, isDescription: true });
@@ -155,8 +156,6 @@ test('a refused link is announced each time while it is typed, and read with the
 
 test('a problem with the name is announced while it is typed, and read with the focus otherwise', () => {
   const state = ready({ nameProblem: problem('No.') });
-  const [reading, typing] = [false, true].map(
-    (isNaming) => warningsOf(state, { texts: english } as Session, isNaming)[0],
-  );
+  const [reading, typing] = [false, true].map((isNaming) => warningsOf(state, SESSION, isNaming)[0]);
   expect([reading?.isDescription, typing?.isDescription]).toEqual([true, false]);
 });

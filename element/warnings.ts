@@ -62,14 +62,14 @@ export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts:
 
 /** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */
 export function warningsOf(state: State, session: Session, isTyping: boolean): Warning[] {
-  const { texts, addressProblem } = session;
+  const { texts, links } = session;
   if (state.step === 'done') {
     const { lostBytes, lostRanges } = state.result;
     const lost = only(lostBytes > 0, 'lost', () => texts.lost(lostBytes, lostRanges));
     return [...resultWarnings(state, texts), ...lost];
   }
-  if (addressProblem) {
-    const id = `address ${addressProblem.refusals}`;
+  if (links.problem) {
+    const id = `address ${links.problem.refusals}`;
     return [{ id, text: texts.noAddress, isDescription: !isTyping }];
   }
   if (state.step !== 'ready') return [];
