@@ -76,10 +76,11 @@ test('a drag while an image is shown starts nothing', async ({ page, servers }) 
   const release = await dragOver(page, images.zlib());
   await release();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
-  const before = await page.evaluate(() => window.counted.workers);
-  expect(before).toBeGreaterThan(1);
+  const workers = () => page.evaluate(() => window.counted.workers);
+  await expect.poll(workers).toBeGreaterThan(1);
+  const before = await workers();
   const { x, y } = (await page.locator('.card').boundingBox())!;
   await dragOver(page, images.zstd(), { x: x + 5, y: y + 5 });
   await expect(page.getByText('Drop to open it')).toBeVisible();
-  expect(await page.evaluate(() => window.counted.workers)).toBe(before);
+  expect(await workers()).toBe(before);
 });

@@ -83,10 +83,10 @@ test('a page that refuses a disk says why, what is below returns to the window, 
     });
   await choose(page, images.zlib());
   await expect(page.getByRole('img', { name: 'Picture of the disk' })).toBeVisible();
-  expect(await isBelow()).toBe(true);
+  await expect.poll(isBelow).toBe(true);
   await page.getByRole('button', { name: 'Convert', exact: true }).click();
   await expect(page.getByText('Your quota is used up.').first()).toBeVisible();
-  expect(await isBelow()).toBe(false);
+  await expect.poll(isBelow).toBe(false);
   expect((await noted(page)).events).toContainEqual(['error', 'target']);
   await page.getByRole('button', { name: 'Back to the image' }).click();
   await expect(page.getByRole('button', { name: 'Convert', exact: true })).toBeVisible();
@@ -254,7 +254,7 @@ test('the end of a long conversion is announced if the page is hidden', async ({
   await goOn();
   await expect(page.getByRole('heading', { name: 'Done' })).toBeVisible();
   const text = expect.stringMatching(/Done.*sparse-64\.raw/);
-  expect(await notifications(page)).toEqual([['notification', text]]);
+  await expect.poll(() => notifications(page)).toEqual([['notification', text]]);
 });
 
 test('the end of a long queue is announced with its results', { tag: '@full' }, async ({ page, servers }) => {
