@@ -1,5 +1,6 @@
 // The command accepts options of qemu-img, and derives the format from the output's name.
 
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   openSync,
@@ -13,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { decant } from '../support/command.js';
+import { cli, decant, run } from '../support/command.js';
 import { DISK_SIZE, diskUsage, flush, hashFile, images, qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
 
@@ -77,6 +78,27 @@ test('-n writes into the file that is there', ({ folder }) => {
   expect(decant('convert', '-n', '-O', 'raw.gz', images.zlib(), out)).toEqual(
     refused('known only at the end of this conversion; write a new file instead'),
   );
+});
+
+test('-n determines the size of a streamed disk first, which a note says', ({ folder }) => {
+  const [raw, out] = [join(folder, 'disk.raw'), join(folder, 'out.raw')];
+  const [disk, before] = [Buffer.alloc(1 << 20).fill('disk', 4096), Buffer.alloc(1 << 20, 7)];
+  writeFileSync(raw, disk);
+  execFileSync('bzip2', ['-k', raw]);
+  const piped = (options: string) =>
+    run('bash', ['-c', `cat '${raw}.bz2' | '${process.execPath}' '${cli}' convert -n ${options} - '${out}'`]);
+  const refusal = 'known only at the end of this conversion; write a new file instead';
+  // (how, the command, exit code, note or message)
+  for (const [how, convert, status, part] of [
+    ['a file', () => decant('convert', '-n', `${raw}.bz2`, out), 0, 'so the file is decoded twice'],
+    ['a stream', () => piped('--spool'), 0, 'so the disk is stored in a temporary file'],
+    ['a stream without a temporary file', () => piped(''), 2, refusal],
+  ] as const) {
+    writeFileSync(out, before);
+    expect(convert(), how).toMatchObject({ status, stderr: expect.stringContaining(part) });
+    expect(readFileSync(out).equals(status === 0 ? disk : before), how).toBe(true);
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(['disk.raw', 'disk.raw.bz2', 'out.raw']);
 });
 
 test('-n refuses a file that is larger than a VHD, before anything is written', ({ folder }) => {

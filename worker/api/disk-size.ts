@@ -3,7 +3,7 @@
 
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import { DecantError, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { Progress, Result } from '../public/types.js';
 import { abandonOutput, isCustomOutput, loadCustomTargets, orTargetError } from '../targets/custom-output.js';
@@ -76,7 +76,7 @@ export async function convertSpooled(
   const ofOutput = takesSpool(output) ? spool : undefined;
   let stored: Stored | undefined;
   try {
-    stored = (await isSizeNeeded(conversion, options)) ? await storedDisk(conversion, options) : undefined;
+    stored = (await isSizeNeeded(conversion, output, options)) ? await storedDisk(conversion, options) : undefined;
   } catch (thrown) {
     abandonOutput(output, toDecantError(thrown));
     throw thrown;
@@ -97,15 +97,27 @@ type Stored = ConversionContext;
 const takesSpool = (output: Output): boolean =>
   isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ordered === true));
 
-/** Whether the size of a disk that can be read only once is needed first. Fails as the choice of the format does. */
-async function isSizeNeeded({ setup, sessions }: ConversionContext, options: Options): Promise<boolean> {
+/**
+ * Whether the size of a disk that can be read only once is needed first, by the format or by the target. Fails as the choice of the
+ * format does, or as the target is refused.
+ */
+async function isSizeNeeded(
+  { platform, setup, sessions }: ConversionContext,
+  output: Output,
+  options: Options,
+): Promise<boolean> {
   try {
     await chosenFormat(sessions, options, options.signal);
-    return false;
   } catch (thrown) {
     if (!isOnce(setup) || toDecantError(thrown).code !== 'size-needed') throw thrown;
     return true;
   }
+  if (!isOnce(setup) || isCustomOutput(output)) return false;
+  const target = await platform.target(output, setup.sources.all, options);
+  const needed = target.needsSize?.().catch((thrown) => {
+    throw toTargetError(thrown);
+  });
+  return (await needed) ?? false;
 }
 
 /** Writes the disk to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
