@@ -133,7 +133,9 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         (Err(error), Some(copy))
             if options.salvage && matches!(error.kind, ErrorKind::Corrupt | ErrorKind::Unsupported) =>
         {
-            let found = read_content(&*source, &copy, end, true).await.map_err(|_| error)?;
+            let found = read_content(&*source, &copy, end, true).await;
+            // A failure to read the file is not about the copy.
+            let found = found.map_err(|other| if other.kind == ErrorKind::Source { other } else { error })?;
             (footer, doubt) = (copy, Some(FOOTER_WRONG));
             // The notice about two footers says that the one at the end is read.
             notices.clear();
