@@ -4,7 +4,16 @@ import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
 import { isHttp } from '../http/http-url.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
-import { type CommandName, OPENING, OTHERS, optionsOf, usage, type Values, valuesOf } from './command-options.js';
+import {
+  type CommandName,
+  OPENING,
+  OTHERS,
+  optionsOf,
+  readOption,
+  usage,
+  type Values,
+  valuesOf,
+} from './command-options.js';
 import { ALL_DISKS } from './disk-list.js';
 import { outputFormat } from './format-option.js';
 import { shownInput } from './remote-inputs.js';
@@ -68,11 +77,9 @@ export function parse(argv: string[]): Command {
   }
 }
 
-const SPOOL = '--spool';
-
 /**
  * Joins each value to its option: `--name=value`. Otherwise `parseArgs` refuses values that begin with `-`, which other programs
- * accept. The value of `--spool` is optional, so it is never the next argument.
+ * accept. The value of `spool` is optional, so it is never the next argument.
  */
 function joined(args: string[], command: CommandName): string[] {
   const options = optionsOf(command);
@@ -83,8 +90,8 @@ function joined(args: string[], command: CommandName): string[] {
     const taker = options.find(({ name, type, short }) => {
       return type === 'string' && (argument === `--${name}` || argument === `-${short}`);
     });
-    if (taker && argument === SPOOL) {
-      result.push(`${SPOOL}=${spoolFolder()}`);
+    if (taker === OTHERS.spool) {
+      result.push(`${argument}=${spoolFolder()}`);
     } else if (taker && value !== undefined) {
       result.push(`--${taker.name}=${value}`);
       at += 1;
@@ -147,9 +154,8 @@ function parsed(command: CommandName, given: string[], operands: string[]): Pars
 /** The values of `-o` that request the list of options, as in qemu-img. */
 const OPTIONS_HELP = ['help', '?'];
 
-const asksForOptions = ({ options }: Parsed['values']): boolean =>
-  OTHERS.lists
-    .read(options)
+const asksForOptions = (values: Parsed['values']): boolean =>
+  readOption(OTHERS.lists, values)
     .flatMap((list) => list.split(','))
     .some((option) => OPTIONS_HELP.includes(option));
 
@@ -179,7 +185,7 @@ function conversion(args: string[]): Command {
   const found = parsed('convert', args, ['image', 'output']);
   if (!found) return { name: 'help' };
   if (asksForOptions(found.values)) {
-    const asked = OTHERS.asked.read(found.values['output-format']);
+    const asked = readOption(OTHERS.asked, found.values);
     return { name: 'options', format: outputFormat(found.positionals[1] ?? '', { asked }).format };
   }
   const { asked, lists, sparseness, method, noConfirm, json: _, ...values } = valuesOf(OTHERS, found.values);

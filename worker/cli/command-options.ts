@@ -284,9 +284,12 @@ type Table = Record<string, Option<unknown>>;
 /** The values of the options in a table. */
 export type Values<T extends Table> = { [Name in keyof T]: ReturnType<T[Name]['read']> };
 
+/** Returns the value of `option`. Fails with `usage` if it is wrong. */
+export const readOption = <T>(option: Option<T>, given: Record<string, Given>): T => option.read(given[option.name]);
+
 /** Returns the values of the options in `table`, as a command takes them. Fails with `usage` if one is wrong. */
 export const valuesOf = <T extends Table>(table: T, given: Record<string, Given>): Values<T> =>
-  Object.fromEntries(Object.entries(table).map(([field, { name, read }]) => [field, read(given[name])])) as Values<T>;
+  Object.fromEntries(Object.entries(table).map(([field, option]) => [field, readOption(option, given)])) as Values<T>;
 
 /** The options that `command` takes. */
 export const optionsOf = (command: CommandName): Option<unknown>[] =>
