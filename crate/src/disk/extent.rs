@@ -146,16 +146,49 @@ pub(crate) trait ExtentWalk {
     }
 }
 
+/// Checks what a walk lists.
+pub(crate) trait ExtentCheck {
+    /// Checks the extents of `batch` from number `first` on, which the walk has listed for `range`, and may divide them.
+    fn check(&mut self, range: GuestRange, batch: &mut Vec<Extent>, first: usize) -> Result<()>;
+
+    /// The findings so far.
+    fn findings(&self) -> Findings;
+}
+
+/// A walk, and the check of what it lists.
+pub(crate) struct CheckedWalk {
+    pub(crate) walk: Box<dyn ExtentWalk>,
+    pub(crate) check: Option<Box<dyn ExtentCheck>>,
+}
+
+impl CheckedWalk {
+    /// Lists as [`ExtentWalk::list`], and checks the extents.
+    pub(crate) async fn list(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
+        let first = batch.len();
+        self.walk.list(range, batch).await?;
+        match &mut self.check {
+            Some(check) => check.check(range, batch, first),
+            None => Ok(()),
+        }
+    }
+
+    /// The findings in the ranges listed so far.
+    pub(crate) fn findings(&self) -> Findings {
+        let found = self.walk.findings();
+        self.check.as_ref().map_or(found, |check| found.and(check.findings()))
+    }
+}
+
 /// A pass over the extents of a disk, in guest order and without gaps.
 pub struct Extents {
-    walk: Box<dyn ExtentWalk>,
+    walk: CheckedWalk,
     /// The part of the disk not listed yet.
     remaining: GuestRange,
 }
 
 impl Extents {
     /// Starts a pass over the first `size` bytes of the disk.
-    pub(crate) fn new(walk: Box<dyn ExtentWalk>, size: u64) -> Self {
+    pub(crate) fn new(walk: CheckedWalk, size: u64) -> Self {
         Self { walk, remaining: GuestRange::from(0..size) }
     }
 
@@ -164,7 +197,7 @@ impl Extents {
         self.remaining.start
     }
 
-    /// See [`ExtentWalk::findings`].
+    /// See [`CheckedWalk::findings`].
     pub(crate) fn findings(&self) -> Findings {
         self.walk.findings()
     }

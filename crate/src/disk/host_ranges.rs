@@ -190,11 +190,18 @@ impl Findings {
     }
 }
 
+/// The number of reports between two calls of [`HostReports::take`] for which there is room from the start.
+const USUAL_REPORTS: usize = 64;
+
 /// The reports of a walk that its caller has not taken yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct HostReports(Rc<RefCell<Vec<HostReport>>>);
 
 impl HostReports {
+    pub(crate) fn new() -> Self {
+        Self(Rc::new(RefCell::new(Vec::with_capacity(USUAL_REPORTS))))
+    }
+
     pub(crate) fn add(&self, report: HostReport) {
         self.0.borrow_mut().push(report);
     }

@@ -1,6 +1,6 @@
 //! Notices that a person should read before converting an image of unknown origin. None of them is an error.
 
-use crate::disk::extent::{Extent, ExtentKind, ExtentWalk, Extents};
+use crate::disk::extent::{CheckedWalk, Extent, ExtentKind, Extents};
 use crate::disk::host_ranges::Findings;
 use crate::disk::info::{Capacity, Info, Need, Notice};
 use crate::disk::reference::Role;
@@ -123,7 +123,7 @@ fn name_notice(name: &str, add: &mut impl FnMut(&'static str, String)) {
 
 /// Returns the notices that follow from the tables: clusters that are shared or expand excessively. Stops at damage;
 /// any other failure is returned.
-pub(super) async fn survey(walk: Box<dyn ExtentWalk>, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
+pub(super) async fn survey(walk: CheckedWalk, virtual_size: u64, stored: u64) -> Result<Vec<Notice>> {
     let mut extents = Extents::new(walk, virtual_size);
     let mut count = Count::default();
     let mut batch = Vec::new();

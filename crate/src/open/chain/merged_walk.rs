@@ -1,7 +1,7 @@
 //! Merges the extents of a chain. A layer below is read only for ranges that are unallocated above.
 
 use super::{Chain, place_of};
-use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::extent::{CheckedWalk, Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::Findings;
 use crate::error::Result;
 use crate::error::place::Place;
@@ -15,7 +15,7 @@ const BATCH: usize = 1024;
 
 struct LayerWalk {
     place: Option<Place>,
-    walk: Box<dyn ExtentWalk>,
+    walk: CheckedWalk,
     /// Extents that were listed but not used yet.
     listed: VecDeque<Extent>,
     virtual_size: u64,

@@ -1,10 +1,10 @@
 //! A chain: an image and the layers below it, opened one by one and read as one disk.
 
 mod candidates;
-mod checked_walk;
 mod companions;
 mod merged_walk;
 mod open_options;
+mod overlap_check;
 mod parent_check;
 mod parents;
 
@@ -12,7 +12,7 @@ pub use open_options::{Companion, OpenOptions};
 
 use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
-use crate::disk::extent::{ExtentWalk, Extents};
+use crate::disk::extent::{CheckedWalk, Extents};
 use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
@@ -30,7 +30,7 @@ use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
 use crate::open::unpack::{Checksum, place_in, unpack};
 use candidates::Candidates;
-use checked_walk::{CheckedFiles, CheckedWalk};
+use overlap_check::{CheckedFiles, OverlapCheck};
 use parent_check::ParentCheck;
 use parents::ParentSearch;
 use std::rc::Rc;
@@ -309,10 +309,10 @@ impl Chain {
     }
 
     /// Begins a pass over layer `number` alone.
-    pub(crate) fn walk_layer(&self, number: usize) -> Box<dyn ExtentWalk> {
+    pub(crate) fn walk_layer(&self, number: usize) -> CheckedWalk {
         let layer = &self.layers[number];
         let memory = (self.table_memory / self.layers.len() as u64).min(LAYER_TABLE_MEMORY);
-        let reports = HostReports::default();
+        let reports = HostReports::new();
         let walk = layer.disk.clone().walk(WalkSetup {
             file: layer.file,
             disk_size: layer.disk.virtual_size(),
@@ -323,20 +323,21 @@ impl Chain {
             salvage: self.salvage,
             reports: reports.clone(),
         });
-        let files = CheckedFiles { own: layer.source.clone(), parts: layer.parts.clone() };
-        let most_runs = MOST_RUNS / self.layers.len();
-        let walk = Box::new(CheckedWalk::new(walk, reports, files, self.salvage, most_runs));
-        match layer.place.clone() {
+        let place = layer.place.clone();
+        let files = CheckedFiles { own: layer.source.clone(), place: place.clone(), parts: layer.parts.clone() };
+        let check = OverlapCheck::new(reports, files, self.salvage, MOST_RUNS / self.layers.len());
+        let walk = match place {
             Some(place) => Box::new(merged_walk::PlacedWalk { walk, place }),
             None => walk,
-        }
+        };
+        CheckedWalk { walk, check: Some(Box::new(check)) }
     }
 
     /// Begins a pass over all layers, merged. No file may be missing.
     pub(crate) fn extents(&self) -> Extents {
-        let walk: Box<dyn ExtentWalk> = match self.layers.len() {
+        let walk = match self.layers.len() {
             1 => self.walk_layer(0),
-            _ => Box::new(merged_walk::MergedWalk::new(self)),
+            _ => CheckedWalk { walk: Box::new(merged_walk::MergedWalk::new(self)), check: None },
         };
         Extents::new(walk, self.virtual_size())
     }

@@ -1,6 +1,6 @@
 //! Checks that the parts of a layer do not overlap in its files.
 
-use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::extent::{Extent, ExtentCheck, ExtentKind};
 use crate::disk::host_ranges::{Finding, Findings, HostRanges, HostReport, HostReports, HostUse, UnitLayout};
 use crate::error::Result;
 use crate::error::damage::Damage;
@@ -8,14 +8,11 @@ use crate::error::place::Place;
 use crate::format::PartFile;
 use crate::io::source::{FileId, Source};
 use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// A pass over a layer that compares its extents and tables with one another. Overlapping parts are an error. In a
-/// salvage, they are listed as in doubt, with the reason.
-pub(super) struct CheckedWalk {
-    walk: Box<dyn ExtentWalk>,
+/// Compares the extents and tables of a layer with one another. Overlapping parts are an error. In a salvage, they are
+/// listed as in doubt, with the reason.
+pub(super) struct OverlapCheck {
     /// The reports of the walk about its files.
     reports: HostReports,
     ranges: HostRanges,
@@ -30,6 +27,8 @@ pub(super) struct CheckedWalk {
 /// The files of a layer, for errors.
 pub(super) struct CheckedFiles {
     pub(super) own: Rc<dyn Source>,
+    /// The place of the layer in its containers.
+    pub(super) place: Option<Place>,
     pub(super) parts: Rc<[Option<PartFile>]>,
 }
 
@@ -38,40 +37,15 @@ impl CheckedFiles {
     fn error(&self, damage: Damage, file: FileId, place: HostOffset) -> crate::error::Error {
         let part = self.parts.iter().flatten().find(|part| part.id == file);
         let size = part.map_or(&self.own, |part| &part.source).size();
-        damage.error(place, size).within(part.map(|part| Place::file(&part.name)))
+        damage.error(place, size).within(part.map(|part| Place::file(&part.name))).within(self.place.clone())
     }
 }
 
-impl CheckedWalk {
-    /// Checks `walk`, which makes `reports`, in at most `most_runs` runs of ranges.
-    pub(super) fn new(
-        walk: Box<dyn ExtentWalk>,
-        reports: HostReports,
-        files: CheckedFiles,
-        salvage: bool,
-        most_runs: usize,
-    ) -> Self {
+impl OverlapCheck {
+    /// Checks the walk that makes `reports`, in at most `most_runs` runs of ranges.
+    pub(super) fn new(reports: HostReports, files: CheckedFiles, salvage: bool, most_runs: usize) -> Self {
         let ranges = HostRanges::new(most_runs);
-        Self { walk, reports, ranges, layout: None, files, salvage, findings: Findings::default(), doubts: Vec::new() }
-    }
-
-    async fn step(&mut self, range: GuestRange, batch: &mut Vec<Extent>) -> Result<()> {
-        let first = batch.len();
-        self.walk.list(range, batch).await?;
-        for report in self.reports.take() {
-            self.note(report)?;
-        }
-        if self.layout.is_none() {
-            return Ok(());
-        }
-        if !self.salvage {
-            return batch[first..].iter().try_for_each(|extent| self.check(extent));
-        }
-        self.doubts.retain(|(doubt, _)| doubt.end > range.start);
-        for extent in batch.split_off(first) {
-            self.check_in_salvage(extent, batch);
-        }
-        Ok(())
+        Self { reports, ranges, layout: None, files, salvage, findings: Findings::default(), doubts: Vec::new() }
     }
 
     /// Takes a report of the walk into account.
@@ -116,7 +90,7 @@ impl CheckedWalk {
     }
 
     /// Fails with `corrupt` if `extent` overlaps an earlier part.
-    fn check(&mut self, extent: &Extent) -> Result<()> {
+    fn check_extent(&mut self, extent: &Extent) -> Result<()> {
         let mut left = Some(*extent);
         while let Some(extent) = left {
             let (finding, len) = self.compare(&extent);
@@ -189,9 +163,22 @@ fn host_of(extent: &Extent) -> Option<(FileId, HostOffset)> {
     }
 }
 
-impl ExtentWalk for CheckedWalk {
-    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
-        self.step(range, batch).boxed_local()
+impl ExtentCheck for OverlapCheck {
+    fn check(&mut self, range: GuestRange, batch: &mut Vec<Extent>, first: usize) -> Result<()> {
+        for report in self.reports.take() {
+            self.note(report)?;
+        }
+        if self.layout.is_none() {
+            return Ok(());
+        }
+        if !self.salvage {
+            return batch[first..].iter().try_for_each(|extent| self.check_extent(extent));
+        }
+        self.doubts.retain(|(doubt, _)| doubt.end > range.start);
+        for extent in batch.split_off(first) {
+            self.check_in_salvage(extent, batch);
+        }
+        Ok(())
     }
 
     fn findings(&self) -> Findings {
