@@ -71,7 +71,13 @@ fn package() -> String {
         let (aliases, extensions) = (list(aliases.iter().copied()), list(extensions.iter().copied()));
         let _ = writeln!(text, "  {{ name: {name}, aliases: {aliases}, extensions: {extensions}, kind: {kind} }},");
     }
-    text += "];\n\n/** What an image may be packed in, in probe order. */\n";
+    let names = formats().filter_map(|format| format.folder_file);
+    let _ = write!(
+        text,
+        "];\n\n/** The names of files that describe a disk in their folder. */\nexport const FOLDER_FILES = {};\n",
+        list(names)
+    );
+    text += "\n/** What an image may be packed in, in probe order. */\n";
     text += "export const CONTAINERS: readonly {\n  name: string;\n  extensions: string[];\n";
     text += "  /** Whether it may contain several files. */\n  isArchive: boolean;\n";
     text += "  /** Whether it can be decoded as a stream. */\n  isReadInOrder: boolean;\n}[] = [\n";

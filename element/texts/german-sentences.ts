@@ -354,6 +354,7 @@ export const germanDamage: Sentences = {
   'parallels-block-outside': 'ein Block läge weit hinter dem Ende der Datei',
   'parallels-block-truncated': 'die Datei endet vor dem Ende eines Blocks',
   'parallels-not-empty': 'ein Block ist belegt, obwohl das Abbild laut seinem Kopf leer ist',
+  'parallels-plain-truncated': 'ein einfaches Abbild ist kürzer als sein Teil der Platte',
   'parallels-table-truncated': 'die Datei endet vor dem Ende der Blocktabelle',
   'qcow2-cluster-outside': 'ein Cluster läge weit hinter dem Ende der Datei',
   'qcow2-cluster-truncated': 'die Datei endet vor dem Ende eines Datenclusters',

@@ -36,6 +36,13 @@ test('a folder with several configurations is refused, and they are named', asyn
   expect(await machineIn(join(folder, 'b.vmx'))).toBe(join(folder, 'b.vmx'));
 });
 
+test('the description of a disk is opened with the images in its folder', async ({ folder }) => {
+  make(folder, 'DiskDescriptor.xml', 'a.hds', 'b.HDS', 'a.hds.drh');
+  const description = join(folder, 'DiskDescriptor.xml');
+  expect(await machineIn(folder)).toBe(description);
+  expect((await filesBeside(description, [])).toSorted()).toEqual(['a.hds', 'b.HDS'].map((name) => join(folder, name)));
+});
+
 test('a folder or file without a configuration stays as it is', async ({ folder }) => {
   make(folder, 'a.vmdk');
   for (const path of [folder, join(folder, 'a.vmdk'), join(folder, 'nothing')])

@@ -9,10 +9,11 @@ import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
+import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './extensions.js';
 
-/** Names of configurations of virtual machines. */
-const MACHINE = endingIn(MACHINES);
+/** Names of configurations of virtual machines, and of descriptions of disks. */
+const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
 /** Names of files that may be disks of a machine, which OVF compresses with gzip, their manifest, or a list of its snapshots. */
 const OF_MACHINE = endingIn([...IMAGES, '.gz', '.mf', '.vmsd']);
 /** The ends of the names of pieces that OVF divides a disk into. */

@@ -62,6 +62,9 @@ export const FORMATS: readonly KnownFormat[] = [
   { name: 'wim', aliases: [], extensions: ['.wim'], kind: 'stranger' },
 ];
 
+/** The names of files that describe a disk in their folder. */
+export const FOLDER_FILES = ['DiskDescriptor.xml'];
+
 /** What an image may be packed in, in probe order. */
 export const CONTAINERS: readonly {
   name: string;

@@ -1,7 +1,7 @@
 //! Small valid images of every kind, for changes.
 
 use super::files::Files;
-use super::parallels::{Block as ParallelsBlock, Parallels};
+use super::parallels::{self, Block as ParallelsBlock, Parallels};
 use super::qed;
 use super::small::*;
 use super::vdi::{self, Vdi};
@@ -12,7 +12,7 @@ use decant::crypt::{BlockCipher, CipherKey, CipherSpec, Ciphers, IvGenerator, Ke
 pub const PASSWORD: &[u8] = b"password";
 
 /// The number of images.
-pub const BASES: u8 = 24;
+pub const BASES: u8 = 25;
 
 fn alone(image: Vec<u8>) -> Files {
     Files { image: image.into(), companions: Vec::new(), password: None }
@@ -54,8 +54,16 @@ pub fn base(number: u8) -> Files {
         }
         21 => with(over_qed(), "base", qed::small()),
         22 => alone(parallels_base().file()),
+        24 => with(parallels_bundle(), "base.hds", parallels_base().file()),
         _ => alone(Parallels { is_ext: false, states_start: false, ..parallels_base() }.file()),
     }
+}
+
+/// The description of a bundle of `parallels_base`.
+fn parallels_bundle() -> Vec<u8> {
+    let images = &[(parallels::TOP, "Compressed", "base.hds")];
+    let bundle = parallels::Bundle { sectors: 17, storages: &[(0, 17, images)], top: None, shots: &[] };
+    bundle.xml().into_bytes()
 }
 
 /// A disk that ends inside a block.

@@ -158,6 +158,8 @@ pub struct Format {
     pub(crate) on_disks: bool,
     /// For a format that may be a raw disk with a footer: how to recognise the footer.
     pub(crate) footer: Option<DiskFooter>,
+    /// The name of the file that describes a disk in its folder.
+    pub folder_file: Option<&'static str>,
     /// For a format that may be a description of other files: whether a file that starts with these bytes is one.
     pub(crate) is_descriptor: Option<fn(&[u8]) -> bool>,
     pub(crate) reader: FormatReader,
@@ -175,6 +177,7 @@ impl Format {
         hint: None,
         on_disks: false,
         footer: None,
+        folder_file: None,
         is_descriptor: None,
         reader: FormatReader::Nothing { content: Content::Other, advice: None },
     };

@@ -99,3 +99,47 @@ impl<'a> Parallels<'a> {
 pub fn content(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| seed.wrapping_add((at / SECTOR) as u8).wrapping_mul(31) ^ (at as u8 | 1)).collect()
 }
+
+/// The GUID of the current state, and of what is below the first one.
+pub const TOP: &str = "{5fbaabe3-6958-40ff-92a7-860e329aab41}";
+pub const NONE: &str = "{00000000-0000-0000-0000-000000000000}";
+
+/// The description of a bundle: `DiskDescriptor.xml`.
+#[derive(Clone, Debug)]
+pub struct Bundle<'a> {
+    /// Virtual size, in sectors.
+    pub sectors: u64,
+    /// First sector, sector after the last one, and the images: GUID, type and file.
+    pub storages: &'a [(u64, u64, &'a [(&'a str, &'a str, &'a str)])],
+    /// The current state, if it is stated.
+    pub top: Option<&'a str>,
+    /// States, and those below them.
+    pub shots: &'a [(&'a str, &'a str)],
+}
+
+impl Bundle<'_> {
+    pub fn xml(&self) -> String {
+        let element = |name: &str, content: &str| format!("<{name}>{content}</{name}>\n");
+        let image = |(id, kind, file): &(&str, &str, &str)| {
+            element("Image", &(element("GUID", id) + &element("Type", kind) + &element("File", file)))
+        };
+        let storage = |(start, end, images): &(u64, u64, &[(&str, &str, &str)])| {
+            let images: String = images.iter().map(image).collect();
+            let range = element("Start", &start.to_string()) + &element("End", &end.to_string());
+            element("Storage", &(range + &element("Blocksize", "2048") + &images))
+        };
+        let shot =
+            |(id, parent): &(&str, &str)| element("Shot", &(element("GUID", id) + &element("ParentGUID", parent)));
+        let storages: String = self.storages.iter().map(storage).collect();
+        let shots: String = self.shots.iter().map(shot).collect();
+        let top = self.top.map_or(String::new(), |top| element("TopGUID", top));
+        let encryption = element("Encryption", &(element("Engine", NONE) + "<Data/>"));
+        let size = element("Disk_size", &self.sectors.to_string()) + &element("LogicSectorSize", "512");
+        let parameters = element("Disk_Parameters", &(size + &element("Padding", "0") + &encryption));
+        format!(
+            "<?xml version='1.0' encoding='UTF-8'?>\n<Parallels_disk_image Version=\"1.0\">\n{parameters}{}{}</Parallels_disk_image>\n",
+            element("StorageData", &storages),
+            element("Snapshots", &(top + &shots)),
+        )
+    }
+}

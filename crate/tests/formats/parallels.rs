@@ -31,7 +31,22 @@ fn samples() -> Vec<Sample> {
             ..Sample::new(format!("ext: {is_ext}"), image.file(), image.disk())
         }
     };
-    vec![sample(true), sample(false)]
+    let image = mixed(true);
+    let of_bundle = Sample {
+        case: |file| {
+            let images = &[("{1}", "Compressed", "below.hds"), (TOP, "Compressed", "top.hds")];
+            let bundle =
+                Bundle { sectors: 20, storages: &[(0, 20, images)], top: None, shots: &[("{1}", NONE), (TOP, "{1}")] };
+            let below = Parallels { blocks: &[Absent; 7], ..mixed(true) };
+            let companions = vec![("top.hds".to_owned(), file), ("below.hds".to_owned(), below.file())];
+            Case { companions, ..Case::new(bundle.xml().into_bytes()) }
+        },
+        signature: (16, NotRecognised),
+        salvaged: 64..usize::MAX,
+        tables: vec![0..20, 28..56, TABLE..TABLE + 4 * MIXED.len()],
+        ..Sample::new("the current state of a bundle", image.file(), image.disk())
+    };
+    vec![sample(true), sample(false), of_bundle]
 }
 
 fn le32(value: u32) -> [u8; 4] {

@@ -1,0 +1,186 @@
+//! Parallels images (`.hds`), according to QEMU's `docs/interop/parallels.txt`, and the bundle of a disk with its snapshots, by the
+//! `DiskDescriptor.xml` in it.
+
+mod disk_descriptor;
+mod parallels_header;
+mod parallels_walk;
+mod xml;
+
+use super::{Disk, Format, FormatReader, HEAD, PartFile, WalkSetup};
+use crate::disk::extent::ExtentWalk;
+use crate::disk::info::Info;
+use crate::disk::reference::{Reference, Role};
+use crate::error::damage::damages;
+use crate::error::place::Place;
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use disk_descriptor::{DiskDescriptor, ImageFile, MAX_TEXT};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use parallels_header::ParallelsHeader;
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+pub(super) const FORMAT: Format = Format {
+    name: "parallels",
+    extensions: &[".hds", ".hdd"],
+    label: "Parallels (Parallels Desktop disk)",
+    probe: |sample| parallels_header::is_start(sample.head) || disk_descriptor::is_start(sample.head),
+    folder_file: Some("DiskDescriptor.xml"),
+    is_descriptor: Some(disk_descriptor::is_start),
+    reader: FormatReader::Open(|source, _| open(source).boxed_local()),
+    ..Format::DEFAULT
+};
+
+damages! {
+    /// The file ends before or inside the block allocation table.
+    TABLE_TRUNCATED = "parallels-table-truncated", "the file ends before the end of the block allocation table", lacks "an entry of the block allocation table";
+    /// A block is in the header or in the block allocation table.
+    BLOCK_MISPLACED = "parallels-block-misplaced", "a block is before the start of the data";
+    /// The image states that it has no data, but a block is allocated.
+    NOT_EMPTY = "parallels-not-empty", "a block is allocated, but the header states that the image is empty";
+    /// The file ends before or inside a block.
+    BLOCK_TRUNCATED = "parallels-block-truncated", "the file ends before the end of a block", lacks "a block", outside BLOCK_OUTSIDE;
+    /// A block is beyond any size that the complete file can have.
+    BLOCK_OUTSIDE = "parallels-block-outside", "a block is far beyond the end of the file";
+    /// A plain image ends before its part of the disk.
+    PLAIN_TRUNCATED = "parallels-plain-truncated", "a plain image is shorter than its part of the disk", lacks "a part of the disk";
+}
+
+async fn open(source: Rc<dyn Source>) -> Result<Rc<dyn Disk>> {
+    let head = read(&*source, HEAD, "header").await?;
+    if !disk_descriptor::is_start(&head) {
+        let header = ParallelsHeader::validated(&head, source.size())?;
+        return Ok(Rc::new(Parallels::single(source, header)));
+    }
+    if source.size() > MAX_TEXT {
+        let message = format!("The description of the Parallels disk has more than {MAX_TEXT} bytes");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    let descriptor = DiskDescriptor::parse(&read(&*source, MAX_TEXT, "description of the disk").await?)?;
+    Ok(Rc::new(Parallels::described(source, descriptor)))
+}
+
+/// Reads the first `len` bytes of `source`, or all of it if it is shorter.
+async fn read(source: &dyn Source, len: u64, what: &'static str) -> Result<Vec<u8>> {
+    read_exact(source, ByteRange { start: HostOffset(0), len: source.size().min(len) }, what).await
+}
+
+struct Parallels {
+    /// The file that was opened: the only image, or the descriptor.
+    source: Rc<dyn Source>,
+    /// In bytes.
+    size: u64,
+    /// In guest order, without gaps.
+    storages: Vec<Storage>,
+    /// The files of the images.
+    references: Vec<Reference>,
+}
+
+/// A range of the disk, in bytes, and its images: the current state first, then each the state below.
+struct Storage {
+    start: u64,
+    len: u64,
+    images: Vec<Image>,
+}
+
+struct Image {
+    /// An index into the references of the disk; `None` for the file that was opened.
+    file: Option<usize>,
+    content: Content,
+}
+
+enum Content {
+    /// The file is the storage, unchanged.
+    Plain,
+    /// The header is set once the file was handed over and its header read.
+    Blocks(OnceCell<ParallelsHeader>),
+}
+
+impl Parallels {
+    /// Creates the disk of a single image.
+    fn single(source: Rc<dyn Source>, header: ParallelsHeader) -> Self {
+        let size = header.virtual_size();
+        let image = Image { file: None, content: Content::Blocks(OnceCell::from(header)) };
+        let storages = vec![Storage { start: 0, len: size, images: vec![image] }];
+        Self { source, size, storages, references: Vec::new() }
+    }
+
+    /// Creates the disk of a bundle.
+    fn described(source: Rc<dyn Source>, descriptor: DiskDescriptor) -> Self {
+        let mut references = Vec::new();
+        let mut image = |ImageFile { name, is_plain }| {
+            references.push(Reference::new(Role::Extent, name, None));
+            let content = if is_plain { Content::Plain } else { Content::Blocks(OnceCell::new()) };
+            Image { file: Some(references.len() - 1), content }
+        };
+        let storages = descriptor
+            .storages
+            .into_iter()
+            .map(|disk_descriptor::Storage { start, len, images }| {
+                let images = images.into_iter().map(&mut image).collect();
+                Storage { start, len, images }
+            })
+            .collect();
+        Self { source, size: descriptor.size, storages, references }
+    }
+
+    /// The headers that were read.
+    fn headers(&self) -> impl Iterator<Item = &ParallelsHeader> {
+        let images = self.storages.iter().flat_map(|storage| &storage.images);
+        images.filter_map(|image| match &image.content {
+            Content::Blocks(header) => header.get(),
+            Content::Plain => None,
+        })
+    }
+
+    /// Reads the headers of the images that were handed over. Fails as reading one does, and with `corrupt` if an image has
+    /// another size than its storage.
+    async fn read_headers(&self, files: &[Option<PartFile>]) -> Result<()> {
+        for Storage { len, images, .. } in &self.storages {
+            for Image { file, content } in images {
+                let (Some(file), Content::Blocks(known)) = (file, content) else { continue };
+                let Some(Some(part)) = files.get(*file) else { continue };
+                let within = |error: Error| error.within(Place::file(&part.name));
+                let head = read(&*part.source, ParallelsHeader::LEN as u64, "header").await.map_err(within)?;
+                let header = ParallelsHeader::validated(&head, part.source.size()).map_err(within)?;
+                let size = header.virtual_size();
+                if size != *len {
+                    let what = format!("the image has {size} bytes of the disk, but its descriptor says {len}");
+                    return Err(within(Error::corrupt(what, HostOffset(ParallelsHeader::nb_sectors))));
+                }
+                let _ = known.set(header);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Disk for Parallels {
+    fn format(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn virtual_size(&self) -> u64 {
+        self.size
+    }
+
+    fn info(&self) -> Info {
+        let dirty = self.headers().any(ParallelsHeader::is_dirty).then(|| "dirty".to_owned());
+        // As in `qemu-img info`, without the block size.
+        Info { features: dirty.into_iter().collect(), ..Info::default() }
+    }
+
+    fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    fn attach<'a>(&'a self, files: &'a [Option<PartFile>]) -> LocalBoxFuture<'a, Result<()>> {
+        self.read_headers(files).boxed_local()
+    }
+
+    fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
+        Box::new(parallels_walk::ParallelsWalk::new(self, setup))
+    }
+}
