@@ -104,13 +104,16 @@ pub fn content(seed: u8, len: usize) -> Vec<u8> {
 pub const TOP: &str = "{5fbaabe3-6958-40ff-92a7-860e329aab41}";
 pub const NONE: &str = "{00000000-0000-0000-0000-000000000000}";
 
+/// GUID, type and file of an image.
+pub type BundleImage<'a> = (&'a str, &'a str, &'a str);
+
 /// The description of a bundle: `DiskDescriptor.xml`.
 #[derive(Clone, Debug)]
 pub struct Bundle<'a> {
     /// Virtual size, in sectors.
     pub sectors: u64,
-    /// First sector, sector after the last one, and the images: GUID, type and file.
-    pub storages: &'a [(u64, u64, &'a [(&'a str, &'a str, &'a str)])],
+    /// First sector, sector after the last one, and the images.
+    pub storages: &'a [(u64, u64, &'a [BundleImage<'a>])],
     /// The current state, if it is stated.
     pub top: Option<&'a str>,
     /// States, and those below them.
@@ -120,10 +123,10 @@ pub struct Bundle<'a> {
 impl Bundle<'_> {
     pub fn xml(&self) -> String {
         let element = |name: &str, content: &str| format!("<{name}>{content}</{name}>\n");
-        let image = |(id, kind, file): &(&str, &str, &str)| {
+        let image = |(id, kind, file): &BundleImage<'_>| {
             element("Image", &(element("GUID", id) + &element("Type", kind) + &element("File", file)))
         };
-        let storage = |(start, end, images): &(u64, u64, &[(&str, &str, &str)])| {
+        let storage = |(start, end, images): &(u64, u64, &[BundleImage<'_>])| {
             let images: String = images.iter().map(image).collect();
             let range = element("Start", &start.to_string()) + &element("End", &end.to_string());
             element("Storage", &(range + &element("Blocksize", "2048") + &images))
