@@ -1,7 +1,9 @@
 // The registry of places, and the commands for each.
 
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { OUTPUTS } from '../public/registry.js';
 import { placeNamed, placeRefusal } from './choice.js';
 import { nextStep, places } from './index.js';
 
@@ -57,6 +59,17 @@ describe('names for machines and objects', () => {
       );
     });
   }
+});
+
+test('places accept formats that are written', () => {
+  const names = OUTPUTS.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(places.flatMap(({ formats }) => formats.map(({ name }) => name))));
+});
+
+test('docs/places.md lists all places', () => {
+  const document = readFileSync(new URL('../../docs/places.md', import.meta.url), 'utf8');
+  const rows = [...document.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, name, label]) => ({ name, label }));
+  expect(rows).toEqual(places.map(({ name, label }) => ({ name, label })));
 });
 
 test('an unknown place has no commands', () => {
