@@ -174,6 +174,12 @@ fn bundles_that_are_broken() {
             "no image for the state {7}",
         ),
         (
+            "no state",
+            replaced("<Snapshots>", &format!("<Snapshots><TopGUID>{NONE}</TopGUID>")),
+            Corrupt,
+            "no current state",
+        ),
+        (
             "a state below itself",
             replaced(&format!("<ParentGUID>{NONE}"), &format!("<ParentGUID>{TOP}")),
             Corrupt,

@@ -97,7 +97,7 @@ impl DiskDescriptor {
 }
 
 /// Returns the GUIDs of the current state and of the snapshots below, in that order. Fails with `corrupt` if a snapshot is
-/// below itself, and with `limit` if there are too many.
+/// below itself or there is no state, and with `limit` if there are too many.
 fn chain(root: &Element) -> Result<Vec<String>> {
     let snapshots = root.child("Snapshots");
     let text = |element: &Element, name: &str| element.child(name).map(|child| guid(&child.text));
@@ -120,6 +120,9 @@ fn chain(root: &Element) -> Result<Vec<String>> {
         let parent = shots.iter().find(|(shot, _)| *shot == next).map(|(_, parent)| parent.clone());
         chain.push(next);
         next = parent.unwrap_or_default();
+    }
+    if chain.is_empty() {
+        return corrupt("it has no current state".to_owned());
     }
     Ok(chain)
 }
