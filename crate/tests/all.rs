@@ -22,6 +22,7 @@ mod identities;
 mod in_flight;
 mod inflate;
 mod luks;
+mod machines;
 mod matrix;
 mod outputs;
 mod ova;

@@ -166,6 +166,7 @@ impl Task<'_> {
             let format = by_name(self.format)?;
             let (stamp, report, cancel) = (Stamp::default(), |_| {}, Cancel::default());
             let image = match open(Input::File(source), &options).await? {
+                Opened::Machine(_) => panic!("it is no configuration"),
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
                     let input = InOrder::new(&image, None);

@@ -720,6 +720,7 @@ fn size_of(file: Sparse, disk: &str) -> decant::Result<u64> {
     let options = OpenOptions { disk: Some(DiskChoice::Name(disk.to_owned())), ..OpenOptions::default() };
     block_on(async {
         let done = match open(Input::File(Rc::new(file)), &options).await? {
+            Opened::Machine(_) => panic!("it is no configuration"),
             Opened::Streamed(image) => {
                 let disk = InOrder::new(&image, None);
                 let executor = executor(disk.files());

@@ -99,7 +99,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'needs-spool': ({ format, container }) =>
       `${container === undefined ? 'Der Datenstrom' : `Die Datei (${name(container)})`} enthält ${name(format)} und muss erst entpackt werden.`,
     'several-files':
-      'In dem Archiv liegen mehrere Dateien, es lässt sich nur der Reihe nach lesen, und keine ist eindeutig seine einzige Platte. Entpacken Sie die Platte zuerst.',
+      'In dem Archiv liegen mehrere Dateien, es lässt sich nur der Reihe nach lesen, und keine ist eindeutig seine einzige Platte. Geben Sie an, welche die Platte ist (--disk), oder entpacken Sie sie zuerst.',
     'address-not-allowed': ({ host }) => `Anfragen an den Server ${name(host)} sind nicht erlaubt.`,
     'content-encoded': ({ coding }) =>
       `Der Server schickt die Datei kodiert (${name(coding)}), sodass sie sich nicht sicher lesen lässt.`,

@@ -32,9 +32,10 @@ import type {
 import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
-import type { CrateExtent } from '../worker-side/coordinator-methods.js';
+import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
 import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
 import { withListener } from './guarded-listener.js';
+import { describeDisk, openDisk } from './machine.js';
 import {
   checkCall,
   checkConversion,
@@ -55,9 +56,6 @@ import type { Unpacked } from './unpacking.js';
 const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
 const LOOKING = 'Looking for saved progress';
-
-/** The formats of configurations of virtual machines. */
-const MACHINES: unknown[] = ['ovf', 'vbox', 'vmx'];
 
 /** All images that are not closed. */
 const openImages = new Set<OpenImage>();
@@ -115,34 +113,53 @@ async function openUntil(
     passwords = new LayerPasswords(options);
     sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
     if (signal.aborted) throw cancelled();
-    const name = options.name ?? sources.image.name;
+    let name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
     const image = { format, name, disk, snapshot, salvage, forceParent, checkManifest, spool, unpack };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     split = await splitOf(setup, name, signal);
     const assume = options.assumePassword ?? false;
-    const opened = await ImageSessions.open(setup, passwords, assume, signal).catch(orRefusal);
-    if (!(opened instanceof DecantError || opened.isPacked))
-      return new OpenImage(platform, setup, opened, name, undefined, split);
-    const { openPacked } = await loadPart('unpacking', () => import('./packed/open-packed.js')).catch(
-      async (thrown) => {
-        if (!(opened instanceof DecantError)) await opened.end();
-        throw thrown;
-      },
-    );
-    const unpacked = await openPacked(platform, setup, opened, passwords, options);
-    return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
+    let opened = await ImageSessions.openFile(setup, passwords, assume, signal).catch(orRefusal);
+    let ofMachine: DiskOfMachine | undefined;
+    if (isDiskOfMachine(opened)) {
+      ofMachine = opened;
+      name = openDisk(setup, ofMachine, options.name);
+      split = await splitOf(setup, name, signal);
+      opened = await ImageSessions.open(setup, passwords, assume, signal).catch(orRefusal);
+    }
+    const result = await openedOf(opened, platform, setup, passwords, options, name, split);
+    if (ofMachine) describeDisk(result, ofMachine);
+    return result;
   } catch (thrown) {
     passwords?.wipe();
     await sources?.close();
     const error = toDecantError(thrown);
     if (error.kind === 'cancelled') throw cancelled('Opening the image');
-    if (MACHINES.includes(error.fields.format) && error.fields.file === undefined) {
-      const { openMachine } = await loadPart('virtual machines', () => import('./machine.js'));
-      return openMachine(input, options, error, (input, options) => openImageOn(platform, input, options));
-    }
     throw split ? split.explain(error) : error;
   }
+}
+
+const isDiskOfMachine = (opened: ImageSessions | DiskOfMachine | DecantError): opened is DiskOfMachine =>
+  !(opened instanceof ImageSessions || opened instanceof DecantError);
+
+/** Returns the image that was `opened`, after reading it in place or unpacking it if need be. */
+async function openedOf(
+  opened: ImageSessions | DecantError,
+  platform: Platform,
+  setup: ImageSetup,
+  passwords: LayerPasswords,
+  options: OpenOptions,
+  name: string | undefined,
+  split: SplitImage | undefined,
+): Promise<OpenImage> {
+  if (!(opened instanceof DecantError || opened.isPacked))
+    return new OpenImage(platform, setup, opened, name, undefined, split);
+  const { openPacked } = await loadPart('unpacking', () => import('./packed/open-packed.js')).catch(async (thrown) => {
+    if (!(opened instanceof DecantError)) await opened.end();
+    throw thrown;
+  });
+  const unpacked = await openPacked(platform, setup, opened, passwords, options);
+  return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
 }
 
 /** Returns the error of a file that is read in place or unpacked. Throws any other. */

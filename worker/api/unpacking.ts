@@ -10,8 +10,6 @@ import type { ContainerInfo, Member } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
-import type { Capacity } from '../worker-side/coordinator-methods.js';
-import { checkCapacity } from './capacity.js';
 import { convertInto } from './conversion.js';
 import type { InPlaceSource } from './packed/in-place-source.js';
 import type { Platform } from './platform.js';
@@ -51,7 +49,6 @@ export async function openUnpacked(
   let sessions = packed;
   let members: readonly Member[] = [];
   let machine: string | undefined;
-  let capacity: Capacity | undefined;
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
     if (!isChosen() && sessions.members.length > 0) members = sessions.members;
@@ -59,17 +56,22 @@ export async function openUnpacked(
   while (sessions.isPacked) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
-    capacity ??= sessions.packedCapacity;
     noteMembers();
+    const { packedCapacity: capacity, info } = sessions;
+    // Of the content, only its capacity is known; a snapshot was one of the machine.
+    if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
+    if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content);
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
     sessions = await (isChosen() ? opening.catch(refuseSecondChoice) : opening);
+    // The files of a zip archive are stored as those of a tar archive.
+    const [archive] = sessions.info.containers;
+    if (info.format === 'zip' && archive) archive.name = 'zip';
   }
   noteMembers();
-  checkCapacity(sessions.info, capacity);
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 

@@ -1,11 +1,11 @@
 // A session: an image that is open in one coordinator, on the calling side.
 
-import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
+import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { Loan } from '../sources/loan.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
-import type { CoordinatorMethods, OpenResult } from '../worker-side/coordinator-methods.js';
+import type { CoordinatorMethods, DiskOfMachine, OpenResult } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import type { WorkerStarter } from './starter.js';
 
@@ -57,14 +57,29 @@ export class ImageSession {
     readonly opened: OpenResult,
   ) {}
 
-  /** Opens the image. The sources must stay open until the session has ended, or until `open` rejects. */
+  /** Like `openFile`, for a file that is no configuration. Fails with `unsupported` for one. */
   static async open(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession> {
+    const opened = await ImageSession.openFile(setup, signal);
+    if (opened instanceof ImageSession) return opened;
+    const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
+    throw new DecantError('unsupported', message, { code: 'not-an-image' });
+  }
+
+  /**
+   * Opens the image. For the configuration of a virtual machine, resolves to the disk that is to be opened. The sources must stay open
+   * until the session has ended, or until `openFile` settles otherwise.
+   */
+  static async openFile(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession | DiskOfMachine> {
     const { starter, sources, settings } = setup;
     const coordinator = acquireCoordinator(starter);
     const loan = sources.lend(settings);
     try {
       await orCancelled(signal, coordinator.ready);
-      return new ImageSession(coordinator, loan, await openOn(coordinator, loan, signal));
+      const opened = await openOn(coordinator, loan, signal);
+      if (!('disk' in opened)) return new ImageSession(coordinator, loan, opened);
+      coordinator.release(true);
+      loan.end();
+      return opened.disk;
     } catch (thrown) {
       const error = toDecantError(thrown);
       coordinator.release(error.kind !== 'internal');
@@ -195,7 +210,11 @@ export class ImageSession {
  * Opens the image in `coordinator`. After a cancel, the promise settles only when all reads have ended: then the files may be
  * closed.
  */
-async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal | undefined): Promise<OpenResult> {
+async function openOn(
+  coordinator: Coordinator,
+  loan: Loan,
+  signal: AbortSignal | undefined,
+): Promise<OpenResult | { disk: DiskOfMachine }> {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
     loan.cancel();
@@ -206,7 +225,7 @@ async function openOn(coordinator: Coordinator, loan: Loan, signal: AbortSignal 
   try {
     const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image);
     if (!signal?.aborted) return opened;
-    await coordinator.client.call('close', opened.image);
+    if (!('disk' in opened)) await coordinator.client.call('close', opened.image);
     throw cancelled();
   } catch (thrown) {
     throw signal?.aborted ? cancelled() : thrown;

@@ -1,8 +1,9 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import type { Capacity } from '../messages/messages.js';
 import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
-import type { Capacity, CrateExtent, CrateInfo } from '../worker-side/coordinator-methods.js';
+import type { CrateExtent, CrateInfo, DiskOfMachine } from '../worker-side/coordinator-methods.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool, startPool, WORTH_ALL } from './pool.js';
@@ -34,6 +35,18 @@ export class ImageSessions {
     signal: AbortSignal | undefined,
   ): Promise<ImageSessions> {
     return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal));
+  }
+
+  /** Like `open`. For the configuration of a virtual machine, resolves to the disk that is to be opened. */
+  static async openFile(
+    setup: ImageSetup,
+    passwords: LayerPasswords,
+    assumePassword: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<ImageSessions | DiskOfMachine> {
+    const opened = await ImageSession.openFile(setup, signal);
+    if (!(opened instanceof ImageSession)) return opened;
+    return new ImageSessions(setup, passwords, assumePassword, opened);
   }
 
   get info(): CrateInfo {

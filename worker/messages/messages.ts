@@ -35,6 +35,21 @@ export interface ImageSpec {
   spool: boolean;
   /** Whether the stated format is that of the content of the file's containers. */
   unpack: boolean;
+  /** What the configuration of a virtual machine states for the image. */
+  stated?: StatedDisk | undefined;
+}
+
+/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
+export interface Capacity {
+  size: number;
+  unit: number;
+}
+
+/** What the configuration of a virtual machine states for a disk: the crate's `StatedDisk`. */
+export interface StatedDisk {
+  parents: string[];
+  isRaw: boolean;
+  capacity?: Capacity;
 }
 
 /** A file that the image may refer to. */

@@ -238,3 +238,13 @@ test('parts that are joined come first among the companions', async () => {
   await sources.replaceImage(await openSource(own('content')));
   expect(specOf(sources)).toEqual({ names: ['d.002', 'd.003', 'base'], parts: 0, image: [true, true, false] });
 });
+
+test('a disk that a configuration names is lent in place of the configuration, which stays open', async () => {
+  const sources = await open(own('vm.vmx'), own('base'), own('disk'), { name: 'a.vmsd', source: own('list') });
+  sources.choose(1);
+  expect(sources.companions.map(({ name }) => name)).toEqual(['base', 'list', 'vm.vmx']);
+  expect(sources.companions.map(({ standsFor }) => standsFor)).toEqual([undefined, 'a.vmsd', undefined]);
+  expect(sources.all.map(({ name }) => name)).toEqual(['disk', 'base', 'list', 'vm.vmx']);
+  await sources.close();
+  expect(closed.toSorted()).toEqual(['base', 'disk', 'list', 'vm.vmx']);
+});

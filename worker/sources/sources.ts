@@ -136,6 +136,16 @@ export class Sources {
     this.#parts = parts.length;
   }
 
+  /** From now on, lends the companion with this index as the image, in place of the configuration that names it. */
+  choose(companion: number): void {
+    const [configuration, ...files] = this.all;
+    const [disk] = files.splice(companion, 1);
+    this.companions.splice(companion, 1);
+    // It stays open, since its changes count.
+    this.all.splice(0, this.all.length, disk!, ...files, configuration!);
+    this.companions.push({ name: configuration!.name ?? '', standsFor: undefined, isImage: false });
+  }
+
   /** Fails with `source` if a file has changed since it was opened. */
   async verify(): Promise<void> {
     for (const source of this.all) await source.verify();

@@ -1,9 +1,9 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
 import { toTargetError } from '../errors/errors.js';
-import type { FileSpec, ImageSpec, SourceSpec, TargetSpec } from '../messages/messages.js';
+import type { Capacity, FileSpec, ImageSpec, SourceSpec, StatedDisk, TargetSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { Info, LostRange, Member, Notice, OutputFormat } from '../public/types.js';
+import type { Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
 import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
 import { PortSource } from './port-source.js';
@@ -17,12 +17,6 @@ export type CrateInfo = Omit<Info, 'name'>;
 /** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
 export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { file?: number };
 
-/** The size of a disk in bytes, and the unit in which it is stated: the disk may have a part of one more or less. */
-export interface Capacity {
-  size: number;
-  unit: number;
-}
-
 export interface OpenResult {
   image: number;
   info: CrateInfo;
@@ -34,6 +28,21 @@ export interface OpenResult {
   isPacked: boolean;
   /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
   packedCapacity: Capacity | undefined;
+}
+
+/** The answer to `open` for the configuration of a virtual machine: the disk to open instead. The crate's `DiskOfMachine`. */
+export interface DiskOfMachine {
+  /** The number of its file among the companions. */
+  file: number;
+  /** The number of the disk among `members`. */
+  number: number;
+  /** The disks of the machine. */
+  members: Member[];
+  machine?: string;
+  snapshots: Snapshot[];
+  /** Whether the disk is in the state of the stated snapshot. */
+  isInSnapshot: boolean;
+  stated: StatedDisk;
 }
 
 interface UnlockRequest {
@@ -151,10 +160,11 @@ export function coordinatorMethods(
     return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec, false);
   }
 
-  async function openImage(spec: ImageSpec): Promise<HeldImage> {
+  async function openImage(spec: ImageSpec): Promise<HeldImage | { disk: DiskOfMachine }> {
     const sources = specsOf(spec).map(openSource);
     const companions = spec.companions.map((companion, at) => ({ ...companion, source: sources[at + 1] }));
-    return { image: await crate.OpenImage.open({ ...spec, source: sources[0], companions }), spec, sources };
+    const opened: unknown = await crate.OpenImage.open({ ...spec, source: sources[0], companions });
+    return opened instanceof crate.OpenImage ? { image: opened, spec, sources } : { disk: opened as DiskOfMachine };
   }
 
   /** Runs `work` with a handle that `cancel(operation)` cancels. */
@@ -188,8 +198,9 @@ export function coordinatorMethods(
       crate = instantiate(module);
     },
 
-    async open(spec: ImageSpec): Promise<OpenResult> {
+    async open(spec: ImageSpec): Promise<OpenResult | { disk: DiskOfMachine }> {
       const opened = await openImage(spec);
+      if ('disk' in opened) return opened;
       const { image: crateImage } = opened;
       try {
         const info = crateImage.info() as CrateInfo;

@@ -235,6 +235,8 @@ pub fn examine(file: Vec<u8>) -> Seen {
             }
             (results, image.info())
         }
+        // Without the files of its disks, that is refused.
+        Ok(Opened::Machine(_)) => panic!("there are no disks"),
         Err(error) => {
             assert!(!error.message().is_empty());
             if let Ok(Opened::Image(image)) = opened(&file, true) {

@@ -240,6 +240,7 @@ impl File {
                 block_on(convert_in_order(&disk, &executor, &output, &progress, &cancel))?;
                 Ok(layout)
             }
+            Opened::Machine(_) => panic!("it is no configuration"),
         }
     }
 }

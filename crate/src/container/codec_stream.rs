@@ -132,7 +132,7 @@ impl ByteStream for CodecStream {
 
     fn ended(&self) -> Ended {
         // The end of the data is known.
-        Ended { is_unmarked: false, trailer: self.input.ended().trailer }
+        Ended { trailer: self.input.ended().trailer, ..Ended::default() }
     }
 }
 

@@ -191,7 +191,7 @@ impl ByteStream for Gzip {
     fn ended(&self) -> Ended {
         // Each member is verified by its checksum.
         let trailer = self.trailer + self.data.input.ended().trailer;
-        Ended { is_unmarked: false, trailer }
+        Ended { trailer, ..Ended::default() }
     }
 }
 

@@ -25,7 +25,7 @@ use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-pub(crate) use zip::{Deflated, StatedCrc, refusal_of_last_part};
+pub(crate) use zip::{Deflated, LARGEST_AT_ANY_POSITION, StatedCrc, refusal_of_last_part};
 
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
@@ -97,6 +97,11 @@ impl Member {
     /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes.
     pub(crate) fn joined(name: &str, pieces: Vec<Rc<dyn Source>>, missing: u64) -> Self {
         Self { missing, ..Self::stored(name.to_owned(), Rc::new(Pieces::joined(pieces))) }
+    }
+
+    /// Whether its bytes can be read only in order.
+    pub(crate) fn is_read_in_order(&self) -> bool {
+        self.deflated.is_some() && self.source.size() > LARGEST_AT_ANY_POSITION
     }
 
     /// Its bytes in order. Fails with `internal` if memory runs out.

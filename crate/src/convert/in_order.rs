@@ -296,13 +296,15 @@ impl InOrderPlanner {
     /// Checks the end of the disk, whose last chunk has `last` bytes. Fails if the last bytes or the size show that it
     /// is not a raw disk, or if it may be truncated.
     fn check_end(&self, last: usize) -> Result<()> {
-        let Ended { is_unmarked, trailer } = self.disk.stream.ended();
+        let Ended { is_unmarked, trailer, capacity } = self.disk.stream.ended();
         if trailer > 0 {
             let message = format!("{trailer} bytes after the compressed data belong to nothing and are ignored");
             self.notices.borrow_mut().push(Notice::new("trailer", message).field("size", trailer));
         }
         let size = (self.planned + last as u64).next_multiple_of(SECTOR);
-        self.notices.borrow_mut().extend(self.disk.capacity.and_then(|capacity| other_capacity(capacity, size)));
+        self.notices
+            .borrow_mut()
+            .extend(self.disk.capacity.or(capacity).and_then(|capacity| other_capacity(capacity, size)));
         let Some(guess) = &self.disk.guess else {
             let reason = match self.reason {
                 RawReason::Stated if self.disk.is_stated_stream => RawReason::stated(identify_end(&self.tail)),

@@ -17,7 +17,7 @@ pub struct Info {
     pub format: &'static str,
     /// The containers around the image, outermost first.
     pub containers: Vec<ContainerInfo>,
-    /// The name of the virtual machine, if an OVF descriptor in a container has it.
+    /// The name of the virtual machine, if its configuration in a container has it.
     pub machine: Option<String>,
     /// The size of the guest disk; `None` if it is unknown until the end of the stream.
     pub virtual_size: Option<u64>,
@@ -79,15 +79,18 @@ pub struct MemberInfo {
     pub size: u64,
     /// Its format, if recognised.
     pub format: Option<&'static str>,
+    /// Whether a configuration names it, but its file is missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
 }
 
 /// The capacity that a descriptor states for a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Capacity {
+pub struct Capacity {
     /// In bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// The unit in which it is stated, in bytes: a disk may have a part of one more or less.
-    pub(crate) unit: u64,
+    pub unit: u64,
 }
 
 impl Capacity {
@@ -100,11 +103,15 @@ impl Capacity {
 /// The disks in a container from which a caller can choose.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DiskList {
-    /// Those of an OVF descriptor in its order, then the others. Empty without a container.
+    /// Those of the virtual machines in their order, then the others. Empty without a container.
     pub(crate) disks: Vec<MemberInfo>,
-    /// The name of their virtual machine, if the descriptor has it.
+    /// The name of their virtual machine, if its configuration has it.
     pub(crate) machine: Option<String>,
-    /// The capacity that the descriptor states for the chosen disk.
+    /// The snapshots of the virtual machine.
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// Whether the disks are those of the snapshot that the caller states.
+    pub(crate) is_in_snapshot: bool,
+    /// The capacity that the configuration states for the chosen disk.
     pub(crate) capacity: Option<Capacity>,
 }
 
@@ -189,7 +196,7 @@ impl Notice {
     }
 }
 
-/// An internal snapshot, as recorded in the image's table.
+/// An internal snapshot, as recorded in the image's table, or a snapshot of a virtual machine.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
@@ -209,4 +216,20 @@ pub struct Snapshot {
     pub(crate) icount: Option<f64>,
     /// The virtual size at that time, in bytes, if recorded. A float, since JavaScript displays it.
     pub virtual_size: Option<f64>,
+}
+
+impl Snapshot {
+    /// A snapshot of a virtual machine, whose configuration records no other times and sizes.
+    pub(crate) fn of_machine(id: String, name: String, date_seconds: u32) -> Self {
+        Self {
+            id,
+            name,
+            date_seconds,
+            date_nanoseconds: 0,
+            vm_clock_nanoseconds: 0.0,
+            vm_state_size: 0.0,
+            icount: None,
+            virtual_size: None,
+        }
+    }
 }

@@ -23,6 +23,12 @@ impl From<&str> for Field {
     }
 }
 
+impl From<bool> for Field {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
 impl From<u64> for Field {
     fn from(number: u64) -> Self {
         Self::Number(number)

@@ -229,6 +229,13 @@ impl Error {
         error.advised("decrypt the disk there first")
     }
 
+    /// Like [`Self::encrypted`], for a whole virtual machine.
+    pub(crate) fn encrypted_machine(by: &'static str) -> Self {
+        let message = format!("The virtual machine uses {by}'s encryption, which Decant does not read yet");
+        let error = Self::new(ErrorKind::Unsupported, message).coded("encrypted").field("by", by);
+        error.advised("decrypt it there first")
+    }
+
     /// Creates a `not-recognised` error with code `other-format`: the file is not in the stated `format`.
     pub(crate) fn other_format(message: &str, format: &str) -> Self {
         Self::new(ErrorKind::NotRecognised, message).coded("other-format").field("format", format)

@@ -46,6 +46,13 @@ pub(crate) fn message(text: &str) -> String {
     at_most(LONGEST_MESSAGE, text)
 }
 
+/// Quotes up to `most` of `names`, and states whether there are others.
+pub(crate) fn shown_names<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
+    let others = if names.len() > most { " and others" } else { "" };
+    let names: Vec<_> = names.take(most).map(|name| format!("'{}'", shown(name))).collect();
+    names.join(", ") + others
+}
+
 fn at_most(most: usize, text: &str) -> String {
     let text = without_secrets(text);
     let all = up_to(most, &mut text.chars());

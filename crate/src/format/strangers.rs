@@ -2,6 +2,7 @@
 
 use super::foreign::at;
 use super::{Content, Format, FormatReader, Sample};
+use std::borrow::Cow;
 
 macro_rules! stranger {
     ($name:literal, $label:literal, $probe:expr, $advice:expr) => {
@@ -33,14 +34,31 @@ macro_rules! machine {
 const TEXT: usize = 4096;
 
 /// Returns the start of a text file, without a byte order mark and leading white space; `None` if the file does not
-/// begin with text. A text has no NUL: an archive may begin with the name of a file, and hold texts.
-fn text<'a>(sample: &Sample<'a>) -> Option<&'a [u8]> {
+/// begin with text. A text has no NUL: an archive may begin with the name of a file, and hold texts. Of one in UTF-16, returns a byte for
+/// each character.
+fn text<'a>(sample: &Sample<'a>) -> Option<Cow<'a, [u8]>> {
     let head = sample.head.get(..TEXT).unwrap_or(sample.head);
-    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
-    let start = &text[..text.len().min(16)];
+    let text = match head {
+        [0xff, 0xfe, text @ ..] => Cow::Owned(narrowed(text, u16::from_le_bytes)),
+        [0xfe, 0xff, text @ ..] => Cow::Owned(narrowed(text, u16::from_be_bytes)),
+        [b'<', 0, 1..=0x7f, 0, ..] => Cow::Owned(narrowed(head, u16::from_le_bytes)),
+        [0, b'<', 0, 1..=0x7f, ..] => Cow::Owned(narrowed(head, u16::from_be_bytes)),
+        _ => Cow::Borrowed(head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head)),
+    };
+    let begin = text.len() - text.trim_ascii_start().len();
+    let end = text[begin..].iter().position(|&byte| byte == 0).map_or(text.len(), |at| begin + at);
+    let start = &text[begin..text.len().min(begin + 16)];
     let is_text = start.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-    let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-    (is_text && !start.is_empty()).then(|| &text[..end])
+    (is_text && !start.is_empty()).then(|| match &text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[begin..end]),
+        Cow::Owned(text) => Cow::Owned(text[begin..end].to_vec()),
+    })
+}
+
+/// Returns a byte for each unit of `text`, of those beyond ASCII a question mark.
+fn narrowed(text: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
+    let narrow = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(b'?');
+    text.as_chunks().0.iter().map(|&bytes| narrow(unit(bytes))).collect()
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
@@ -53,22 +71,22 @@ fn begins(text: &[u8], part: &[u8]) -> bool {
 
 /// Whether the file is an XML or HTML document with `tag` near its start.
 fn has_tag(sample: &Sample<'_>, tag: &[u8]) -> bool {
-    text(sample).is_some_and(|text| (begins(text, b"<?xml") || begins(text, b"<!--")) && contains(text, tag))
+    text(sample).is_some_and(|text| (begins(&text, b"<?xml") || begins(&text, b"<!--")) && contains(&text, tag))
 }
 
 fn begins_text(sample: &Sample<'_>, starts: &[&[u8]]) -> bool {
-    text(sample).is_some_and(|text| starts.iter().any(|start| begins(text, start)))
+    text(sample).is_some_and(|text| starts.iter().any(|start| begins(&text, start)))
 }
 
 fn is_vmx(sample: &Sample<'_>) -> bool {
     // The last one: an encrypted configuration.
     let keys: [&[u8]; 3] = [b"virtualHW.version", b"config.version", b"encryption.keySafe"];
-    text(sample).is_some_and(|text| keys.iter().any(|key| contains(text, key)))
+    text(sample).is_some_and(|text| keys.iter().any(|key| contains(&text, key)))
 }
 
 fn is_json(sample: &Sample<'_>) -> bool {
     let Some(text) = text(sample) else { return false };
-    matches!(text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
+    matches!(&*text, [b'{' | b'[', rest @ ..] if matches!(rest.trim_ascii_start().first(), Some(b'"' | b'{' | b'[')))
 }
 
 /// Matches the portable formats, and the old binary one if its name field is valid.

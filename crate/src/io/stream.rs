@@ -1,5 +1,6 @@
 //! Streams: sequential access to bytes, each read once.
 
+use crate::disk::info::Capacity;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, zeroed};
 use crate::offsets::HostOffset;
@@ -54,6 +55,8 @@ pub struct Ended {
     pub(crate) is_unmarked: bool,
     /// Bytes after the compressed data that belong to no member.
     pub(crate) trailer: u64,
+    /// The capacity that the configuration of a machine in the archive states for the disk.
+    pub(crate) capacity: Option<Capacity>,
 }
 
 /// Reads `stream`, and calls `inspect` with the bytes of each read and whether they are the last ones. A failure of `inspect` is that of

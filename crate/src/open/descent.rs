@@ -80,7 +80,7 @@ pub(super) struct Descent {
     /// The name and the size of its file.
     only: Option<(String, u64)>,
     /// Whether the content of the last container is stated to be a raw disk.
-    is_stated: bool,
+    pub(super) is_stated: bool,
     /// Why the image is read as a raw disk.
     pub(super) reason: RawReason,
     /// The largest window that a decoder has needed so far, in bytes; 0 if all are small by design.
@@ -191,7 +191,7 @@ impl Descent {
     /// Returns the only disk of an archive that is decoded in order, `guess` as for [`Content::Raw`]; none without an archive.
     pub(super) fn list(&mut self, guess: Option<&Guess>) -> DiskList {
         let format = guess.is_none().then_some(RAW.name);
-        let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format });
+        let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format, missing: false });
         DiskList { disks: disks.into_iter().collect(), ..DiskList::default() }
     }
 

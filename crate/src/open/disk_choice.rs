@@ -1,9 +1,9 @@
 //! The choice of one of the disks in a container.
 
-use crate::disk::info::{DiskList, MemberInfo};
+use crate::disk::info::{DiskList, MemberInfo, Snapshot};
 use crate::disk::reference::base_name;
 use crate::error::fields::Fields;
-use crate::error::shown::shown;
+use crate::error::shown::{shown, shown_names};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Maximum number of names in an error message.
@@ -52,14 +52,16 @@ impl<'a> Choosing<'a> {
         self.name().is_some_and(|name| disk == name || base_name(disk) == name)
     }
 
-    /// Returns the index of the disk to open among those in `list` of a `container`, which has at least one. Fails with
+    /// Returns the index of the disk to open among those in `list` of `holder`, which has at least one. Fails with
     /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
-    pub(super) fn choose(self, container: &str, list: &DiskList) -> Result<usize> {
+    pub(super) fn choose(self, holder: Holder<'_>, list: &DiskList) -> Result<usize> {
         match self {
+            // Whether it is the stated one is checked where no other one can be inside it.
+            _ if list.disks.len() == 1 && matches!(holder, Holder::Archive(_)) => Ok(0),
+            Self::Stated(choice) => find_in(holder, choice, list),
             _ if list.disks.len() == 1 => Ok(0),
-            Self::Stated(choice) => find(choice, list),
-            Self::Possible => Err(several(container, list, ErrorKind::Usage, "state which one")),
-            Self::Impossible => Err(several(container, list, ErrorKind::Unsupported, "extract the one you need")),
+            Self::Possible => Err(several(holder, list, ErrorKind::Usage, "state which one")),
+            Self::Impossible => Err(several(holder, list, ErrorKind::Unsupported, "extract the one you need")),
         }
     }
 
@@ -86,8 +88,50 @@ impl<'a> Choosing<'a> {
     }
 }
 
-/// Returns the index of the disk that `choice` states. Fails with `usage` if there is none, or if several have the name.
+/// What holds the disks from which one is chosen.
+#[derive(Clone, Copy)]
+pub(super) enum Holder<'a> {
+    /// An archive in the container of this name.
+    Archive(&'a str),
+    /// A virtual machine whose configuration was passed together with the files of its disks.
+    Machine,
+}
+
+impl Holder<'_> {
+    /// Its name for people, and how it has disks.
+    fn words(self) -> (String, &'static str) {
+        match self {
+            Self::Archive("") => ("The archive".to_owned(), "holds"),
+            Self::Archive(container) => (format!("The {container} archive"), "holds"),
+            Self::Machine => ("The virtual machine".to_owned(), "has"),
+        }
+    }
+
+    /// The error for the disk at `path`, which `descriptor` names, but whose file is not among those in `list`.
+    pub(super) fn missing(self, path: &str, descriptor: &str, list: &DiskList) -> Error {
+        let disk = shown(path);
+        let message = match self {
+            Self::Archive(_) => format!(
+                "'{disk}', a disk of the virtual machine that '{}' describes, is missing in the archive; to open another disk of it, \
+                 state which one",
+                shown(descriptor)
+            ),
+            Self::Machine => {
+                format!("'{disk}', a disk of the virtual machine, is missing; pass it together with its configuration")
+            }
+        };
+        let error = refused(ErrorKind::MissingFile, message, "missing-file", list);
+        error.field("file", path).field("role", "disk").field("neededBy", descriptor)
+    }
+}
+
+/// Returns the index of the disk of an archive that `choice` states. Fails with `usage` if there is none, or if several have the name.
 pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
+    find_in(Holder::Archive(""), choice, list)
+}
+
+fn find_in(holder: Holder<'_>, choice: &DiskChoice, list: &DiskList) -> Result<usize> {
+    let (subject, has) = holder.words();
     let disks = &list.disks;
     let by = |is_it: &dyn Fn(usize) -> bool| (0..disks.len()).filter(|&at| is_it(at)).collect::<Vec<_>>();
     let (found, stated) = match choice {
@@ -98,12 +142,11 @@ pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
         [at] => Ok(at),
         [] if disks.is_empty() => Err(not_in_archive()),
         [] => {
-            let message = format!("The archive holds no disk {stated}; it holds {}", names(disks));
+            let message = format!("{subject} {has} no disk {stated}; it {has} {}", names(disks));
             Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
         _ => {
-            let message =
-                format!("The archive holds several disks {stated}; state the whole name or the number of one");
+            let message = format!("{subject} {has} several disks {stated}; state the whole name or the number of one");
             Err(refused(ErrorKind::Usage, message, "no-such-disk", list))
         }
     }
@@ -126,34 +169,46 @@ pub(crate) fn not_in_archive() -> Error {
     refused(ErrorKind::Usage, message.to_owned(), "no-such-disk", &DiskList::default())
 }
 
-/// The error for the disk at `path`, which `descriptor` names, and which the archive with the disks in `list` lacks.
-pub(super) fn missing(path: &str, descriptor: &str, list: &DiskList) -> Error {
-    let message = format!(
-        "'{}', a disk of the virtual machine that '{}' describes, is missing in the archive; to open another disk of it, state which one",
-        shown(path),
-        shown(descriptor)
-    );
-    let error = refused(ErrorKind::MissingFile, message, "missing-file", list);
-    error.field("file", path).field("role", "disk").field("neededBy", descriptor)
-}
-
-fn several(container: &str, list: &DiskList, kind: ErrorKind, advice: &str) -> Error {
-    let count = list.disks.len();
-    let message = format!("The {container} archive holds {count} disk images, {}; {advice}", names(&list.disks));
+fn several(holder: Holder<'_>, list: &DiskList, kind: ErrorKind, advice: &str) -> Error {
+    let (count, (subject, has)) = (list.disks.len(), holder.words());
+    let message = format!("{subject} {has} {count} disk images, {}; {advice}", names(&list.disks));
     refused(kind, message, "several-images", list).field("count", count as u64)
 }
 
+/// The names of `disks` and of the missing ones.
 fn names(disks: &[MemberInfo]) -> String {
-    let names: Vec<_> = disks.iter().take(LISTED).map(|disk| format!("'{}'", shown(&disk.name))).collect();
-    names.join(", ") + if disks.len() > LISTED { " and others" } else { "" }
+    let names = |disks: &[&MemberInfo]| shown_names(disks.iter().map(|disk| &*disk.name), LISTED);
+    let (all, missing): (Vec<_>, Vec<_>) = (disks.iter().collect(), disks.iter().filter(|disk| disk.missing).collect());
+    let lacks = match missing.len() {
+        0 => String::new(),
+        1 => format!(" ({} is missing)", names(&missing)),
+        _ => format!(" ({} are missing)", names(&missing)),
+    };
+    names(&all) + &lacks
 }
 
 fn refused(kind: ErrorKind, message: String, code: &'static str, list: &DiskList) -> Error {
-    let error = Error::new(kind, message).coded(code).field("disks", list.disks.iter().map(fields).collect::<Vec<_>>());
-    match &list.machine {
-        Some(machine) => error.field("machine", &**machine),
-        None => error,
+    let mut error =
+        Error::new(kind, message).coded(code).field("disks", list.disks.iter().map(fields).collect::<Vec<_>>());
+    if let Some(machine) = &list.machine {
+        error = error.field("machine", &**machine);
     }
+    if !list.snapshots.is_empty() {
+        error = error.field("snapshots", list.snapshots.iter().map(fields_of_snapshot).collect::<Vec<_>>());
+    }
+    error
+}
+
+/// The fields of a snapshot of a virtual machine, as `Snapshot` of the API has them.
+fn fields_of_snapshot(snapshot: &Snapshot) -> Fields {
+    let mut fields = Fields::default();
+    fields.set("id", snapshot.id.as_str().into());
+    fields.set("name", snapshot.name.as_str().into());
+    fields.set("dateSeconds", u64::from(snapshot.date_seconds).into());
+    for unknown in ["dateNanoseconds", "vmClockNanoseconds", "vmStateSize"] {
+        fields.set(unknown, 0.into());
+    }
+    fields
 }
 
 fn fields(disk: &MemberInfo) -> Fields {
@@ -162,6 +217,9 @@ fn fields(disk: &MemberInfo) -> Fields {
     fields.set("size", disk.size.into());
     if let Some(format) = disk.format {
         fields.set("format", format.into());
+    }
+    if disk.missing {
+        fields.set("missing", true.into());
     }
     fields
 }

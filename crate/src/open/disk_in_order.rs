@@ -6,6 +6,7 @@ use crate::io::source::zeroed;
 use crate::io::stream::{ByteStream, Ended};
 use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify_start};
+use crate::open::machine::Machines;
 use crate::open::members::is_never_a_disk;
 use crate::open::split_files::{is_piece, may_be_parts};
 use futures_util::FutureExt;
@@ -14,7 +15,8 @@ use futures_util::future::LocalBoxFuture;
 /// The code of the error for an archive that must be read at any position to tell which of its files is the disk.
 pub(super) const SEVERAL_FILES: &str = "several-files";
 
-/// The disk of an archive: the only file that stands out, or else its only file. Fails at the end if another one stands out, too.
+/// The disk of an archive: the only one that the configuration of a machine names, or else the only file that stands out, or else its
+/// only file. Fails at the end if another one is or may be a disk, too.
 pub(super) struct DiskInOrder {
     archive: Box<dyn ByteStream>,
     state: State,
@@ -23,6 +25,8 @@ pub(super) struct DiskInOrder {
     taken: usize,
     /// The names of the files before it.
     passed: Vec<String>,
+    /// The machines whose configurations were read so far.
+    machines: Machines,
 }
 
 enum State {
@@ -61,7 +65,7 @@ impl ArchiveFile {
 impl DiskInOrder {
     /// Finds the disk in `archive`, which is a stream with files.
     pub(super) fn new(archive: Box<dyn ByteStream>) -> Self {
-        Self { archive, state: State::Start, file: None, taken: 0, passed: Vec::new() }
+        Self { archive, state: State::Start, file: None, taken: 0, passed: Vec::new(), machines: Machines::default() }
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
@@ -87,7 +91,10 @@ impl DiskInOrder {
         let mut only = None;
         while let Some(file) = self.next_file().await? {
             let is_first = self.passed.is_empty();
-            let stands_out = file.stands_out();
+            let stands_out = match self.machines.count() {
+                0 => file.stands_out(),
+                _ => self.machines.names_only(&file.name),
+            };
             if is_piece(&file.name) || (!stands_out && !is_first && !file.is_small()) {
                 return Err(several_files());
             }
@@ -113,8 +120,11 @@ impl DiskInOrder {
         let is_part = |name: &str| may_be_parts(&disk.name, name);
         let mut are_several = self.passed.iter().any(|name| is_part(name));
         while let Some(other) = self.next_file().await? {
-            are_several |= !disk.stands_out() || other.stands_out() || is_part(&other.name);
+            are_several |=
+                !disk.stands_out() && self.machines.count() == 0 || other.stands_out() || is_part(&other.name);
         }
+        // The configuration may be the last file.
+        are_several |= self.machines.count() > 0 && !self.machines.names_only(&disk.name);
         self.taken = 0;
         self.file = Some(ArchiveFile { start: Vec::new(), ..disk });
         if are_several { Err(several_files()) } else { Ok(()) }
@@ -129,13 +139,16 @@ impl DiskInOrder {
         let mut start = zeroed(size.min(REACH) as usize)?;
         let found = self.archive.read(&mut start).await?;
         start.truncate(found);
+        if found as u64 == size {
+            self.machines.add(&name, &start);
+        }
         Ok(Some(ArchiveFile { name, size, start }))
     }
 }
 
 fn several_files() -> Error {
     let message = "The tar archive holds more than one file, can only be read in order, and none of the files is clearly its \
-                   only disk; extract the disk";
+                   only disk; state which one is (--disk), or extract it";
     Error::new(ErrorKind::Unsupported, message).coded(SEVERAL_FILES)
 }
 
@@ -158,6 +171,8 @@ impl ByteStream for DiskInOrder {
     }
 
     fn ended(&self) -> Ended {
-        self.archive.ended()
+        let name = self.file.as_ref().map(|file| &*file.name);
+        let capacity = name.and_then(|name| self.machines.capacity_of(name));
+        Ended { capacity, ..self.archive.ended() }
     }
 }

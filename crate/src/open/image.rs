@@ -119,7 +119,10 @@ impl Image {
         info.file_size = Some(self.opened.source.size());
         info.containers = self.chain.containers.clone();
         info.machine = self.opened.top.list.machine.clone();
-        info.references = top.references().to_vec();
+        if !self.opened.top.list.snapshots.is_empty() {
+            info.snapshots.clone_from(&self.opened.top.list.snapshots);
+        }
+        info.references = top.references().iter().cloned().chain(self.chain.stated.clone()).collect();
         info.identities = top.identities();
         info.encryption = top.encryption().map(EncryptionInfo::of);
         info.layers = self.chain.info();

@@ -11,7 +11,7 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
 use crate::modules::prepare;
 use crate::open::chain::OpenOptions;
-use crate::open::member_text::text_of;
+use crate::open::machine::text_of;
 use crate::open::split_files;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;

@@ -7,14 +7,19 @@ use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
-use crate::io::source::read_exact;
+use crate::io::source::{Source, read_exact};
 use crate::io::table_cache::TableCache;
 use crate::offsets::{ByteRange, HostOffset};
-use crate::open::disk_choice::{self, Choosing, named};
+use crate::open::chain::StatedDisk;
+use crate::open::disk_choice::{Choosing, Holder, named};
 use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify, identify_start};
+use crate::open::machine::{FoundDisk, Machines};
+use crate::open::split_files;
 use crate::open::split_files::may_be_parts;
-use crate::open::{encryption_marks, ovf, split_files};
+use decant_text::folded;
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
@@ -33,6 +38,10 @@ pub(crate) fn is_never_a_disk(name: &str) -> bool {
 pub(crate) struct Found {
     pub(crate) image: Member,
     pub(crate) file_type: FileType,
+    /// What a configuration states for it.
+    pub(crate) stated: StatedDisk,
+    /// Whether it must be read together with other files, and one of these is compressed.
+    pub(crate) needs_all: bool,
     /// The disks that the image was chosen from.
     pub(crate) list: DiskList,
     /// The other files; split files are joined.
@@ -43,53 +52,162 @@ pub(crate) struct Found {
     pub(crate) is_ended: bool,
 }
 
-/// Finds the disk image in a `container` of `size` bytes: the file that `choosing` names, the only file, or the only recognised one that
-/// no other refers to, or else the only one with the sign of a raw disk, or the one of several that `choosing` states. Heads and headers
-/// are read through `tables`. Fails with `unsupported` if there are none, with `corrupt` if the container ends before the image, and as
-/// [`Choosing::choose`] and opening an image do.
+/// A disk that can be chosen.
+enum Listed {
+    /// A file, and what a configuration states of it.
+    There(Candidate, Option<FoundDisk>),
+    Missing(FoundDisk),
+}
+
+impl Listed {
+    fn image(&self) -> Option<&Candidate> {
+        match self {
+            Self::There(image, _) => Some(image),
+            Self::Missing(_) => None,
+        }
+    }
+
+    fn described(&self) -> Option<&FoundDisk> {
+        match self {
+            Self::There(_, described) => described.as_ref(),
+            Self::Missing(disk) => Some(disk),
+        }
+    }
+
+    fn info(&self, machines: &Machines) -> MemberInfo {
+        match self {
+            Self::There(image, _) => info(image),
+            Self::Missing(disk) => machines.info_of_missing(disk),
+        }
+    }
+}
+
+/// Finds the disk image in a `container` of `size` bytes: the one that the configuration of a virtual machine names, or else the file that
+/// `choosing` names, the only file, or the only recognised one that no other refers to, or else the only one with the sign of a raw disk,
+/// or the one of several that `choosing` states. `snapshot` states a snapshot of the machine. Heads and headers are read through `tables`.
+/// Fails with `unsupported` if there are none, with `corrupt` if the container ends before the image, and as [`Choosing::choose`],
+/// [`Machines::among`] and opening an image do.
 pub(crate) async fn image_in(
     container: &str,
     contents: Contents,
     size: u64,
     choosing: Choosing<'_>,
+    snapshot: Option<&str>,
     tables: &Rc<TableCache>,
 ) -> Result<Found> {
     let Contents { members, is_ended } = contents;
     let files = split_files::joined(&members)?;
-    let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
-    let Images { found: mut images, unknown } = images(may_be, files.len() == 1, tables).await?;
+    let machines = Machines::among(&files, snapshot).await?;
+    let (mut disks, unknown) = disks_among(&files, &machines, tables).await?;
+    let images: Vec<_> = disks.iter().filter_map(Listed::image).collect();
     let named = named_beside(&images, &files, choosing, tables).await?;
     let is_known = !images.is_empty() || !named.is_empty();
-    if !is_known && !files.is_empty() && !is_ended {
-        return Err(Error::truncated("the rest of the archive", HostOffset(size), size));
+    let missing = disks.iter().find_map(|disk| match disk {
+        Listed::Missing(disk) => Some(disk.clone()),
+        Listed::There(..) => None,
+    });
+    if !is_known && missing.is_none() {
+        if !files.is_empty() && !is_ended {
+            return Err(Error::truncated("the rest of the archive", HostOffset(size), size));
+        }
+        if unknown.is_empty() {
+            return Err(no_image(container, &files));
+        }
     }
-    if !is_known && unknown.is_empty() {
-        return Err(no_image(container, &files));
+    let others = if is_known || missing.is_some() { named } else { unknown };
+    disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
+    let is_known = is_known || missing.is_some();
+    if !machines.are_folders() {
+        // A package with a missing disk is an archive of the others.
+        disks.retain(|disk| disk.image().is_some());
     }
-    if !is_known {
-        images = unknown.into_iter().map(|file| (file, FileType::Unknown)).collect();
+    let mut list = DiskList {
+        disks: disks.iter().map(|disk| disk.info(&machines)).collect(),
+        machine: machines.name().map(str::to_owned),
+        snapshots: machines.snapshots(),
+        is_in_snapshot: machines.are_in_snapshot,
+        capacity: None,
+    };
+    let is_any_there = disks.iter().any(|disk| disk.image().is_some());
+    if let Some(missing) = missing
+        && choosing.is_open()
+        && (disks.len() < 2 || !is_any_there)
+    {
+        return Err(machines.missing(&missing, &list));
     }
-    let names: Vec<_> = images.iter().map(|(image, _)| &*image.name).collect();
-    let ovf::Described { order, machine, capacities, missing } = ovf::described(&names, &files).await?;
-    let capacities: Vec<_> = order.iter().map(|&at| capacities[at]).collect();
-    let images: Vec<_> = order.into_iter().map(|at| images[at].clone()).chain(named).collect();
-    let mut list = DiskList { disks: images.iter().map(info).collect(), machine, capacity: None };
-    if let Some(missing) = missing.filter(|_| is_known && list.disks.len() == 1 && choosing.is_open()) {
-        return Err(disk_choice::missing(&missing.path, &missing.descriptor, &list));
+    let at = if is_known {
+        choosing.choose(Holder::Archive(container), &list)?
+    } else {
+        choosing.choose_unknown(container, &list)?
+    };
+    let (Candidate { member: image, mut file_type }, described) = match disks.swap_remove(at) {
+        Listed::There(image, described) => (image, described),
+        Listed::Missing(disk) => return Err(machines.missing(&disk, &list)),
+    };
+    let mut stated = StatedDisk::default();
+    if let Some(FoundDisk { disk, machine, .. }) = described {
+        list.machine = machines.get(machine).name().map(str::to_owned);
+        list.snapshots = machines.get(machine).snapshots();
+        stated = disk.stated();
+        list.capacity = stated.capacity;
     }
-    let at = if is_known { choosing.choose(container, &list)? } else { choosing.choose_unknown(container, &list)? };
-    list.capacity = capacities.get(at).copied().flatten();
-    let (image, mut file_type) = images[at].clone();
     let is_stated = list.disks.len() > 1 || choosing.names(&image.name) || !is_known;
     if is_stated && matches!(file_type, FileType::Unknown) {
         // The caller has chosen it, so it needs no sign of a disk.
         file_type = FileType::Image(RAW);
     }
-    encryption_marks::require_plain(&image, &files).await?;
+    machines.require_plain(&image, &files)?;
+    let needs_all = needs_others(&image, file_type, &stated.parents, &files, tables).await?;
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
-    Ok(Found { image, file_type, list, beside, members: members.into(), is_ended })
+    Ok(Found { image, file_type, stated, needs_all, list, beside, members: members.into(), is_ended })
+}
+
+/// Finds the disks among `files`: those of `machines`, in their order, and without the folder of a machine the other images. The second
+/// result has the files in no known format, which may be raw disks.
+async fn disks_among(
+    files: &[Member],
+    machines: &Machines,
+    tables: &Rc<TableCache>,
+) -> Result<(Vec<Listed>, Vec<Candidate>)> {
+    let described = machines.disks_among(files)?;
+    let is_described = |file: &Member| {
+        let is_empty = file.source.size() == 0 && file.deflated.is_none();
+        let is_it = |disk: &FoundDisk| disk.file.is_some_and(|at| Rc::ptr_eq(&files[at].source, &file.source));
+        !is_empty && described.iter().any(is_it)
+    };
+    let mut disks = Vec::new();
+    if machines.are_folders() {
+        for disk in described {
+            disks.push(match disk.file {
+                Some(at) => {
+                    Listed::There(Candidate::of(files[at].clone(), files.len() == 1, tables).await?, Some(disk))
+                }
+                None => Listed::Missing(disk),
+            });
+        }
+        return Ok((disks, Vec::new()));
+    }
+    let may_be: Vec<_> = files.iter().filter(|file| !is_never_a_disk(&file.name)).cloned().collect();
+    let Images { mut found, unknown } = images(may_be, files.len() == 1, &is_described, tables).await?;
+    for disk in described {
+        let Some(file) = disk.file else {
+            disks.push(Listed::Missing(disk));
+            continue;
+        };
+        // Otherwise, another disk refers to it.
+        if let Some(at) = found.iter().position(|image| Rc::ptr_eq(&image.member.source, &files[file].source)) {
+            disks.push(Listed::There(found.remove(at), Some(disk)));
+        }
+    }
+    let is_parent = |image: &Candidate| {
+        let described = disks.iter().filter_map(Listed::described);
+        described.flat_map(|found| &found.disk.parents).any(|parent| *parent == image.member.name)
+    };
+    found.retain(|image| !is_parent(image));
+    disks.extend(found.into_iter().map(|image| Listed::There(image, None)));
+    Ok((disks, unknown))
 }
 
 /// The error for a container whose `files` are known not to be disks.
@@ -110,38 +228,52 @@ fn no_image(container: &str, files: &[Member]) -> Error {
 
 /// Returns those of `files` that `choosing` names, unless one of `images` has that name.
 async fn named_beside(
-    images: &[Candidate],
+    images: &[&Candidate],
     files: &[Member],
     choosing: Choosing<'_>,
     tables: &Rc<TableCache>,
 ) -> Result<Vec<Candidate>> {
     let Some(name) = choosing.name() else { return Ok(Vec::new()) };
     let whole = |file: &&Member| file.name == *name;
-    let is_image = |file: &Member| images.iter().any(|(image, _)| Rc::ptr_eq(&image.source, &file.source));
-    let among_images = named(name, images.iter().map(|(image, _)| &*image.name));
+    let is_image = |file: &Member| images.iter().any(|image| Rc::ptr_eq(&image.member.source, &file.source));
+    let among_images = named(name, images.iter().map(|image| &*image.member.name));
     let found: Vec<_> = match files.iter().find(whole) {
         None if !among_images.is_empty() => Vec::new(),
         _ => named(name, files.iter().map(|file| &*file.name)),
     };
     let mut named = Vec::new();
     for at in found.into_iter().filter(|&at| !is_image(&files[at])) {
-        let mut file = files[at].clone();
-        let file_type = type_of(&mut file, false, tables).await?;
-        named.push((file, file_type));
+        named.push(Candidate::of(files[at].clone(), false, tables).await?);
     }
     Ok(named)
 }
 
 /// A file that may be the disk.
-type Candidate = (Member, FileType);
+#[derive(Clone)]
+struct Candidate {
+    member: Member,
+    file_type: FileType,
+}
 
-fn info((image, file_type): &Candidate) -> MemberInfo {
+impl Candidate {
+    /// Identifies `member`, as [`type_of`] does.
+    async fn of(mut member: Member, is_only: bool, tables: &Rc<TableCache>) -> Result<Self> {
+        let file_type = type_of(&mut member, is_only, tables).await?;
+        Ok(Self { member, file_type })
+    }
+
+    fn has_bytes(&self) -> bool {
+        self.member.source.size() > 0 || self.member.deflated.is_some()
+    }
+}
+
+fn info(Candidate { member: image, file_type }: &Candidate) -> MemberInfo {
     let format = match file_type {
         FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
         FileType::HybridIso => Some(RAW.name),
         FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
     };
-    MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format }
+    MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format, missing: false }
 }
 
 /// Fails with `unsupported` if the innermost member of `containers`, which no format recognises, is named like a file
@@ -179,31 +311,36 @@ fn refused(message: String, code: &'static str) -> Error {
 struct Images {
     found: Vec<Candidate>,
     /// The files in no known format. They may be raw disks.
-    unknown: Vec<Member>,
+    unknown: Vec<Candidate>,
 }
 
-/// Finds those of `members` that are supported disk images or containers, by content or by name, and that no other one refers to. Unless
-/// there is an image, files with the sign of a raw disk count, too. If there are none, finds the known but unsupported images: an
-/// archive may have a CD image beside its disk. The only file of an archive is found whatever it is.
-async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) -> Result<Images> {
+/// Finds those of `members` that are supported disk images or containers, by content or by name, and that no other one refers to, and all
+/// that `is_described`. Unless there is an image, files with the sign of a raw disk count, too. If there are none, finds the known but
+/// unsupported images: an archive may have a CD image beside its disk. The only file of an archive is found whatever it is.
+async fn images(
+    members: Vec<Member>,
+    is_only: bool,
+    is_described: &dyn Fn(&Member) -> bool,
+    tables: &Rc<TableCache>,
+) -> Result<Images> {
     let mut files = Vec::new();
-    for mut member in members {
-        let file_type = type_of(&mut member, is_only, tables).await?;
-        files.push((member, file_type));
+    for member in members {
+        files.push(Candidate::of(member, is_only, tables).await?);
     }
     if is_only {
         return Ok(Images { found: files, unknown: Vec::new() });
     }
-    let of =
-        |is_it: &dyn Fn(FileType) -> bool| files.iter().map(|(_, file_type)| is_it(*file_type)).collect::<Vec<_>>();
+    let of = |is_it: &dyn Fn(FileType) -> bool| files.iter().map(|file| is_it(file.file_type)).collect::<Vec<_>>();
+    let is_described: Vec<_> = files.iter().map(|file| is_described(&file.member)).collect();
     let is_unknown = of(&|file_type| matches!(file_type, FileType::Unknown));
-    let mut is_found = of(&|file_type| matches!(file_type, FileType::Container(_)));
     let is_image = of(&|file_type| matches!(file_type, FileType::Image(_) | FileType::Ambiguous(_)));
-    if is_image.contains(&true) {
-        is_found.iter_mut().zip(is_image).for_each(|(is_found, is_image)| *is_found |= is_image);
-    } else {
+    let mut is_found: Vec<_> = of(&|file_type| matches!(file_type, FileType::Container(_)));
+    let is_sure: Vec<_> =
+        is_image.iter().zip(&is_described).map(|(is_image, is_described)| is_image | is_described).collect();
+    is_found.iter_mut().zip(&is_sure).for_each(|(is_found, is_sure)| *is_found |= is_sure);
+    if !is_sure.contains(&true) {
         let numbers: Vec<_> = (0..files.len()).filter(|&at| is_unknown[at]).collect();
-        let unknown: Vec<_> = numbers.iter().map(|&at| &files[at].0).collect();
+        let unknown: Vec<_> = numbers.iter().map(|&at| &files[at].member).collect();
         for at in raw_disks(&unknown, tables).await? {
             is_found[numbers[at]] = true;
         }
@@ -214,13 +351,11 @@ async fn images(members: Vec<Member>, is_only: bool, tables: &Rc<TableCache>) ->
             file_type => matches!(file_type, FileType::HybridIso),
         });
     }
-    let selected = |is_selected: &[bool]| {
-        let selected = files.iter().zip(is_selected).filter(|(_, is_selected)| **is_selected);
-        selected.map(|(file, _)| file.clone()).collect::<Vec<_>>()
-    };
-    let unknown = selected(&is_unknown).into_iter().map(|(member, _)| member);
-    let unknown = unknown.filter(|member| member.source.size() > 0 || member.deflated.is_some()).collect();
-    Ok(Images { found: unreferred(selected(&is_found), tables).await?, unknown })
+    let unknown = files.iter().zip(&is_unknown).filter(|(file, is_unknown)| **is_unknown && file.has_bytes());
+    let unknown = unknown.map(|(file, _)| file.clone()).collect();
+    let found =
+        files.into_iter().zip(is_described).zip(is_found).filter_map(|(file, is_found)| is_found.then_some(file));
+    Ok(Images { found: unreferred(found.collect(), tables).await?, unknown })
 }
 
 /// Returns the indices of those of `files` that have the sign of a raw disk. If another file may be a part of one, returns none: the
@@ -280,13 +415,15 @@ async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) ->
     Ok(file_type)
 }
 
-/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents.
-async fn unreferred(images: Vec<Candidate>, tables: &Rc<TableCache>) -> Result<Vec<Candidate>> {
+/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents. Those that a configuration
+/// describes, which the second value states, are layers of one another only: another layer over one is a left-over.
+async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<TableCache>) -> Result<Vec<Candidate>> {
+    let all = |images: Vec<(Candidate, bool)>| images.into_iter().map(|(image, _)| image).collect();
     if images.len() == 1 {
-        return Ok(images);
+        return Ok(all(images));
     }
     let (mut references, mut identities) = (Vec::new(), Vec::new());
-    for (member, file_type) in &images {
+    for (Candidate { member, file_type }, _) in &images {
         let disk = match file_type {
             FileType::Image(format) => opened(format, member, tables).await?,
             _ => None,
@@ -294,31 +431,96 @@ async fn unreferred(images: Vec<Candidate>, tables: &Rc<TableCache>) -> Result<V
         references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
         identities.push(disk.map_or_else(Vec::new, |disk| disk.identities()));
     }
-    let mut is_referred = vec![false; images.len()];
+    let name = |at: usize| &*images[at].0.member.name;
+    let is_described = |at: usize| images[at].1;
+    let mut is_left_out = vec![false; images.len()];
     for (from, references) in references.iter().enumerate() {
         for reference in references {
             let by = |test: &dyn Fn(usize) -> bool| {
                 (0..images.len()).filter(|&at| at != from && test(at)).collect::<Vec<_>>()
             };
-            let name = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
-            let path = resolved(name, &images[from].0.name);
-            let mut found = by(&|at| resolved(&images[at].0.name, "") == path);
+            let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
+            let path = resolved(wanted, name(from));
+            let mut found = by(&|at| resolved(name(at), "") == path);
             if found.is_empty() {
-                found = by(&|at| base_name(&images[at].0.name) == base_name(name));
+                found = by(&|at| base_name(name(at)) == base_name(wanted));
             }
             if found.is_empty()
                 && let Some(wanted) = &reference.identity
             {
                 found = by(&|at| wanted.is_of_disk(&identities[at]));
             }
-            found.into_iter().for_each(|at| is_referred[at] = true);
+            for at in found {
+                is_left_out[if is_described(at) && !is_described(from) { from } else { at }] = true;
+            }
         }
     }
     // Files that all refer to one another are not a chain.
-    if is_referred.iter().all(|&is_referred| is_referred) {
-        return Ok(images);
+    if is_left_out.iter().all(|&is_left_out| is_left_out) {
+        return Ok(all(images));
     }
-    Ok(images.into_iter().zip(is_referred).filter_map(|(image, is_referred)| (!is_referred).then_some(image)).collect())
+    let images = images.into_iter().zip(is_left_out);
+    Ok(images.filter_map(|((image, _), is_left_out)| (!is_left_out).then_some(image)).collect())
+}
+
+/// Whether `image` must be read together with others of `files`, by its references or the names of its `parents`, and a file is
+/// compressed that is too large to be inflated for each read.
+async fn needs_others(
+    image: &Member,
+    file_type: FileType,
+    parents: &[String],
+    files: &[Member],
+    tables: &Rc<TableCache>,
+) -> Result<bool> {
+    let FileType::Image(format) = file_type else { return Ok(false) };
+    if !files.iter().any(|file| file.is_read_in_order()) {
+        return Ok(false);
+    }
+    let mut names: Vec<_> = parents.to_vec();
+    let start = match &image.deflated {
+        None => image.clone(),
+        Some(_) => Member::loose(
+            &image.name,
+            Rc::new(Start { head: head(image, HEAD, tables).await?, size: image.source.size() }),
+        ),
+    };
+    if let Some(disk) = opened(format, &start, tables).await? {
+        names.extend(disk.references().iter().map(|reference| reference.name.clone()));
+        let by_identity = disk.references().iter().any(|reference| reference.identity.is_some());
+        let is_image = |file: &Member| Rc::ptr_eq(&file.source, &image.source);
+        if by_identity && files.iter().any(|file| !is_image(file) && file.is_read_in_order()) {
+            return Ok(true);
+        }
+    }
+    let is_named = |file: &Member| names.iter().any(|name| folded(base_name(name)) == folded(base_name(&file.name)));
+    let others: Vec<_> =
+        files.iter().filter(|file| !Rc::ptr_eq(&file.source, &image.source) && is_named(file)).collect();
+    Ok(!others.is_empty() && (image.is_read_in_order() || others.iter().any(|file| file.is_read_in_order())))
+}
+
+/// The start of a compressed file, for its references. Reads beyond it fail.
+struct Start {
+    head: Vec<u8>,
+    size: u64,
+}
+
+impl Source for Start {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        let start = usize::try_from(offset.0).ok();
+        let bytes = start.and_then(|start| self.head.get(start..start.checked_add(buf.len())?));
+        let result = match bytes {
+            Some(bytes) => {
+                buf.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(Error::truncated("the start of the file", offset, self.size)),
+        };
+        ready(result).boxed_local()
+    }
 }
 
 /// Opens `member` in `format`; `None` if that fails because of the file's content.

@@ -1,28 +1,27 @@
 //! Opens a file or a stream: unwraps its containers, then opens the image.
 
 mod ambiguity;
+mod as_tar;
 pub mod chain;
 mod descent;
 pub mod disk_choice;
 mod disk_in_order;
-mod encryption_marks;
 pub mod examination;
 mod guess;
 pub(crate) mod identify;
 pub(crate) mod image;
 mod legacy_password;
+mod machine;
 pub(crate) mod manifest;
-mod member_text;
 pub(crate) mod members;
 mod metered;
-mod ovf;
 pub(crate) mod raw_reason;
 pub(crate) mod safety;
 mod split_files;
 pub mod streamed_image;
 pub(crate) mod unpack;
 
-use crate::container::{StatedCrc, refusal_of_last_part};
+use crate::container::{Member, StatedCrc, refusal_of_last_part};
 use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +30,7 @@ use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
+use as_tar::AsTar;
 use chain::{OpenOptions, Top, empty_file, not_recognised};
 use descent::{Content, Descent, Packed, Packing};
 use disk_choice::{Choosing, not_in_archive};
@@ -38,12 +38,14 @@ use disk_in_order::SEVERAL_FILES;
 use guess::require_disk;
 use identify::{FileType, is_raw_disk};
 use image::Image;
+pub use machine::DiskOfMachine;
+use machine::disk_of_machine;
 use manifest::Manifest;
 use raw_reason::RawReason;
 use std::iter;
 use std::rc::Rc;
 use streamed_image::{InContainers, Origin, StreamedImage};
-use unpack::{Checksum, InnerFile, Unpacked, place_in, unpack};
+use unpack::{Checksum, InnerFile, Unpacked, packed_delta, place_in, unpack};
 
 /// The input of [`open`].
 pub enum Input {
@@ -60,6 +62,8 @@ pub enum Opened {
     Image(Image),
     /// A raw disk that is read in order.
     Streamed(StreamedImage),
+    /// The configuration of a virtual machine: a disk of it is the image to open.
+    Machine(DiskOfMachine),
 }
 
 /// Opens `input` and the containers around the image. If `options` state a format, the input itself is in that format,
@@ -112,9 +116,27 @@ fn joined(first: Rc<dyn Source>, options: &OpenOptions) -> Rc<dyn Source> {
 async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
     let tables = Rc::<TableCache>::default();
     let choosing = Choosing::of(options.disk.as_ref());
-    let unpacked = unpack(source, options.salvage, choosing, &tables).await?;
-    let Unpacked { inner, is_ended, list, beside, members } = unpacked;
+    let unpacked = unpack(source, options.salvage, choosing, options.snapshot.as_deref(), &tables).await?;
+    let Unpacked { inner, is_ended, mut list, beside, members, mut stated, needs_all } = unpacked;
     let InnerFile { source, file_type, containers, missing, deflated, checksum } = inner;
+    if containers.is_empty()
+        && let FileType::Unsupported(format) = file_type
+        && let Some(kind) = machine::Kind::of_format(format.name)
+        && let Some(disk) = disk_of_machine(kind, &*tables.over(source.clone()), options, &tables).await?
+    {
+        return Ok(Opened::Machine(disk));
+    }
+    if containers.is_empty() {
+        stated.clone_from(&options.stated);
+    }
+    list.capacity = list.capacity.or(options.stated.capacity);
+    let mut of_current = options.clone();
+    // A snapshot of the machine is not one of the image.
+    of_current.snapshot = of_current.snapshot.filter(|_| !list.is_in_snapshot);
+    let options = &of_current;
+    if needs_all && options.spool {
+        return Ok(Opened::Streamed(whole_archive(members, containers)));
+    }
     let image = containers.last().and_then(|container| container.member.as_deref());
     let manifest = Manifest::of(members, image, options.check_manifest, options.salvage);
     // The size of a deflated file may be modulo 2^32.
@@ -136,6 +158,10 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         (None, file_type) if options.unpack => {
             reason = RawReason::stated(file_type);
             Access::AtAnyPosition(RAW)
+        }
+        (None, file_type) if stated.is_raw => {
+            reason = RawReason::stated(file_type);
+            Access::AtAnyPosition(&raw_disk::FORMAT)
         }
         (None, FileType::HybridIso) if containers.is_empty() => {
             reason = RawReason::HybridIso;
@@ -166,11 +192,25 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 Some(Checksum::Of(stated)) if !format.is_raw() => Some(Checksum::Around(stated)),
                 checksum => checksum,
             };
-            let top = Top { format, reason, containers, list: list.into(), missing, beside, checksum, tables };
+            let top = Top {
+                format,
+                reason,
+                containers,
+                list: list.into(),
+                missing,
+                beside,
+                checksum,
+                parents: stated.parents,
+                tables,
+            };
             Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
         }
+        Access::InOrder(_) if !stated.parents.is_empty() => {
+            Err(packed_delta(containers.last().map_or("compressed", |container| container.name)))
+        }
         Access::InOrder(packing) => {
-            let descent = Descent::new(containers, options, is_raw);
+            let mut descent = Descent::new(containers, options, is_raw);
+            descent.is_stated |= stated.is_raw;
             let stated = match checksum {
                 Some(Checksum::Of(stated)) => Some(stated),
                 _ => None,
@@ -178,6 +218,16 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
             Ok(Opened::Streamed(open_packed((source, stated), packing, descent, list, manifest, options).await?))
         }
     }
+}
+
+/// Returns the archive with `members`, the innermost of `containers`, as a file to be unpacked.
+fn whole_archive(members: Rc<[Member]>, mut containers: Vec<ContainerInfo>) -> StreamedImage {
+    let name = containers.pop().map_or("", |container| container.name);
+    let size = members.iter().map(|member| member.source.size()).sum();
+    let file = move || Box::new(AsTar::new(members.clone())) as Box<dyn ByteStream>;
+    let origin = Origin::File { file: Rc::new(file), decoders: Vec::new() };
+    let around = InContainers { containers, ..InContainers::default() };
+    StreamedImage::to_unpack(name, origin, around, Some(size))
 }
 
 /// How a file is read.
@@ -226,7 +276,10 @@ async fn open_packed(
             (None, Some(Packed::archive(archive.container)))
         }
     };
-    let list = if packed.is_none() && list.disks.is_empty() { descent.list(guess.as_ref()) } else { list };
+    let list = match packed.is_none() && list.disks.is_empty() {
+        true => DiskList { capacity: list.capacity, ..descent.list(guess.as_ref()) },
+        false => list,
+    };
     let around =
         InContainers { containers: descent.containers, list, guess, reason: descent.reason, window: descent.window };
     match packed {

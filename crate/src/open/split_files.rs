@@ -6,6 +6,8 @@ use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 
+/// What follows the name of a file in the name of its first piece.
+pub(super) const FIRST_PIECE: &str = ".000000000";
 /// Number of digits in the suffix of a piece.
 const DIGITS: usize = 9;
 
@@ -30,7 +32,7 @@ pub(super) fn joined(members: &[Member]) -> Result<Vec<Member>> {
 }
 
 /// Splits the name of a piece into the name of the whole file and the piece's number.
-fn piece(name: &str) -> Option<(&str, u32)> {
+pub(super) fn piece(name: &str) -> Option<(&str, u32)> {
     let (whole, number) = name.rsplit_once('.')?;
     let is_number = number.len() == DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }

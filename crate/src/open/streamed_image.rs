@@ -277,6 +277,7 @@ impl StreamedImage {
             format: self.packed.unwrap_or(RAW.name),
             containers: self.containers.clone(),
             machine: self.list.machine.clone(),
+            snapshots: self.list.snapshots.clone(),
             file_size: self.file_size,
             unused_companions: self.unused_companions.clone(),
             ..Info::default()

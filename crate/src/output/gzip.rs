@@ -106,7 +106,7 @@ impl Layout for TarGzip {
     }
 
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        let header = tar_header::header(DISK, self.disk_size, stamp.seconds).to_vec();
+        let header = tar_header::header(DISK.as_bytes(), self.disk_size, stamp.seconds).to_vec();
         let footer = vec![0; tar_header::zeros_behind(self.disk_size) as usize];
         Ok(Some(Box::new(GzipAssembler::new(header, footer))))
     }

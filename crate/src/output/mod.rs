@@ -5,7 +5,7 @@ mod layout;
 mod options;
 mod qcow2;
 mod raw;
-mod tar_header;
+pub(crate) mod tar_header;
 mod vhd;
 mod vmdk;
 

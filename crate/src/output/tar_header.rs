@@ -16,10 +16,23 @@ const CHECKSUM: usize = 148;
 
 /// Returns the header of the file `name` (at most 99 bytes) with `size` bytes, modified `seconds` after 1970-01-01
 /// 00:00 UTC.
-pub(super) fn header(name: &str, size: u64, seconds: u64) -> [u8; BLOCK as usize] {
+pub(crate) fn header(name: &[u8], size: u64, seconds: u64) -> [u8; BLOCK as usize] {
+    header_of(b'0', name, size, seconds)
+}
+
+/// Returns what precedes the header of a file whose `name` is too long for it.
+pub(crate) fn long_name(name: &[u8]) -> Vec<u8> {
+    let size = name.len() as u64 + 1;
+    let mut bytes = header_of(b'L', b"././@LongLink", size, 0).to_vec();
+    bytes.extend(name);
+    bytes.resize((BLOCK + size).next_multiple_of(BLOCK) as usize, 0);
+    bytes
+}
+
+fn header_of(kind: u8, name: &[u8], size: u64, seconds: u64) -> [u8; BLOCK as usize] {
     let mut bytes = [0; BLOCK as usize];
     let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-    put(0, name.as_bytes());
+    put(0, name);
     // Mode, owner, group.
     put(100, b"0000644\0");
     put(108, b"0000000\0");
@@ -34,8 +47,7 @@ pub(super) fn header(name: &str, size: u64, seconds: u64) -> [u8; BLOCK as usize
     put(136, format!("{:011o}\0", seconds.min(TOO_LARGE - 1)).as_bytes());
     // The checksum field is summed as spaces.
     put(CHECKSUM, b"        ");
-    // Type: regular file.
-    put(156, b"0");
+    put(156, &[kind]);
     put(257, b"ustar  \0");
     put(265, b"root");
     put(297, b"root");
@@ -67,7 +79,7 @@ mod tests {
         for gib in [0, 1, 7, 8, 9, 100, 4096] {
             let size = gib * GIB;
             let file = File::create(&path).unwrap();
-            file.write_all_at(&header("disk.raw", size, 1_700_000_000), 0).unwrap();
+            file.write_all_at(&header(b"disk.raw", size, 1_700_000_000), 0).unwrap();
             let len = BLOCK + size + zeros_behind(size);
             assert_eq!(len % RECORD, 0, "{gib} GiB");
             assert!(zeros_behind(size) >= END, "{gib} GiB");
@@ -91,7 +103,7 @@ mod tests {
             tar.args(["--format=oldgnu", "--owner=root:0", "--group=root:0", "--mode=0644", "--mtime=@1700000000"]);
             tar.args(["-cf", "-", "-C"]).arg(dir.path()).arg("disk.raw");
             let expected = first_block(tar);
-            assert_eq!(header("disk.raw", size, 1_700_000_000), expected, "{size}");
+            assert_eq!(header(b"disk.raw", size, 1_700_000_000), expected, "{size}");
         }
     }
 

@@ -34,6 +34,7 @@ use decant::disk::losses::Losses;
 use decant::io::stream::ByteStream;
 use decant::io::target::{Abilities, Holes, Run, Target, TargetHandle};
 use decant::native::{Inline, InlineParts};
+use decant::open::DiskOfMachine;
 use decant::open::chain::Companion;
 use decant::open::disk_choice::DiskChoice;
 use decant::output::{self, BLOCK, Layout, Options, OutputFormat, Stamp};
@@ -353,6 +354,7 @@ impl Case {
             check_manifest: self.check_manifest,
             spool: self.spool,
             unpack: self.unpack,
+            ..OpenOptions::default()
         };
         (source, held, options)
     }
@@ -369,9 +371,10 @@ impl Case {
         let (source, _, options) = self.files();
         let input = self.input(&source);
         let work = async move {
-            Ok(match open(input, &options).await? {
+            Ok(match open_disk(input, options).await? {
                 Opened::Image(image) => image.info(),
                 Opened::Streamed(image) => image.info(),
+                Opened::Machine(_) => panic!("it is a disk"),
             })
         };
         drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
@@ -433,7 +436,8 @@ impl Case {
         let (input, size) = (self.input(&source), self.size);
         let work = async move {
             let (progress, cancel) = (|_| {}, Cancel::default());
-            let image = match open(input, &options).await? {
+            let image = match open_disk(input, options).await? {
+                Opened::Machine(_) => panic!("it is a disk"),
                 Opened::Image(image) => image,
                 Opened::Streamed(image) => {
                     let disk = InOrder::new(&image, by_parts).of_size(size);
@@ -501,6 +505,18 @@ pub fn convert_bytes(
     Case { format: format.map(str::to_owned), ..Case::new(image) }.convert(answers, abilities, job)
 }
 
+/// Opens `input`; if it is the configuration of a machine, its disk.
+pub async fn open_disk(input: Input, mut options: OpenOptions) -> Result<Opened> {
+    let DiskOfMachine { file, is_in_snapshot, stated, .. } = match open(input, &options).await? {
+        Opened::Machine(disk) => disk,
+        opened => return Ok(opened),
+    };
+    let Companion { source, name, .. } = options.companions.remove(file);
+    let snapshot = options.snapshot.filter(|_| !is_in_snapshot);
+    let options = OpenOptions { name: Some(name), disk: None, snapshot, stated, ..options };
+    open(Input::File(source), &options).await
+}
+
 /// Opens the file `image`, without converting it.
 pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<Image, Error> {
     let source = HeldSource::new(image);
@@ -509,6 +525,7 @@ pub fn open_bytes(image: Vec<u8>, options: OpenOptions) -> std::result::Result<I
         match open(Input::File(reading), &options).await? {
             Opened::Image(image) => Ok(image),
             Opened::Streamed(_) => panic!("it is read in order"),
+            Opened::Machine(_) => panic!("it is a configuration"),
         }
     };
     drive(&source, Answers::InOrder, work).expect("opening waits for nothing")

@@ -15,7 +15,7 @@ use std::rc::Rc;
 const HEAD_DATA: u64 = 256 << 10;
 
 /// Maximum size of a member that is inflated for each read, in bytes: a descriptor.
-const LARGEST_AT_ANY_POSITION: u64 = 64 << 10;
+pub(crate) const LARGEST_AT_ANY_POSITION: u64 = 64 << 10;
 
 /// A member that is stored as raw deflate data.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ mod extra_fields;
 mod names;
 mod stated_crc;
 
-pub(crate) use deflated::Deflated;
+pub(crate) use deflated::{Deflated, LARGEST_AT_ANY_POSITION};
 pub(crate) use stated_crc::StatedCrc;
 
 use super::{Container, Contents, Member};

@@ -45,14 +45,16 @@ enum Content {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Opens an image with its companions, and the containers around it.
-    pub async fn open(spec: OpenSpec) -> JsResult<OpenImage> {
+    /// Opens an image with its companions, and the containers around it. Returns an `OpenImage`; for the configuration of a virtual
+    /// machine, the `DiskOfMachine` that is to be opened.
+    pub async fn open(spec: OpenSpec) -> JsResult<JsValue> {
         let (input, options) = spec.read();
         let content = match open(input, &options).await? {
             Opened::Image(image) => Content::RandomAccess(Rc::new(image)),
             Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
+            Opened::Machine(disk) => return to_js(&disk),
         };
-        Ok(Self { content })
+        Ok(Self { content }.into())
     }
 
     /// Returns `Info`, as far as the headers have it; the caller adds the rest.

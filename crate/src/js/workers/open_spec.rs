@@ -1,15 +1,17 @@
 //! The JavaScript parameters of opening an image.
 
+use crate::disk::info::Capacity;
 use crate::open::Input;
 use crate::open::chain::Companion;
 use crate::open::chain::OpenOptions;
+use crate::open::chain::StatedDisk;
 use crate::open::disk_choice::DiskChoice;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, forceParent, checkManifest?, spool, unpack }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -35,6 +37,24 @@ extern "C" {
     fn spool(this: &OpenSpec) -> bool;
     #[wasm_bindgen(method, getter)]
     fn unpack(this: &OpenSpec) -> bool;
+    #[wasm_bindgen(method, getter)]
+    fn stated(this: &OpenSpec) -> Option<StatedSpec>;
+
+    /// `{ parents, isRaw, capacity? }`, as serialized.
+    type StatedSpec;
+    #[wasm_bindgen(method, getter, js_name = parents)]
+    fn stated_parents(this: &StatedSpec) -> Array;
+    #[wasm_bindgen(method, getter, js_name = isRaw)]
+    fn stated_is_raw(this: &StatedSpec) -> bool;
+    #[wasm_bindgen(method, getter, js_name = capacity)]
+    fn stated_capacity(this: &StatedSpec) -> Option<CapacitySpec>;
+
+    /// `{ size, unit }`, in bytes.
+    type CapacitySpec;
+    #[wasm_bindgen(method, getter, js_name = size)]
+    fn capacity_size(this: &CapacitySpec) -> f64;
+    #[wasm_bindgen(method, getter, js_name = unit)]
+    fn capacity_unit(this: &CapacitySpec) -> f64;
 
     /// `{ source, name, standsFor?, isImage }`.
     type CompanionSpec;
@@ -46,6 +66,20 @@ extern "C" {
     fn stands_for(this: &CompanionSpec) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = isImage)]
     fn is_image(this: &CompanionSpec) -> bool;
+}
+
+impl StatedSpec {
+    fn read(&self) -> StatedDisk {
+        let capacity = |capacity: CapacitySpec| Capacity {
+            size: capacity.capacity_size() as u64,
+            unit: capacity.capacity_unit() as u64,
+        };
+        StatedDisk {
+            parents: self.stated_parents().iter().filter_map(|name| name.as_string()).collect(),
+            is_raw: self.stated_is_raw(),
+            capacity: self.stated_capacity().map(capacity),
+        }
+    }
 }
 
 impl OpenSpec {
@@ -74,6 +108,7 @@ impl OpenSpec {
             check_manifest: self.check_manifest(),
             spool: self.spool(),
             unpack: self.unpack(),
+            stated: self.stated().map_or_else(StatedDisk::default, |stated| stated.read()),
         };
         (super::input(self.source()), options)
     }

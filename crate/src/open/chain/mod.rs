@@ -8,7 +8,7 @@ mod overlap_check;
 mod parent_check;
 mod parents;
 
-pub use open_options::{Companion, OpenOptions};
+pub use open_options::{Companion, OpenOptions, StatedDisk};
 
 use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
@@ -16,7 +16,7 @@ use crate::disk::extent::{CheckedWalk, Extents};
 use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
-use crate::disk::reference::Reference;
+use crate::disk::reference::{Reference, Role};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -59,6 +59,8 @@ pub(crate) struct Top {
     pub(crate) beside: Vec<Member>,
     /// The checksum that a container states for the file.
     pub(crate) checksum: Option<Checksum>,
+    /// See [`StatedDisk::parents`].
+    pub(crate) parents: Vec<String>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
 }
@@ -89,7 +91,8 @@ impl Top {
             },
         };
         let (containers, list, beside) = (Vec::new(), Rc::default(), Vec::new());
-        Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, tables })
+        let parents = options.stated.parents.clone();
+        Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, parents, tables })
     }
 }
 
@@ -142,6 +145,10 @@ pub(crate) struct Chain {
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
     force_parent: bool,
+    /// See [`StatedDisk::parents`].
+    parents: Vec<String>,
+    /// The reference to the layer below that the configuration of a machine states for the image.
+    pub(crate) stated: Option<Reference>,
     /// Maximum memory of a pass for tables, in bytes.
     pub(crate) table_memory: u64,
     tables: Rc<TableCache>,
@@ -152,7 +159,7 @@ impl Chain {
     /// If a layer's companion is a container, its entry in `files` becomes the member; see also [`Disk::data_source`].
     /// Fails as [`crate::Image::open`] does.
     pub(crate) async fn open(files: &mut [Rc<dyn Source>], top: Top, options: &OpenOptions) -> Result<Self> {
-        let Top { format, containers, missing, beside, tables, .. } = top;
+        let Top { format, containers, missing, beside, parents: stated_parents, tables, .. } = top;
         let beside = in_container(&containers, beside);
         let (mut companions, mut parents) =
             (Candidates::new(options, &beside), ParentSearch::new(&tables, options.salvage));
@@ -164,6 +171,8 @@ impl Chain {
             containers,
             salvage,
             force_parent: options.force_parent,
+            parents: stated_parents,
+            stated: None,
             table_memory: TABLE_MEMORY,
             tables,
         };
@@ -213,7 +222,7 @@ impl Chain {
         if may_be_packed(reference) {
             let found = match parents.unpacked(id) {
                 Some(known) => known.clone(),
-                None => unpack(file.clone(), self.salvage, Choosing::Impossible, &self.tables).await?.inner,
+                None => unpack(file.clone(), self.salvage, Choosing::Impossible, None, &self.tables).await?.inner,
             };
             place = place_in(&found.containers);
             if let FileType::Container(container) = found.file_type {
@@ -271,7 +280,11 @@ impl Chain {
         let names: Vec<String> = self.layers.iter().map(|layer| layer.name.clone()).chain([name.clone()]).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (mut parts, mut below) = (Vec::new(), None);
-        for reference in disk.references() {
+        let stated = self.stated_parent(&*disk);
+        if self.layers.is_empty() {
+            self.stated.clone_from(&stated);
+        }
+        for reference in disk.references().iter().chain(&stated) {
             let mut found = companions.find(reference, &names)?;
             if found.is_none() && reference.role.is_layer() {
                 found = parents.find(reference, files, companions).await?;
@@ -292,12 +305,20 @@ impl Chain {
                 parts.push(Some(PartFile { id, name: companions.name(id).into(), source }));
             }
         }
+        parts.truncate(disk.references().len());
         let attached = disk.attach(&parts).await;
         let attached = attached.map_err(|error| error.within(place.clone()));
         attached.map_err(|error| error.within(place_of(self.layers.len(), &name)))?;
         let source = files[usize::from(file.0)].clone();
         self.layers.push(Layer { file, name, disk, source, guessed, parts: parts.into(), cipher, place, notice });
         Ok(below)
+    }
+
+    /// Returns the reference to the parent that the configuration of a machine states for `disk`, the next layer, which has none itself.
+    fn stated_parent(&self, disk: &dyn Disk) -> Option<Reference> {
+        let parent = self.parents.get(self.layers.len())?;
+        let has_own = disk.references().iter().any(|reference| reference.role.is_layer());
+        (!has_own).then(|| Reference::new(Role::Parent, parent.clone(), None))
     }
 
     pub(crate) fn ciphers(&self) -> usize {

@@ -1,7 +1,9 @@
 //! Options for opening an image.
 
+use crate::disk::info::Capacity;
 use crate::io::source::Source;
 use crate::open::disk_choice::DiskChoice;
+use serde::Serialize;
 use std::rc::Rc;
 
 /// How to open an image.
@@ -32,8 +34,22 @@ pub struct OpenOptions {
     ///
     /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
     pub spool: bool,
+    /// What the configuration of a machine states for the image.
+    pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,
+}
+
+/// What the configuration of a machine states for one of its disks.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedDisk {
+    /// The names of the files of the layers below it, from the nearest one on: a disk without a parent of its own is read over them.
+    pub parents: Vec<String>,
+    /// Whether it is a raw disk.
+    pub is_raw: bool,
+    /// Its capacity.
+    pub capacity: Option<Capacity>,
 }
 
 /// A file that the caller handed over with the image.

@@ -1,0 +1,223 @@
+//! A machine whose configuration and disks are separate files.
+
+use super::files::{FileNames, From};
+use super::machines::{snapshot_list, state_of};
+use super::text::text_in;
+use super::{Kind, Machine, MachineDisk, State, snapshots_in};
+use crate::disk::info::{DiskList, MemberInfo, Snapshot};
+use crate::disk::reference::base_name;
+use crate::error::place::Place;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::raw_disk;
+use crate::io::pieces::Pieces;
+use crate::io::source::Source;
+use crate::io::table_cache::TableCache;
+use crate::open::chain::{Companion, OpenOptions, StatedDisk};
+use crate::open::disk_choice::{Choosing, Holder};
+use crate::open::identify::{FileType, identify};
+use crate::open::split_files::{FIRST_PIECE, piece};
+use decant_text::folded;
+use serde::Serialize;
+use std::rc::Rc;
+
+/// The disk to open of a machine.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskOfMachine {
+    /// The number of its file among the companions.
+    pub file: usize,
+    /// The number of the disk among `members`.
+    pub number: usize,
+    /// The disks of the machine.
+    pub members: Vec<MemberInfo>,
+    /// The name of the machine.
+    pub machine: Option<String>,
+    /// The snapshots of the machine.
+    pub snapshots: Vec<Snapshot>,
+    /// Whether the disk is in the state of the stated snapshot.
+    pub is_in_snapshot: bool,
+    /// What the configuration states for the disk.
+    pub stated: StatedDisk,
+}
+
+/// A disk, and its file among the companions: one, or pieces.
+struct Found<'a> {
+    disk: &'a MachineDisk,
+    name: String,
+    files: Vec<usize>,
+    /// The name of the first piece that is missing, if others are there.
+    missing_piece: Option<String>,
+}
+
+/// The name by which a configuration may refer to `companion`.
+fn given_name(companion: &Companion) -> &str {
+    companion.stands_for.as_deref().unwrap_or(&companion.name)
+}
+
+/// Finds the disk that `options` state, or the only one, of the machine whose configuration of this `kind` is `source`. `None` if that
+/// is too long or names no disks.
+///
+/// Fails with `missing-file` if the file of the disk, a piece of it, or all files are missing; with `usage` if there are several disks
+/// and none is stated, if the stated one or the snapshot does not exist, or if it is unclear which file is a disk; with `unsupported` if
+/// the disk is encrypted, and with `source`.
+pub(in crate::open) async fn disk_of_machine(
+    kind: Kind,
+    source: &dyn Source,
+    options: &OpenOptions,
+    tables: &Rc<TableCache>,
+) -> Result<Option<DiskOfMachine>> {
+    let Some(text) = text_in(source).await? else { return Ok(None) };
+    let path = options.name.as_deref().unwrap_or_default();
+    let mut machine = kind.read(&text);
+    if machine.is_encrypted && machine.disks.is_empty() {
+        return Err(Error::encrypted_machine(kind.encrypts_by()));
+    }
+    if machine.disks.is_empty() {
+        return Ok(None);
+    }
+    if kind == Kind::Vmx {
+        machine.states = listed_snapshots(path, options).await?;
+    }
+    let is_in_snapshot = options.snapshot.is_some() && !machine.states.is_empty();
+    if let Some(snapshot) = options.snapshot.as_deref().filter(|_| is_in_snapshot) {
+        let at = state_of(&machine.states, snapshot)?;
+        machine.disks = std::mem::take(&mut machine.states[at].disks);
+    }
+    let from = From { kind, path };
+    let found = find_all(&machine, from, &options.companions)?;
+    let choosing = Choosing::of(options.disk.as_ref());
+    let is_any_there = found.iter().any(|disk| !disk.files.is_empty());
+    let is_unclear = choosing.is_open() && found.len() > 1 && is_any_there;
+    let mut list = DiskList {
+        machine: machine.name.clone(),
+        snapshots: machine.states.iter().map(State::described).collect(),
+        ..DiskList::default()
+    };
+    for disk in &found {
+        list.disks.push(describe(disk, &options.companions, is_unclear.then_some(tables)).await?);
+    }
+    let number = if choosing.is_open() && !is_any_there { 0 } else { choosing.choose(Holder::Machine, &list)? };
+    let Found { disk, name, files, missing_piece } = &found[number];
+    if let Some(piece) = missing_piece {
+        return Err(missing_part(piece, name));
+    }
+    let Some(&file) = files.first() else { return Err(Holder::Machine.missing(name, path, &list)) };
+    if machine.encrypted.contains(&disk.path) {
+        return Err(Error::encrypted(kind.encrypts_by()).within(Place::file(name)));
+    }
+    let names = names(&options.companions);
+    let parent = |path: &String| match names.find(path, &[path], from) {
+        Ok(Some(at)) => Ok(given_name(&options.companions[at]).to_owned()),
+        Ok(None) => Ok(from.spelled(path)),
+        Err(error) => Err(error),
+    };
+    Ok(Some(DiskOfMachine {
+        file,
+        number,
+        members: list.disks,
+        machine: list.machine,
+        snapshots: list.snapshots,
+        is_in_snapshot,
+        stated: StatedDisk { parents: disk.parents.iter().map(parent).collect::<Result<_>>()?, ..disk.stated() },
+    }))
+}
+
+fn names(companions: &[Companion]) -> FileNames {
+    FileNames::new(companions.iter().map(given_name))
+}
+
+/// Returns the snapshots in the `.vmsd` of the `.vmx` at `path`; none without that file.
+async fn listed_snapshots(path: &str, options: &OpenOptions) -> Result<Vec<State>> {
+    let wanted = snapshot_list(base_name(path));
+    let is_it = |companion: &&Companion| folded(base_name(given_name(companion))) == wanted;
+    let Some(list) = options.companions.iter().find(is_it) else { return Ok(Vec::new()) };
+    Ok(text_in(&*list.source).await?.map_or_else(Vec::new, |text| snapshots_in(&text)))
+}
+
+/// Finds the files of the disks of `machine`. Fails with `usage` if that is unclear.
+fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) -> Result<Vec<Found<'a>>> {
+    let names = names(companions);
+    let paths: Vec<_> = machine.disks.iter().map(|disk| &*disk.path).collect();
+    let first_pieces: Vec<_> = paths.iter().map(|path| format!("{path}{FIRST_PIECE}")).collect();
+    let first_pieces: Vec<_> = first_pieces.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for (disk, first_piece) in machine.disks.iter().zip(&first_pieces) {
+        let whole = names.find(&disk.path, &paths, from)?;
+        let first = match whole {
+            Some(_) => whole,
+            None => names.find(first_piece, &first_pieces, from)?,
+        };
+        found.push(match first {
+            Some(at) if whole.is_none() => in_pieces(disk, at, companions),
+            Some(at) => {
+                let name = base_name(given_name(&companions[at])).to_owned();
+                Found { disk, name, files: vec![at], missing_piece: None }
+            }
+            None => {
+                let path = if disk.pieces.is_some() { first_piece } else { &*disk.path };
+                let name = base_name(&from.spelled(path)).to_owned();
+                Found { disk, name, files: Vec::new(), missing_piece: None }
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// Finds the other pieces of a disk whose first piece is the companion with the index `first`.
+fn in_pieces<'a>(disk: &'a MachineDisk, first: usize, companions: &[Companion]) -> Found<'a> {
+    let piece_at = |at: usize| piece(base_name(given_name(&companions[at])));
+    let whole = piece_at(first).map(|(whole, _)| whole);
+    let mut pieces: Vec<_> = (0..companions.len())
+        .filter_map(|at| piece_at(at).filter(|(of, _)| Some(*of) == whole).map(|(_, number)| (number, at)))
+        .collect();
+    pieces.sort_unstable();
+    pieces.dedup_by_key(|(number, _)| *number);
+    let next =
+        pieces.iter().enumerate().find(|(at, (number, _))| *number as usize != *at).map_or(pieces.len(), |(at, _)| at);
+    let is_missing = disk.pieces.is_some_and(|count| (next as u64) < count);
+    let missing_piece = is_missing.then(|| format!("{}.{next:09}", whole.unwrap_or_default()));
+    let name = base_name(given_name(&companions[first])).to_owned();
+    Found { disk, name, files: pieces.into_iter().map(|(_, at)| at).collect(), missing_piece }
+}
+
+/// Describes a disk, with `tables` also the format that its file has.
+async fn describe(disk: &Found<'_>, companions: &[Companion], tables: Option<&Rc<TableCache>>) -> Result<MemberInfo> {
+    let sources: Vec<_> = disk.files.iter().map(|&at| companions[at].source.clone()).collect();
+    let size = sources.iter().map(|source| source.size()).sum();
+    let missing = sources.is_empty();
+    let format = match tables {
+        Some(tables) if !missing => format_of(disk.disk, sources, tables).await?,
+        _ => None,
+    };
+    Ok(MemberInfo { name: disk.name.clone(), size, format, missing })
+}
+
+async fn format_of(
+    disk: &MachineDisk,
+    sources: Vec<Rc<dyn Source>>,
+    tables: &Rc<TableCache>,
+) -> Result<Option<&'static str>> {
+    if disk.format.is_some() {
+        return Ok(disk.format);
+    }
+    let file = match <[_; 1]>::try_from(sources) {
+        Ok([file]) => file,
+        Err(pieces) => Rc::new(Pieces::joined(pieces)),
+    };
+    Ok(match identify(&*tables.over(file), None).await? {
+        FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
+        FileType::HybridIso => Some(raw_disk::NAME),
+        FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
+    })
+}
+
+/// The error for `piece`, which is missing between or after the other pieces of the disk `of`.
+fn missing_part(piece: &str, of: &str) -> Error {
+    let message = format!(
+        "'{}', a part of a disk of the virtual machine, is missing; pass all parts together with the configuration",
+        shown(piece)
+    );
+    let error = Error::new(ErrorKind::MissingFile, message).coded("missing-file");
+    error.field("file", piece).field("role", "part").field("neededBy", of)
+}

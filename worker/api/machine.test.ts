@@ -1,0 +1,55 @@
+// The disk of a machine, opened in place of the configuration.
+
+import { expect, test } from 'vitest';
+import type { ImageSetup } from '../client-side/image-session.js';
+import type { DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import { describeDisk, openDisk } from './machine.js';
+
+const stated = { parents: ['base.vmdk'], isRaw: false, capacity: { size: 1, unit: 1 } };
+const disk = (more: Partial<DiskOfMachine> = {}): DiskOfMachine => ({
+  file: 1,
+  number: 1,
+  members: [
+    { name: 'a', size: 1 },
+    { name: 'b', size: 2 },
+  ],
+  snapshots: [],
+  isInSnapshot: false,
+  stated,
+  ...more,
+});
+
+function setupWith(standsFor: string | undefined, chosen: number[] = []): ImageSetup {
+  const companions = [{ name: 'other' }, { name: 'vm/b.vmdk', standsFor }];
+  const sources = { companions, choose: (at: number) => chosen.push(at) };
+  return { sources, settings: { name: 'vm.vmx', disk: 2, snapshot: 'one', salvage: true } } as unknown as ImageSetup;
+}
+
+test.each<[given: string | undefined, stated: string | undefined, inSnapshot: boolean, name: string]>([
+  [undefined, undefined, false, 'vm/b.vmdk'],
+  [undefined, 'b.vmdk', false, 'b.vmdk'],
+  ['mine', 'b.vmdk', true, 'mine'],
+  ['mine', 'b.vmdk.000000000', false, 'b.vmdk.000000000'],
+])('the name %j, and the file that stands for %j', (given, standsFor, isInSnapshot, name) => {
+  const chosen: number[] = [];
+  const setup = setupWith(standsFor, chosen);
+  expect(openDisk(setup, disk({ isInSnapshot }), given)).toBe(name);
+  expect(chosen).toEqual([1]);
+  const snapshot = isInSnapshot ? undefined : 'one';
+  expect(setup.settings).toEqual({ name, disk: undefined, snapshot, stated, salvage: true });
+});
+
+test('the image is described as a disk of its machine', () => {
+  const snapshots = [{ id: '1', name: 'one' }] as never[];
+  const image = { info: { format: 'vmdk', unusedCompanions: ['x'], snapshots: [] }, members: [] };
+  describeDisk(image as never, disk({ machine: 'A machine', snapshots }));
+  expect(image).toEqual({
+    info: { format: 'vmdk', unusedCompanions: [], machine: 'A machine', snapshots },
+    members: [
+      { name: 'a', size: 1 },
+      { name: 'b', size: 2, format: 'vmdk' },
+    ],
+  });
+  describeDisk(image as never, disk());
+  expect(image.info).toMatchObject({ machine: 'A machine', snapshots });
+});
