@@ -1,4 +1,4 @@
-// The folder of a virtual machine: the command, and the API. worker/api/machine-config.test.ts has the configurations.
+// The folder of a virtual machine: the command, and the API. crate/src/open/machine/ has the tests of configurations.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -403,4 +403,80 @@ test('a configuration that VMware has encrypted', ({ folder }) => {
     status: 1,
     stderr: expect.stringContaining("uses VMware's encryption"),
   });
+});
+
+/** A source that counts how often each of its bytes is read before the conversion. */
+function counted(bytes: Uint8Array) {
+  const reads: [start: number, end: number][] = [];
+  const source: Decant.Source = {
+    size: bytes.length,
+    read: async ({ start, end }) => {
+      reads.push([start, end]);
+      return bytes.slice(start, end);
+    },
+  };
+  return { source, reads, startReads: () => reads.filter(([start]) => start < 4096).length };
+}
+
+test('each file is read once at its start, and other disks are not read', async ({ folder }) => {
+  const { vm, config } = machine(folder);
+  const names = ['system.vmdk', 'data.vmdk', 'data-000001.vmdk', 'vm.vmsd'];
+  const files = new Map(names.map((name) => [name, counted(readFileSync(join(vm, name)))]));
+  const companions = names.map((name) => ({ name, source: files.get(name)!.source }));
+  const configuration = counted(readFileSync(config));
+  const image = await decant.open(configuration.source, { name: 'vm.vmx', companions, disk: 2 });
+  expect(image.info.format).toBe('vmdk');
+  const counts = names.map((name) => files.get(name)!.startReads());
+  expect({ configuration: configuration.startReads(), counts }).toEqual({ configuration: 1, counts: [0, 1, 1, 1] });
+  await image.close();
+  // An archive with the same files, and one of its disks alone.
+  const tar = join(folder, 'vm.tar');
+  execFileSync('tar', ['-cf', tar, '-C', vm, ...names, 'vm.vmx']);
+  const archive = counted(readFileSync(tar));
+  const inside = await decant.open(archive.source, { name: 'vm.tar', disk: 2 });
+  expect(inside.members).toMatchObject([{ name: 'system.vmdk' }, { name: 'data-000001.vmdk' }]);
+  await inside.close();
+  const seen = new Set(archive.reads.map(String));
+  expect(archive.reads.length).toBe(seen.size);
+});
+
+test('a machine in a zip archive, compressed, with a disk in several files', ({ folder }) => {
+  const vm = join(folder, 'vm');
+  mkdirSync(vm);
+  const raw = join(folder, 'raw');
+  writeFileSync(raw, Buffer.alloc(3 * MIB, 'some data '));
+  qemuImg('convert', '-f', 'raw', '-O', 'vmdk', '-o', 'subformat=twoGbMaxExtentSparse', raw, join(vm, 'disk.vmdk'));
+  writeFileSync(join(vm, 'vm.vmx'), 'config.version = "8"\nscsi0:0.fileName = "disk.vmdk"');
+  execFileSync('python3', ['-m', 'zipfile', '-c', 'vm.zip', 'vm'], { cwd: folder });
+  const output = join(folder, 'out.raw');
+  expect(command('convert', '-q', join(folder, 'vm.zip'), output)).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(readFileSync(output).equals(readFileSync(raw))).toBe(true);
+  const packed = command('convert', '--salvage', join(folder, 'vm.zip'), join(folder, 'salvaged.raw'));
+  expect(packed.status).toBe(0);
+});
+
+test('compressed disks of a package are converted into a folder', ({ folder }) => {
+  const raws = [1, 2].map((byte) => {
+    const raw = join(folder, `${byte}.raw`);
+    writeFileSync(raw, Buffer.alloc(MIB).fill(byte, 0, 100_000));
+    qemuImg('convert', '-f', 'raw', '-O', 'qcow2', raw, join(folder, `${byte}.qcow2`));
+    execFileSync('gzip', [join(folder, `${byte}.qcow2`)]);
+    return readFileSync(raw);
+  });
+  const files = '<File id="1" href="1.qcow2.gz"/><File id="2" href="2.qcow2.gz"/>';
+  writeFileSync(join(folder, 'm.ovf'), `<Envelope>${files}<Disk fileRef="1"/><Disk fileRef="2"/></Envelope>`);
+  execFileSync('tar', ['-cf', 'vm.ova', 'm.ovf', '1.qcow2.gz', '2.qcow2.gz'], { cwd: folder });
+  execFileSync('python3', ['-m', 'zipfile', '-c', 'vm.zip', 'm.ovf', '1.qcow2.gz', '2.qcow2.gz'], { cwd: folder });
+  for (const packed of ['vm.ova', 'vm.zip']) {
+    const made = join(folder, `${packed}-made`);
+    for (const spool of [[], ['--spool', folder]]) {
+      expect(command('convert', '-q', ...spool, join(folder, packed), `${made}/`)).toMatchObject({
+        status: 0,
+        stderr: '',
+      });
+      for (const [at, raw] of raws.entries())
+        expect(readFileSync(join(made, `vm-disk${at + 1}.raw`)).equals(raw)).toBe(true);
+      rmSync(made, { recursive: true });
+    }
+  }
 });

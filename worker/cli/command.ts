@@ -103,12 +103,12 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   const context = { workers, onWaiting: waiting.report, unpacking, signal };
   const open = await imageOpener(command.image, command.opening, context);
   try {
-    return await runOn(command, open, output, waiting, signal);
+    return await runOn(command, open, output, unpacking, waiting, signal);
   } catch (thrown) {
     if (!unpacking || unpacking.isNeeded || !needsSpool(thrown)) throw thrown;
     // The conversion was begun in place.
     unpacking.isNeeded = true;
-    return await runOn(command, open, output, waiting, signal);
+    return await runOn(command, open, output, unpacking, waiting, signal);
   }
 }
 
@@ -136,6 +136,7 @@ async function runOn(
   command: ImageCommand,
   open: OpenDisk,
   output: OutputMaker,
+  unpacking: Unpacking | undefined,
   waiting: WaitingLines,
   signal: AbortSignal,
 ): Promise<number> {
@@ -164,6 +165,7 @@ async function runOn(
       return 0;
     }
     if (command.name !== 'convert' || !intoFolder || several.disks.some(({ missing }) => missing)) throw thrown;
+    if (unpacking) unpacking.isForAll = true;
     return (await convertAll(several.disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
   }
   try {
@@ -205,18 +207,19 @@ async function unpackingOf(
   if (name === 'map') {
     const folder = command.spool ?? spoolFolder();
     const report = new UnpackingReport(shownInput(image), folder, false, shows);
-    return { folder, report, isNeeded: isForced, check: async () => {} };
+    return { folder, report, isNeeded: isForced, isForAll: false, check: async () => {} };
   }
   const folder = command.spool ?? (await folderFor(command.output));
   const report = new UnpackingReport(shownInput(image), folder, command.quiet, command.progress || shows);
   const check = async (read: string[], format: unknown) => {
     await requireOtherFiles(command.output, read);
-    await requireFileForOne(command, format);
+    if (!unpacking.isForAll) await requireFileForOne(command, format);
     await requirePossible(command, await output(command), signal);
   };
   // A conversion in place may fail halfway and start over, but data that was sent cannot be taken back.
   const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
-  return { folder, report, isNeeded: isForced || isSent, check };
+  const unpacking: Unpacking = { folder, report, isNeeded: isForced || isSent, isForAll: false, check };
+  return unpacking;
 }
 
 async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {

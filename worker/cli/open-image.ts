@@ -21,7 +21,7 @@ import { namedFile } from './named-file.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
-import { needsSpool, type Unpacking, windowOf } from './unpacking.js';
+import { needsSpool, needsWholeArchive, type Unpacking, windowOf } from './unpacking.js';
 
 interface OpenContext {
   workers: number | undefined;
@@ -116,7 +116,7 @@ async function openOrUnpack(
   if (!isOnce) {
     const opening = open(input, { ...options, onProgress }).finally(() => report.end());
     const image = await opening.catch((thrown) => {
-      if (!needsSpool(thrown)) throw thrown;
+      if (!needsSpool(thrown) && !needsWholeArchive(thrown)) throw thrown;
       format = thrown.fields.format;
       report.window = windowOf(thrown.fields);
     });

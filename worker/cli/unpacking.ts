@@ -19,6 +19,8 @@ export interface Unpacking {
   report: UnpackingReport;
   /** Whether it must not be read in place. */
   isNeeded: boolean;
+  /** Whether it is one of several disks that are converted into a folder. */
+  isForAll: boolean;
   /**
    * Called first: fails if the command cannot succeed with any image in `format`, which is undefined if it is not known. `read`:
    * the files that it reads.
@@ -29,6 +31,10 @@ export interface Unpacking {
 /** Whether `thrown` says that the image must be unpacked. */
 export const needsSpool = (thrown: unknown): thrown is DecantError =>
   thrown instanceof DecantError && thrown.code === 'needs-spool';
+
+/** Whether `thrown` says that a file of a zip archive must be read at any position together with others. */
+export const needsWholeArchive = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip';
 
 /** The memory for the window of a compressed file, by the fields of the error `needs-spool`; undefined if it is not large. */
 export const windowOf = ({ window }: Fields): number | undefined => (typeof window === 'number' ? window : undefined);
