@@ -53,7 +53,7 @@ pub(super) struct ImageFile {
 impl DiskDescriptor {
     /// Parses `text`. Fails with `corrupt`, `unsupported` or `limit`.
     pub(super) fn parse(text: &[u8]) -> Result<Self> {
-        let root = parsed(text)?;
+        let Some(root) = parsed(text) else { return corrupt("the XML is not well formed".to_owned()) };
         if root.name != ROOT {
             return corrupt(format!("its root is not {ROOT}"));
         }
@@ -165,6 +165,6 @@ fn guid(text: &str) -> String {
 }
 
 /// The error for a descriptor with a fault.
-pub(super) fn corrupt<T>(what: String) -> Result<T> {
+fn corrupt<T>(what: String) -> Result<T> {
     Err(Error::corrupt(format!("in the description of the disk, {what}"), HostOffset(0)))
 }

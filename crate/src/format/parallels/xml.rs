@@ -1,8 +1,5 @@
 //! XML, as far as descriptors use it: elements and text. Attributes, comments and instructions are skipped.
 
-use super::disk_descriptor::corrupt;
-use crate::error::Result;
-
 /// Maximum number of elements, and maximum depth.
 const MAX_ELEMENTS: usize = 65_536;
 const MAX_DEPTH: usize = 32;
@@ -27,12 +24,8 @@ impl Element {
     }
 }
 
-/// Parses `bytes`, a document in UTF-8, to its root. Fails with `corrupt` if it is not well formed.
-pub(super) fn parsed(bytes: &[u8]) -> Result<Element> {
-    document(bytes).map_or_else(|| corrupt("the XML is not well formed".to_owned()), Ok)
-}
-
-fn document(bytes: &[u8]) -> Option<Element> {
+/// Parses `bytes`, a document in UTF-8, to its root; `None` if it is not well formed, or has too many elements.
+pub(super) fn parsed(bytes: &[u8]) -> Option<Element> {
     let text = str::from_utf8(bytes).ok()?;
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     // The open elements, the outermost first: one that contains the root, then the root.
