@@ -161,7 +161,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
         }
         (None, file_type) if stated.is_raw => {
             reason = RawReason::stated(file_type);
-            Access::AtAnyPosition(&raw_disk::FORMAT)
+            Access::AtAnyPosition(RAW)
         }
         (None, FileType::HybridIso) if containers.is_empty() => {
             reason = RawReason::HybridIso;
