@@ -15,6 +15,7 @@ import type {
   ReadOptions,
   UnlockOptions,
   VerdictOptions,
+  WorkerOptions,
 } from '../public/types.js';
 import { isCustomOutput } from '../targets/custom-output.js';
 import type { Platform } from './platform.js';
@@ -55,7 +56,7 @@ const NAMES = {
     unpack: true,
     workers: true,
   }),
-  prepare: namesOf<PrepareOptions>({ engine: true, workers: true }),
+  prepare: namesOf<PrepareOptions>({ engine: true, workers: true, size: true }),
   unlock: namesOf<UnlockOptions>({ onProgress: true, signal: true }),
   map: namesOf<MapOptions>({ signal: true }),
   verdict: namesOf<VerdictOptions>({ deep: true, signal: true }),
@@ -168,7 +169,7 @@ export function checkSpooled({ twoPass, resume }: ConvertOptions): void {
 }
 
 /** Checks `options` and fills in the defaults. Throws `usage`. */
-export function settle(options: PrepareOptions, platform: Platform): EngineSettings {
+export function settle(options: WorkerOptions, platform: Platform): EngineSettings {
   const workers = options.workers ?? Math.min(platform.cores, DEFAULT_WORKERS);
   return {
     ...chooseEngine(options.engine ?? 'auto', platform),

@@ -2,9 +2,6 @@
 
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { node } from '../api/node-platform.js';
-import { freeCoordinator } from '../client-side/coordinator.js';
-import { WORTH_ALL } from '../client-side/pool.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
 import { isHttp } from '../http/http-url.js';
@@ -114,10 +111,8 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
 
 /** Starts the workers that the command needs, while files are opened. Ignores errors: opening the image reports them. */
 function startWorkers({ name, image }: ImageCommand, workers: number | undefined): void {
-  const needsAll = name === 'convert' && sizeOf(image) >= WORTH_ALL;
-  const options = workers === undefined ? {} : { workers };
-  const started = needsAll ? prepare(options) : freeCoordinator(node).prepare();
-  started.catch(() => {});
+  const size = name === 'convert' ? sizeOf(image) : 0;
+  prepare({ size, ...(workers !== undefined && { workers }) }).catch(() => {});
 }
 
 /** The size of a file in bytes; infinite if it is unknown, as that of a URL. */

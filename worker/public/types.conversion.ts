@@ -11,11 +11,20 @@ export type Engine = 'threads' | 'workers';
 export type { Codec } from './registry.js';
 
 /** How many workers decode, and by which engine. */
-export interface PrepareOptions {
+export interface WorkerOptions {
   /** By default `auto`: the engine that is the fastest here. */
   engine?: Engine | 'auto';
   /** The number of workers or threads that decode: 1 to 64. By default one for each core, at most 8. */
   workers?: number;
+}
+
+/** The workers to start. */
+export interface PrepareOptions extends WorkerOptions {
+  /**
+   * The size of the image in bytes, by default large. Of the workers, only the one that opens the image is started for an image
+   * smaller than 4 MiB, or with 0, if no conversion follows.
+   */
+  size?: number;
 }
 
 /** A format that the disk of an image can be converted to. */

@@ -3,12 +3,12 @@
 import type { Fetch, HttpOptions, Waiting } from '../http/http-types.js';
 import type { RequestLimit } from '../http/request-limit.js';
 import type { Bytes } from './types.contracts.js';
-import type { Kept, OutputFormat, PrepareOptions, Progress, Result } from './types.conversion.js';
+import type { Kept, OutputFormat, Progress, Result, WorkerOptions } from './types.conversion.js';
 import type { Extent, Info, Layer, Member, StreamedInfo, Verdict } from './types.info.js';
 import type { ImagePlace } from './types.places.js';
 
 /** How to open an image, except for its companions. */
-export interface CommonOpenOptions extends PrepareOptions {
+export interface CommonOpenOptions extends WorkerOptions {
   /** The name of the format. By default it is recognised by content. A raw disk is never recognised: pass `raw`. */
   format?: string;
   /** The name of the image for messages. By default that of the `File`, path or source. */
