@@ -410,9 +410,9 @@ function counted(bytes: Uint8Array) {
   const reads: [start: number, end: number][] = [];
   const source: Decant.Source = {
     size: bytes.length,
-    read: async ({ start, end }) => {
-      reads.push([start, end]);
-      return bytes.slice(start, end);
+    read: async (offset, length) => {
+      reads.push([offset, offset + length]);
+      return bytes.slice(offset, offset + length);
     },
   };
   return { source, reads, startReads: () => reads.filter(([start]) => start < 4096).length };
@@ -469,7 +469,7 @@ test('compressed disks of a package are converted into a folder', ({ folder }) =
   execFileSync('python3', ['-m', 'zipfile', '-c', 'vm.zip', 'm.ovf', '1.qcow2.gz', '2.qcow2.gz'], { cwd: folder });
   for (const packed of ['vm.ova', 'vm.zip']) {
     const made = join(folder, `${packed}-made`);
-    for (const spool of [[], ['--spool', folder]]) {
+    for (const spool of [[], [`--spool=${folder}`]]) {
       expect(command('convert', '-q', ...spool, join(folder, packed), `${made}/`)).toMatchObject({
         status: 0,
         stderr: '',
