@@ -519,3 +519,36 @@ fn disks_in_several_compressed_files() {
     let alone = zip(&[Entry::deflated("a.qcow2", &big), Entry::deflated("notes.bin", &first[..200_000])]);
     assert_eq!(Case { spool: true, ..Case::new(alone) }.info().unwrap().format, "qcow2");
 }
+
+/// A disk in a recognised format wins over a raw disk in the same archive, which is named, unless it is a part of the image.
+#[test]
+fn a_raw_disk_beside_the_image() {
+    let mut raw = vec![0; 4096];
+    raw[510..512].copy_from_slice(&[0x55, 0xaa]);
+    let vmdk = b"# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"monolithicFlat\"\nRW 8 FLAT \"d-flat.vmdk\" 0\n";
+    let notes = || ("notes", b"text".to_vec());
+    // (what, files, the file of the notice)
+    let rows: Vec<(&str, Files<'_>, Option<&str>)> = vec![
+        ("a raw disk", vec![("a.qcow2", image(1)), notes(), ("vm/b.img", raw.clone())], Some("vm/b.img")),
+        ("other files", vec![("a.qcow2", image(1)), notes()], None),
+        ("a part of the image", vec![("d.vmdk", vmdk.to_vec()), notes(), ("d-flat.vmdk", raw.clone())], None),
+        (
+            "a part and a disk",
+            vec![("d.vmdk", vmdk.to_vec()), ("b.img", raw.clone()), ("d-flat.vmdk", raw.clone())],
+            Some("b.img"),
+        ),
+        (
+            "a machine",
+            vec![("a.qcow2", image(1)), ("b.img", raw), ("vm.vmx", vmx("scsi0:0.fileName = \"a.qcow2\""))],
+            None,
+        ),
+    ];
+    for (what, files, expected) in rows {
+        for (kind, packed) in archives(&files) {
+            let info = Case::new(packed).info().unwrap();
+            let notice = info.safety.iter().find(|notice| notice.code == "raw-disk-beside");
+            let file = notice.and_then(|notice| notice.fields.get("file"));
+            assert_eq!(file, expected.map(|file| Field::Text(file.to_owned())).as_ref(), "{what}, {kind}");
+        }
+    }
+}

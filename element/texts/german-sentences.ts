@@ -259,6 +259,8 @@ export function germanNotices({ size }: Units): Sentences {
     'absolute-path': outside,
     'parent-path': outside,
     protocol: outside,
+    'raw-disk-beside': ({ file }) =>
+      `${name(file)} im selben Archiv sieht wie eine rohe Platte aus. Um sie zu lesen, geben Sie sie als Platte an.`,
     'backing-file': ({ file }) =>
       `Das Abbild baut auf ${name(file)} auf: von dort kommen die Daten, die es nicht selbst enthält.`,
     'backing-format': ({ file }) => `Das Abbild sagt nicht, welches Format ${name(file)} hat.`,

@@ -41,6 +41,7 @@ export const RULES: Record<string, Rule> = {
   'part-alone': OF_DISK,
   'parts-unchecked': OF_DISK,
   protocol: OF_INPUT,
+  'raw-disk-beside': NOTE,
   'sector-size': OF_DISK,
   'size-mismatch': OF_DISK,
   // The result has `unverified` instead.

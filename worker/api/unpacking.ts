@@ -6,7 +6,7 @@ import { ImageSessions } from '../client-side/image-sessions.js';
 import type { LayerPasswords } from '../client-side/layer-passwords.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import type { OpenOptions } from '../public/caller-types.js';
-import type { ContainerInfo, Member } from '../public/types.js';
+import type { ContainerInfo, Member, Notice } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
@@ -49,6 +49,7 @@ export async function openUnpacked(
   let sessions = packed;
   let members: readonly Member[] = [];
   let machine: string | undefined;
+  const notices: Notice[] = [];
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
     if (!isChosen() && sessions.members.length > 0) members = sessions.members;
@@ -58,6 +59,7 @@ export async function openUnpacked(
     machine ??= sessions.info.machine;
     noteMembers();
     const { packedCapacity: capacity, info } = sessions;
+    notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
     // Of the content, only its capacity is known; a snapshot was one of the machine.
     if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
     if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
@@ -72,6 +74,7 @@ export async function openUnpacked(
     if (info.format === 'zip' && archive) archive.name = 'zip';
   }
   noteMembers();
+  sessions.info.safety.push(...notices);
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 

@@ -109,6 +109,8 @@ pub(crate) struct DiskList {
     pub(crate) machine: Option<String>,
     /// The snapshots of the virtual machine.
     pub(crate) snapshots: Vec<Snapshot>,
+    /// A file with the sign of a raw disk that is not listed, since the only disk is in a recognised format.
+    pub(crate) raw_beside: Option<String>,
     /// Whether the disks are those of the snapshot that the caller states.
     pub(crate) is_in_snapshot: bool,
     /// The capacity that the configuration states for the chosen disk.

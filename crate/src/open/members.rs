@@ -2,7 +2,7 @@
 
 use crate::container::{Contents, Member};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
-use crate::disk::reference::{base_name, resolved};
+use crate::disk::reference::{Reference, base_name, resolved};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
@@ -114,6 +114,10 @@ pub(crate) async fn image_in(
             return Err(no_image(container, &files));
         }
     }
+    let raw_beside = match &disks[..] {
+        [Listed::There(image, None)] if choosing.is_open() => raw_beside(image, &unknown, tables).await?,
+        _ => None,
+    };
     let others = if is_known || missing.is_some() { named } else { unknown };
     disks.extend(others.into_iter().map(|image| Listed::There(image, None)));
     let is_known = is_known || missing.is_some();
@@ -126,6 +130,7 @@ pub(crate) async fn image_in(
         machine: machines.name().map(str::to_owned),
         snapshots: machines.snapshots(),
         is_in_snapshot: machines.are_in_snapshot,
+        raw_beside,
         capacity: None,
     };
     let is_any_there = disks.iter().any(|disk| disk.image().is_some());
@@ -356,6 +361,26 @@ async fn images(
     let found =
         files.into_iter().zip(is_described).zip(is_found).filter_map(|(file, is_found)| is_found.then_some(file));
     Ok(Images { found: unreferred(found.collect(), tables).await?, unknown })
+}
+
+/// Returns the name of the first of `unknown` that has the sign of a raw disk and is no part of `image`.
+async fn raw_beside(image: &Candidate, unknown: &[Candidate], tables: &Rc<TableCache>) -> Result<Option<String>> {
+    let FileType::Image(format) = image.file_type else { return Ok(None) };
+    let mut parts = None;
+    for Candidate { member, .. } in unknown {
+        if !stands_out(member, HEAD, tables).await? {
+            continue;
+        }
+        if parts.is_none() {
+            let disk = opened(format, &image.member, tables).await?;
+            parts = Some(disk.map_or_else(Vec::new, |disk| disk.references().to_vec()));
+        }
+        let is_it = |part: &Reference| folded(base_name(&part.name)) == folded(base_name(&member.name));
+        if !parts.as_ref().is_some_and(|parts| parts.iter().any(is_it)) {
+            return Ok(Some(member.name.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the indices of those of `files` that have the sign of a raw disk. If another file may be a part of one, returns none: the

@@ -78,6 +78,13 @@ pub(crate) fn other_capacity(capacity: Capacity, size: u64) -> Option<Notice> {
     capacity.differs_from(size).then(notice)
 }
 
+/// Returns the notice that `file`, in the same archive as the disk, looks like a raw disk.
+pub(crate) fn raw_beside(file: &str) -> Notice {
+    let message =
+        format!("'{}' in the same archive looks like a raw disk; to read it, state it as the disk", shown(file));
+    Notice::new("raw-disk-beside", message).field("file", file)
+}
+
 /// Returns the notice that a decoder takes `window` bytes of memory, unless that is usual.
 pub(crate) fn large_window(window: u64) -> Option<Notice> {
     let message = format!(

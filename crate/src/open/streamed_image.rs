@@ -284,6 +284,7 @@ impl StreamedImage {
         };
         info.safety = safety::notices(&info, 0);
         info.safety.extend(self.reason.notice(&self.containers));
+        info.safety.extend(self.list.raw_beside.as_deref().map(safety::raw_beside));
         info.safety.extend(safety::large_window(self.window));
         info
     }
