@@ -251,7 +251,7 @@ fn the_states_of_a_machine() {
     let vmsd =
         b"snapshot0.uid = \"3\"\nsnapshot0.displayName = \"Before\"\nsnapshot0.disk0.fileName = \"base.qcow2\"\n"
             .to_vec();
-    let chain = vec![("vm/base.qcow2", image(1)), ("vm/now.qcow2", overlay("base.qcow2", Some("qcow2")))];
+    let chain = [("vm/base.qcow2", image(1)), ("vm/now.qcow2", overlay("base.qcow2", Some("qcow2")))];
     let of_vmware =
         [&chain[..], &[("vm/vm.vmx", vmx("scsi0:0.fileName = \"now.qcow2\"")), ("vm/vm.vmsd", vmsd)]].concat();
     let of_virtual_box = [&chain[..], &[("vm/vm.vbox", vbox(&["now.qcow2"], &["base.qcow2"]))]].concat();
@@ -302,7 +302,8 @@ fn parents_that_a_descriptor_states() {
     let empty = [("1", "base.vmdk", "ovf:parentRef=''")];
     let unknown = [("2", "a%20delta.vmdk", "ovf:parentRef='d1'")];
     // (what, disks, choice, the disk or the missing file)
-    let rows: &[(&str, &[(&str, &str, &str)], Option<DiskChoice>, Result<&[u8], &str>)] = &[
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str, &'a str)], Option<DiskChoice>, Result<&'a [u8], &'a str>);
+    let rows: &[Row<'_>] = &[
         ("one parent", &two, named("a%20delta.vmdk"), Ok(&of_two)),
         ("two parents", &three, named("last.vmdk"), Ok(&of_three)),
         ("the base", &two, named("base.vmdk"), Ok(&base)),
@@ -494,7 +495,7 @@ fn disks_in_several_compressed_files() {
         first.len() / 512
     );
     let long = "x".repeat(150);
-    let files = vec![
+    let files = [
         (format!("vm/{long}.txt"), b"text".to_vec()),
         ("vm/d.vmdk".to_owned(), descriptor.into_bytes()),
         ("vm/d-f001.vmdk".to_owned(), first.to_vec()),
