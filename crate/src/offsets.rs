@@ -9,6 +9,22 @@ pub(crate) const SECTOR: u64 = 512;
 /// The largest size or offset that the API can represent exactly: JavaScript's `Number.MAX_SAFE_INTEGER`.
 pub(crate) const MAX_SIZE: u64 = (1 << 53) - 1;
 
+/// The capacity that a descriptor states for a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Capacity {
+    /// In bytes.
+    pub size: u64,
+    /// The unit in which it is stated, in bytes: a disk may have a part of one more or less.
+    pub unit: u64,
+}
+
+impl Capacity {
+    /// Whether a disk of `size` bytes has another capacity.
+    pub(crate) fn differs_from(self, size: u64) -> bool {
+        self.size.abs_diff(size) >= self.unit.max(SECTOR)
+    }
+}
+
 /// A byte range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {

@@ -14,9 +14,11 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Decant from '../../dist/node.js';
+import { closing } from '../support/closing.js';
 import { cli, decant as command, run } from '../support/command.js';
 import { qemuImg } from '../support/images.js';
 import { expect, FULL, test } from '../support/node.js';
+import { serveFile } from '../support/remote.js';
 
 const decant = (await import(fileURLToPath(new URL('../../dist/node.js', import.meta.url)))) as typeof Decant;
 test.afterAll(() => decant.dispose());
@@ -480,3 +482,63 @@ test('compressed disks of a package are converted into a folder', ({ folder }) =
     }
   }
 });
+
+/** Stores the folder `vm` in a zip archive: Python's command compresses. */
+const STORED = `python3 -c "import os, zipfile
+with zipfile.ZipFile('packed', 'w') as packed: [packed.write('vm/' + name) for name in os.listdir('vm')]"`;
+
+/** How the folder `vm` becomes the file `packed`. */
+const PACKINGS = {
+  tar: 'tar -cf packed vm',
+  'tar.gz': 'tar -czf packed vm',
+  'zip, stored': STORED,
+  'a tar in a zip': 'tar -cf vm.tar vm && python3 -m zipfile -c packed vm.tar',
+  'a tar in a tar.gz': 'tar -cf vm.tar vm && tar -czf packed vm.tar',
+};
+
+/** A machine in the folder `vm`: its disk is over a base, and a left-over layer is over that disk. Returns the content of the disk. */
+function withLeftOver(folder: string, kind: 'vmx' | 'vbox' | 'ovf'): Buffer {
+  const vm = join(folder, 'vm');
+  mkdirSync(vm);
+  const disk = Buffer.alloc(MIB).fill(7, 0, 100_000);
+  writeFileSync(join(folder, 'raw'), disk);
+  const at = (name: string) => join(vm, name);
+  const layer = (name: string, below: string, byte: number) => {
+    qemuImg('create', '-q', '-f', 'qcow2', '-b', below, '-F', 'qcow2', at(name));
+    execFileSync('qemu-io', ['-f', 'qcow2', '-c', `write -q -P ${byte} 0 64k`, at(name)]);
+  };
+  qemuImg('convert', '-f', 'raw', '-O', 'qcow2', join(folder, 'raw'), at('base.qcow2'));
+  layer('disk.qcow2', 'base.qcow2', 1);
+  layer('left-over.qcow2', 'disk.qcow2', 2);
+  const attached = '<AttachedDevice type="HardDisk"><Image uuid="{1}"/></AttachedDevice>';
+  const text = {
+    vmx: 'config.version = "8"\nscsi0:0.fileName = "disk.qcow2" # the disk',
+    vbox: `<VirtualBox ><HardDisk uuid="{1}" location="disk.qcow2"/>${attached}</VirtualBox>`,
+    ovf: '<Envelope><File id="f" href="disk.qcow2"/><Disk fileRef="f"/></Envelope>',
+  }[kind];
+  writeFileSync(at(`vm.${kind}`), text);
+  return disk.fill(1, 0, 65_536);
+}
+
+for (const kind of ['vmx', 'vbox', 'ovf'] as const) {
+  test(`the disk of a machine, wherever its files lie: ${kind}`, async ({ folder }) => {
+    const disk = withLeftOver(folder, kind);
+    const output = join(folder, 'out.raw');
+    const check = async (what: string, input: Decant.Input, options: Decant.OpenOptions = {}) => {
+      await closing(await decant.open(input, { spool: folder, ...options }), (image) => image.convert(output));
+      expect(readFileSync(output).equals(disk), what).toBe(true);
+      rmSync(output);
+    };
+    const names = ['left-over.qcow2', 'disk.qcow2', 'base.qcow2'];
+    await check('loose', join(folder, 'vm', `vm.${kind}`), {
+      companions: names.map((name) => join(folder, 'vm', name)),
+    });
+    for (const [what, script] of Object.entries(PACKINGS)) {
+      execFileSync('sh', ['-c', script], { cwd: folder });
+      await check(what, join(folder, 'packed'));
+      const remote = await serveFile(readFileSync(join(folder, 'packed')));
+      await check(`${what}, on a server`, remote.url).finally(() => remote.close());
+      for (const name of ['packed', 'vm.tar']) rmSync(join(folder, name), { force: true });
+    }
+  });
+}

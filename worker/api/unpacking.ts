@@ -6,7 +6,7 @@ import { ImageSessions } from '../client-side/image-sessions.js';
 import type { LayerPasswords } from '../client-side/layer-passwords.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import type { OpenOptions } from '../public/caller-types.js';
-import type { ContainerInfo, Member, Notice } from '../public/types.js';
+import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
@@ -49,6 +49,7 @@ export async function openUnpacked(
   let sessions = packed;
   let members: readonly Member[] = [];
   let machine: string | undefined;
+  let snapshots: Snapshot[] = [];
   const notices: Notice[] = [];
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
@@ -57,6 +58,7 @@ export async function openUnpacked(
   while (sessions.isPacked) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
+    if (snapshots.length === 0) ({ snapshots } = sessions.info);
     noteMembers();
     const { packedCapacity: capacity, info } = sessions;
     notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
@@ -75,6 +77,7 @@ export async function openUnpacked(
   }
   noteMembers();
   sessions.info.safety.push(...notices);
+  if (snapshots.length > 0) sessions.info.snapshots = snapshots;
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 

@@ -6,6 +6,7 @@ use crate::disk::reference::{Identity, Reference, Role};
 use crate::error::fields::{Field, Fields};
 use crate::error::place::Place;
 use crate::error::shown::shown;
+pub use crate::offsets::Capacity;
 use crate::offsets::SECTOR;
 use serde::Serialize;
 
@@ -82,22 +83,6 @@ pub struct MemberInfo {
     /// Whether a configuration names it, but its file is missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-}
-
-/// The capacity that a descriptor states for a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Capacity {
-    /// In bytes.
-    pub size: u64,
-    /// The unit in which it is stated, in bytes: a disk may have a part of one more or less.
-    pub unit: u64,
-}
-
-impl Capacity {
-    /// Whether a disk of `size` bytes has another capacity.
-    pub(crate) fn differs_from(self, size: u64) -> bool {
-        self.size.abs_diff(size) >= self.unit.max(SECTOR)
-    }
 }
 
 /// The disks in a container from which a caller can choose.

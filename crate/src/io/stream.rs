@@ -1,9 +1,8 @@
 //! Streams: sequential access to bytes, each read once.
 
-use crate::disk::info::Capacity;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, zeroed};
-use crate::offsets::HostOffset;
+use crate::offsets::{Capacity, HostOffset};
 use decant_codec::resize;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};

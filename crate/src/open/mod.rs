@@ -18,6 +18,7 @@ mod metered;
 pub(crate) mod raw_reason;
 pub(crate) mod safety;
 mod split_files;
+pub mod stated_disk;
 pub mod streamed_image;
 pub(crate) mod unpack;
 

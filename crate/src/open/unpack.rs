@@ -6,11 +6,11 @@ use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
-use crate::open::chain::StatedDisk;
 use crate::open::disk_choice::{self, Choosing};
 use crate::open::identify::{FileType, identify};
 use crate::open::members::{self, Found};
 use crate::open::not_read_in_order;
+use crate::open::stated_disk::StatedDisk;
 use std::rc::Rc;
 
 /// A file inside all containers that allow random access.

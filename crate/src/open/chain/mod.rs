@@ -3,12 +3,12 @@
 mod candidates;
 mod companions;
 mod merged_walk;
-mod open_options;
+pub(super) mod open_options;
 mod overlap_check;
 mod parent_check;
 mod parents;
 
-pub use open_options::{Companion, OpenOptions, StatedDisk};
+pub use open_options::{Companion, OpenOptions};
 
 use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
@@ -16,7 +16,7 @@ use crate::disk::extent::{CheckedWalk, Extents};
 use crate::disk::file_name;
 use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
-use crate::disk::reference::{Reference, Role};
+use crate::disk::reference::{Reference, Role, base_name};
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +59,7 @@ pub(crate) struct Top {
     pub(crate) beside: Vec<Member>,
     /// The checksum that a container states for the file.
     pub(crate) checksum: Option<Checksum>,
-    /// See [`StatedDisk::parents`].
+    /// See [`StatedDisk::parents`](crate::open::stated_disk::StatedDisk::parents).
     pub(crate) parents: Vec<String>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
@@ -145,7 +145,7 @@ pub(crate) struct Chain {
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
     force_parent: bool,
-    /// See [`StatedDisk::parents`].
+    /// See [`StatedDisk::parents`](crate::open::stated_disk::StatedDisk::parents).
     parents: Vec<String>,
     /// The reference to the layer below that the configuration of a machine states for the image.
     pub(crate) stated: Option<Reference>,
@@ -318,7 +318,7 @@ impl Chain {
     fn stated_parent(&self, disk: &dyn Disk) -> Option<Reference> {
         let parent = self.parents.get(self.layers.len())?;
         let has_own = disk.references().iter().any(|reference| reference.role.is_layer());
-        (!has_own).then(|| Reference::new(Role::Parent, parent.clone(), None))
+        (!has_own).then(|| Reference::named(Role::Parent, base_name(parent).to_owned(), vec![parent.clone()], None))
     }
 
     pub(crate) fn ciphers(&self) -> usize {

@@ -1,9 +1,8 @@
 //! Options for opening an image.
 
-use crate::disk::info::Capacity;
 use crate::io::source::Source;
 use crate::open::disk_choice::DiskChoice;
-use serde::Serialize;
+use crate::open::stated_disk::StatedDisk;
 use std::rc::Rc;
 
 /// How to open an image.
@@ -38,18 +37,6 @@ pub struct OpenOptions {
     pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,
-}
-
-/// What the configuration of a machine states for one of its disks.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StatedDisk {
-    /// The names of the files of the layers below it, from the nearest one on: a disk without a parent of its own is read over them.
-    pub parents: Vec<String>,
-    /// Whether it is a raw disk.
-    pub is_raw: bool,
-    /// Its capacity.
-    pub capacity: Option<Capacity>,
 }
 
 /// A file that the caller handed over with the image.

@@ -12,7 +12,7 @@ mod xml;
 
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::raw_disk;
-use crate::open::chain::StatedDisk;
+use crate::open::stated_disk::StatedDisk;
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
 pub(super) use machines::{FoundDisk, Machines};

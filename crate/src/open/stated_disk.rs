@@ -1,0 +1,16 @@
+//! What the configuration of a machine states for a disk, apart from its file.
+
+use crate::offsets::Capacity;
+use serde::Serialize;
+
+/// What the configuration of a machine states for one of its disks.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedDisk {
+    /// The names of the files of the layers below it, from the nearest one on: a disk without a parent of its own is read over them.
+    pub parents: Vec<String>,
+    /// Whether it is a raw disk.
+    pub is_raw: bool,
+    /// Its capacity.
+    pub capacity: Option<Capacity>,
+}
