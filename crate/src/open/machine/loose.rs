@@ -9,7 +9,7 @@ use crate::disk::reference::base_name;
 use crate::error::place::Place;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::raw_disk;
+use crate::format::RAW;
 use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
@@ -208,7 +208,7 @@ async fn format_of(
     };
     Ok(match identify(&*tables.over(file), None).await? {
         FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
-        FileType::HybridIso => Some(raw_disk::NAME),
+        FileType::HybridIso => Some(RAW.name),
         FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
     })
 }

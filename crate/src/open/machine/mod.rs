@@ -11,7 +11,7 @@ mod vmx;
 mod xml;
 
 use crate::disk::info::{Capacity, Snapshot};
-use crate::format::raw_disk;
+use crate::format::RAW;
 use crate::open::stated_disk::StatedDisk;
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
@@ -93,11 +93,7 @@ pub(super) struct MachineDisk {
 impl MachineDisk {
     /// What is stated for it, apart from its files.
     pub(super) fn stated(&self) -> StatedDisk {
-        StatedDisk {
-            parents: self.parents.clone(),
-            is_raw: self.format == Some(raw_disk::NAME),
-            capacity: self.capacity,
-        }
+        StatedDisk { parents: self.parents.clone(), is_raw: self.format == Some(RAW.name), capacity: self.capacity }
     }
 
     /// A disk of which only the path of its file is known.

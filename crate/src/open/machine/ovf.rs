@@ -6,7 +6,7 @@ use super::xml::{Tag, Tags};
 use super::{Machine, MachineDisk};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
-use crate::format::raw_disk;
+use crate::format::RAW;
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
 const MOST: usize = 8192;
@@ -157,7 +157,7 @@ impl<'a> Disks<'a> {
 /// disks.
 fn stated_format(uri: &str) -> Option<&'static str> {
     let words = |byte: char| !byte.is_ascii_alphanumeric();
-    uri.split(words).any(|word| word.eq_ignore_ascii_case(raw_disk::NAME)).then_some(raw_disk::NAME)
+    uri.split(words).any(|word| word.eq_ignore_ascii_case(RAW.name)).then_some(RAW.name)
 }
 
 /// Returns the number of pieces of a `File`, if it is stored in pieces.

@@ -4,7 +4,7 @@
 use super::xml::{Tag, Tags};
 use super::{Machine, MachineDisk, State};
 use crate::disk::name_index::NameIndex;
-use crate::format::raw_disk;
+use crate::format::RAW;
 
 /// Maximum number of disks of a state, and of snapshots, that are read.
 const MOST: usize = 256;
@@ -24,7 +24,7 @@ impl Medium {
         Self {
             id: tag.attribute("uuid").unwrap_or_default(),
             path: tag.attribute("location"),
-            is_raw: tag.attribute("format").is_some_and(|format| format.eq_ignore_ascii_case(raw_disk::NAME)),
+            is_raw: tag.attribute("format").is_some_and(|format| format.eq_ignore_ascii_case(RAW.name)),
             is_encrypted: parent.is_some_and(|parent| parent.is_encrypted),
         }
     }
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str) -> Machine {
     let index = NameIndex::new(media.iter().map(|medium| medium.id.clone()));
     let disk = |id: String| {
         let medium: &Medium = &media[*index.find(&id).last()?];
-        let format = medium.is_raw.then_some(raw_disk::NAME);
+        let format = medium.is_raw.then_some(RAW.name);
         Some(MachineDisk { format, ..MachineDisk::at(medium.path.clone()?) })
     };
     let state = |Attached { id, name, date_seconds, disks }| {
