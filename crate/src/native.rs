@@ -1,6 +1,6 @@
 //! Sources and targets by `std::fs`, and an executor on the calling thread, for tests, fuzzing and benchmarks.
 
-use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, decode_part};
+use crate::container::part::{ContainerNumber, DecodedPart, PartDecoder, SentPart, decode_part};
 use crate::convert::{ExecutedJob, Executor, Job, Transcoder, Workload};
 use crate::crypt::Keys;
 use crate::error::{Error, ErrorKind, Result};
@@ -129,11 +129,22 @@ impl PartDecoder for InlineParts {
         2
     }
 
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn begin(&self) -> Box<dyn SentPart> {
+        Box::<Vec<u8>>::default()
+    }
+}
+
+impl SentPart for Vec<u8> {
+    fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn decode(self: Box<Self>, container: ContainerNumber) -> LocalBoxFuture<'static, Result<DecodedPart>> {
         async move {
-            container.prepare().await.ok()?;
-            let (size, bytes) = decode_part(container, part).ok()?;
-            Some(DecodedPart { size, bytes: Box::new(bytes) })
+            container.prepare().await?;
+            let (size, bytes) = decode_part(container, *self)?;
+            Ok(DecodedPart { size, bytes: Box::new(bytes) })
         }
         .boxed_local()
     }

@@ -1,13 +1,15 @@
 //! Raw disks in xz, zstd and bzip2: the bytes of the disk, or one clear error, for any content. What containers have in
 //! common is tested with gzip.
 
+use crate::common::small::{small, small_disk};
 use crate::common::vhd::{FIXED, Vhd};
 use crate::common::*;
 use crate::gzip::{disk, noise};
-use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder};
+use decant::container::part::{ContainerNumber, DecodedPart, PartDecoder, SentPart};
 use decant::error::fields::Field;
 use decant::io::target::Abilities;
 use decant::native::InlineParts;
+use decant::open::disk_choice::DiskChoice;
 use decant::{Error, ErrorKind, Input, OpenOptions, Opened, open};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
@@ -368,6 +370,20 @@ fn what_is_inside() {
     }
 }
 
+/// By its blocks, or as one block: the content is small. A tar archive may have several disks.
+#[test]
+fn images_are_read_in_place() {
+    let archive = crate::tar::archive(&["a", "b"].map(|name| crate::tar::member(name, b'0', &small())));
+    let args = CODECS.iter().flat_map(|codec| codec.args.iter().map(move |args| (codec.name, *args)));
+    for (name, args) in args.chain([("gzip", &["-c"][..])]) {
+        let case = Case { in_place: true, ..Case::new(filter(name, args, &small())) };
+        assert!(case.bytes().unwrap() == small_disk(), "{name} {args:?}");
+        let disk = Some(DiskChoice::Number(2));
+        let case = Case { in_place: true, disk, ..Case::new(filter(name, args, &archive)) };
+        assert!(case.bytes().unwrap() == small_disk(), "{name} {args:?}, in tar");
+    }
+}
+
 /// Decodes parts, and counts them. One of them fails, if `fails` is its number.
 struct Counting {
     decoded: Cell<usize>,
@@ -379,9 +395,22 @@ impl PartDecoder for Counting {
         3
     }
 
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
+    fn begin(&self) -> Box<dyn SentPart> {
         let number = self.decoded.replace(self.decoded.get() + 1);
-        if number == self.fails { ready(None).boxed_local() } else { InlineParts.decode(container, part) }
+        if number == self.fails { Box::new(Failing) } else { InlineParts.begin() }
+    }
+}
+
+/// A part that is not decoded.
+struct Failing;
+
+impl SentPart for Failing {
+    fn add(&mut self, _: &[u8]) -> decant::Result<()> {
+        Ok(())
+    }
+
+    fn decode(self: Box<Self>, _: ContainerNumber) -> LocalBoxFuture<'static, decant::Result<DecodedPart>> {
+        ready(Err(Error::new(ErrorKind::Internal, "The workers have ended"))).boxed_local()
     }
 }
 

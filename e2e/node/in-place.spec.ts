@@ -69,7 +69,7 @@ const inPieces = (path: string, command: string) =>
 
 type Case = [name: string, make: (folder: string) => string | Buffer, container: string, details: { tag?: string }];
 
-// worker/api/packed/indexes.test.ts reads every kind of index in the short run, too.
+// The unit tests of the core read every kind of index in the short run, too.
 const PACKED: Case[] = [
   ['blocks.xz', () => `${longer(images.plain())} | xz -0 -T2 --block-size=4MiB`, 'xz', {}],
   ['streams.xz', () => `${inPieces(images.zlib(), 'xz -0c')}; head -c 64 /dev/zero`, 'xz', FULL],
@@ -153,7 +153,7 @@ test('damage is reported as that, when its unit is read', async ({ folder }) => 
 });
 
 /** A disk of so many clusters, none of which is near the next one. */
-const CLUSTERS = 1024;
+const CLUSTERS = 4096;
 
 test('a disk in another order than its own is unpacked', async ({ folder }) => {
   qemuImg('create', '-q', '-f', 'qcow2', join(folder, 'a.qcow2'), `${CLUSTERS * 64}k`);

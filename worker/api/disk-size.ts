@@ -10,8 +10,6 @@ import { abandonOutput, isCustomOutput, loadCustomTargets, orTargetError } from 
 import type { Spool } from '../targets/spool.js';
 import { type ConversionContext, convertImage, convertInto, isOnce } from './conversion.js';
 import { chosenFormat } from './output-format.js';
-import { isReadable, packedFile } from './packed/packed-file.js';
-import { statedSize } from './packed/stated-size.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
@@ -33,19 +31,16 @@ export async function sizeOfDisk(conversion: ConversionContext, options: Options
 }
 
 async function sizeByContainer(
-  { setup: { sources }, sessions, info }: ConversionContext,
+  { sessions, info: { containers } }: ConversionContext,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { containers } = info;
   const [archive, ...others] = containers.filter(({ member }) => member !== undefined);
   if (archive) {
     // A compressed file in the archive has another size.
     const isInside = archive === containers.at(-1) && others.length === 0;
     return isInside ? sessions.members.find(({ name }) => name === archive.member)?.size : undefined;
   }
-  const { image } = sources;
-  if (containers.length !== 1 || sources.isJoined || !isReadable(image)) return undefined;
-  return statedSize(packedFile(image, signal));
+  return sessions.statedSize(signal);
 }
 
 async function measured(conversion: ConversionContext, options: Options): Promise<number> {

@@ -57,6 +57,9 @@ const MAPPING = 'Reading the map';
 const EXAMINING = 'Examining the image';
 const LOOKING = 'Looking for saved progress';
 
+/** The `memory` of a conversion of an image that is read in place by default, in bytes: its blocks take memory, too. */
+const MEMORY_IN_PLACE = 32 << 20;
+
 /** All images that are not closed. */
 const openImages = new Set<OpenImage>();
 
@@ -119,13 +122,14 @@ async function openUntil(
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     split = await splitOf(setup, name, signal);
     const assume = options.assumePassword ?? false;
-    let opened = await ImageSessions.openFile(setup, passwords, assume, signal).catch(orRefusal);
+    const opening = [setup, passwords, assume] as const;
+    let opened = await measured(options, signal, (...rest) => ImageSessions.openFile(...opening, ...rest));
     let ofMachine: DiskOfMachine | undefined;
-    if (isDiskOfMachine(opened)) {
+    if (!(opened instanceof ImageSessions)) {
       ofMachine = opened;
       name = openDisk(setup, ofMachine, options.name);
       split = await splitOf(setup, name, signal);
-      opened = await ImageSessions.open(setup, passwords, assume, signal).catch(orRefusal);
+      opened = await measured(options, signal, (...rest) => ImageSessions.open(...opening, ...rest));
     }
     const result = await openedOf(opened, platform, setup, passwords, options, name, split);
     if (ofMachine) describeDisk(result, ofMachine);
@@ -139,12 +143,9 @@ async function openUntil(
   }
 }
 
-const isDiskOfMachine = (opened: ImageSessions | DiskOfMachine | DecantError): opened is DiskOfMachine =>
-  !(opened instanceof ImageSessions || opened instanceof DecantError);
-
-/** Returns the image that was `opened`, after reading it in place or unpacking it if need be. */
+/** Returns the image that was `opened`, after unpacking it if need be. */
 async function openedOf(
-  opened: ImageSessions | DecantError,
+  opened: ImageSessions,
   platform: Platform,
   setup: ImageSetup,
   passwords: LayerPasswords,
@@ -152,21 +153,26 @@ async function openedOf(
   name: string | undefined,
   split: SplitImage | undefined,
 ): Promise<OpenImage> {
-  if (!(opened instanceof DecantError || opened.isPacked))
-    return new OpenImage(platform, setup, opened, name, undefined, split);
-  const { openPacked } = await loadPart('unpacking', () => import('./packed/open-packed.js')).catch(async (thrown) => {
-    if (!(opened instanceof DecantError)) await opened.end();
+  if (!opened.isPacked) return new OpenImage(platform, setup, opened, name, undefined, split);
+  const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
+    await opened.end();
     throw thrown;
   });
-  const unpacked = await openPacked(platform, setup, opened, passwords, options);
+  const unpacked = await openUnpacked(platform, setup, opened, passwords, options);
   return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
 }
 
-/** Returns the error of a file that is read in place or unpacked. Throws any other. */
-function orRefusal(thrown: unknown): DecantError {
-  const error = toDecantError(thrown);
-  if (error.code !== 'needs-spool') throw error;
-  return error;
+/** The progress of an opening, of whose disk nothing is read yet. */
+const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
+
+/** Calls `open`, and reports progress while parts of a compressed file are decoded to know their sizes. */
+function measured<T>(
+  { onProgress }: OpenOptions,
+  signal: AbortSignal,
+  open: (signal: AbortSignal, report: (share: number) => void) => Promise<T>,
+): Promise<T> {
+  const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
+  return withListener(signal, listener, open);
 }
 
 /** Joins the image of `setup`, which is called `name`, with its next parts if it is a split file. */
@@ -236,7 +242,7 @@ export class OpenImage {
     private readonly sessions: ImageSessions,
     name: string | undefined,
     /** What the image was unpacked from. */
-    private readonly packed?: Pick<Unpacked, 'containers' | 'members' | 'machine' | 'content'>,
+    packed?: Pick<Unpacked, 'containers' | 'members' | 'machine'>,
     private readonly split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
@@ -356,14 +362,13 @@ export class OpenImage {
     }
     const { setup, sessions, info } = this;
     const conversion = { platform: this.platform, setup, sessions, info };
-    const content = this.packed?.content;
-    const memory = content && { memory: options.memory ?? content.memory };
+    const memory = sessions.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
     const settled = { ...options, ...memory, signal };
     const converting =
       spool && this.streamed
         ? this.#convertStreamed(conversion, output, settled, spool)
         : convertImage(conversion, output, settled, spool);
-    return this.#use(content?.during(converting) ?? converting);
+    return this.#use(converting);
   }
 
   async #convertStreamed(

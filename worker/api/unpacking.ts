@@ -11,7 +11,6 @@ import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
 import { convertInto } from './conversion.js';
-import type { InPlaceSource } from './packed/in-place-source.js';
 import type { Platform } from './platform.js';
 
 /** What works without the temporary file. */
@@ -28,8 +27,6 @@ export interface Unpacked {
   members: readonly Member[];
   /** The name of the virtual machine whose disk was packed. */
   machine?: string;
-  /** The content of the file, if it is read in place. */
-  content?: InPlaceSource;
 }
 
 /**
@@ -82,7 +79,7 @@ export async function openUnpacked(
 }
 
 /** From now on, ignores a manifest beside the image: it has the digest of the packed file, not of its content. */
-export function ignoreManifest({ sources, settings }: ImageSetup): void {
+function ignoreManifest({ sources, settings }: ImageSetup): void {
   if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
 }
 

@@ -9,6 +9,8 @@ interface FakeWorker {
   engine: Engine;
   /** Lets the worker fail outside of a call. */
   die: (sentence: string) => void;
+  /** Reports an event of the worker. */
+  report: (event: string, detail: unknown) => void;
 }
 
 export class FakeWorkers {
@@ -33,8 +35,8 @@ export class FakeWorkers {
         toWorker = message;
       },
     };
-    serve(inside, this.methods);
-    const worker: FakeWorker = { engine, die: () => {} };
+    const report = serve(inside, this.methods);
+    const worker: FakeWorker = { engine, die: () => {}, report };
     this.started.push(worker);
     let isTerminated = false;
     return {

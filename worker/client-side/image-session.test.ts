@@ -162,7 +162,7 @@ describe('an operation', () => {
   });
 
   /** An operation that ignores cancels; it fails when its coordinator is ended. */
-  const stuck = () => session.client.call('open', {} as never);
+  const stuck = () => session.client.call('open', {} as never, 1);
 
   test('ignores a cancel: its coordinator is ended', async () => {
     open = never;

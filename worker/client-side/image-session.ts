@@ -1,12 +1,14 @@
 // A session: an image that is open in one coordinator, on the calling side.
 
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import { MEASURED } from '../messages/messages.js';
 import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { Loan } from '../sources/loan.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
 import type { CoordinatorMethods, DiskOfMachine, OpenResult } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
+import { PartLoans } from './part-loans.js';
 import type { WorkerStarter } from './starter.js';
 
 /** How long an operation may take to end after a cancel, in milliseconds. After that, the pool is ended. */
@@ -53,13 +55,18 @@ export class ImageSession {
     private readonly coordinator: Coordinator,
     /** The sources that were lent to the coordinator. */
     private readonly loan: Loan,
+    private readonly parts: PartLoans,
     /** The coordinator's answer to `open`. */
     readonly opened: OpenResult,
   ) {}
 
   /** Like `openFile`, for a file that is no configuration. Fails with `unsupported` for one. */
-  static async open(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession> {
-    const opened = await ImageSession.openFile(setup, signal);
+  static async open(
+    setup: ImageSetup,
+    signal?: AbortSignal,
+    measured?: (share: number) => void,
+  ): Promise<ImageSession> {
+    const opened = await ImageSession.openFile(setup, signal, measured);
     if (opened instanceof ImageSession) return opened;
     const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
     throw new DecantError('unsupported', message, { code: 'not-an-image' });
@@ -67,21 +74,38 @@ export class ImageSession {
 
   /**
    * Opens the image. For the configuration of a virtual machine, resolves to the disk that is to be opened. The sources must stay open
-   * until the session has ended, or until `openFile` settles otherwise.
+   * until the session has ended, or until `openFile` settles otherwise. `measured` gets the finished share while parts of a compressed file
+   * are decoded to know their sizes.
    */
-  static async openFile(setup: ImageSetup, signal?: AbortSignal): Promise<ImageSession | DiskOfMachine> {
-    const { starter, sources, settings } = setup;
+  static async openFile(
+    setup: ImageSetup,
+    signal?: AbortSignal,
+    measured: (share: number) => void = () => {},
+  ): Promise<ImageSession | DiskOfMachine> {
+    const { starter, sources, settings, workers } = setup;
     const coordinator = acquireCoordinator(starter);
     const loan = sources.lend(settings);
+    const { client } = coordinator;
+    const parts = new PartLoans(client, starter, workers);
+    client.on(MEASURED, (share) => measured(share as number));
     try {
       await orCancelled(signal, coordinator.ready);
-      const opened = await openOn(coordinator, loan, signal);
-      if (!('disk' in opened)) return new ImageSession(coordinator, loan, opened);
+      const cancel = () => {
+        loan.cancel();
+        // Never rejects.
+        parts.end().catch(() => {});
+      };
+      const opened = await openOn(coordinator, loan, workers, cancel, signal);
+      if (!('disk' in opened)) return new ImageSession(coordinator, loan, parts, opened);
+      await parts.end();
+      parts.detach();
       coordinator.release(true);
       loan.end();
       return opened.disk;
     } catch (thrown) {
       const error = toDecantError(thrown);
+      await parts.end();
+      parts.detach();
       coordinator.release(error.kind !== 'internal');
       // A coordinator that is being terminated may still read.
       await coordinator.ended;
@@ -184,6 +208,8 @@ export class ImageSession {
     this.loan.cancel();
     // A dead coordinator has no image open.
     await this.client.call('close', this.image).catch(() => {});
+    await this.parts.end();
+    this.parts.detach();
     this.coordinator.release(this.client.alive && !this.#isSpent);
     await this.coordinator.ended;
     this.loan.end();
@@ -213,17 +239,19 @@ export class ImageSession {
 async function openOn(
   coordinator: Coordinator,
   loan: Loan,
+  workers: number,
+  cancel: () => void,
   signal: AbortSignal | undefined,
 ): Promise<OpenResult | { disk: DiskOfMachine }> {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
-    loan.cancel();
+    cancel();
     overdue = setTimeout(() => coordinator.end(), STOP_TIME);
   };
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop);
   try {
-    const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image);
+    const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image, workers);
     if (!signal?.aborted) return opened;
     if (!('disk' in opened)) await coordinator.client.call('close', opened.image);
     throw cancelled();

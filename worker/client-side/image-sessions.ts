@@ -33,8 +33,9 @@ export class ImageSessions {
     passwords: LayerPasswords,
     assumePassword: boolean,
     signal: AbortSignal | undefined,
+    measured?: (share: number) => void,
   ): Promise<ImageSessions> {
-    return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal));
+    return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal, measured));
   }
 
   /** Like `open`. For the configuration of a virtual machine, resolves to the disk that is to be opened. */
@@ -43,8 +44,9 @@ export class ImageSessions {
     passwords: LayerPasswords,
     assumePassword: boolean,
     signal: AbortSignal | undefined,
+    measured?: (share: number) => void,
   ): Promise<ImageSessions | DiskOfMachine> {
-    const opened = await ImageSession.openFile(setup, signal);
+    const opened = await ImageSession.openFile(setup, signal, measured);
     if (!(opened instanceof ImageSession)) return opened;
     return new ImageSessions(setup, passwords, assumePassword, opened);
   }
@@ -61,6 +63,11 @@ export class ImageSessions {
   /** Whether it is a file to be unpacked, not an image. */
   get isPacked(): boolean {
     return this.#session.opened.isPacked;
+  }
+
+  /** Whether the image is in a compressed file that is read in place. */
+  get isInPlace(): boolean {
+    return this.#session.opened.isInPlace;
   }
 
   /** The capacity that a description of a machine states for the disk, if it is packed. */
@@ -149,6 +156,17 @@ export class ImageSessions {
     } finally {
       // Not awaited: the coordinator may be dead.
       if (map !== undefined) client.call('endMap', map).catch(() => {});
+      await session.release();
+    }
+  }
+
+  /** Resolves to the size of a streamed disk in bytes, if its container states it. Fails as reading does. */
+  async statedSize(signal: AbortSignal): Promise<number | undefined> {
+    const session = await this.acquireLocked(signal);
+    const { client, image } = session;
+    try {
+      return await session.run(signal, (operation) => client.call('statedSize', operation, image));
+    } finally {
       await session.release();
     }
   }

@@ -122,5 +122,22 @@ export interface Digested {
 /** The reply to a `Piece`: it was written, or the target has failed. */
 export type Taken = { failed: boolean };
 
+/**
+ * The events by which a coordinator borrows pool workers that decode parts of a compressed file, and gives them back. Their detail is the
+ * number of the loan, or a `PartsWorker`.
+ */
+export const PARTS_BEGIN = 'parts';
+export const PARTS_END = 'parts end';
+export const PARTS_WORKER = 'parts worker';
+
+/** A pool worker of a loan that is needed from now on. */
+export interface PartsWorker {
+  number: number;
+  at: number;
+}
+
+/** The event with the finished share while a coordinator decodes parts to know their sizes. */
+export const MEASURED = 'measured';
+
 /** The event by which a worker asks the calling side for a codec; its detail is the name. */
 export const CODEC_NEEDED = 'codec';

@@ -65,11 +65,6 @@ export class Sources {
     return this.all[0]!;
   }
 
-  /** Whether the image is a split file. */
-  get isJoined(): boolean {
-    return this.#parts > 0;
-  }
-
   /** Why changes of the files could go unnoticed, as sentences. */
   get unnoticed(): string[] {
     return [...new Set(this.all.flatMap(({ unnoticed }) => unnoticed ?? []))];

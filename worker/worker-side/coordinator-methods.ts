@@ -1,11 +1,20 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
 import { toTargetError } from '../errors/errors.js';
-import type { Capacity, FileSpec, ImageSpec, SourceSpec, StatedDisk, TargetSpec } from '../messages/messages.js';
+import {
+  type Capacity,
+  type FileSpec,
+  type ImageSpec,
+  MEASURED,
+  type SourceSpec,
+  type StatedDisk,
+  type TargetSpec,
+} from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
 import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
+import { PartWorkers } from './part-workers.js';
 import { PortSource } from './port-source.js';
 import { PortStream } from './port-stream.js';
 import type { Workers } from './wasm.js';
@@ -26,6 +35,8 @@ export interface OpenResult {
   comesInOrder: boolean;
   /** Whether it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
   isPacked: boolean;
+  /** Whether the image is in a compressed file that is read in place. */
+  isInPlace: boolean;
   /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
   packedCapacity: Capacity | undefined;
 }
@@ -129,8 +140,8 @@ interface ConvertRequest {
 }
 
 /**
- * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, and `worker:OPERATION` with the number of
- * a pool worker that is needed from now on.
+ * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with the number of
+ * a pool worker that is needed from now on, and those of `messages.ts`.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
@@ -152,6 +163,7 @@ export function coordinatorMethods(
   const maps = new Map<number, { image: number; extents: Workers.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
   const dispatchers = new Map<number, Dispatcher>();
+  const partWorkers = new PartWorkers(report);
   /** Targets that are written and not yet completed or abandoned. */
   const written = new Map<number, OpenTarget>();
 
@@ -160,10 +172,13 @@ export function coordinatorMethods(
     return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec, false);
   }
 
-  async function openImage(spec: ImageSpec): Promise<HeldImage | { disk: DiskOfMachine }> {
+  async function openImage(spec: ImageSpec, workers: number): Promise<HeldImage | { disk: DiskOfMachine }> {
     const sources = specsOf(spec).map(openSource);
     const companions = spec.companions.map((companion, at) => ({ ...companion, source: sources[at + 1] }));
-    const opened: unknown = await crate.OpenImage.open({ ...spec, source: sources[0], companions });
+    const dispatch = (task: Uint8Array, part: Uint8Array<ArrayBuffer>[]) => partWorkers.run(task, part);
+    const measured = (share: number) => report(MEASURED, share);
+    const input = { ...spec, source: sources[0], companions };
+    const opened: unknown = await crate.OpenImage.open(input, dispatch, workers, measured);
     return opened instanceof crate.OpenImage ? { image: opened, spec, sources } : { disk: opened as DiskOfMachine };
   }
 
@@ -198,8 +213,9 @@ export function coordinatorMethods(
       crate = instantiate(module);
     },
 
-    async open(spec: ImageSpec): Promise<OpenResult | { disk: DiskOfMachine }> {
-      const opened = await openImage(spec);
+    /** Opens an image. If it is read in place, `workers` workers decode it. */
+    async open(spec: ImageSpec, workers: number): Promise<OpenResult | { disk: DiskOfMachine }> {
+      const opened = await openImage(spec, workers);
       if ('disk' in opened) return opened;
       const { image: crateImage } = opened;
       try {
@@ -209,13 +225,24 @@ export function coordinatorMethods(
         const formats = crateImage.formats() as OutputFormat[];
         const members = crateImage.members() as Member[];
         const [comesInOrder, isPacked] = [crateImage.comesInOrder(), crateImage.isPacked()];
+        const isInPlace = crateImage.isInPlace();
         const packedCapacity = crateImage.packedCapacity() as Capacity | undefined;
-        return { image, info, formats, members, comesInOrder, isPacked, packedCapacity };
+        return { image, info, formats, members, comesInOrder, isPacked, isInPlace, packedCapacity };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();
         throw thrown;
       }
+    },
+
+    /** Lends the workers with these ports, for parts of a compressed file. */
+    lendParts(number: number, ports: MessagePort[]): void {
+      partWorkers.lend(number, ports);
+    },
+
+    /** Reports that the workers of a loan have ended, or are not lent: what needs them fails with `internal` and `sentence`. */
+    endParts(number: number, sentence: string): void {
+      partWorkers.end(number, sentence);
     },
 
     async close(image: number): Promise<void> {
@@ -266,6 +293,12 @@ export function coordinatorMethods(
     async examine({ operation, image, deep }: ExamineRequest): Promise<Examined | undefined> {
       const { image: crateImage } = images.get(image)!;
       return cancellable(operation, (cancel) => crateImage.examine(deep, cancel));
+    },
+
+    /** The size of a streamed disk in bytes, if its container states it. */
+    async statedSize(operation: number, image: number): Promise<number | undefined> {
+      const { image: crateImage } = images.get(image)!;
+      return cancellable(operation, (cancel) => crateImage.statedSize(cancel));
     },
 
     /** Reads a range of the disk. */

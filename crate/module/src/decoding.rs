@@ -1,6 +1,6 @@
 //! The interface of decoders of compressed streams, which codecs share.
 
-use crate::{Failure, Objects, Request, failures};
+use crate::{BeginSearch, BlockFile, BlockSearch, Failure, Objects, Request, SearchStep, failures};
 use serde::{Deserialize, Serialize};
 
 /// The largest window, or dictionary, in bytes, that several decoders may have at once. It is as large as zstd's own default limit.
@@ -104,6 +104,12 @@ pub enum StreamRequest {
     Report(u32),
     /// Frees a decoder.
     Free(u32),
+    /// Begins to search a file for blocks. The output is the number of the search: four bytes, little endian.
+    Search(BlockFile),
+    /// See [`BlockSearch::next`]. The output is the [`SearchStep`].
+    Next(u32),
+    /// Frees a search.
+    FreeSearch(u32),
 }
 
 failures! {
@@ -122,6 +128,10 @@ impl Request for StreamRequest {
 #[cfg(feature = "imported")]
 const LONGEST_STEP: usize = 48;
 
+/// Maximum length of an encoded [`SearchStep`], in bytes.
+#[cfg(feature = "imported")]
+const LONGEST_SEARCH_STEP: usize = 40 << 10;
+
 /// An object of a module.
 enum Either<Decoder, Divider> {
     Decoder(Decoder),
@@ -137,38 +147,55 @@ impl<Decoder: StreamDecoder, Divider: StreamDecoder> StreamDecoder for Either<De
     }
 }
 
-/// The decoders and dividers of a module, each with its last step.
-pub struct Decoders<Decoder, Divider>(Objects<(Either<Decoder, Divider>, Option<Step>)>);
+/// The decoders and dividers of a module, each with its last step, and its searches for blocks.
+pub struct Decoders<Decoder, Divider> {
+    decoders: Objects<(Either<Decoder, Divider>, Option<Step>)>,
+    searches: Objects<Box<dyn BlockSearch>>,
+}
 
 impl<Decoder, Divider> Default for Decoders<Decoder, Divider> {
     fn default() -> Self {
-        Self(Objects::default())
+        Self { decoders: Objects::default(), searches: Objects::default() }
     }
 }
 
 impl<Decoder: StreamDecoder + Default, Divider: StreamDecoder + Default> Decoders<Decoder, Divider> {
-    /// Serves `request`. Returns the length of the output.
-    pub fn serve<F: Failure>(&mut self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Result<usize, F> {
-        let mut keep = |created| {
-            let number: u32 = self.0.keep((created, None)).ok_or(F::OUT_OF_MEMORY)?;
-            output.copy_from_slice(&number.to_le_bytes());
+    /// Serves `request`. Searches begin with `search`. Returns the length of the output.
+    pub fn serve<F: Failure>(
+        &mut self,
+        request: StreamRequest,
+        search: BeginSearch,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<usize, F> {
+        let mut put = |number: Option<u32>| {
+            output.copy_from_slice(&number.ok_or(F::OUT_OF_MEMORY)?.to_le_bytes());
             Ok(output.len())
         };
         match request {
-            StreamRequest::Create => keep(Either::Decoder(Decoder::default())),
-            StreamRequest::CreateDivider => keep(Either::Divider(Divider::default())),
+            StreamRequest::Create => put(self.decoders.keep((Either::Decoder(Decoder::default()), None))),
+            StreamRequest::CreateDivider => put(self.decoders.keep((Either::Divider(Divider::default()), None))),
+            StreamRequest::Search(file) => put(search(file).and_then(|search| self.searches.keep(search))),
+            StreamRequest::Next(number) => {
+                let step: SearchStep = self.searches.get(number).next(input);
+                Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
+            }
+            StreamRequest::FreeSearch(number) => {
+                self.searches.free(number);
+                Ok(0)
+            }
             StreamRequest::Decode(number) => {
-                let (decoder, last) = self.0.get(number);
+                let (decoder, last) = self.decoders.get(number);
                 let step = decoder.decode(input, output);
                 *last = Some(step);
                 Ok(step.written as usize)
             }
             StreamRequest::Report(number) => {
-                let step = self.0.get(number).1.expect("it has decoded");
+                let step = self.decoders.get(number).1.expect("it has decoded");
                 Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
             }
             StreamRequest::Free(number) => {
-                self.0.free(number);
+                self.decoders.free(number);
                 Ok(0)
             }
         }
@@ -176,7 +203,7 @@ impl<Decoder: StreamDecoder + Default, Divider: StreamDecoder + Default> Decoder
 }
 
 #[cfg(feature = "imported")]
-pub use imported::ModuleDecoder;
+pub use imported::{ModuleDecoder, ModuleSearch};
 
 #[cfg(feature = "imported")]
 mod imported {
@@ -184,8 +211,8 @@ mod imported {
     use crate::Module;
     use std::marker::PhantomData;
 
-    /// A decoder in the instance of this thread of a module.
-    pub struct ModuleDecoder {
+    /// An object in the instance of this thread of a module.
+    struct Object {
         module: &'static Module,
         number: u32,
         ask: Ask,
@@ -195,17 +222,7 @@ mod imported {
     /// Serves a request, in the form that the module takes. Returns the length of the output; `None` if memory runs out.
     type Ask = fn(&'static Module, StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
 
-    impl ModuleDecoder {
-        /// Creates a decoder in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
-        pub fn new<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
-            Self::created_by::<R>(module, StreamRequest::Create)
-        }
-
-        /// Likewise for a decoder that divides.
-        pub fn dividing<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
-            Self::created_by::<R>(module, StreamRequest::CreateDivider)
-        }
-
+    impl Object {
         fn created_by<R: Request + From<StreamRequest>>(
             module: &'static Module,
             request: StreamRequest,
@@ -216,10 +233,29 @@ mod imported {
             Ok(Self { module, number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
         }
 
+        fn ask(&self, request: fn(u32) -> StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
+            (self.ask)(self.module, request(self.number), input, output)
+        }
+    }
+
+    /// A decoder in the instance of this thread of a module.
+    pub struct ModuleDecoder(Object);
+
+    impl ModuleDecoder {
+        /// Creates a decoder in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
+        pub fn new<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
+            Object::created_by::<R>(module, StreamRequest::Create).map(Self)
+        }
+
+        /// Likewise for a decoder that divides.
+        pub fn dividing<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
+            Object::created_by::<R>(module, StreamRequest::CreateDivider).map(Self)
+        }
+
         fn step(&self, input: &[u8], output: &mut [u8]) -> Option<Step> {
-            (self.ask)(self.module, StreamRequest::Decode(self.number), input, output)?;
+            self.0.ask(StreamRequest::Decode, input, output)?;
             let mut step = [0; LONGEST_STEP];
-            let len = (self.ask)(self.module, StreamRequest::Report(self.number), &[], &mut step)?;
+            let len = self.0.ask(StreamRequest::Report, &[], &mut step)?;
             Some(postcard::from_bytes(&step[..len]).expect("both sides are of one version"))
         }
     }
@@ -237,7 +273,37 @@ mod imported {
     impl Drop for ModuleDecoder {
         fn drop(&mut self) {
             // Needs a few bytes of a buffer that is there.
-            let _ = (self.ask)(self.module, StreamRequest::Free(self.number), &[], &mut []);
+            let _ = self.0.ask(StreamRequest::Free, &[], &mut []);
+        }
+    }
+
+    /// A search for blocks in the instance of this thread of a module.
+    pub struct ModuleSearch(Object);
+
+    impl ModuleSearch {
+        /// Begins to search `file` in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
+        pub fn new<R: Request + From<StreamRequest>>(
+            module: &'static Module,
+            file: BlockFile,
+        ) -> Result<Self, R::Failure> {
+            Object::created_by::<R>(module, StreamRequest::Search(file)).map(Self)
+        }
+    }
+
+    impl BlockSearch for ModuleSearch {
+        fn next(&mut self, bytes: &[u8]) -> SearchStep {
+            let mut step = vec![0; LONGEST_SEARCH_STEP];
+            match self.0.ask(StreamRequest::Next, bytes, &mut step) {
+                Some(len) => postcard::from_bytes(&step[..len]).expect("both sides are of one version"),
+                // Memory ran out.
+                None => SearchStep::End(false),
+            }
+        }
+    }
+
+    impl Drop for ModuleSearch {
+        fn drop(&mut self) {
+            let _ = self.0.ask(StreamRequest::FreeSearch, &[], &mut []);
         }
     }
 }

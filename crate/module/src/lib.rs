@@ -5,6 +5,7 @@
 //! input, and room for its output to a buffer in the memory of the module. The module ([`Guest`]) serves the request.
 //! The host copies the output back. Where the code of a module is linked, it is called directly.
 
+mod blocks;
 mod buffers;
 mod decoding;
 mod failure;
@@ -14,13 +15,16 @@ mod host;
 mod module;
 mod objects;
 
+pub use blocks::{
+    BeginSearch, Block, BlockFile, BlockSearch, JoinedBlocks, SMALL_BLOCK, Search, SearchStep, SearchedFile, blocks_in,
+};
 pub use buffers::Buffers;
-#[cfg(feature = "imported")]
-pub use decoding::ModuleDecoder;
 pub use decoding::{
     Decoders, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, Step, StreamDecoder, StreamFailure, StreamFeature,
     StreamRequest, StreamState, USUAL_WINDOW,
 };
+#[cfg(feature = "imported")]
+pub use decoding::{ModuleDecoder, ModuleSearch};
 pub use failure::Failure;
 pub use guest::{Guest, Service};
 #[cfg(feature = "imported")]

@@ -1,6 +1,7 @@
 //! bzip2.
 
 use super::Container;
+use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
 use crate::format::Sample;
 use decant_bzip2::{Bzip2Decoder, Bzip2Divider, MODULE};
@@ -12,6 +13,9 @@ const MAGIC: &[u8] = b"BZh";
 const BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
 const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
 
+/// Decoding is slow.
+const LARGEST_WHOLE: u64 = 16 << 20;
+
 pub(super) const CONTAINER: Container = Container {
     name: CODEC.name,
     aliases: &[],
@@ -22,6 +26,7 @@ pub(super) const CONTAINER: Container = Container {
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok())),
     divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
+    blocks: Some(BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
 };
 
 fn is_bzip2(sample: &Sample<'_>) -> bool {

@@ -42,7 +42,7 @@ pub(crate) struct DividedStream {
 
 /// A part that is being decoded.
 struct InFlight {
-    decoded: LocalBoxFuture<'static, Option<DecodedPart>>,
+    decoded: LocalBoxFuture<'static, Result<DecodedPart>>,
     /// The memory that it takes, in bytes.
     weight: u64,
     /// The position in the file after it.
@@ -115,7 +115,7 @@ impl DividedStream {
             return Ok(false);
         }
         let InFlight { decoded, position, .. } = self.in_flight.remove(0);
-        (self.current, self.taken, self.position) = (Some(decoded.await.ok_or(Indivisible)?), 0, position);
+        (self.current, self.taken, self.position) = (Some(decoded.await.map_err(|_| Indivisible)?), 0, position);
         self.send().await?;
         Ok(true)
     }
@@ -131,7 +131,9 @@ impl DividedStream {
                 break;
             };
             let weight = size_of(&part).saturating_add(part.len() as u64);
-            let decoded = self.decoder.decode(self.container, part);
+            let mut sent = self.decoder.begin();
+            sent.add(&part).map_err(|_| Indivisible)?;
+            let decoded = sent.decode(self.container);
             self.in_flight.push(InFlight { decoded, weight, position: self.input.file_position() });
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! Decodes consecutive gzip members (RFC 1952) as one stream.
 
-use super::Container;
+use super::blocks::BlocksOf;
 use super::compressed_input::CompressedInput;
 use super::inflation::{Checksum, Inflation};
+use super::{Container, LARGEST_WHOLE, gzip_blocks};
 use crate::error::{Error, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
@@ -20,14 +21,15 @@ pub(super) const CONTAINER: Container = Container {
     module: None,
     decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
     divide: None,
+    blocks: Some(BlocksOf { search: gzip_blocks::search, largest_whole: LARGEST_WHOLE, has_size_at_end: true }),
 };
 
-const MAGIC: [u8; 2] = [0x1f, 0x8b];
-const DEFLATE: u8 = 8;
+pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub(super) const DEFLATE: u8 = 8;
 
 structure! {
     /// The fixed start of a member (RFC 1952, section 2.3).
-    struct GzipHeader: Little {
+    pub(super) struct GzipHeader: Little {
         id: [u8; 2] = 0,
         cm: u8 = 2,
         flg: u8 = 3,
@@ -39,7 +41,7 @@ structure! {
 
 structure! {
     /// The end of a member (RFC 1952, section 2.3).
-    struct GzipTrailer: Little {
+    pub(super) struct GzipTrailer: Little {
         crc32: u32 = 0,
         /// The size of the data, modulo 2^32.
         isize: u32 = 4,
@@ -51,7 +53,7 @@ const HEADER_CRC: u8 = 1 << 1;
 const EXTRA: u8 = 1 << 2;
 const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
-const RESERVED: u8 = 0xe0;
+pub(super) const RESERVED: u8 = 0xe0;
 
 /// Maximum length of a name or comment, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;

@@ -1,10 +1,13 @@
 //! The registry of containers that a disk image may be packed in. Each has its own file.
 
+mod block_cache;
+pub mod blocks;
 mod bzip2_stream;
 mod codec_stream;
 mod compressed_input;
 mod divided_input;
 mod divided_stream;
+mod gzip_blocks;
 mod gzip_stream;
 mod inflation;
 mod output_window;
@@ -20,7 +23,8 @@ use crate::format::Sample;
 use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream};
-use decant_module::Module;
+use blocks::BlocksOf;
+use decant_module::{LARGEST_PART, Module};
 use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
@@ -50,7 +54,12 @@ pub struct Container {
     pub(crate) decode: Option<Decode>,
     /// Divides a file into parts that [`Self::decode`] decodes independently, if files of its kind have such parts.
     pub(crate) divide: Option<Divide>,
+    /// How its content can be read at any position, if the container has only one file, which is decoded.
+    pub(crate) blocks: Option<BlocksOf>,
 }
+
+/// The usual [`BlocksOf::largest_whole`].
+const LARGEST_WHOLE: u64 = LARGEST_PART;
 
 /// Lists the files in a container. The second argument allows the container to end inside its last member (salvage).
 /// Fails with `corrupt`, `unsupported`, `limit` or `source`, or with `internal` if memory runs out.

@@ -18,8 +18,18 @@ pub trait PartDecoder {
     /// The number of parts to have in flight.
     fn depth(&self) -> usize;
 
-    /// Decodes `part` of `container`; none if that fails. Begins before the future is polled.
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>>;
+    /// Begins to collect a part: the size of its data ([`PART_SIZE_LEN`]), then a complete file.
+    fn begin(&self) -> Box<dyn SentPart>;
+}
+
+/// A part on its way to a decoder.
+pub trait SentPart {
+    /// Appends `bytes`. Fails with `internal` if memory runs out.
+    fn add(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Decodes the part, which is packed by `container`. Begins before the future is polled. Fails as the decoder does, and with
+    /// `internal` if there is none any more.
+    fn decode(self: Box<Self>, container: ContainerNumber) -> LocalBoxFuture<'static, Result<DecodedPart>>;
 }
 
 /// The number of a container in [`CONTAINERS`].

@@ -1,7 +1,8 @@
 //! xz (the .xz file format).
 
-use super::Container;
+use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
+use super::{Container, LARGEST_WHOLE};
 use decant_xz::{MODULE, XzDecoder, XzDivider};
 
 const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
@@ -16,4 +17,5 @@ pub(super) const CONTAINER: Container = Container {
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok())),
     divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
+    blocks: Some(BlocksOf { search: decant_xz::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
 };

@@ -1,7 +1,8 @@
 //! zstd (RFC 8878).
 
-use super::Container;
+use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
+use super::{Container, LARGEST_WHOLE};
 use crate::format::Sample;
 use crate::offsets::le32;
 use decant_zstd::{MODULE, ZstdDecoder, ZstdDivider};
@@ -24,6 +25,7 @@ pub(super) const CONTAINER: Container = Container {
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok())),
     divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
+    blocks: Some(BlocksOf { search: decant_zstd::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
 };
 
 /// Whether the first frame that is not skippable is one of zstd: lz4 has skippable frames, too.

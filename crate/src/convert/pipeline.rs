@@ -11,6 +11,7 @@ use super::settled::{ResumePoint, Settled};
 use super::sum::DiskSum;
 use super::workload::Workload;
 use crate::compress::{GuestRun, Placement};
+use crate::container::blocks::BlockSource;
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};
@@ -146,8 +147,8 @@ impl Cancel {
 /// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
 /// once. After a failure or a cancel the target is aborted.
 ///
-/// Fails with `missing-file` or `password` if a file or key is missing, with `cancelled`, and as reading, decoding and
-/// writing do.
+/// Fails with `missing-file` or `password` if a file or key is missing, with `cancelled`, as reading, decoding and writing do, and with
+/// the code `needs-spool` if the image is read in place and its disk is stored in another order than it has.
 pub async fn convert<E: Executor>(
     image: &Image,
     executor: &E,
@@ -175,6 +176,7 @@ pub async fn resume<E: Executor>(
     let guest = if begun.guest >= end { end } else { begun.guest.align_down(limits.unit) };
     let begun = ResumePoint { guest, ..begun };
     let checks = check_manifest(image.manifest());
+    let _limited = image.blocks().map(BlockSource::limited);
     let mut done =
         run(|| Plan::of_image(image, limits, begun), checks, executor, output, begun, progress, cancel).await?;
     if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {

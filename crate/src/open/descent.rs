@@ -26,6 +26,14 @@ pub(super) enum Packing {
 }
 
 impl Packing {
+    /// Its container; `None` for a member of one.
+    pub(super) fn container(&self) -> Option<&'static Container> {
+        match self {
+            Self::Container(container) => Some(container),
+            Self::Deflated(_) => None,
+        }
+    }
+
     /// Returns the packed bytes of the file `source`.
     pub(super) fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
         match self {

@@ -1,5 +1,6 @@
 //! An opened image: its description and its extents.
 
+use crate::container::blocks::BlockSource;
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;
@@ -73,8 +74,9 @@ impl Image {
                 let beside = files_used().filter_map(|id| id.checked_sub(given));
                 Some(manifest.with(beside.map(|at| opened.top.beside[at].name.clone())))
             }
-            None if opened.top.containers.is_empty() => {
-                Manifest::beside(&opened.source, options, &|at| files_used().any(|id| id == at + 1))
+            None if opened.top.containers.len() == usize::from(opened.top.blocks.is_some()) => {
+                let is_packed = opened.top.blocks.is_some();
+                Manifest::beside(&opened.source, is_packed, options, &|at| files_used().any(|id| id == at + 1))
             }
             None => None,
         };
@@ -174,6 +176,11 @@ impl Image {
         let companions = files.filter(|(file, _)| *file != FileId::IMAGE).map(|(file, name)| (file, Place::file(name)));
         let container = self.chain.containers.last().map(|container| (FileId::IMAGE, container.place()));
         container.into_iter().chain(companions).collect()
+    }
+
+    /// The content of the compressed file around the image, if it is read in place.
+    pub(crate) fn blocks(&self) -> Option<&Rc<BlockSource>> {
+        self.opened.top.blocks.as_ref()
     }
 
     /// The checksum that a container states for the image's file, or for one around it.

@@ -41,9 +41,11 @@ impl Manifest {
     }
 
     /// Finds the manifest among the companions of an image in no archive: of the file `source`, which `options` describe, and of the
-    /// companions that `is_used` accepts by their index. It is not checked if the image is a split file.
+    /// companions that `is_used` accepts by their index. It is not checked if the image is a split file, or the content of the file that
+    /// the manifest lists, which `is_packed` states.
     pub(crate) fn beside(
         source: &Rc<dyn Source>,
+        is_packed: bool,
         options: &OpenOptions,
         is_used: &dyn Fn(usize) -> bool,
     ) -> Option<Self> {
@@ -53,7 +55,7 @@ impl Manifest {
                 members.push(Member::loose(&companion.name, companion.source.clone()));
             }
         }
-        let check = if options.parts > 0 { Some(false) } else { options.check_manifest };
+        let check = if options.parts > 0 || is_packed { Some(false) } else { options.check_manifest };
         let names = members.iter().map(|member| member.name.clone());
         let used: Vec<_> = names.filter(|name| !is_manifest(name)).collect();
         Some(Self::of(members.into(), None, check, options.salvage)?.with(used.into_iter()))

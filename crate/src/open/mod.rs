@@ -22,6 +22,7 @@ pub mod stated_disk;
 pub mod streamed_image;
 pub(crate) mod unpack;
 
+use crate::container::blocks::{self, BlockSource, BlocksFound};
 use crate::container::{Member, StatedCrc, refusal_of_last_part};
 use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::fields::Fields;
@@ -100,7 +101,7 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     };
     let source = joined(first, options);
     match is_in_container {
-        true => open_file(source, options).await,
+        true => open_file(source, Around::default(), options).await,
         false => Ok(Opened::Image(Image::open(source, options).await?)),
     }
 }
@@ -114,10 +115,20 @@ fn joined(first: Rc<dyn Source>, options: &OpenOptions) -> Rc<dyn Source> {
     Rc::new(Pieces::joined(iter::once(first).chain(next).collect()))
 }
 
-async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Opened> {
+/// What is around a file that is opened.
+#[derive(Default)]
+struct Around {
+    containers: Vec<ContainerInfo>,
+    /// The file itself, if it is the content of a compressed file.
+    blocks: Option<Rc<BlockSource>>,
+}
+
+/// Opens the file `source`, and the containers in it.
+async fn open_file(source: Rc<dyn Source>, around: Around, options: &OpenOptions) -> Result<Opened> {
     let tables = Rc::<TableCache>::default();
     let choosing = Choosing::of(options.disk.as_ref());
-    let unpacked = unpack(source, options.salvage, choosing, options.snapshot.as_deref(), &tables).await?;
+    let Around { containers, blocks } = around;
+    let unpacked = unpack(source, containers, options.salvage, choosing, options.snapshot.as_deref(), &tables).await?;
     let Unpacked { inner, is_ended, mut list, beside, members, mut stated, needs_all } = unpacked;
     let InnerFile { source, file_type, containers, missing, deflated, checksum } = inner;
     if containers.is_empty()
@@ -203,6 +214,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 checksum,
                 parents: stated.parents,
                 tables,
+                blocks,
             };
             Ok(Opened::Image(Image::open_top(source, top, manifest, options).await?))
         }
@@ -216,7 +228,7 @@ async fn open_file(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Open
                 Some(Checksum::Of(stated)) => Some(stated),
                 _ => None,
             };
-            Ok(Opened::Streamed(open_packed((source, stated), packing, descent, list, manifest, options).await?))
+            open_packed((source, stated), packing, descent, list, manifest, options).await
         }
     }
 }
@@ -226,7 +238,7 @@ fn whole_archive(members: Rc<[Member]>, mut containers: Vec<ContainerInfo>) -> S
     let name = containers.pop().map_or("", |container| container.name);
     let size = members.iter().map(|member| member.source.size()).sum();
     let file = move || Box::new(AsTar::new(members.clone())) as Box<dyn ByteStream>;
-    let origin = Origin::File { file: Rc::new(file), decoders: Vec::new() };
+    let origin = Origin::File { file: Rc::new(file), source: None, decoders: Vec::new() };
     let around = InContainers { containers, ..InContainers::default() };
     StreamedImage::to_unpack(name, origin, around, Some(size))
 }
@@ -246,13 +258,14 @@ async fn open_packed(
     list: DiskList,
     manifest: Option<Manifest>,
     options: &OpenOptions,
-) -> Result<StreamedImage> {
+) -> Result<Opened> {
     let source = packing.of(source);
     let size = Some(source.size());
+    let (compressed, depth) = (packing.container(), descent.containers.len());
     let stream = descent.enter(Box::new(FileStream::new(source.clone())), packing).await?;
     let found = descent.follow(stream).await;
     let (archive, decoders) = (descent.archive, descent.decoders.len());
-    let mut origin = Origin::file(source, stated, std::mem::take(&mut descent.decoders));
+    let mut origin = Origin::file(source.clone(), stated, std::mem::take(&mut descent.decoders));
     // The choice of anything but the only disk is one inside an archive, if there is any.
     let is_named = list.disks.iter().any(|disk| Choosing::of(options.disk.as_ref()).names(&disk.name));
     let is_inside = options.disk.is_some() && list.disks.len() < 2 && !is_named;
@@ -283,10 +296,31 @@ async fn open_packed(
     };
     let around =
         InContainers { containers: descent.containers, list, guess, reason: descent.reason, window: descent.window };
-    match packed {
-        None => StreamedImage::new(origin, around, size, manifest.map(Rc::new), options),
-        Some(Packed { name, .. }) if options.spool => Ok(StreamedImage::to_unpack(name, origin, around, size)),
-        Some(packed) => Err(needs_spool(packed, &around.containers, around.list.machine.as_deref(), around.window)),
+    let packed = match packed {
+        None => return Ok(Opened::Streamed(StreamedImage::new(origin, around, size, manifest.map(Rc::new), options)?)),
+        Some(Packed { name, .. }) if options.spool => {
+            return Ok(Opened::Streamed(StreamedImage::to_unpack(name, origin, around, size)));
+        }
+        Some(packed) => packed,
+    };
+    let found = match (&options.in_place, compressed) {
+        // A file inside a container is unpacked.
+        (Some(in_place), Some(container)) if depth == 0 => blocks::find(container, source, in_place).await?,
+        _ => BlocksFound::InOrder(None),
+    };
+    match found {
+        BlocksFound::Blocks(content) => {
+            let containers = around.containers[..1].to_vec();
+            let around = Around { containers, blocks: Some(content.clone()) };
+            Box::pin(open_file(content, around, options)).await
+        }
+        BlocksFound::InOrder(size) => {
+            let error = needs_spool(packed, &around.containers, around.list.machine.as_deref(), around.window);
+            Err(match size {
+                Some(size) => error.field("size", size),
+                None => error,
+            })
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
 use crate::container::part::PartDecoder;
-use crate::container::{Container, Deflated, DividedStream, StatedCrc};
+use crate::container::{Container, Deflated, DividedStream, StatedCrc, blocks};
 use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -106,6 +106,8 @@ pub(crate) enum Origin {
     File {
         /// The file, or the member of a container, from its start.
         file: Rc<dyn Fn() -> Box<dyn ByteStream>>,
+        /// The same, to be read at any position, unless it is put together while it is read.
+        source: Option<Rc<dyn Source>>,
         /// The decoders from the file to the disk, outermost first.
         decoders: Vec<ContainerDecoder>,
     },
@@ -116,19 +118,33 @@ pub(crate) enum Origin {
 impl Origin {
     /// Creates the origin for the file `source`, or the member of a container, with the checksum that this states for it.
     pub(crate) fn file(source: Rc<dyn Source>, stated: Option<StatedCrc>, decoders: Vec<ContainerDecoder>) -> Self {
+        let streamed = source.clone();
         let file = move || {
-            let stream: Box<dyn ByteStream> = Box::new(FileStream::new(source.clone()));
+            let stream: Box<dyn ByteStream> = Box::new(FileStream::new(streamed.clone()));
             match &stated {
                 Some(stated) => stated.clone().checked(stream),
                 None => stream,
             }
         };
-        Self::File { file: Rc::new(file), decoders }
+        Self::File { file: Rc::new(file), source: Some(source), decoders }
     }
 
     /// Creates the origin for `stream`, which yields the bytes of the disk.
     pub(crate) fn once(stream: Box<dyn ByteStream>) -> Self {
         Self::Once(RefCell::new(Some(stream)))
+    }
+
+    /// Returns the size of the bytes, if a file states it that has no other container in it. Fails as reading the file does.
+    async fn stated_size(&self) -> Result<Option<u64>> {
+        match self {
+            Self::File { source: Some(source), decoders, .. } => match &decoders[..] {
+                [ContainerDecoder { decoding: Decoding::Container(container), .. }] => {
+                    blocks::stated_size(container, &**source).await
+                }
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
     }
 
     /// Ends the way from a file to its content after `count` decoders.
@@ -142,7 +158,7 @@ impl Origin {
     /// caller's stream that was taken before.
     pub(crate) fn begin(&self, parts: Option<Rc<dyn PartDecoder>>) -> Result<Box<dyn ByteStream>> {
         match self {
-            Self::File { file, decoders } => {
+            Self::File { file, decoders, .. } => {
                 let divided = parts.zip(decoders.first()).and_then(|(parts, first)| first.begin_by_parts(file, parts));
                 let (stream, rest) = match divided {
                     Some(stream) => (stream, &decoders[1..]),
@@ -297,6 +313,12 @@ impl StreamedImage {
     /// The capacity that a description of a machine states for it.
     pub(crate) fn capacity(&self) -> Option<Capacity> {
         self.list.capacity
+    }
+
+    /// Returns the size of the disk in bytes, if its container states it, without decoding it. It may have another size if the file is
+    /// damaged. Fails as reading the file does.
+    pub async fn stated_size(&self) -> Result<Option<u64>> {
+        self.origin.stated_size().await
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.

@@ -56,18 +56,19 @@ pub(crate) struct Unpacked {
     pub(crate) needs_all: bool,
 }
 
-/// Unwraps the containers of `source`, whose head is read through `tables`. With `salvage`, the file may end inside its
+/// Unwraps the containers of `source`, which is in `containers` and whose head is read through `tables`. With `salvage`, the file may end inside its
 /// last member. `snapshot` states one of a machine. Fails with `source`, with `limit` if containers are nested too deeply, with `usage` if `choosing` states
 /// no disk of them, unless the disks may be inside a container that is decoded in order, or the file cannot be read, and
 /// as [`crate::container::List`] and [`members::image_in`] do.
 pub(crate) async fn unpack(
     mut source: Rc<dyn Source>,
+    mut containers: Vec<ContainerInfo>,
     salvage: bool,
     mut choosing: Choosing<'_>,
     mut snapshot: Option<&str>,
     tables: &Rc<TableCache>,
 ) -> Result<Unpacked> {
-    let (mut containers, mut missing, mut is_ended, mut disk_list) = (Vec::new(), 0, true, DiskList::default());
+    let (mut missing, mut is_ended, mut disk_list) = (0, true, DiskList::default());
     let (mut beside, mut members): (_, Rc<[Member]>) = (Vec::new(), Rc::default());
     let mut file_type = identify(&*tables.over(source.clone()), None).await?;
     let (mut deflated, mut checksum, mut stated) = (None, None, StatedDisk::default());

@@ -26,6 +26,7 @@ pub use held::*;
 pub use scope::*;
 
 use decant::compress::Encoding;
+use decant::container::blocks::InPlace;
 use decant::container::part::PartDecoder;
 use decant::convert::{Cancel, InOrder, Output, Progress, convert, convert_in_order};
 use decant::crypt::Keys;
@@ -300,6 +301,8 @@ pub struct Case {
     pub spool: bool,
     /// See `OpenOptions::unpack`.
     pub unpack: bool,
+    /// Whether compressed files are read in place.
+    pub in_place: bool,
     /// Whether the image is a stream.
     pub as_stream: bool,
     /// The size of a streamed disk, if it was determined before.
@@ -354,6 +357,7 @@ impl Case {
             check_manifest: self.check_manifest,
             spool: self.spool,
             unpack: self.unpack,
+            in_place: self.in_place.then(|| InPlace { decoder: Rc::new(InlineParts), measured: Rc::new(|_| ()) }),
             ..OpenOptions::default()
         };
         (source, held, options)

@@ -1,6 +1,8 @@
 //! By the module `crate/xz/wasm`.
 
-use decant_module::{Module, ModuleDecoder, Step, StreamDecoder, StreamFailure, StreamRequest};
+use decant_module::{
+    BlockFile, BlockSearch, Module, ModuleDecoder, ModuleSearch, Step, StreamDecoder, StreamFailure, StreamRequest,
+};
 
 /// The module. It must be ready before [`XzDecoder`] is created.
 pub static MODULE: Module = Module::loaded("xz");
@@ -35,4 +37,9 @@ impl StreamDecoder for XzDivider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         self.0.decode(input, output)
     }
+}
+
+/// Begins to search a file for blocks in the module. Returns `None` if memory runs out.
+pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+    Some(Box::new(ModuleSearch::new::<StreamRequest>(&MODULE, file).ok()?))
 }

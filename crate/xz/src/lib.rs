@@ -9,6 +9,6 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, XzDecoder, XzDivider};
+pub use direct::{MODULE, XzDecoder, XzDivider, search};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, XzDecoder, XzDivider};
+pub use imported::{MODULE, XzDecoder, XzDivider, search};

@@ -1,7 +1,7 @@
 //! By the module `crate/zstd/wasm`.
 
 use crate::{Request, ZstdError};
-use decant_module::{Module, ModuleDecoder, Step, StreamDecoder};
+use decant_module::{BlockFile, BlockSearch, Module, ModuleDecoder, ModuleSearch, Step, StreamDecoder};
 
 /// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("zstd");
@@ -52,4 +52,9 @@ impl StreamDecoder for ZstdDivider {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         self.0.decode(input, output)
     }
+}
+
+/// Begins to search a file for blocks in the module. Returns `None` if memory runs out.
+pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+    Some(Box::new(ModuleSearch::new::<Request>(&MODULE, file).ok()?))
 }

@@ -9,9 +9,9 @@ mod direct;
 mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, Zstd, ZstdDecoder, ZstdDivider};
+pub use direct::{MODULE, Zstd, ZstdDecoder, ZstdDivider, search};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, Zstd, ZstdDecoder, ZstdDivider};
+pub use imported::{MODULE, Zstd, ZstdDecoder, ZstdDivider, search};
 
 use decant_module::{StreamRequest, failures};
 use serde::{Deserialize, Serialize};

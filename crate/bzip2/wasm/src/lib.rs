@@ -12,7 +12,7 @@ impl Service for Bzip2Service {
     type Request = StreamRequest;
 
     fn serve(&mut self, request: StreamRequest, input: &[u8], output: &mut [u8]) -> Result<usize, StreamFailure> {
-        self.0.serve(request, input, output)
+        self.0.serve(request, |_| None, input, output)
     }
 }
 

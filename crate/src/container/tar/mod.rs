@@ -31,6 +31,7 @@ pub(super) const CONTAINER: Container = Container {
     module: None,
     decode: Some(|stream| Ok(Box::new(files_in_order::FilesInOrder::new(stream)))),
     divide: None,
+    blocks: None,
 };
 
 /// Lists the regular files of an archive, in archive order.

@@ -43,6 +43,7 @@ pub(super) const CONTAINER: Container = Container {
     module: None,
     decode: None,
     divide: None,
+    blocks: None,
 };
 
 /// Compression methods (section 4.4.5).

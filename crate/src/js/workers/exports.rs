@@ -4,6 +4,7 @@ use super::executor::Workers;
 use super::open_spec::OpenSpec;
 use super::output_spec::{DiskSize, OutputSpec, formats, output};
 use super::part_workers::PartWorkers;
+use crate::container::blocks::InPlace;
 use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_order, notice_of_start, read, resume};
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
@@ -46,9 +47,15 @@ enum Content {
 #[wasm_bindgen]
 impl OpenImage {
     /// Opens an image with its companions, and the containers around it. Returns an `OpenImage`; for the configuration of a virtual
-    /// machine, the `DiskOfMachine` that is to be opened.
-    pub async fn open(spec: OpenSpec) -> JsResult<JsValue> {
-        let (input, options) = spec.read();
+    /// machine, the `DiskOfMachine` that is to be opened. `dispatch` runs a part of a compressed file that is read in place in one of
+    /// `workers` workers, as long as the image is open. `measured` gets the finished share while parts are decoded to know their sizes.
+    pub async fn open(spec: OpenSpec, dispatch: Function, workers: usize, measured: Function) -> JsResult<JsValue> {
+        let decoder = Rc::new(PartWorkers::of_blocks(dispatch, workers));
+        let measured = move |share: f64| {
+            // An exception in Decant's own listener must not fail the opening.
+            let _ = measured.call1(&JsValue::NULL, &share.into());
+        };
+        let (input, options) = spec.read(InPlace { decoder, measured: Rc::new(measured) });
         let content = match open(input, &options).await? {
             Opened::Image(image) => Content::RandomAccess(Rc::new(image)),
             Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
@@ -95,6 +102,20 @@ impl OpenImage {
     #[wasm_bindgen(js_name = isPacked)]
     pub fn is_packed(&self) -> bool {
         matches!(&self.content, Content::InOrder(image) if image.is_packed())
+    }
+
+    /// Whether the image is in a compressed file that is read in place.
+    #[wasm_bindgen(js_name = isInPlace)]
+    pub fn is_in_place(&self) -> bool {
+        matches!(&self.content, Content::RandomAccess(image) if image.blocks().is_some())
+    }
+
+    /// The size of a streamed disk in bytes, if its container states it; `undefined` otherwise.
+    #[wasm_bindgen(js_name = statedSize)]
+    pub async fn stated_size(&self, cancel: &CancelHandle) -> JsResult<JsValue> {
+        let Content::InOrder(image) = &self.content else { return Ok(JsValue::UNDEFINED) };
+        let (image, cancel) = (image.clone(), cancel.0.clone());
+        Ok(cancel.or(image.stated_size()).await?.map_or(JsValue::UNDEFINED, |size| (size as f64).into()))
     }
 
     /// For each file that jobs read: the number of the source that workers open for it (0 is the image), or -1 if its
@@ -181,7 +202,7 @@ impl OpenImage {
                 done
             }
             Content::InOrder(image) => {
-                let decoder = PartWorkers::new(dispatch.clone(), workers);
+                let decoder = PartWorkers::of_stream(dispatch.clone(), workers);
                 let disk = InOrder::new(&image, Some(Rc::new(decoder))).of_size(disk_size);
                 let given = vec![FileId::IMAGE];
                 let executor = Workers::new(dispatch, workers, memory as u64, disk.files(), given);

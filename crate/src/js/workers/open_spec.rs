@@ -1,5 +1,6 @@
 //! The JavaScript parameters of opening an image.
 
+use crate::container::blocks::InPlace;
 use crate::disk::info::Capacity;
 use crate::open::Input;
 use crate::open::chain::Companion;
@@ -83,8 +84,8 @@ impl StatedSpec {
 }
 
 impl OpenSpec {
-    /// Converts the parameters to the image's input and options.
-    pub(super) fn read(&self) -> (Input, OpenOptions) {
+    /// Converts the parameters to the image's input and options. `in_place` decodes compressed files.
+    pub(super) fn read(&self, in_place: InPlace) -> (Input, OpenOptions) {
         let companion = |spec: JsValue| {
             let spec: CompanionSpec = spec.unchecked_into();
             Companion {
@@ -109,6 +110,7 @@ impl OpenSpec {
             spool: self.spool(),
             unpack: self.unpack(),
             stated: self.stated().map_or_else(StatedDisk::default, |stated| stated.read()),
+            in_place: Some(in_place),
         };
         (super::input(self.source()), options)
     }

@@ -1,7 +1,10 @@
 //! Sends the parts of a compressed file to the workers of the `workers` engine.
 
 use super::spare_arrays::SpareArrays;
-use crate::container::part::{ContainerNumber, DecodedPart, PartBytes, PartDecoder};
+use crate::container::part::{ContainerNumber, DecodedPart, PartBytes, PartDecoder, SentPart};
+use crate::error::{ErrorKind, Result};
+use crate::js::bytes::release;
+use crate::js::errors::caught;
 use crate::js::task::{JsReply, Task, message};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -13,25 +16,20 @@ use wasm_bindgen_futures::JsFuture;
 pub(super) struct PartWorkers {
     dispatch: Function,
     workers: usize,
-    /// Memory of earlier parts.
-    spares: Rc<SpareArrays>,
+    /// Memory of earlier parts; `None` frees it.
+    spares: Option<Rc<SpareArrays>>,
 }
 
 impl PartWorkers {
-    /// Sends parts to `workers` workers by `dispatch`, as `Workers` does jobs.
-    pub(super) fn new(dispatch: Function, workers: usize) -> Self {
-        Self { dispatch, workers, spares: Rc::default() }
+    /// Sends parts to `workers` workers by `dispatch`, as `Workers` does jobs. Their memory is used again: for a stream, whose parts have
+    /// about one size.
+    pub(super) fn of_stream(dispatch: Function, workers: usize) -> Self {
+        Self { dispatch, workers, spares: Some(Rc::default()) }
     }
 
-    fn send(&self, container: ContainerNumber, part: &[u8]) -> Option<JsFuture> {
-        let (part, room) = (Uint8Array::from(part), self.spares.take(0));
-        let task = message(&Task::DecodePart(container, room.is_some())).ok()?;
-        let travelling = match room {
-            Some(room) => Array::of2(&Uint8Array::new(&room), &part),
-            None => Array::of1(&part),
-        };
-        let sent = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&task[..]), &travelling).ok()?;
-        Some(JsFuture::from(sent.unchecked_into::<Promise>()))
+    /// Likewise for the blocks of a file that is read in place, which are kept. Their memory is freed after that.
+    pub(super) fn of_blocks(dispatch: Function, workers: usize) -> Self {
+        Self { dispatch, workers, spares: None }
     }
 }
 
@@ -41,11 +39,46 @@ impl PartDecoder for PartWorkers {
         2 * self.workers + 2
     }
 
-    fn decode(&self, container: ContainerNumber, part: Vec<u8>) -> LocalBoxFuture<'static, Option<DecodedPart>> {
-        let (sent, spares) = (self.send(container, &part), self.spares.clone());
+    fn begin(&self) -> Box<dyn SentPart> {
+        Box::new(Sent { dispatch: self.dispatch.clone(), spares: self.spares.clone(), pieces: Array::new() })
+    }
+}
+
+/// A part that is sent to a worker, in pieces.
+struct Sent {
+    dispatch: Function,
+    spares: Option<Rc<SpareArrays>>,
+    pieces: Array,
+}
+
+impl Sent {
+    fn send(&self, container: ContainerNumber) -> Result<JsFuture> {
+        let room = self.spares.as_ref().and_then(|spares| spares.take(0));
+        let task = message(&Task::DecodePart(container, room.is_some()))?;
+        if let Some(room) = room {
+            self.pieces.unshift(&Uint8Array::new(&room));
+        }
+        let sent = self.dispatch.call2(&JsValue::NULL, &Uint8Array::from(&task[..]), &self.pieces);
+        Ok(JsFuture::from(sent.map_err(failed)?.unchecked_into::<Promise>()))
+    }
+}
+
+fn failed(thrown: JsValue) -> crate::error::Error {
+    caught(&thrown, ErrorKind::Internal, "decompress a part of the file")
+}
+
+impl SentPart for Sent {
+    fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        self.pieces.push(&Uint8Array::from(bytes));
+        Ok(())
+    }
+
+    fn decode(self: Box<Self>, container: ContainerNumber) -> LocalBoxFuture<'static, Result<DecodedPart>> {
+        let sent = self.send(container);
         async move {
-            let reply: JsReply = sent?.await.ok()?.unchecked_into();
-            Some(DecodedPart { size: reply.read() as u64, bytes: Box::new(Received { data: reply.bytes()?, spares }) })
+            let reply: JsReply = sent?.await.map_err(failed)?.unchecked_into();
+            let data = reply.bytes().unwrap_or_default();
+            Ok(DecodedPart { size: reply.read() as u64, bytes: Box::new(Received { data, spares: self.spares }) })
         }
         .boxed_local()
     }
@@ -54,7 +87,7 @@ impl PartDecoder for PartWorkers {
 /// The data of a part, from a worker.
 struct Received {
     data: Uint8Array,
-    spares: Rc<SpareArrays>,
+    spares: Option<Rc<SpareArrays>>,
 }
 
 impl PartBytes for Received {
@@ -68,6 +101,9 @@ impl PartBytes for Received {
 
 impl Drop for Received {
     fn drop(&mut self) {
-        self.spares.keep(self.data.buffer());
+        match &self.spares {
+            Some(spares) => spares.keep(self.data.buffer()),
+            None => release(&self.data.buffer()),
+        }
     }
 }

@@ -10,6 +10,7 @@ mod parents;
 
 pub use open_options::{Companion, OpenOptions};
 
+use crate::container::blocks::BlockSource;
 use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{CheckedWalk, Extents};
@@ -63,6 +64,8 @@ pub(crate) struct Top {
     pub(crate) parents: Vec<String>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
+    /// The content of the compressed file around it that is read in place.
+    pub(crate) blocks: Option<Rc<BlockSource>>,
 }
 
 impl Top {
@@ -92,7 +95,7 @@ impl Top {
         };
         let (containers, list, beside) = (Vec::new(), Rc::default(), Vec::new());
         let parents = options.stated.parents.clone();
-        Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, parents, tables })
+        Ok(Self { format, reason, containers, list, missing: 0, beside, checksum: None, parents, tables, blocks: None })
     }
 }
 
@@ -222,7 +225,11 @@ impl Chain {
         if may_be_packed(reference) {
             let found = match parents.unpacked(id) {
                 Some(known) => known.clone(),
-                None => unpack(file.clone(), self.salvage, Choosing::Impossible, None, &self.tables).await?.inner,
+                None => {
+                    unpack(file.clone(), Vec::new(), self.salvage, Choosing::Impossible, None, &self.tables)
+                        .await?
+                        .inner
+                }
             };
             place = place_in(&found.containers);
             if let FileType::Container(container) = found.file_type {

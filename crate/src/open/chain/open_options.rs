@@ -1,5 +1,6 @@
 //! Options for opening an image.
 
+use crate::container::blocks::InPlace;
 use crate::io::source::Source;
 use crate::open::disk_choice::DiskChoice;
 use crate::open::stated_disk::StatedDisk;
@@ -29,7 +30,7 @@ pub struct OpenOptions {
     /// and this is not a salvage.
     pub check_manifest: Option<bool>,
     /// Whether a file that must be read at any position, but comes in order, is opened as a [`StreamedImage`] that the
-    /// caller unpacks and opens again. Otherwise it is refused.
+    /// caller unpacks and opens again. Otherwise it is read in place, or refused.
     ///
     /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
     pub spool: bool,
@@ -37,6 +38,8 @@ pub struct OpenOptions {
     pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,
+    /// What decodes a compressed file whose content must be read at any position. `None` refuses it.
+    pub in_place: Option<InPlace>,
 }
 
 /// A file that the caller handed over with the image.

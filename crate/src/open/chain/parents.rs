@@ -108,7 +108,7 @@ async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) ->
 
 /// Opens `file`, or the image inside it.
 async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) -> Result<SearchedFile> {
-    let inner = unpack(file, false, Choosing::Impossible, None, tables).await?.inner;
+    let inner = unpack(file, Vec::new(), false, Choosing::Impossible, None, tables).await?.inner;
     let identities = match inner.file_type {
         FileType::Image(format) => {
             let how = LayerOptions { is_backing: true, salvage, ..LayerOptions::default() };

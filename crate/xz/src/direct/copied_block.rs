@@ -32,7 +32,7 @@ impl CopiedBlock {
         let small = |size: Option<u64>| size.filter(|&size| size <= LARGEST_PART).ok_or(Fault::Indivisible);
         let (compressed, data) = (small(header.compressed_size)?, small(header.data_size)?);
         let unpadded = bytes.len() as u64 + compressed + check_type.len() as u64;
-        let start = [&data.to_le_bytes()[..], &MAGIC, &with_checksum(&flags, false), bytes].concat();
+        let start = [&data.to_le_bytes()[..], &start_of_stream(flags), bytes].concat();
         let left = compressed.next_multiple_of(UNIT as u64) as usize + check_type.len();
         Ok(Self { start, left, end: end_of_stream(flags, unpadded, data), written: 0, unpadded, data })
     }
@@ -59,8 +59,13 @@ impl CopiedBlock {
     }
 }
 
+/// The header of a stream.
+pub(super) fn start_of_stream(flags: [u8; 2]) -> Vec<u8> {
+    [&MAGIC[..], &with_checksum(&flags, false)].concat()
+}
+
 /// The index and the footer of a stream with one block.
-fn end_of_stream(flags: [u8; 2], unpadded: u64, data: u64) -> Vec<u8> {
+pub(super) fn end_of_stream(flags: [u8; 2], unpadded: u64, data: u64) -> Vec<u8> {
     let mut index = vec![0, 1];
     integer::put(unpadded, &mut index);
     integer::put(data, &mut index);

@@ -2,12 +2,15 @@
 
 mod block;
 mod block_header;
+mod blocks;
 mod check;
 mod copied_block;
 mod crc64;
 mod held;
 mod index;
 mod integer;
+
+pub use blocks::search;
 
 use block::Block;
 use block_header::BlockHeader;

@@ -5,10 +5,10 @@ use crate::ZstdError;
 use decant_module::{Buffers, Fault, LARGEST_PART, Step, StreamDecoder, StreamState, USUAL_WINDOW};
 
 /// Types of blocks (section 3.1.1.2.2).
-const RLE: u32 = 1;
+pub(super) const RLE: u32 = 1;
 const RESERVED: u32 = 3;
 /// Length of a frame's checksum, in bytes.
-const CHECKSUM: usize = 4;
+pub(super) const CHECKSUM: usize = 4;
 /// Length of the content of a skippable frame by which `pzstd` states the length of the next frame, in bytes.
 const ANNOUNCEMENT: usize = 4;
 /// The assumed ratio of content to a frame that does not state its size.

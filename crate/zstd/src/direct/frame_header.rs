@@ -7,7 +7,7 @@ use decant_module::{Fault, LARGEST_WINDOW, StreamFeature};
 const MAGIC_LEN: usize = 4;
 const SKIPPABLE_HEADER: usize = 8;
 /// Maximum length of a frame's header with its magic number, in bytes.
-const LONGEST_HEADER: usize = 18;
+pub(super) const LONGEST_HEADER: usize = 18;
 
 /// Bits of the frame header descriptor (section 3.1.1.1.1).
 const DICTIONARY_ID: u8 = 0x03;

@@ -1,9 +1,11 @@
 //! By the C library.
 
+mod blocks;
 mod divider;
 mod frame_header;
 mod stream;
 
+pub use blocks::search;
 pub use divider::ZstdDivider;
 pub use stream::ZstdDecoder;
 

@@ -18,7 +18,7 @@ impl Service for ZstdService {
         match request {
             Request::Compress => self.clusters.compress(input, output),
             Request::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
-            Request::Stream(request) => self.streams.serve(request, input, output),
+            Request::Stream(request) => self.streams.serve(request, decant_zstd::search, input, output),
         }
     }
 }

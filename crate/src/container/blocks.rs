@@ -1,0 +1,549 @@
+//! The content of a compressed file at any position: reads decode the blocks that they need.
+
+use super::Container;
+use super::block_cache::BlockCache;
+use super::part::{ContainerNumber, DecodedPart, PartDecoder, SentPart};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::source::{Profile, Source, read_exact};
+use crate::offsets::{ByteRange, HostOffset};
+use decant_module::{BeginSearch, Block, BlockFile, LARGEST_PART, SearchStep};
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::{StreamExt, iter};
+use futures_util::{FutureExt, pin_mut};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// How the blocks of a kind of compressed files are found.
+pub(crate) struct BlocksOf {
+    pub(crate) search: BeginSearch,
+    /// The largest file that is decoded as a whole if its blocks are not found, in bytes.
+    pub(crate) largest_whole: u64,
+    /// Whether the last four bytes of most files are the size of the content, modulo 2^32, little endian.
+    pub(crate) has_size_at_end: bool,
+}
+
+/// What reads blocks for the caller of an opening.
+#[derive(Clone)]
+pub struct InPlace {
+    /// Decodes blocks.
+    pub decoder: Rc<dyn PartDecoder>,
+    /// Called with the finished share while blocks are decoded to know their sizes.
+    pub measured: Rc<dyn Fn(f64)>,
+}
+
+/// The content of a compressed file.
+pub(crate) enum BlocksFound {
+    Blocks(Rc<BlockSource>),
+    /// It cannot be read at any position. Its size in bytes, if the file states it.
+    InOrder(Option<u64>),
+}
+
+/// Blocks of unknown size are decoded to know it: at most so many, with so many bytes in the file.
+const MOST_MEASURED: usize = 4096;
+const LARGEST_MEASURED: u64 = 256 << 20;
+/// So many at once.
+const MEASURED_AT_ONCE: usize = 2;
+
+/// How often a conversion may decode the content. More is slower than to unpack it.
+const MOST_PASSES: u64 = 4;
+/// Blocks that do not count for that.
+const FREE_BLOCKS: u64 = 16;
+
+/// The longest piece that is read at once, in bytes, of a local file and of one on a server.
+const PIECE: u64 = 2 << 20;
+const REMOTE_PIECE: u64 = 8 << 20;
+
+/// A block of known size.
+struct Unit {
+    block: Block,
+    /// Where its data begins in the content, and its size, in bytes.
+    offset: u64,
+    size: u64,
+}
+
+/// A compressed file, and what decodes its blocks.
+#[derive(Clone)]
+struct PackedFile {
+    source: Rc<dyn Source>,
+    container: &'static Container,
+    decoder: Rc<dyn PartDecoder>,
+}
+
+impl PackedFile {
+    /// Reads `block`, whose data probably has `size` bytes, for the decoder. Fails with `source` or `internal`.
+    async fn read(&self, block: &Block, size: u64) -> Result<Box<dyn SentPart>> {
+        let mut part = self.decoder.begin();
+        let [before, after] = &block.around;
+        part.add(&[&size.to_le_bytes()[..], before].concat())?;
+        let longest = if self.source.profile().opened_by_workers { PIECE } else { REMOTE_PIECE };
+        let (mut at, end) = (block.start, block.start + block.len);
+        while at < end {
+            let range = ByteRange { start: HostOffset(at), len: longest.min(end - at) };
+            part.add(&read_exact(&*self.source, range, "compressed file").await?)?;
+            at += range.len;
+        }
+        if !after.is_empty() {
+            part.add(after)?;
+        }
+        Ok(part)
+    }
+
+    fn decode(&self, part: Box<dyn SentPart>) -> LocalBoxFuture<'static, Result<DecodedPart>> {
+        part.decode(ContainerNumber::of(self.container))
+    }
+
+    /// Decodes `block` of known `size`. Fails with `corrupt` if it is damaged, and as reading and decoding it do.
+    async fn decoded(self, block: Block, size: u64) -> Result<DecodedPart> {
+        let part = self.read(&block, size).await?;
+        match self.decode(part).await {
+            Ok(decoded) if decoded.size == size => Ok(decoded),
+            Err(error) if error.kind != ErrorKind::Corrupt => Err(error),
+            found => {
+                let (name, start, end) = (self.container.name, block.start, block.start + block.len);
+                let message =
+                    format!("The {name} file is damaged: its bytes from {start} to {end} could not be decompressed");
+                let error = Error::new(ErrorKind::Corrupt, message);
+                let error = found.err().map_or(error.clone(), |cause| error.coded(cause.code.clone()));
+                Err(error.field("container", name).field("offset", start))
+            }
+        }
+    }
+}
+
+/// Finds the blocks of `file`, a compressed one. Content of at most [`LARGEST_PART`] bytes in a local file is one block. Fails as
+/// reading does, and with `corrupt` if a file that is decoded as one block is damaged or truncated.
+pub(crate) async fn find(container: &'static Container, source: Rc<dyn Source>, by: &InPlace) -> Result<BlocksFound> {
+    let Some(of) = container.blocks.as_ref().filter(|_| !source.profile().made_here) else {
+        return Ok(BlocksFound::InOrder(None));
+    };
+    let file = PackedFile { source, container, decoder: by.decoder.clone() };
+    let found = searched(of, &*file.source, LARGEST_PART).await?;
+    let size = found.as_deref().and_then(size_of);
+    if let Some(blocks) = found
+        && let Some(units) = measured(&file, blocks, &*by.measured).await?
+    {
+        return Ok(BlocksFound::Blocks(BlockSource::new(file, units, None)));
+    }
+    let expected = match size {
+        None if of.has_size_at_end => size_at_end(&*file.source).await?,
+        size => size.unwrap_or(0),
+    };
+    let is_small = file.source.profile().opened_by_workers && file.source.size() <= of.largest_whole;
+    if !is_small || expected > LARGEST_PART {
+        return Ok(BlocksFound::InOrder(size));
+    }
+    let block = Block { len: file.source.size(), ..Block::default() };
+    let part = file.read(&block, expected).await?;
+    match file.decode(part).await {
+        Ok(first) => {
+            let unit = Unit { block, offset: 0, size: first.size };
+            Ok(BlocksFound::Blocks(BlockSource::new(file, vec![unit], Some(first))))
+        }
+        Err(error) if error.kind == ErrorKind::Corrupt => Err(error),
+        Err(_) => Ok(BlocksFound::InOrder(size)),
+    }
+}
+
+/// Returns the size of the content of `source` in bytes, without decoding it; `None` if the file does not state all of it. The content
+/// may have another size if the file is damaged. Fails as reading does.
+pub(crate) async fn stated_size(container: &Container, source: &dyn Source) -> Result<Option<u64>> {
+    let Some(of) = &container.blocks else { return Ok(None) };
+    Ok(searched(of, source, u64::MAX).await?.as_deref().and_then(size_of))
+}
+
+/// The size of the data of all `blocks`, if it is stated.
+fn size_of(blocks: &[Block]) -> Option<u64> {
+    blocks.iter().try_fold(0u64, |sum, block| sum.checked_add(block.size?))
+}
+
+/// The size of the data of the last gzip member, modulo 2^32: in most files the only one (RFC 1952, section 2.3.1).
+async fn size_at_end(source: &dyn Source) -> Result<u64> {
+    let len = source.size().min(4);
+    let range = ByteRange { start: HostOffset(source.size() - len), len };
+    let bytes = read_exact(source, range, "end of the compressed file").await?;
+    Ok(bytes.iter().rev().fold(0, |size, &byte| size << 8 | u64::from(byte)))
+}
+
+/// Searches `source` for blocks with data of up to `largest` bytes. Fails as reading does.
+async fn searched(of: &BlocksOf, source: &dyn Source, largest: u64) -> Result<Option<Vec<Block>>> {
+    let file = BlockFile { size: source.size(), is_local: source.profile().opened_by_workers, largest };
+    let Some(mut search) = (of.search)(file) else { return Ok(None) };
+    let (mut bytes, mut found) = (Vec::new(), Vec::new());
+    loop {
+        match search.next(&bytes) {
+            SearchStep::Read(start, len) => {
+                let range = ByteRange { start: HostOffset(start), len };
+                bytes = read_exact(source, range, "compressed file").await?;
+            }
+            SearchStep::Found(mut blocks) => {
+                found.try_reserve(blocks.len()).map_err(|_| Error::out_of_memory(blocks.len()))?;
+                found.append(&mut blocks);
+            }
+            SearchStep::End(is_found) => return Ok(is_found.then_some(found)),
+        }
+    }
+}
+
+/// Returns `blocks` with their sizes, as [`sizes_of`] does, unless one is too large, or empty and nothing would decode it.
+async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64)) -> Result<Option<Vec<Unit>>> {
+    let Some(sizes) = sizes_of(file, &blocks, measured).await? else { return Ok(None) };
+    let mut offset = 0;
+    let mut units = Vec::new();
+    for (block, size) in blocks.into_iter().zip(sizes) {
+        let is_alone = block.around.iter().any(|bytes| !bytes.is_empty());
+        if size > LARGEST_PART || (size == 0 && is_alone) {
+            return Ok(None);
+        }
+        units.push(Unit { block, offset, size });
+        offset += size;
+    }
+    // Nothing would decode blocks that all claim to be empty, and so notice data in them.
+    Ok((offset > 0).then_some(units))
+}
+
+/// Returns the sizes of `blocks`. Decodes those of unknown size once, if there are several, and they are small together. Returns `None`
+/// if that fails. Fails as reading does.
+async fn sizes_of(file: &PackedFile, blocks: &[Block], measured: &dyn Fn(f64)) -> Result<Option<Vec<u64>>> {
+    let mut sizes: Vec<_> = blocks.iter().map(|block| block.size).collect();
+    let unknown: Vec<_> = (0..blocks.len()).filter(|&at| sizes[at].is_none()).collect();
+    let total: u64 = unknown.iter().map(|&at| blocks[at].len).sum();
+    let is_small = unknown.len() <= MOST_MEASURED
+        && total <= LARGEST_MEASURED
+        && unknown.iter().all(|&at| blocks[at].len <= LARGEST_PART);
+    if unknown.len() == 1 || !is_small {
+        return Ok(None);
+    }
+    let measure = async |at: usize| {
+        let part = file.read(&blocks[at], 0).await?;
+        // If the file is damaged, unpacking it reports where.
+        let decoded = file.decode(part).await.ok();
+        Ok::<_, Error>((at, decoded.map(|decoded| decoded.size)))
+    };
+    let measuring = iter(unknown).map(measure).buffer_unordered(MEASURED_AT_ONCE);
+    pin_mut!(measuring);
+    let mut done = 0;
+    while let Some(found) = measuring.next().await {
+        let (at, size) = found?;
+        if size.is_none() {
+            return Ok(None);
+        }
+        sizes[at] = size;
+        done += blocks[at].len;
+        measured(done as f64 / total as f64);
+    }
+    Ok(sizes.into_iter().collect())
+}
+
+/// The content of a compressed file.
+pub(crate) struct BlockSource {
+    file: PackedFile,
+    units: Vec<Unit>,
+    size: u64,
+    cache: BlockCache,
+    /// The number of blocks that have been decoded, and how many may be.
+    decoded: Cell<u64>,
+    allowed: Cell<u64>,
+}
+
+impl BlockSource {
+    /// `first`: the data of the first block, if it is known.
+    fn new(file: PackedFile, units: Vec<Unit>, first: Option<DecodedPart>) -> Rc<Self> {
+        let size = units.last().map_or(0, |last| last.offset + last.size);
+        let weights = units.iter().map(|unit| unit.block.len + unit.size).collect();
+        // Each worker has a part, and one waits: half as many as in a stream.
+        let cache = BlockCache::new(weights, file.decoder.depth() / 2, first);
+        Rc::new(Self { file, units, size, cache, decoded: Cell::new(0), allowed: Cell::new(u64::MAX) })
+    }
+
+    /// Limits the reads of a conversion, until the result is dropped: they fail with the code `needs-spool` if they decode the content
+    /// again and again.
+    pub(crate) fn limited(self: &Rc<Self>) -> LimitedPasses {
+        self.allowed.set(self.decoded.get() + MOST_PASSES * self.units.len() as u64 + FREE_BLOCKS);
+        LimitedPasses(self.clone())
+    }
+
+    fn decode(&self, number: usize) -> LocalBoxFuture<'static, Result<DecodedPart>> {
+        if self.decoded.get() >= self.allowed.get() {
+            let name = self.file.container.name;
+            let message =
+                format!("The disk is stored in the {name} file in another order than it has; unpack it first");
+            let error = Error::new(ErrorKind::Unsupported, message).coded("needs-spool").field("container", name);
+            return std::future::ready(Err(error.field("size", self.size))).boxed_local();
+        }
+        self.decoded.set(self.decoded.get() + 1);
+        let Unit { block, size, .. } = &self.units[number];
+        self.file.clone().decoded(block.clone(), *size).boxed_local()
+    }
+
+    async fn fill(&self, mut offset: u64, mut buf: &mut [u8]) -> Result<()> {
+        while !buf.is_empty() {
+            // The last unit that begins there or before: those without data end where they begin.
+            let number = self.units.partition_point(|unit| unit.offset <= offset) - 1;
+            let unit = &self.units[number];
+            let part = self.cache.get(number, &|number| self.decode(number)).await?;
+            let start = offset - unit.offset;
+            let (filled, rest) = buf.split_at_mut((unit.size - start).min(buf.len() as u64) as usize);
+            part.bytes.copy_to(start as usize, filled);
+            offset += filled.len() as u64;
+            buf = rest;
+        }
+        Ok(())
+    }
+}
+
+impl Source for BlockSource {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { opened_by_workers: false, made_here: true, ..Profile::default() }
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        self.fill(offset.0, buf).boxed_local()
+    }
+}
+
+/// The limit of a conversion.
+pub(crate) struct LimitedPasses(Rc<BlockSource>);
+
+impl Drop for LimitedPasses {
+    fn drop(&mut self) {
+        self.0.allowed.set(u64::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compress::crc;
+    use crate::container::{CONTAINERS, Container};
+    use crate::io::source::zeroed;
+    use crate::io::stream::FileStream;
+    use crate::native::InlineParts;
+    use futures_executor::block_on;
+    use miniz_oxide::deflate::compress_to_vec;
+    use std::cell::RefCell;
+    use std::future::ready;
+
+    /// A file in memory, which may be on a server.
+    struct Bytes {
+        bytes: Vec<u8>,
+        is_local: bool,
+    }
+
+    impl Source for Bytes {
+        fn size(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+
+        fn profile(&self) -> Profile {
+            Profile { opened_by_workers: self.is_local, ..Profile::default() }
+        }
+
+        fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+            buf.copy_from_slice(&self.bytes[offset.0 as usize..][..buf.len()]);
+            ready(Ok(())).boxed_local()
+        }
+    }
+
+    fn container_of(file: &[u8]) -> &'static Container {
+        let name = if file[0] == 0x1f { "gzip" } else { "zstd" };
+        CONTAINERS.iter().find(|container| container.name == name).unwrap()
+    }
+
+    /// A frame of zstd with one block of a repeated byte, which states its size if `is_stated`.
+    fn frame(size: u32, is_stated: bool) -> Vec<u8> {
+        let blocks: Vec<_> = (0..=(size - 1) >> 17).map(|at| (size - (at << 17)).min(1 << 17)).collect();
+        let head = if is_stated { [&[0xa0][..], &size.to_le_bytes()].concat() } else { vec![0, 0x50] };
+        let mut frame = [&0xfd2f_b528u32.to_le_bytes()[..], &head].concat();
+        for (at, size) in blocks.iter().enumerate() {
+            let header = size << 3 | 2 | u32::from(at == blocks.len() - 1);
+            frame.extend([&header.to_le_bytes()[..3], &[7]].concat());
+        }
+        frame
+    }
+
+    /// A member of gzip with `data`, stored or deflated, and `extra` after its header.
+    fn member(data: &[u8], level: u8, extra: &[u8]) -> Vec<u8> {
+        let flags = if extra.is_empty() { 0 } else { 4 };
+        let header = [0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 255];
+        let trailer = [crc::crc32(data).to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+        [&header[..], extra, &compress_to_vec(data, level), &trailer].concat()
+    }
+
+    /// A block of BGZF.
+    fn bgzf(data: &[u8]) -> Vec<u8> {
+        let len = member(data, 6, &[0; 8]).len() as u16;
+        member(data, 6, &[&[6, 0, b'B', b'C', 2, 0][..], &(len - 1).to_le_bytes()].concat())
+    }
+
+    /// Noise, which does not get smaller.
+    fn noise() -> Vec<u8> {
+        (1..=300_000u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
+    }
+
+    fn found(file: &[u8], is_local: bool, shares: &Rc<RefCell<Vec<f64>>>) -> Result<BlocksFound> {
+        let list = shares.clone();
+        let by =
+            InPlace { decoder: Rc::new(InlineParts), measured: Rc::new(move |share| list.borrow_mut().push(share)) };
+        block_on(find(container_of(file), Rc::new(Bytes { bytes: file.to_vec(), is_local }), &by))
+    }
+
+    type Places = Vec<(u64, u64, u64, u64)>;
+
+    #[test]
+    fn blocks_of_unknown_size_are_decoded_once() {
+        let stored = member(&noise(), 0, &[]);
+        let len = stored.len() as u64;
+        // Its data, which is stored, has members in it.
+        let around = member(&stored.repeat(3), 0, &[]);
+        let mut damaged = stored.repeat(3);
+        let checksum = 2 * len as usize - 8;
+        damaged[checksum] ^= 1;
+        let cases: [(&str, Vec<u8>, Option<Places>); 5] = [
+            (
+                "members",
+                stored.repeat(3),
+                Some(vec![(0, len, 0, 300_000), (len, len, 300_000, 300_000), (2 * len, len, 600_000, 300_000)]),
+            ),
+            ("members in a stored one", around.clone(), Some(vec![(0, around.len() as u64, 0, 3 * len)])),
+            ("damaged members", damaged, None),
+            (
+                "frames",
+                [frame(2_000_000, false), frame(9, false)].concat(),
+                Some(vec![(0, 70, 0, 2_000_000), (70, 10, 2_000_000, 9)]),
+            ),
+            ("frames that are too large", [frame(LARGEST_PART as u32 + 1, false), frame(9, false)].concat(), None),
+        ];
+        for (what, file, expected) in cases {
+            let shares = Rc::default();
+            let places = match found(&file, true, &shares) {
+                Ok(BlocksFound::Blocks(content)) => {
+                    let place = |unit: &Unit| (unit.block.start, unit.block.len, unit.offset, unit.size);
+                    Some(content.units.iter().map(place).collect())
+                }
+                _ => None,
+            };
+            assert_eq!(places, expected, "{what}");
+            // A single block is decoded as the whole file.
+            if let Some(places) = places.filter(|places| places.len() > 1) {
+                let shares = shares.borrow();
+                assert_eq!((shares.len(), shares.last()), (places.len(), Some(&1.0)), "{what}");
+            }
+            let on_server = found(&file, false, &Rc::default());
+            assert!(matches!(on_server, Ok(BlocksFound::InOrder(None))), "{what}, on a server");
+        }
+    }
+
+    #[test]
+    fn the_size_is_that_which_the_file_states() {
+        let (large, parts) = (frame((2 << 20) - 1, true), frame((2 << 20) - 1, true).repeat(40));
+        let xz = include_bytes!("../../xz/src/direct/streams.xz");
+        let size = 40 * ((2 << 20) - 1);
+        for (what, name, file, expected, on_server) in [
+            ("xz", "xz", &xz[..], Some(12_000), Some(12_000)),
+            ("xz, cut", "xz", &xz[..xz.len() - 12], None, None),
+            ("one frame of zstd", "zstd", &frame(9, true), Some(9), None),
+            ("frames of zstd", "zstd", &parts, Some(size), None),
+            ("a large frame of zstd", "zstd", &frame(100 << 20, true), Some(100 << 20), None),
+            ("a frame of zstd without its size", "zstd", &[large, frame(9, false)].concat(), None, None),
+            ("frames of zstd, cut", "zstd", &parts[..parts.len() - 1], None, None),
+            ("BGZF", "gzip", &[bgzf(&[0; 60_000]), bgzf(&[0; 7]), bgzf(&[])].concat(), Some(60_007), None),
+            ("gzip, whose size is modulo 2^32", "gzip", &member(b"abc", 6, &[]), None, None),
+            ("bzip2", "bzip2", b"BZh91AY&SY", None, None),
+            ("no container with one file", "tar", &[0; 512], None, None),
+            ("a short file", "zstd", &[0x28], None, None),
+        ] {
+            let container = CONTAINERS.iter().find(|container| container.name == name).unwrap();
+            for (is_local, expected) in [(true, expected), (false, on_server)] {
+                let source = Bytes { bytes: file.to_vec(), is_local };
+                assert_eq!(block_on(stated_size(container, &source)), Ok(expected), "{what}, {is_local}");
+            }
+        }
+    }
+
+    /// The content of `file` as reads at any position find it.
+    fn content_of(file: &[u8]) -> Result<Option<Vec<u8>>> {
+        match found(file, true, &Rc::default())? {
+            BlocksFound::InOrder(_) => Ok(None),
+            BlocksFound::Blocks(content) => {
+                let mut bytes = zeroed(content.size() as usize)?;
+                block_on(content.read_at(HostOffset(0), &mut bytes))?;
+                Ok(Some(bytes))
+            }
+        }
+    }
+
+    /// The content of `file` in order.
+    fn in_order(file: &[u8]) -> Result<Vec<u8>> {
+        let stream = FileStream::new(Rc::new(Bytes { bytes: file.to_vec(), is_local: true }));
+        let mut content = container_of(file).decode.unwrap()(Box::new(stream))?;
+        let mut bytes = zeroed(2 << 20)?;
+        let len = block_on(content.read(&mut bytes))?;
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    /// A file that is cut or changed gives its own bytes, or an error that is clear.
+    #[test]
+    fn content_is_never_wrong() {
+        let skippable = |content: &[u8]| {
+            [&0x184d_2a50u32.to_le_bytes(), &(content.len() as u32).to_le_bytes()[..], content].concat()
+        };
+        let sized = [frame(1_100_000, true), frame(9, true)].concat();
+        let lens = [sized.len() as u32 - 13, 13];
+        let table = [
+            &0x184d_2a5eu32.to_le_bytes()[..],
+            &25u32.to_le_bytes(),
+            &lens[0].to_le_bytes(),
+            &1_100_000u32.to_le_bytes(),
+            &lens[1].to_le_bytes(),
+            &9u32.to_le_bytes(),
+            &[2, 0, 0, 0, 0, 0xb1, 0xea, 0x92, 0x8f],
+        ];
+        for file in [
+            sized.clone(),
+            [frame(1_100_000, false), frame(9, false)].concat(),
+            [&sized[..], &skippable(&[1, 2, 3])].concat(),
+            [&sized[..], &table.concat()].concat(),
+            [bgzf(&[b'a'; 300]), bgzf(&[b'b'; 20]), bgzf(&[])].concat(),
+            [member(b"abc", 6, &[]), member(&[b'd'; 50], 6, &[]), member(&[], 6, &[])].concat(),
+        ] {
+            assert_eq!(content_of(&file).unwrap(), Some(in_order(&file).unwrap()));
+            let check = |what: String, file: &[u8]| match content_of(file) {
+                Ok(Some(content)) => assert!(in_order(file).is_ok_and(|bytes| bytes == content), "{what}"),
+                Ok(None) => {}
+                Err(error) => {
+                    let clear = [ErrorKind::Corrupt, ErrorKind::Limit, ErrorKind::Unsupported];
+                    assert!(clear.contains(&error.kind), "{what}: {error}");
+                }
+            };
+            // The first bytes make it the container.
+            for at in 8..file.len() {
+                check(format!("cut at {at}"), &file[..at]);
+                for change in [1, 0x90] {
+                    let mut changed = file.clone();
+                    changed[at] ^= change;
+                    check(format!("{change} at {at}"), &changed);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_conversion_that_decodes_again_and_again_is_refused() {
+        // No two of them have room.
+        let file = [frame(50 << 20, true), frame(50 << 20, true)].concat();
+        let Ok(BlocksFound::Blocks(content)) = found(&file, true, &Rc::default()) else { panic!("it has blocks") };
+        let read = |at: u64| block_on(content.read_at(HostOffset(at % 2 * (50 << 20)), &mut [0]));
+        let limited = content.limited();
+        let most = MOST_PASSES * 2 + FREE_BLOCKS;
+        assert!((0..most).all(|at| read(at).is_ok()));
+        let refusal = read(most).unwrap_err();
+        assert_eq!((refusal.kind, &*refusal.code), (ErrorKind::Unsupported, "needs-spool"));
+        drop(limited);
+        assert!(read(most).is_ok());
+    }
+}
