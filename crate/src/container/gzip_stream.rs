@@ -2,12 +2,12 @@
 
 use super::blocks::BlocksOf;
 use super::compressed_input::CompressedInput;
+use super::gzip_member::{DEFLATE, GzipHeader, GzipTrailer, MAGIC, RESERVED};
 use super::inflation::{Checksum, Inflation};
 use super::{Container, LARGEST_WHOLE, gzip_blocks};
 use crate::error::{Error, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
-use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -24,36 +24,11 @@ pub(super) const CONTAINER: Container = Container {
     blocks: Some(BlocksOf { search: gzip_blocks::search, largest_whole: LARGEST_WHOLE, has_size_at_end: true }),
 };
 
-pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
-pub(super) const DEFLATE: u8 = 8;
-
-structure! {
-    /// The fixed start of a member (RFC 1952, section 2.3).
-    pub(super) struct GzipHeader: Little {
-        id: [u8; 2] = 0,
-        cm: u8 = 2,
-        flg: u8 = 3,
-        mtime: u32 = 4,
-        xfl: u8 = 8,
-        os: u8 = 9,
-    }
-}
-
-structure! {
-    /// The end of a member (RFC 1952, section 2.3).
-    pub(super) struct GzipTrailer: Little {
-        crc32: u32 = 0,
-        /// The size of the data, modulo 2^32.
-        isize: u32 = 4,
-    }
-}
-
 /// Header flags (RFC 1952, section 2.3.1).
 const HEADER_CRC: u8 = 1 << 1;
 const EXTRA: u8 = 1 << 2;
 const NAME: u8 = 1 << 3;
 const COMMENT: u8 = 1 << 4;
-pub(super) const RESERVED: u8 = 0xe0;
 
 /// Maximum length of a name or comment, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;

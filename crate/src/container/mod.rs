@@ -8,6 +8,7 @@ mod compressed_input;
 mod divided_input;
 mod divided_stream;
 mod gzip_blocks;
+mod gzip_member;
 mod gzip_stream;
 mod inflation;
 mod output_window;
