@@ -2,8 +2,8 @@
 
 import { DecantError } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { english, imageOf, images, openImage, outputOf, RESULT, soon } from '../e2e/support/units/element.js';
-import { given, imageCalled, needing, rows, session, step, waiting } from '../e2e/support/units/session.js';
+import { english, imageOf, images, openImage, outputOf, RESULT, soon } from './element.test-support.js';
+import { given, imageCalled, needing, rows, session, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -1,9 +1,10 @@
 // The ways to save a disk, their costs, and the proposed and the advised one.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { english, infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
+import { infoOf } from '../worker/api/info.test-support.js';
 import { advice } from './advice.js';
 import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
+import { english, outputOf, stageIn } from './element.test-support.js';
 import type { Choice, Survey } from './ways.js';
 
 /** The free bytes of the private storage. */

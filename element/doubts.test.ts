@@ -2,8 +2,9 @@
 
 import { DecantError, type Info, type Input, type Layer, type Role } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { english, givenOf, imageOf, infoOf, layerOf } from '../e2e/support/units/element.js';
+import { infoOf, layerOf } from '../worker/api/info.test-support.js';
 import { doubtsAbout } from './doubts.js';
+import { english, givenOf, imageOf } from './element.test-support.js';
 import type { Given } from './given.js';
 import { smallerLayers } from './layers.js';
 

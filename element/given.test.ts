@@ -1,7 +1,7 @@
 // Files that the person gives: comparing them, and reading drops and dialogs.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
+import { fileHandle, fileOf, folderHandle } from './element.test-support.js';
 import { filesOf, type Given, isSame, MOST, mayBeSame, pickFiles, sourceOf, without } from './given.js';
 import { Link } from './links.js';
 

@@ -2,7 +2,7 @@
 
 import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { english, stageIn } from '../e2e/support/units/element.js';
+import { english, stageIn } from './element.test-support.js';
 import { recall } from './interrupted.js';
 import type { Stage } from './stage.js';
 import type { Left } from './state.js';

@@ -1,7 +1,7 @@
 // The sentence about the remains of an unsuccessful conversion.
 
 import { expect, test } from 'vitest';
-import { english, fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
+import { english, fileHandle, fileOf, folderHandle } from './element.test-support.js';
 import { leftBehind, type StoredRest } from './left-behind.js';
 import type { Place } from './state.js';
 

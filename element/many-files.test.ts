@@ -1,7 +1,7 @@
 // What is passed over among very many files.
 
 import { expect, test, vi } from 'vitest';
-import { fileOf, givenOf } from '../e2e/support/units/element.js';
+import { fileOf, givenOf } from './element.test-support.js';
 import { Link } from './links.js';
 import { passOver, readLikely } from './many-files.js';
 

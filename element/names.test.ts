@@ -1,7 +1,7 @@
 // Suggested names for a disk, and names that no file can have.
 
 import { expect, test } from 'vitest';
-import { fileHandle, fileOf, folderHandle } from '../e2e/support/units/element.js';
+import { fileHandle, fileOf, folderHandle } from './element.test-support.js';
 import { downloadName, freeNameIn, nameProblem, plainName, problemSoFar, stateName, suggestName } from './names.js';
 import { english } from './texts/english.js';
 

@@ -2,7 +2,7 @@
 
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { fileHandle, fileOf, givenOf, imageOf } from '../e2e/support/units/element.js';
+import { fileHandle, fileOf, givenOf, imageOf } from './element.test-support.js';
 import { asError } from './failures.js';
 import { linked } from './given.js';
 import { isOfCompanion, nextSteps } from './next-steps.js';

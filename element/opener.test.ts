@@ -2,6 +2,7 @@
 
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { bestChoice } from './choices.js';
 import {
   english,
   givenOf,
@@ -13,8 +14,7 @@ import {
   outputOf,
   PAGE,
   stageIn,
-} from '../e2e/support/units/element.js';
-import { bestChoice } from './choices.js';
+} from './element.test-support.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
 

@@ -2,7 +2,8 @@
 
 import type { Layer, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
-import { fileHandle, givenOf, infoOf } from '../e2e/support/units/element.js';
+import { infoOf } from '../worker/api/info.test-support.js';
+import { fileHandle, givenOf } from './element.test-support.js';
 import {
   type Answer,
   beginOpening,

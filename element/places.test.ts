@@ -2,7 +2,8 @@
 
 import { DecantError, type Output } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { fileHandle, fileOf, folderHandle, infoOf, outputOf, stageIn } from '../e2e/support/units/element.js';
+import { infoOf } from '../worker/api/info.test-support.js';
+import { fileHandle, fileOf, folderHandle, outputOf, stageIn } from './element.test-support.js';
 import { outputAt } from './places.js';
 import type { Place } from './state.js';
 import { english } from './texts/english.js';

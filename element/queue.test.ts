@@ -1,8 +1,8 @@
 // The order of waiting images, and their results.
 
 import { beforeEach, expect, test } from 'vitest';
-import { givenOf } from '../e2e/support/units/element.js';
 import type { Bundle } from './bundle.js';
+import { givenOf } from './element.test-support.js';
 import { beginOpening } from './opening.js';
 import { Queue } from './queue.js';
 import type { Next } from './state.js';

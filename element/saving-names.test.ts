@@ -12,7 +12,8 @@ import {
   openImage,
   RESULT,
   soon,
-} from '../e2e/support/units/element.js';
+} from './element.test-support.js';
+import { problem } from './names.js';
 import {
   cancelledBy,
   conversions,
@@ -24,8 +25,7 @@ import {
   session,
   step,
   there,
-} from '../e2e/support/units/saving.js';
-import { problem } from './names.js';
+} from './saving.test-support.js';
 import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({

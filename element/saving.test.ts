@@ -16,7 +16,8 @@ import {
   progressOf,
   RESULT,
   soon,
-} from '../e2e/support/units/element.js';
+} from './element.test-support.js';
+import { problem } from './names.js';
 import {
   cancelledBy,
   conversions,
@@ -31,8 +32,7 @@ import {
   shown,
   step,
   there,
-} from '../e2e/support/units/saving.js';
-import { problem } from './names.js';
+} from './saving.test-support.js';
 import type { Step } from './state.js';
 
 vi.mock('decant', async (original) => ({

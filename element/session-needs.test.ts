@@ -2,8 +2,9 @@
 
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { english, givenOf, imageOf, images, layerOf, openImage, soon } from '../e2e/support/units/element.js';
-import { given, imageCalled, needing, news, rows, session, step } from '../e2e/support/units/session.js';
+import { layerOf } from '../worker/api/info.test-support.js';
+import { english, givenOf, imageOf, images, openImage, soon } from './element.test-support.js';
+import { given, imageCalled, needing, news, rows, session, step } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -2,19 +2,10 @@
 
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
-import {
-  fileOf,
-  givenOf,
-  Held,
-  imageOf,
-  images,
-  layerOf,
-  openImage,
-  RESULT,
-  soon,
-} from '../e2e/support/units/element.js';
-import { emitted, given, imageCalled, news, rows, session, step, waiting } from '../e2e/support/units/session.js';
+import { layerOf } from '../worker/api/info.test-support.js';
+import { fileOf, givenOf, Held, imageOf, images, openImage, RESULT, soon } from './element.test-support.js';
 import { type Given, MOST } from './given.js';
+import { emitted, given, imageCalled, news, rows, session, step, waiting } from './session.test-support.js';
 import type { Step } from './state.js';
 import { english } from './texts/english.js';
 

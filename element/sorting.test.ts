@@ -2,8 +2,8 @@
 
 import { DecantError, type ErrorKind, type Input, type OpenOptions, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { givenOf, imageOf } from '../e2e/support/units/element.js';
 import { isSameName, mayBeRaw } from './bundle.js';
+import { givenOf, imageOf } from './element.test-support.js';
 import { sort, sortImages, sortMore } from './sorting.js';
 
 /** A file as the package recognises it. */

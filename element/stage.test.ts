@@ -1,7 +1,7 @@
 // Turns: the late results of an earlier turn are ignored.
 
 import { expect, test, vi } from 'vitest';
-import { imageOf, stageIn } from '../e2e/support/units/element.js';
+import { imageOf, stageIn } from './element.test-support.js';
 import { Stage } from './stage.js';
 
 test('a new turn ends the previous one, closes its image and shows its first state', () => {

@@ -1,8 +1,8 @@
 // Files at picked places: what is remembered while they are written, and what removing what is left does.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import { english, fileHandle, fileOf } from '../e2e/support/units/element.js';
-import { asFolder, MemoryFolder, stubStorage } from '../e2e/support/units/memory-storage.js';
+import { asFolder, MemoryFolder, stubStorage } from '../worker/targets/browser/memory-storage.test-support.js';
+import { english, fileHandle, fileOf } from './element.test-support.js';
 import type { Place } from './state.js';
 import { leftAtPlaces, rememberUnfinished } from './unfinished.js';
 

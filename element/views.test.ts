@@ -2,7 +2,7 @@
 
 import type { Result } from 'decant';
 import { expect, test } from 'vitest';
-import { fileHandle, fileOf, folderHandle, imageOf } from '../e2e/support/units/element.js';
+import { fileHandle, fileOf, folderHandle, imageOf } from './element.test-support.js';
 import type { Place, State, Step } from './state.js';
 import { english } from './texts/english.js';
 import { announcement, windowTitle } from './views.js';

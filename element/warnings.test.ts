@@ -2,7 +2,8 @@
 
 import type { Info, Notice } from 'decant';
 import { expect, test } from 'vitest';
-import { imageOf, layerOf, OUTPUTS, outputOf, RESULT } from '../e2e/support/units/element.js';
+import { layerOf } from '../worker/api/info.test-support.js';
+import { imageOf, OUTPUTS, outputOf, RESULT } from './element.test-support.js';
 import { problem } from './names.js';
 import type { Session } from './session.js';
 import type { Step, Warning } from './state.js';

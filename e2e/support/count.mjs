@@ -27,7 +27,8 @@ const object = {
   async abort() {},
 };
 
-const image = await OpenImage.open({ source, companions: [], salvage: false });
+// Nothing is read in place, so no worker decodes for the opening.
+const image = await OpenImage.open({ source, companions: [], salvage: false }, () => {}, 0, () => {});
 const runner = new Runner([source], undefined, { object });
 /** The allocations of each job. */
 /** @type {number[]} */

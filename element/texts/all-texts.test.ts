@@ -1,7 +1,7 @@
 // All texts: those of a first conversion, and those that load later.
 
 import { expect, test } from 'vitest';
-import { textsIn as textsOf } from '../../e2e/support/units/element.js';
+import { textsIn as textsOf } from '../element.test-support.js';
 import { allTexts } from './all-texts.js';
 import { english } from './english.js';
 import { textsIn } from './languages.js';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { english, textsIn } from '../../e2e/support/units/element.js';
+import { english, textsIn } from '../element.test-support.js';
 
 const document = readFileSync(new URL('../../docs/element.md', import.meta.url), 'utf8');
 const [, table = ''] = document.split('| where | names |\n|---|---|\n');

@@ -1,7 +1,7 @@
 // Texts that a page replaces.
 
 import { expect, test, vi } from 'vitest';
-import { textsIn as allTexts, english } from '../../e2e/support/units/element.js';
+import { textsIn as allTexts, english } from '../element.test-support.js';
 import { languageOf, textsIn } from './languages.js';
 import { replaced } from './replaced.js';
 

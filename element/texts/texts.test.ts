@@ -2,15 +2,8 @@
 
 import type { Info, OutputFormat, Result, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
-import {
-  english,
-  fileHandle,
-  fileOf,
-  folderHandle,
-  infoOf,
-  outputOf,
-  textsIn,
-} from '../../e2e/support/units/element.js';
+import { infoOf } from '../../worker/api/info.test-support.js';
+import { english, fileHandle, fileOf, folderHandle, outputOf, textsIn } from '../element.test-support.js';
 import type { FileNeed, Place } from '../state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways.js';

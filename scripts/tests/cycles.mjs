@@ -9,7 +9,7 @@ function* filesBelow(folder, extension) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* filesBelow(path, extension);
-    else if (entry.name.endsWith(extension) && !entry.name.endsWith('.test.ts')) yield path;
+    else if (entry.name.endsWith(extension) && !/\.test(-support)?\.ts$/.test(entry.name)) yield path;
   }
 }
 

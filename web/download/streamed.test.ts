@@ -2,7 +2,7 @@
 // the download does not start. `../service-worker/downloads.test.ts` has both sides together.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FakePage, type Received } from '../../e2e/support/units/fake-page.js';
+import { FakePage, type Received } from '../service-worker/fake-page.test-support.js';
 import { type Ask, DOWNLOADING, DOWNLOADS, VERSION } from './download-messages.js';
 import { openStreamedDownload } from './streamed.js';
 import { streamObstacle } from './streaming-worker.js';

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { FakeCaches } from '../../e2e/support/units/fake-caches.js';
+import { FakeCaches } from './fake-caches.test-support.js';
 
 const SCOPE = 'https://decant.test/app/';
 const PREFIX = `decant ${SCOPE} `;

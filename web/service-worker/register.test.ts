@@ -1,8 +1,8 @@
 // When the service worker is registered, replaced and removed.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import { FakeCaches } from '../../e2e/support/units/fake-caches.js';
 import { DOWNLOADING } from '../download/download-messages.js';
+import { FakeCaches } from './fake-caches.test-support.js';
 import { registerServiceWorker } from './register.js';
 
 const SCOPE = 'https://decant.test/app/';

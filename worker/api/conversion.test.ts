@@ -1,8 +1,7 @@
 // What a conversion asks of its workers, sources and target, in which order, and what ends with a failure.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { infoOf } from '../../e2e/support/units/element.js';
-import { FakeWorkers } from '../client-side/fake-workers.js';
+import { FakeWorkers } from '../client-side/fake-workers.test-support.js';
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
@@ -13,6 +12,7 @@ import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { Converted } from '../worker-side/coordinator-methods.js';
 import { type ConversionContext, convertInto } from './conversion.js';
+import { infoOf } from './info.test-support.js';
 import type { Platform } from './platform.js';
 
 const SIZE = 4096;

@@ -1,8 +1,8 @@
 // The methods of an image as values: bound, replaced, and on closed images.
 
 import { expect, test, vi } from 'vitest';
-import { infoOf } from '../../e2e/support/units/element.js';
 import { disposeOfAll, OpenImage, openImageOn } from './image.js';
+import { infoOf } from './info.test-support.js';
 import type { Platform } from './platform.js';
 
 /** An image that cannot be read. */

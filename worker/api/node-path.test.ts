@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { localPath, toPath } from './node-path.js';
 
 describe('a file: URL', () => {

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { describe, expect } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
 import type { Input, Output } from '../public/caller-types.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { node } from './node-platform.js';
 
 const open = (input: unknown) => node.openSource(input as Input, {});

@@ -1,7 +1,7 @@
 // Which workers are started in advance.
 
 import { afterEach, expect, test } from 'vitest';
-import { FakeWorkers } from '../client-side/fake-workers.js';
+import { FakeWorkers } from '../client-side/fake-workers.test-support.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import type { PrepareOptions } from '../public/types.js';
 import type { Platform } from './platform.js';

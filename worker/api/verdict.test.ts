@@ -1,10 +1,10 @@
 // Verdicts: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
-import { infoOf } from '../../e2e/support/units/element.js';
 import { DecantError } from '../errors/errors.js';
 import type { Info, Notice } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
+import { infoOf } from './info.test-support.js';
 import { verdictOn } from './verdict.js';
 
 const SIZE = 1000;

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { filesBeside, isMachine, machineIn } from './files-beside.js';
 
 /** Makes empty files. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Cloud } from '../../e2e/support/cloud.js';
-import { DISK, failure, upload } from '../../e2e/support/units/uploads.js';
+import { DISK, failure, upload } from '../upload/uploads.test-support.js';
 import { type UploadOutput, uploadTarget } from './upload-output.js';
 
 const KEYS = { AWS_ACCESS_KEY_ID: 'public', AWS_SECRET_ACCESS_KEY: 'hidden' };

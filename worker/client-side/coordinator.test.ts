@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import { acquireAnyCoordinator, acquireCoordinator, freeCoordinator } from './coordinator.js';
-import { FakeWorkers } from './fake-workers.js';
+import { FakeWorkers } from './fake-workers.test-support.js';
 import { endAllWorkers } from './warm.js';
 
 let workers: FakeWorkers;

@@ -1,10 +1,10 @@
 // The sessions of an image: unlocking that several calls share, and a session that replaces one that has died.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { layerOf } from '../../e2e/support/units/element.js';
+import { layerOf } from '../api/info.test-support.js';
 import { DecantError } from '../errors/errors.js';
 import type { Need } from '../public/types.js';
-import { FakeWorkers } from './fake-workers.js';
+import { FakeWorkers } from './fake-workers.test-support.js';
 import type { ImageSetup } from './image-session.js';
 import { ImageSessions } from './image-sessions.js';
 import { LayerPasswords } from './layer-passwords.js';

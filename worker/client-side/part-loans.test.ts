@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PARTS_BEGIN, PARTS_END, PARTS_WORKER } from '../messages/messages.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
-import { FakeWorkers } from './fake-workers.js';
+import { FakeWorkers } from './fake-workers.test-support.js';
 import { PartLoans } from './part-loans.js';
 import { endAllWorkers } from './warm.js';
 

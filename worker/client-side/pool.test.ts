@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
-import { FakeWorkers } from './fake-workers.js';
+import { FakeWorkers } from './fake-workers.test-support.js';
 import { acquirePool, startPool } from './pool.js';
 import { endAllWorkers } from './warm.js';
 

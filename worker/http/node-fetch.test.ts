@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
-import { listen } from '../../e2e/support/units/listening.js';
+import { listen } from './listening.test-support.js';
 import { readingFetch } from './node-fetch.js';
 
 afterEach(() => {

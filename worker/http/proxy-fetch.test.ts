@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createPlain, type Server as NetServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { listen } from '../../e2e/support/units/listening.js';
-import { failure } from '../../e2e/support/units/uploads.js';
 import { openHttp } from '../sources/open-http.js';
 import { putTarget, tusTarget } from '../upload/index.js';
+import { failure } from '../upload/uploads.test-support.js';
+import { listen } from './listening.test-support.js';
 
 const NAMES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
 

@@ -1,7 +1,7 @@
 // Custom targets: their calls, and their ends.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { soon } from '../../e2e/support/units/soon.js';
+import { soon } from '../calls/soon.test-support.js';
 import { cancelled, DecantError } from '../errors/errors.js';
 import type { Target, TargetPlan } from '../public/types.js';
 import { PortTarget } from '../worker-side/port-target.js';

@@ -3,8 +3,8 @@
 import { openSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
 import type { Source } from '../public/types.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { checkSource } from './check-source.js';
 
 const SIZE = 10_000_000;

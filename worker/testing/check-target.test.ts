@@ -3,8 +3,8 @@
 import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
 import type { Target, TargetPlan } from '../public/types.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { checkTarget } from './check-target.js';
 
 /** A good target, the base of the others. */

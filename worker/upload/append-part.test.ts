@@ -1,12 +1,12 @@
 // Appends a part to a server that knows its offset.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { failure, runClock } from '../../e2e/support/units/uploads.js';
 import { TransientFailure } from '../http/http-failures.js';
 import { appendPart } from './append-part.js';
 import type { UploadPart } from './part-cutter.js';
 import type { Body } from './request-body.js';
 import { UploadRequests } from './upload-requests.js';
+import { failure, runClock } from './uploads.test-support.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

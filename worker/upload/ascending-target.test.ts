@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cloud } from '../../e2e/support/cloud.js';
-import { cloudOf, DISK, failure, objectIn, runClock, upload } from '../../e2e/support/units/uploads.js';
 import {
   azureBlockBlobTarget,
   azurePageBlobTarget,
@@ -14,6 +13,7 @@ import {
   type UploadOptions,
 } from './index.js';
 import { methodAndQuery } from './s3-requests.js';
+import { cloudOf, DISK, failure, objectIn, runClock, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -3,6 +3,9 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked } from '../../e2e/support/cloud.js';
+import { AzureBlob } from './azure-blob.js';
+import { BlockBlob } from './azure-block.js';
+import { PageBlob } from './azure-page.js';
 import {
   cloudOf,
   DISK,
@@ -14,10 +17,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import { AzureBlob } from './azure-blob.js';
-import { BlockBlob } from './azure-block.js';
-import { PageBlob } from './azure-page.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 // The caller's headers beside those of the protocols.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { cloudOf, DISK, failure, KINDS, objectIn, runClock, TARGETS, upload } from '../../e2e/support/units/uploads.js';
+import { cloudOf, DISK, failure, KINDS, objectIn, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -5,16 +5,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
 import { byScope } from '../../e2e/support/scope.js';
-import {
-  cloudOf,
-  DISK,
-  KINDS,
-  type Kind,
-  objectIn,
-  runClock,
-  TARGETS,
-  upload,
-} from '../../e2e/support/units/uploads.js';
+import { cloudOf, DISK, KINDS, type Kind, objectIn, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ALL_FAULTS, type Asked, UPLOAD_FAULTS, type UploadFault } from '../../e2e/support/cloud.js';
 import { random } from '../../e2e/support/random.js';
+import type { TargetEnd } from '../public/types.js';
 import {
   cloudOf,
   DISK,
@@ -14,8 +15,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import type { TargetEnd } from '../public/types.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions } from '../../e2e/support/cloud.js';
+import { Gcs } from './gcs.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
 import {
   cloudOf,
   DISK,
@@ -14,9 +16,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import { Gcs } from './gcs.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

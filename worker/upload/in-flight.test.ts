@@ -1,8 +1,8 @@
 // Requests under way at once: their number, and their failures.
 
 import { expect, test } from 'vitest';
-import { failure, held } from '../../e2e/support/units/uploads.js';
 import { InFlight } from './in-flight.js';
+import { failure, held } from './uploads.test-support.js';
 
 const turn = () => new Promise((done) => setImmediate(done));
 

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CloudOptions } from '../../e2e/support/cloud.js';
-import { cutOff, DISK as LARGE, Memory, PARTS, partOf, resuming } from '../../e2e/support/units/s3-left.js';
-import { cloudOf, DISK, planOf, runClock, s3Over, TARGETS } from '../../e2e/support/units/uploads.js';
 import type { Target } from '../public/types.js';
 import { s3Target } from './index.js';
+import { cutOff, DISK as LARGE, Memory, PARTS, partOf, resuming } from './s3-left.test-support.js';
 import { methodAndQuery } from './s3-requests.js';
+import { cloudOf, DISK, planOf, runClock, s3Over, TARGETS } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

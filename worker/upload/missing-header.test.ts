@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { over } from '../../e2e/support/units/requests.js';
-import { cloudOf, DISK, failure, runClock, TARGETS, upload } from '../../e2e/support/units/uploads.js';
 import { lacksHeader, OTHER_SENDER } from './missing-header.js';
+import { over } from './requests.test-support.js';
+import { cloudOf, DISK, failure, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createPlain, type Server as NetServer, type Socket } from 'node:net';
 import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher } from 'undici';
 import { afterEach, expect, test, vi } from 'vitest';
-import { listen } from '../../e2e/support/units/listening.js';
 import { DecantError } from '../errors/errors.js';
+import { listen } from '../http/listening.test-support.js';
 import { hasNodeFetch } from '../http/node-response.js';
 import { putTarget } from './index.js';
 import { streamFetch } from './node-stream-fetch.js';

@@ -3,10 +3,10 @@
 import { Hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Cloud } from '../../e2e/support/cloud.js';
-import { failure } from '../../e2e/support/units/uploads.js';
 import type { Target } from '../public/types.js';
 import { azureBlockBlobTarget, azurePageBlobTarget, gcsTarget, putTarget, s3Target, tusTarget } from './index.js';
 import { methodAndQuery } from './s3-requests.js';
+import { failure } from './uploads.test-support.js';
 
 vi.setConfig({ testTimeout: 60_000 });
 

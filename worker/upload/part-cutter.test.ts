@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
-import { held } from '../../e2e/support/units/uploads.js';
 import { Md5 } from './md5.js';
 import { PartCutter, type UploadPart } from './part-cutter.js';
+import { held } from './uploads.test-support.js';
 
 const SIZE = 8;
 

@@ -1,10 +1,10 @@
 // What a server may answer to a PUT or POST, and to HEAD.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DISK, failure, planOf, runClock, TARGETS, upload } from '../../e2e/support/units/uploads.js';
 import { DecantError } from '../errors/errors.js';
 import type { TargetEnd } from '../public/types.js';
 import type { PutOptions } from './upload-types.js';
+import { DISK, failure, planOf, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

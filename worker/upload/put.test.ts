@@ -1,6 +1,9 @@
 // One plain PUT.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { TargetPlan } from '../public/types.js';
+import { Put } from './put.js';
+import type { UploadOptions } from './upload-types.js';
 import {
   cloudOf,
   DISK,
@@ -11,10 +14,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import type { TargetPlan } from '../public/types.js';
-import { Put } from './put.js';
-import type { UploadOptions } from './upload-types.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

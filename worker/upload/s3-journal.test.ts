@@ -1,8 +1,8 @@
 // The journal of an upload to S3, line by line.
 
 import { expect, test } from 'vitest';
-import { held } from '../../e2e/support/units/uploads.js';
 import { S3Journal } from './s3-journal.js';
+import { held } from './uploads.test-support.js';
 
 const HEAD = '{"identity":"one","size":4096,"id":"a&<"}\n';
 const DIGEST = '0123456789abcdef0123456789abcdef';

@@ -1,8 +1,8 @@
 // Uploads to S3 with journals that are slow, broken or silent, and the result of a cancel.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { aborted, cutOff, DISK, Memory, partsSince, resuming } from '../../e2e/support/units/s3-left.js';
-import { cloudOf, failure, objectIn, runClock, s3Over, upload } from '../../e2e/support/units/uploads.js';
+import { aborted, cutOff, DISK, Memory, partsSince, resuming } from './s3-left.test-support.js';
+import { cloudOf, failure, objectIn, runClock, s3Over, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

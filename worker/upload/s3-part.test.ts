@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
-import { cutOff, DISK as LARGE, Memory, resuming } from '../../e2e/support/units/s3-left.js';
-import { cloudOf, DISK, failure, objectIn, planOf, runClock, s3Over, upload } from '../../e2e/support/units/uploads.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
+import { cutOff, DISK as LARGE, Memory, resuming } from './s3-left.test-support.js';
+import { cloudOf, DISK, failure, objectIn, planOf, runClock, s3Over, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cloud } from '../../e2e/support/cloud.js';
-import { cutOff, DISK, kill, Memory, PARTS, partsSince, range, resuming } from '../../e2e/support/units/s3-left.js';
-import { cloudOf, failure, objectIn, PART, planOf, runClock, s3Over, upload } from '../../e2e/support/units/uploads.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { S3Journal } from './s3-journal.js';
+import { cutOff, DISK, kill, Memory, PARTS, partsSince, range, resuming } from './s3-left.test-support.js';
+import { cloudOf, failure, objectIn, PART, planOf, runClock, s3Over, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

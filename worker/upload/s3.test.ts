@@ -2,6 +2,13 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud, CloudOptions } from '../../e2e/support/cloud.js';
+import { resultOf } from '../../e2e/support/upload-protocols.js';
+import { s3Target } from './index.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
+import { S3 } from './s3.js';
+import { methodAndQuery } from './s3-requests.js';
+import type { S3Request } from './s3-types.js';
+import type { UploadOptions } from './upload-types.js';
 import {
   cloudOf,
   DISK,
@@ -13,14 +20,7 @@ import {
   runClock,
   s3Over,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import { resultOf } from '../../e2e/support/upload-protocols.js';
-import { s3Target } from './index.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
-import { S3 } from './s3.js';
-import { methodAndQuery } from './s3-requests.js';
-import type { S3Request } from './s3-types.js';
-import type { UploadOptions } from './upload-types.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions, UploadFault } from '../../e2e/support/cloud.js';
+import { OTHER_SENDER as OTHERS } from './missing-header.js';
+import { Tus } from './tus.js';
 import {
   cloudOf,
   DISK,
@@ -13,9 +15,7 @@ import {
   runClock,
   TARGETS,
   upload,
-} from '../../e2e/support/units/uploads.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
-import { Tus } from './tus.js';
+} from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,16 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
-import {
-  cloudOf,
-  DISK,
-  type Kind,
-  objectIn,
-  planOf,
-  runClock,
-  TARGETS,
-  upload,
-} from '../../e2e/support/units/uploads.js';
+import { cloudOf, DISK, type Kind, objectIn, planOf, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,9 @@
 // The location at which an upload continues: the disk never leaves https for http, and headers stay with their origin.
 
 import { expect, test } from 'vitest';
-import { failure, planOf } from '../../e2e/support/units/uploads.js';
 import { gcsTarget, tusTarget } from './index.js';
 import type { UploadOptions } from './upload-types.js';
+import { failure, planOf } from './uploads.test-support.js';
 
 const DISK = new Uint8Array(8).fill(7);
 const FROM = 'https://host/files';

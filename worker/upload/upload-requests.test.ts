@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { NOT_RESPONSES } from '../../e2e/support/replies.js';
+import type { DecantError } from '../errors/errors.js';
 import {
   ADDRESS,
   later,
@@ -13,10 +14,9 @@ import {
   scripted,
   sending,
   spaces,
-} from '../../e2e/support/units/requests.js';
-import { failure, runClock } from '../../e2e/support/units/uploads.js';
-import type { DecantError } from '../errors/errors.js';
+} from './requests.test-support.js';
 import { UploadRequests } from './upload-requests.js';
+import { failure, runClock } from './uploads.test-support.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

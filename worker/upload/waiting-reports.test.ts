@@ -1,8 +1,8 @@
 // Who is waited for during an upload, and how long a server may complete an object.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { later, MIB, over, PLACE, putting, sending, spaces } from '../../e2e/support/units/requests.js';
-import { failure, runClock } from '../../e2e/support/units/uploads.js';
+import { later, MIB, over, PLACE, putting, sending, spaces } from './requests.test-support.js';
+import { failure, runClock } from './uploads.test-support.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

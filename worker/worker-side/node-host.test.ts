@@ -3,8 +3,8 @@
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
-import { test } from '../../e2e/support/units/folder.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
+import { test } from '../targets/node/folder.test-support.js';
 import { nodeHost } from './node-host.js';
 import type { ObjectSource, ObjectTarget } from './worker-host.js';
 

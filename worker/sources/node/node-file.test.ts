@@ -5,7 +5,7 @@ import { readSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from '../../targets/node/folder.test-support.js';
 import type { OpenedSource } from '../opened-source.js';
 import { isHandle, openHandle, openPath } from './node-file.js';
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from '../../targets/node/folder.test-support.js';
 import { StreamReader } from '../custom-stream.js';
 import { fromPipe, fromReadable, isNodeReadable } from './node-stream.js';
 

@@ -1,8 +1,8 @@
 // Downloads: their type, and refusals and notices in frames.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { stubStorage } from '../../../e2e/support/units/memory-storage.js';
 import { DownloadTarget } from './download.js';
+import { stubStorage } from './memory-storage.test-support.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -1,9 +1,9 @@
 // What interrupted conversions left in the private storage: what is listed, and what is discarded.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memory-storage.js';
 import { FOLDER, journalName } from '../../messages/storage-folder.js';
 import { listLeftovers } from './leftovers.js';
+import { type MemoryFolder, stubStorage } from './memory-storage.test-support.js';
 import { firstLine, storageFolder, TemporaryFile } from './storage.js';
 
 const HEAD = '["download","it"]';

@@ -1,10 +1,10 @@
 // Picked files, and files in picked folders.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { asFile, asFolder, MemoryFile, MemoryFolder } from '../../../e2e/support/units/memory-storage.js';
 import { cancelled } from '../../errors/errors.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { refuseSources } from '../not-a-source.js';
+import { asFile, asFolder, MemoryFile, MemoryFolder } from './memory-storage.test-support.js';
 import { FolderTarget, PickedTarget } from './picked.js';
 
 const SIZES = { virtualSize: 10, outputSize: 10 };

@@ -1,9 +1,9 @@
 // Temporary files in the origin's private file system: sweeping and resuming.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type MemoryFolder, stubStorage } from '../../../e2e/support/units/memory-storage.js';
 import { cancelled } from '../../errors/errors.js';
 import { FOLDER, journalName } from '../../messages/storage-folder.js';
+import { type MemoryFolder, stubStorage } from './memory-storage.test-support.js';
 import { OpfsTarget } from './opfs.js';
 import { heldNames, storageFolder, storageRoot, sweepStorage, TemporaryFile } from './storage.js';
 import { StoredOutput } from './stored-output.js';

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type * as Promises from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
-import { beginTo } from '../../../e2e/support/units/path-target.js';
 import { uploadJournal } from '../../cli/upload-journal.js';
+import { test } from './folder.test-support.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
+import { beginTo } from './path-target.test-support.js';
 import { pathIn } from './resolved-path.js';
 
 const disk = vi.hoisted(() => ({ isFull: false }));

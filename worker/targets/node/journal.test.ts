@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from './folder.test-support.js';
 import { isOwnedByUser, Journal, journalOf, readJournal } from './journal.js';
 
 const HALF = { guest: 8192, written: 4096 };

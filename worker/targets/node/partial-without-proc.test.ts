@@ -3,7 +3,7 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from './folder.test-support.js';
 import { partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
 

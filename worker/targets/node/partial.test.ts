@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from './folder.test-support.js';
 import { hasRival, partialName, resumables, sweepFolder } from './partial.js';
 import type { ResolvedPath } from './resolved-path.js';
 

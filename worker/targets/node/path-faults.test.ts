@@ -3,10 +3,10 @@
 import { chmodSync, type PathLike, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
-import { beginTo, SIZE } from '../../../e2e/support/units/path-target.js';
-import { soon } from '../../../e2e/support/units/soon.js';
+import { soon } from '../../calls/soon.test-support.js';
 import { DecantError } from '../../errors/errors.js';
+import { test } from './folder.test-support.js';
+import { beginTo, SIZE } from './path-target.test-support.js';
 
 type Call = 'fchmod' | 'fchown' | 'fsync' | 'folder' | 'link' | 'rename' | 'unlink';
 

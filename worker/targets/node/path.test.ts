@@ -20,11 +20,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
-import { beginTo, SIZE } from '../../../e2e/support/units/path-target.js';
 import { cancelled } from '../../errors/errors.js';
 import type { FileSpec } from '../../messages/messages.js';
+import { test } from './folder.test-support.js';
 import { PathTarget } from './path.js';
+import { beginTo, SIZE } from './path-target.test-support.js';
 
 const NEW = Buffer.alloc(SIZE, 'new').toString();
 const OTHER = 'of somebody else';

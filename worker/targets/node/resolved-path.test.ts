@@ -5,8 +5,8 @@ import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect } from 'vitest';
 import { makeLinks, tree } from '../../../e2e/support/links.js';
-import { test } from '../../../e2e/support/units/folder.js';
-import { beginTo } from '../../../e2e/support/units/path-target.js';
+import { test } from './folder.test-support.js';
+import { beginTo } from './path-target.test-support.js';
 import { isSame, resolvePath } from './resolved-path.js';
 
 const before = process.cwd();

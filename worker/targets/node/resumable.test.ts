@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { test } from '../../../e2e/support/units/folder.js';
+import { test } from './folder.test-support.js';
 import { journalOf } from './journal.js';
 import { partialName } from './partial.js';
 import { pathIn, type ResolvedPath } from './resolved-path.js';

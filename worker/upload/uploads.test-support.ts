@@ -2,23 +2,23 @@
 // that runs ahead.
 
 import { vi } from 'vitest';
-import { addressOf } from '../../../worker/http/address.js';
-import type { Target, TargetEnd, TargetPlan } from '../../../worker/public/types.js';
-import { type UploadProtocol, UploadTarget } from '../../../worker/upload/ascending-target.js';
-import { AzureBlob } from '../../../worker/upload/azure-blob.js';
-import { BlockBlob } from '../../../worker/upload/azure-block.js';
-import { PageBlob } from '../../../worker/upload/azure-page.js';
-import { Gcs } from '../../../worker/upload/gcs.js';
-import { Put } from '../../../worker/upload/put.js';
-import { S3 } from '../../../worker/upload/s3.js';
-import { S3Journal } from '../../../worker/upload/s3-journal.js';
-import { methodAndQuery } from '../../../worker/upload/s3-requests.js';
-import type { S3Request } from '../../../worker/upload/s3-types.js';
-import { Tus } from '../../../worker/upload/tus.js';
-import { UploadRequests } from '../../../worker/upload/upload-requests.js';
-import type { PutOptions, UploadJournal, UploadOptions } from '../../../worker/upload/upload-types.js';
-import { Cloud, type CloudOptions } from '../cloud.js';
-import { random } from '../random.js';
+import { Cloud, type CloudOptions } from '../../e2e/support/cloud.js';
+import { random } from '../../e2e/support/random.js';
+import { addressOf } from '../http/address.js';
+import type { Target, TargetEnd, TargetPlan } from '../public/types.js';
+import { type UploadProtocol, UploadTarget } from './ascending-target.js';
+import { AzureBlob } from './azure-blob.js';
+import { BlockBlob } from './azure-block.js';
+import { PageBlob } from './azure-page.js';
+import { Gcs } from './gcs.js';
+import { Put } from './put.js';
+import { S3 } from './s3.js';
+import { S3Journal } from './s3-journal.js';
+import { methodAndQuery } from './s3-requests.js';
+import type { S3Request } from './s3-types.js';
+import { Tus } from './tus.js';
+import { UploadRequests } from './upload-requests.js';
+import type { PutOptions, UploadJournal, UploadOptions } from './upload-types.js';
 
 /** Longer than anything takes on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });

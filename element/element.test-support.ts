@@ -5,22 +5,22 @@ import {
   type Image,
   type Info,
   type Input,
-  type Layer,
   type OpenOptions,
   type OutputFormat,
   type Progress,
   type Result,
 } from 'decant';
 import { expect, vi } from 'vitest';
-import type { Given } from '../../../element/given.js';
-import type { Host } from '../../../element/host.js';
-import type { Session } from '../../../element/session.js';
-import { Stage } from '../../../element/stage.js';
-import type { State, Step } from '../../../element/state.js';
-import { allTexts } from '../../../element/texts/all-texts.js';
-import { english as first } from '../../../element/texts/english.js';
-import type { AllTexts } from '../../../element/types.texts.js';
-import { checkOpening } from '../../../worker/api/options.js';
+import { infoOf } from '../worker/api/info.test-support.js';
+import { checkOpening } from '../worker/api/options.js';
+import type { Given } from './given.js';
+import type { Host } from './host.js';
+import type { Session } from './session.js';
+import { Stage } from './stage.js';
+import type { State, Step } from './state.js';
+import { allTexts } from './texts/all-texts.js';
+import { english as first } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** All English texts. */
 export const english: AllTexts = allTexts({ texts: first, replacements: undefined });
@@ -64,31 +64,6 @@ export const folderHandle = (
       yield* Object.keys(entries);
     },
   }) as unknown as FileSystemDirectoryHandle;
-
-export const layerOf = (name: string, more: Partial<Layer> = {}): Layer => ({
-  name,
-  format: 'qcow2',
-  guessed: false,
-  virtualSize: 5e6,
-  ...more,
-});
-
-export const infoOf = (more: Partial<Info> = {}): Info => ({
-  format: 'qcow2',
-  name: 'disk.qcow2',
-  containers: [],
-  virtualSize: 5e6,
-  features: [],
-  snapshots: [],
-  references: [],
-  identities: [],
-  specific: {},
-  layers: [layerOf('disk.qcow2')],
-  needs: [],
-  unusedCompanions: [],
-  safety: [],
-  ...more,
-});
 
 export const outputOf = (name: string, extension: string, more: Partial<OutputFormat> = {}): OutputFormat => ({
   name,

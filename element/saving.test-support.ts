@@ -2,9 +2,9 @@
 
 import { type ConvertOptions, DecantError, type Image, type Output, type Result } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { Session } from '../../../element/session.js';
-import type { State, Step } from '../../../element/state.js';
-import { fileOf, givenOf, Held, imageOf, images, PAGE, soon, stageIn, stepOf } from './element.js';
+import { fileOf, givenOf, Held, imageOf, images, PAGE, soon, stageIn, stepOf } from './element.test-support.js';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
 
 /** A conversion that has begun and ends when the test allows it. */
 export interface Conversion {

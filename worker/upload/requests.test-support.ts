@@ -1,10 +1,10 @@
 // What unit tests of the requests of an upload share: a server that is a list of replies.
 
-import { addressOf } from '../../../worker/http/address.js';
-import type { UploadCall } from '../../../worker/upload/upload-exchange.js';
-import { UploadRequests } from '../../../worker/upload/upload-requests.js';
-import type { UploadOptions } from '../../../worker/upload/upload-types.js';
-import { failure, runClock } from './uploads.js';
+import { addressOf } from '../http/address.js';
+import type { UploadCall } from './upload-exchange.js';
+import { UploadRequests } from './upload-requests.js';
+import type { UploadOptions } from './upload-types.js';
+import { failure, runClock } from './uploads.test-support.js';
 
 export const PLACE = 'https://cloud.test/disk';
 export const ADDRESS = addressOf(PLACE);

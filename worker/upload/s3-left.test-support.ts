@@ -1,9 +1,9 @@
 // What unit tests of resumed uploads to S3 share: an upload that is cut off, and its journal in memory.
 
 import { vi } from 'vitest';
-import type { UploadJournal } from '../../../worker/upload/upload-types.js';
-import type { Asked, Cloud } from '../cloud.js';
-import { failure, PART, planOf, runClock, DISK as SMALL, s3Over, upload } from './uploads.js';
+import type { Asked, Cloud } from '../../e2e/support/cloud.js';
+import type { UploadJournal } from './upload-types.js';
+import { failure, PART, planOf, runClock, DISK as SMALL, s3Over, upload } from './uploads.test-support.js';
 
 /** Nine parts: more than a page of the list. The last one is short. */
 export const DISK = Buffer.concat([SMALL.subarray(0, 4 * PART), SMALL]);

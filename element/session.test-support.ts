@@ -2,10 +2,11 @@
 
 import type { Image } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import type { Given } from '../../../element/given.js';
-import { Session } from '../../../element/session.js';
-import type { State, Step } from '../../../element/state.js';
-import { givenOf, Held, imageOf, images, layerOf, PAGE, type RESULT, soon, stageIn, stepOf } from './element.js';
+import { layerOf } from '../worker/api/info.test-support.js';
+import { givenOf, Held, imageOf, images, PAGE, type RESULT, soon, stageIn, stepOf } from './element.test-support.js';
+import type { Given } from './given.js';
+import { Session } from './session.js';
+import type { State, Step } from './state.js';
 
 export let session: Session;
 export let emitted: [string, unknown][];

@@ -1,9 +1,9 @@
 // Vitest: a conversion to a path, of which the test does the coordinator's part.
 
 import { ftruncateSync, writeSync } from 'node:fs';
-import { cancelled } from '../../../worker/errors/errors.js';
-import type { OpenFile } from '../../../worker/messages/messages.js';
-import { PathTarget } from '../../../worker/targets/node/path.js';
+import { cancelled } from '../../errors/errors.js';
+import type { OpenFile } from '../../messages/messages.js';
+import { PathTarget } from './path.js';
 
 /** In bytes: what a conversion of these tests writes. */
 export const SIZE = 8192;
