@@ -537,7 +537,11 @@ for (const kind of ['vmx', 'vbox', 'ovf'] as const) {
       execFileSync('sh', ['-c', script], { cwd: folder });
       await check(what, join(folder, 'packed'));
       const remote = await serveFile(readFileSync(join(folder, 'packed')));
-      await check(`${what}, on a server`, remote.url).finally(() => remote.close());
+      try {
+        await check(`${what}, on a server`, remote.url);
+      } finally {
+        await remote.close();
+      }
       for (const name of ['packed', 'vm.tar']) rmSync(join(folder, name), { force: true });
     }
   });
