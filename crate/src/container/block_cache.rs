@@ -207,6 +207,9 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    type Numbers = Rc<RefCell<Vec<usize>>>;
+    type Decoding = LocalBoxFuture<'static, Result<DecodedPart>>;
+
     /// Counts the parts of a cache that are not freed.
     struct Counted(usize, Rc<Cell<usize>>);
 
@@ -223,8 +226,7 @@ mod tests {
     }
 
     /// A decoder of parts that are 30 MiB long, which lists them.
-    fn decoder()
-    -> (Rc<RefCell<Vec<usize>>>, Rc<Cell<usize>>, impl Fn(usize) -> LocalBoxFuture<'static, Result<DecodedPart>>) {
+    fn decoder() -> (Numbers, Rc<Cell<usize>>, impl Fn(usize) -> Decoding) {
         let (decoded, alive) = (Rc::<RefCell<Vec<usize>>>::default(), Rc::<Cell<usize>>::default());
         let (list, count) = (decoded.clone(), alive.clone());
         let decode = move |number: usize| {
@@ -236,11 +238,7 @@ mod tests {
         (decoded, alive, decode)
     }
 
-    fn used(
-        cache: &BlockCache,
-        numbers: &[usize],
-        decode: &dyn Fn(usize) -> LocalBoxFuture<'static, Result<DecodedPart>>,
-    ) {
+    fn used(cache: &BlockCache, numbers: &[usize], decode: &dyn Fn(usize) -> Decoding) {
         for &number in numbers {
             let mut byte = [0];
             block_on(cache.get(number, decode)).unwrap().bytes.copy_to(0, &mut byte);

@@ -131,6 +131,8 @@ pub(crate) fn find(choice: &DiskChoice, list: &DiskList) -> Result<usize> {
 }
 
 fn find_in(holder: Holder<'_>, choice: &DiskChoice, list: &DiskList) -> Result<usize> {
+    // The disk may be in any archive of several, one in the other.
+    let holder = if matches!(holder, Holder::Archive(_)) { Holder::Archive("") } else { holder };
     let (subject, has) = holder.words();
     let disks = &list.disks;
     let by = |is_it: &dyn Fn(usize) -> bool| (0..disks.len()).filter(|&at| is_it(at)).collect::<Vec<_>>();

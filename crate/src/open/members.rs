@@ -53,6 +53,7 @@ pub(crate) struct Found {
 }
 
 /// A disk that can be chosen.
+#[allow(clippy::large_enum_variant, reason = "most disks are there, and there are few")]
 enum Listed {
     /// A file, and what a configuration states of it.
     There(Candidate, Option<FoundDisk>),
