@@ -2,24 +2,22 @@
 
 use crate::container::{Contents, Member};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
-use crate::disk::reference::{Reference, base_name, resolved};
-use crate::error::place::Place;
+use crate::disk::reference::{Reference, base_name};
 use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
-use crate::format::{Disk, Format, HEAD, LayerOptions, RAW, is_descriptor};
-use crate::io::source::{Source, read_exact};
+use crate::format::{HEAD, RAW};
 use crate::io::table_cache::TableCache;
-use crate::offsets::{ByteRange, HostOffset};
+use crate::offsets::HostOffset;
+use crate::open::disk_candidate::{Candidate, info, opened, stands_out};
 use crate::open::disk_choice::{Choosing, Holder, named};
-use crate::open::guess::{self, REACH};
-use crate::open::identify::{FileType, identify, identify_start};
+use crate::open::guess::REACH;
+use crate::open::identify::FileType;
 use crate::open::machine::{FoundDisk, Machines};
+use crate::open::member_references::{needs_others, unreferred};
 use crate::open::split_files;
 use crate::open::split_files::may_be_parts;
 use crate::open::stated_disk::StatedDisk;
 use decant_text::folded;
-use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
 use std::rc::Rc;
 
 /// Suffixes of files that describe a machine, list digests, or sign such a list (DSP0243). They are never disks.
@@ -254,34 +252,6 @@ async fn named_beside(
     Ok(named)
 }
 
-/// A file that may be the disk.
-#[derive(Clone)]
-struct Candidate {
-    member: Member,
-    file_type: FileType,
-}
-
-impl Candidate {
-    /// Identifies `member`, as [`type_of`] does.
-    async fn of(mut member: Member, is_only: bool, tables: &Rc<TableCache>) -> Result<Self> {
-        let file_type = type_of(&mut member, is_only, tables).await?;
-        Ok(Self { member, file_type })
-    }
-
-    fn has_bytes(&self) -> bool {
-        self.member.source.size() > 0 || self.member.deflated.is_some()
-    }
-}
-
-fn info(Candidate { member: image, file_type }: &Candidate) -> MemberInfo {
-    let format = match file_type {
-        FileType::Image(format) | FileType::Unsupported(format) => Some(format.name),
-        FileType::HybridIso => Some(RAW.name),
-        FileType::Container(_) | FileType::Ambiguous(_) | FileType::Unknown => None,
-    };
-    MemberInfo { name: image.name.clone(), size: image.source.size() + image.missing, format, missing: false }
-}
-
 /// Fails with `unsupported` if the innermost member of `containers`, which no format recognises, is named like a file
 /// that is never a disk.
 pub(crate) fn ensure_guess(containers: &[ContainerInfo]) -> Result<()> {
@@ -407,155 +377,4 @@ async fn raw_disks(files: &[&Member], tables: &Rc<TableCache>) -> Result<Vec<usi
     let is_part =
         |disk: usize| (0..files.len()).any(|at| at != disk && may_be_parts(&files[disk].name, &files[at].name));
     Ok(if found.len() == 1 && is_part(found[0]) { Vec::new() } else { found })
-}
-
-/// Whether the first `len` bytes of `file` show that it is a disk.
-async fn stands_out(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<bool> {
-    let start = head(file, len, tables).await?;
-    Ok(guess::stands_out(&start))
-}
-
-/// Returns the first `len` bytes of `file`, or all of it if it is shorter.
-async fn head(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<Vec<u8>> {
-    let range = ByteRange { start: HostOffset(0), len: len.min(file.source.size()) };
-    let start = match &file.deflated {
-        Some(deflated) => deflated.head(len).await,
-        None => read_exact(&*tables.over(file.source.clone()), range, "start of the file").await,
-    };
-    start.map_err(|error| error.within(Place::Member(file.name.clone())))
-}
-
-/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, a deflated descriptor, as of a VMDK, is
-/// read at any position: without the files that it names, it is useless.
-async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
-    let name = Some(&*member.name);
-    if member.deflated.is_none() {
-        return identify(&*tables.over(member.source.clone()), name).await;
-    }
-    let head = head(member, HEAD, tables).await?;
-    let file_type = identify_start(&head, name);
-    let is_raw = matches!(file_type, FileType::Image(format) if format.is_raw());
-    if !is_only && !is_raw && is_descriptor(&head) {
-        member.deflated = None;
-    }
-    Ok(file_type)
-}
-
-/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents. Those that a configuration
-/// describes, which the second value states, are layers of one another only: another layer over one is a left-over.
-async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<TableCache>) -> Result<Vec<Candidate>> {
-    let all = |images: Vec<(Candidate, bool)>| images.into_iter().map(|(image, _)| image).collect();
-    if images.len() == 1 {
-        return Ok(all(images));
-    }
-    let (mut references, mut identities) = (Vec::new(), Vec::new());
-    for (Candidate { member, file_type }, _) in &images {
-        let disk = match file_type {
-            FileType::Image(format) => opened(format, member, tables).await?,
-            _ => None,
-        };
-        references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
-        identities.push(disk.map_or_else(Vec::new, |disk| disk.identities()));
-    }
-    let name = |at: usize| &*images[at].0.member.name;
-    let is_described = |at: usize| images[at].1;
-    let mut is_left_out = vec![false; images.len()];
-    for (from, references) in references.iter().enumerate() {
-        for reference in references {
-            let by = |test: &dyn Fn(usize) -> bool| {
-                (0..images.len()).filter(|&at| at != from && test(at)).collect::<Vec<_>>()
-            };
-            let wanted = reference.name.strip_prefix("file:").unwrap_or(&reference.name);
-            let path = resolved(wanted, name(from));
-            let mut found = by(&|at| resolved(name(at), "") == path);
-            if found.is_empty() {
-                found = by(&|at| base_name(name(at)) == base_name(wanted));
-            }
-            if found.is_empty()
-                && let Some(wanted) = &reference.identity
-            {
-                found = by(&|at| wanted.is_of_disk(&identities[at]));
-            }
-            for at in found {
-                is_left_out[if is_described(at) && !is_described(from) { from } else { at }] = true;
-            }
-        }
-    }
-    // Files that all refer to one another are not a chain.
-    if is_left_out.iter().all(|&is_left_out| is_left_out) {
-        return Ok(all(images));
-    }
-    let images = images.into_iter().zip(is_left_out);
-    Ok(images.filter_map(|((image, _), is_left_out)| (!is_left_out).then_some(image)).collect())
-}
-
-/// Whether `image` must be read together with others of `files`, by its references or the names of its `parents`, and a file is
-/// compressed that is too large to be inflated for each read.
-async fn needs_others(
-    image: &Member,
-    file_type: FileType,
-    parents: &[String],
-    files: &[Member],
-    tables: &Rc<TableCache>,
-) -> Result<bool> {
-    let FileType::Image(format) = file_type else { return Ok(false) };
-    if !files.iter().any(|file| file.is_read_in_order()) {
-        return Ok(false);
-    }
-    let mut names: Vec<_> = parents.to_vec();
-    let start = match &image.deflated {
-        None => image.clone(),
-        Some(_) => Member::loose(
-            &image.name,
-            Rc::new(Start { head: head(image, HEAD, tables).await?, size: image.source.size() }),
-        ),
-    };
-    if let Some(disk) = opened(format, &start, tables).await? {
-        names.extend(disk.references().iter().map(|reference| reference.name.clone()));
-        let by_identity = disk.references().iter().any(|reference| reference.identity.is_some());
-        let is_image = |file: &Member| Rc::ptr_eq(&file.source, &image.source);
-        if by_identity && files.iter().any(|file| !is_image(file) && file.is_read_in_order()) {
-            return Ok(true);
-        }
-    }
-    let is_named = |file: &Member| names.iter().any(|name| folded(base_name(name)) == folded(base_name(&file.name)));
-    let others: Vec<_> =
-        files.iter().filter(|file| !Rc::ptr_eq(&file.source, &image.source) && is_named(file)).collect();
-    Ok(!others.is_empty() && (image.is_read_in_order() || others.iter().any(|file| file.is_read_in_order())))
-}
-
-/// The start of a compressed file, for its references. Reads beyond it fail.
-struct Start {
-    head: Vec<u8>,
-    size: u64,
-}
-
-impl Source for Start {
-    fn size(&self) -> u64 {
-        self.size
-    }
-
-    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        let start = usize::try_from(offset.0).ok();
-        let bytes = start.and_then(|start| self.head.get(start..start.checked_add(buf.len())?));
-        let result = match bytes {
-            Some(bytes) => {
-                buf.copy_from_slice(bytes);
-                Ok(())
-            }
-            None => Err(Error::truncated("the start of the file", offset, self.size)),
-        };
-        ready(result).boxed_local()
-    }
-}
-
-/// Opens `member` in `format`; `None` if that fails because of the file's content.
-async fn opened(format: &Format, member: &Member, tables: &Rc<TableCache>) -> Result<Option<Rc<dyn Disk>>> {
-    match format
-        .open(tables.over(member.source.clone()), LayerOptions { is_backing: true, ..LayerOptions::default() })
-        .await
-    {
-        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),
-        found => Ok(found.ok()),
-    }
 }
