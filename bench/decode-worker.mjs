@@ -15,7 +15,12 @@ const output = { format: 'raw', formatOptions: {}, twoPass: false, seconds: 0, r
 
 async function decode() {
   // Nothing is read in place, so no worker decodes for the opening.
-  const image = await OpenImage.open({ source, companions: [], salvage: false }, () => {}, 0, () => {});
+  const image = await OpenImage.open(
+    { source, companions: [], salvage: false },
+    () => {},
+    0,
+    () => {},
+  );
   const runner = new Runner([source], undefined, target);
   const start = performance.now();
   await image.convert(

@@ -28,7 +28,12 @@ const object = {
 };
 
 // Nothing is read in place, so no worker decodes for the opening.
-const image = await OpenImage.open({ source, companions: [], salvage: false }, () => {}, 0, () => {});
+const image = await OpenImage.open(
+  { source, companions: [], salvage: false },
+  () => {},
+  0,
+  () => {},
+);
 const runner = new Runner([source], undefined, { object });
 /** The allocations of each job. */
 /** @type {number[]} */

@@ -1,6 +1,7 @@
 //! The registry of containers that a disk image may be packed in. Each has its own file.
 
 mod block_cache;
+pub(crate) mod block_source;
 pub mod blocks;
 mod bzip2_stream;
 mod codec_stream;

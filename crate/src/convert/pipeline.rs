@@ -11,7 +11,7 @@ use super::settled::{ResumePoint, Settled};
 use super::sum::DiskSum;
 use super::workload::Workload;
 use crate::compress::{GuestRun, Placement};
-use crate::container::blocks::BlockSource;
+use crate::container::block_source::BlockSource;
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::losses::{Losses, Lost, LostRanges};
 use crate::error::{Error, ErrorKind, Result};

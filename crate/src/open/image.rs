@@ -1,6 +1,6 @@
 //! An opened image: its description and its extents.
 
-use crate::container::blocks::BlockSource;
+use crate::container::block_source::BlockSource;
 use crate::crypt::{Encryption, Keys};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::Extents;

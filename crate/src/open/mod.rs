@@ -24,7 +24,8 @@ pub mod stated_disk;
 pub mod streamed_image;
 pub(crate) mod unpack;
 
-use crate::container::blocks::{self, BlockSource, BlocksFound};
+use crate::container::block_source::BlockSource;
+use crate::container::blocks::{self, BlocksFound};
 use crate::container::{Member, StatedCrc, refusal_of_last_part};
 use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::fields::Fields;

@@ -10,7 +10,7 @@ mod parents;
 
 pub use open_options::{Companion, OpenOptions};
 
-use crate::container::blocks::BlockSource;
+use crate::container::block_source::BlockSource;
 use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{CheckedWalk, Extents};
