@@ -240,7 +240,7 @@ impl File {
                 block_on(convert_in_order(&disk, &executor, &output, &progress, &cancel))?;
                 Ok(layout)
             }
-            Opened::Machine(_) => panic!("it is no configuration"),
+            Opened::Machine(_) => panic!("a disk image is not a configuration"),
         }
     }
 }

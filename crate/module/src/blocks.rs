@@ -121,7 +121,7 @@ struct Exchange {
 pub struct SearchedFile {
     file: BlockFile,
     exchange: Rc<RefCell<Exchange>>,
-    /// What was read last, and its start.
+    /// The bytes of the last read, and their offset in the file.
     window: Vec<u8>,
     start: u64,
 }

@@ -146,7 +146,7 @@ pub(crate) trait ExtentWalk {
     }
 }
 
-/// Checks what a walk lists.
+/// Checks the extents that a walk lists.
 pub(crate) trait ExtentCheck {
     /// Checks the extents of `batch` from number `first` on, which the walk has listed for `range`, and may divide them.
     fn check(&mut self, range: GuestRange, batch: &mut Vec<Extent>, first: usize) -> Result<()>;
@@ -155,7 +155,7 @@ pub(crate) trait ExtentCheck {
     fn findings(&self) -> Findings;
 }
 
-/// A walk, and the check of what it lists.
+/// A walk, and the check of its extents.
 pub(crate) struct CheckedWalk {
     pub(crate) walk: Box<dyn ExtentWalk>,
     pub(crate) check: Option<Box<dyn ExtentCheck>>,

@@ -251,7 +251,7 @@ pub(crate) enum FormatReader {
     },
 }
 
-/// What a file in a known, but unsupported format is.
+/// The content of a file in a known, but unsupported format.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
     /// A disk image, or a file that contains one.

@@ -14,7 +14,7 @@ pub(crate) struct Ambiguity {
     footer: FoundFooter,
 }
 
-/// What a file begins as.
+/// The format or container that the start of a file shows.
 #[derive(Clone, Copy)]
 pub(super) enum Start {
     Image(&'static Format),

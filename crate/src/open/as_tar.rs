@@ -100,7 +100,7 @@ impl AsTar {
         Ok(())
     }
 
-    /// The error for a file of 4 GiB or more, of which a zip archive states the size modulo 2^32.
+    /// The error for a file of 4 GiB or more whose size a zip archive states modulo 2^32.
     fn other_size(&self) -> Error {
         let name = shown(&self.members[self.begun - 1].name);
         let message = format!("'{name}' does not have the size that the archive states; unpack the archive first");

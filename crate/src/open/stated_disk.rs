@@ -1,9 +1,9 @@
-//! What the configuration of a machine states for a disk, apart from its file.
+//! The statements of a machine's configuration about a disk, apart from its file.
 
 use crate::offsets::Capacity;
 use serde::Serialize;
 
-/// What the configuration of a machine states for one of its disks.
+/// The statements of a machine's configuration about one of its disks.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatedDisk {

@@ -134,7 +134,7 @@ impl OpenImage {
     }
 
     /// Lists `part`, whose start the image has, as far as the image has it and the loaded part of its table reaches, but at most
-    /// up to `full` extents. Returns the end of what was listed.
+    /// up to `full` extents. Returns the end of the listed range.
     fn list(&self, part: GuestRange, full: usize, batch: &mut Vec<Extent>) -> Result<GuestOffset> {
         let (header, table) = match &self.content {
             OpenContent::Unknown => {

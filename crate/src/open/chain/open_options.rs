@@ -34,7 +34,7 @@ pub struct OpenOptions {
     ///
     /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
     pub spool: bool,
-    /// What the configuration of a machine states for the image.
+    /// The statements of a machine's configuration about the image.
     pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,

@@ -38,7 +38,7 @@ pub struct DiskOfMachine {
     pub snapshots: Vec<Snapshot>,
     /// Whether the disk is in the state of the stated snapshot.
     pub is_in_snapshot: bool,
-    /// What the configuration states for the disk.
+    /// The statements of the configuration about the disk.
     pub stated: StatedDisk,
 }
 

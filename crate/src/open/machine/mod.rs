@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// A machine, as its configuration describes it. What the configuration has that cannot be understood is ignored.
+/// A machine, as its configuration describes it. Ignores unknown parts of the configuration.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) name: Option<String>,
@@ -91,12 +91,12 @@ pub(super) struct MachineDisk {
 }
 
 impl MachineDisk {
-    /// What is stated for it, apart from its files.
+    /// The statements about it, apart from its files.
     pub(super) fn stated(&self) -> StatedDisk {
         StatedDisk { parents: self.parents.clone(), is_raw: self.format == Some(RAW.name), capacity: self.capacity }
     }
 
-    /// A disk of which only the path of its file is known.
+    /// A disk with nothing known but the path of its file.
     fn at(path: String) -> Self {
         Self { path, format: None, capacity: None, pieces: None, parents: Vec::new() }
     }
