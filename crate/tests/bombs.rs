@@ -52,7 +52,7 @@ fn zeros_cost_no_memory_and_no_output() {
     let gzip = "gzip -c";
     let whole = vec![(gzip, GIB, &in_order[..]), (gzip, 2 * GIB, &in_order[..1])];
     let mut cases = by_scope(vec![(gzip, 2 * MEMBER, &in_order[..])], whole.clone(), whole);
-    cases.extend(["xz -0c", "zstd -qc", "bzip2 -c"].map(|command| (command, 2 * MEMBER, &in_order[..1])));
+    cases.extend(["xz -0c", "zstd -qc", "bzip2 -c", "lz4 -qc"].map(|command| (command, 2 * MEMBER, &in_order[..1])));
     for (command, size, formats) in cases {
         let file = member(command).repeat((size / MEMBER) as usize);
         let len = file.len() as u64;

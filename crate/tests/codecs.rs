@@ -1,4 +1,4 @@
-//! Raw disks in xz, zstd and bzip2: the bytes of the disk, or one clear error, for any content. What containers have in
+//! Raw disks in xz, zstd, bzip2 and lz4: the bytes of the disk, or one clear error, for any content. What containers have in
 //! common is tested with gzip.
 
 use crate::common::small::{small, small_disk};
@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::Cell;
 use std::rc::Rc;
+use twox_hash::XxHash32;
 
 const MIB: usize = 1 << 20;
 
@@ -49,8 +50,20 @@ pub const ZSTD: Codec = Codec {
     signature: 4,
 };
 pub const BZIP2: Codec = Codec { name: "bzip2", args: &[&["-c"], &["-c1"]], signature: 10 };
+pub const LZ4: Codec = Codec {
+    name: "lz4",
+    args: &[
+        &["-qc"],
+        &["-qc", "-9", "-BD", "-B4"],
+        &["-qc", "-BD", "-B5", "-BX"],
+        &["-qc", "-B4", "--no-frame-crc"],
+        &["-qc", "-B6", "-BX", "--no-frame-crc"],
+        &["-qcl"],
+    ],
+    signature: 4,
+};
 
-const CODECS: [&Codec; 4] = [&XZ, &XZ_IN_BLOCKS, &ZSTD, &BZIP2];
+const CODECS: [&Codec; 5] = [&XZ, &XZ_IN_BLOCKS, &ZSTD, &BZIP2, &LZ4];
 
 impl Codec {
     pub fn pack(&self, data: &[u8]) -> Vec<u8> {
@@ -132,7 +145,7 @@ fn streams_padding_and_hostile_headers() {
     let disk = disk(70_000);
     let (left, right) = disk.split_at(30_000);
     let skippable = |len: usize| [&[0x50, 0x2a, 0x4d, 0x18][..], &(len as u32).to_le_bytes(), &vec![7; len]].concat();
-    let [xz, _, zstd, bzip2] = CODECS.map(|codec| codec.pack(&disk));
+    let [xz, _, zstd, bzip2, lz4] = CODECS.map(|codec| codec.pack(&disk));
     let two = |codec: &Codec| [codec.pack(left), codec.pack(right)].concat();
     let with = |file: &[u8], end: &[u8]| [file, end].concat();
     let zstd_frame = |header: &[u8]| [&[0x28, 0xb5, 0x2f, 0xfd][..], header, &[0; 100]].concat();
@@ -156,6 +169,12 @@ fn streams_padding_and_hostile_headers() {
         };
         [&xz[..index(&xz)], &other[index(&other)..]].concat()
     };
+    let legacy = |data: &[u8]| filter("lz4", &["-qcl"], data);
+    // A file that states its size, and its header with another one, or with other flags.
+    let sized = lz4_of_known_size(&disk);
+    let lz4_with = |header: &[u8]| [&lz4_header(header), &sized[15..]].concat();
+    let flags = sized[4..6].to_vec();
+    let size = |size: u64| lz4_with(&[&flags[..], &size.to_le_bytes()].concat());
     // (what, file, the error and a part of its message)
     type Row<'a> = (&'a str, Vec<u8>, Option<(ErrorKind, &'a str, &'a str)>);
     let rows: &[Row] = &[
@@ -201,6 +220,57 @@ fn streams_padding_and_hostile_headers() {
         ("bzip2: empty streams", [BZIP2.pack(b""), bzip2.clone(), BZIP2.pack(b"")].concat(), None),
         ("bzip2: text behind", with(&bzip2, b"text"), Some((Corrupt, "bzip2-damaged", "other bytes follow"))),
         ("bzip2: half a signature", with(&bzip2, b"BZ"), Some((Corrupt, "truncated", "truncated"))),
+        ("lz4: two frames", two(&LZ4), None),
+        ("lz4: empty frames", [LZ4.pack(b""), lz4.clone(), LZ4.pack(b"")].concat(), None),
+        (
+            "lz4: skippable frames",
+            [skippable(4), LZ4.pack(left), skippable(0), LZ4.pack(right), skippable(70_000)].concat(),
+            None,
+        ),
+        ("lz4: legacy frames", [legacy(left), legacy(b""), LZ4.pack(b""), legacy(right)].concat(), None),
+        ("lz4: skippable and legacy", [skippable(9), legacy(left), skippable(1), LZ4.pack(right)].concat(), None),
+        ("lz4: its size", sized.clone(), None),
+        ("lz4: more than stated", size(69_999), Some((Corrupt, "lz4-damaged", "size that it states"))),
+        ("lz4: less than stated", size(70_001), Some((Corrupt, "lz4-damaged", "size that it states"))),
+        ("lz4: a huge size", size(u64::MAX), Some((Corrupt, "lz4-damaged", "size that it states"))),
+        ("lz4: text behind", with(&lz4, b"text"), Some((Corrupt, "lz4-damaged", "other bytes follow"))),
+        ("lz4: zeros behind", with(&lz4, &[0; 512]), Some((Corrupt, "lz4-damaged", "other bytes follow"))),
+        ("lz4: half a signature", with(&lz4, &[4, 0x22]), Some((Corrupt, "truncated", "truncated"))),
+        (
+            "lz4: text behind legacy",
+            with(&legacy(&disk), b"text"),
+            Some((Corrupt, "lz4-damaged", "other bytes follow")),
+        ),
+        ("lz4: legacy, cut", legacy(&disk)[..500].to_vec(), Some((Corrupt, "truncated", "truncated"))),
+        ("lz4: legacy, an empty block", with(&legacy(&disk), &[0; 4]), Some((Corrupt, "lz4-damaged", "invalid"))),
+        (
+            "lz4: a dictionary",
+            lz4_with(&[0x61, 0x40, 7, 0, 0, 0]),
+            Some((Unsupported, "unsupported", "a lz4 dictionary")),
+        ),
+        ("lz4: version 2", lz4_with(&[0x80, 0x40]), Some((Unsupported, "unsupported", "reserved flags of lz4, 0x80"))),
+        ("lz4: reserved", lz4_with(&[0x62, 0x40]), Some((Unsupported, "unsupported", "reserved flags of lz4, 0x62"))),
+        ("lz4: reserved size", lz4_with(&[0x60, 0xc0]), Some((Unsupported, "unsupported", "reserved flags of lz4"))),
+        ("lz4: blocks of 16 KiB", lz4_with(&[0x60, 0x30]), Some((Corrupt, "lz4-damaged", "invalid"))),
+        (
+            "lz4: a block longer than stated",
+            [&lz4_header(&[0x60, 0x40])[..], &0x8001_0001u32.to_le_bytes(), &[0; 70_000]].concat(),
+            Some((Corrupt, "lz4-damaged", "invalid")),
+        ),
+        (
+            "lz4: a match before the first block",
+            [&lz4_header(&[0x40, 0x40])[..], &[12, 0, 0, 0, 0x14, 7, 2, 0, 0x70], &[7; 7], &[0; 4]].concat(),
+            Some((Corrupt, "lz4-damaged", "invalid")),
+        ),
+        (
+            "lz4: a match before an independent block",
+            [&lz4_header(&[0x60, 0x40])[..], &1u32.to_le_bytes(), &[0], &0x8000_0200u32.to_le_bytes(), &[7; 512]]
+                .into_iter()
+                .chain([&[12, 0, 0, 0, 0x14, 7, 2, 0, 0x70][..], &[7; 7], &[0; 4]])
+                .collect::<Vec<_>>()
+                .concat(),
+            Some((Corrupt, "lz4-damaged", "invalid")),
+        ),
     ];
     for (what, file, expected) in rows {
         match (bytes(file.clone()), expected) {
@@ -212,6 +282,19 @@ fn streams_padding_and_hostile_headers() {
             (found, _) => panic!("{what}: {:?}", found.map(|bytes| bytes.len())),
         }
     }
+}
+
+/// `data` as lz4 packs it from a file.
+fn lz4_of_known_size(data: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, data).unwrap();
+    filter("lz4", &["-qc", "--content-size", text(&file)], b"")
+}
+
+/// The header of an lz4 frame with these `fields` and their checksum.
+fn lz4_header(fields: &[u8]) -> Vec<u8> {
+    [&[4, 0x22, 0x4d, 0x18][..], fields, &[(XxHash32::oneshot(0, fields) >> 8) as u8]].concat()
 }
 
 /// A frame of 512 bytes that states 1,024. Its last block is empty.
@@ -310,6 +393,10 @@ fn changed_files_never_give_other_bytes() {
         ("zstd in frames of known sizes", [zstd(&disk[..512]), zstd(&disk[512..])].concat()),
         ("bzip2", BZIP2.pack(&disk)),
         ("bzip2 in streams", [BZIP2.pack(&disk[..512]), BZIP2.pack(&disk[512..])].concat()),
+        ("lz4", LZ4.pack(&disk)),
+        ("lz4 in frames", [LZ4.pack(&disk[..512]), LZ4.pack(&disk[512..])].concat()),
+        ("lz4 with checksums of blocks", filter("lz4", &["-qc", "-BX", "-BD", "-B4"], &disk)),
+        ("lz4 with its size", lz4_of_known_size(&disk)),
     ];
     for (name, file) in files {
         let signature = CODECS.iter().find(|codec| name.starts_with(codec.name)).unwrap().signature;

@@ -186,8 +186,6 @@ fn known_other_files_are_named() {
         (text("07070100000001"), is_none, ["a cpio archive", "unpack it first"]),
         (text("070707000001"), is_none, ["a cpio archive", "unpack it first"]),
         (cpio, is_none, ["a cpio archive", "unpack it first"]),
-        (binary(&[4, 0x22, 0x4d, 0x18, 0x64, 0x40]), is_none, ["an lz4-compressed file", "unpack it first"]),
-        (binary(&[2, 0x21, 0x4c, 0x18]), is_none, ["an lz4-compressed file", "unpack it first"]),
         (binary(&[0x1f, 0x9d, 0x90]), is_none, ["compressed by compress", "unpack it first"]),
         (binary(b"LRZI\0\x06"), is_none, ["lrzip", "unpack it first"]),
         (text("!<arch>\ndebian-binary   "), is_none, ["an ar archive", "unpack it first"]),

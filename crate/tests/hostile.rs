@@ -63,6 +63,8 @@ fn formats_are_recognised_by_content() {
         ("a.xz", at(0, &[0xfd, b'7', b'z', b'X', b'Z', 0]), Corrupt, "checksum"),
         ("a.zst", at(0, &[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 7]), Corrupt, "compressed data is invalid"),
         ("a.bz2", at(0, b"BZh91AY&SY"), Corrupt, "compressed data is invalid"),
+        ("a.lz4", at(0, &[4, 0x22, 0x4d, 0x18, 0x64, 0x40]), Corrupt, "checksum"),
+        ("a.lz4", at(0, &[2, 0x21, 0x4c, 0x18]), Corrupt, "compressed data is invalid"),
         ("a.zip", at(0, b"PK\x03\x04"), Corrupt, "truncated"),
         // An archive has a checksum too: text in an image that only looks like one decides nothing.
         ("a.ova", at(257, b"ustar"), NotRecognised, "in no known disk image format"),
@@ -79,7 +81,7 @@ fn formats_are_recognised_by_content() {
             "a.bin",
             vec![0; 100],
             NotRecognised,
-            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, also in tar, OVA, zip, gzip, xz, zstd and bzip2 files, and raw disks in these",
+            "Decant reads qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels, LUKS, also in tar, OVA, zip, gzip, xz, zstd, bzip2 and lz4 files, and raw disks in these",
         ),
         ("a", vec![0; 512], NotRecognised, "and raw disks in these; if it is a raw disk, state the format raw"),
         ("a-flat.vmdk", vec![0; 512], NotRecognised, "open the descriptor"),

@@ -84,6 +84,7 @@ fn a_stated_raw_disk_that_is_something_else_is_noticed() {
         ("xz", xz(&disk)),
         ("zstd", filter("zstd", &["-qc"], &disk)),
         ("bzip2", filter("bzip2", &["-c"], &disk)),
+        ("lz4", filter("lz4", &["-qc"], &disk)),
         ("tar", tar("disk.raw", &disk)),
         ("zip", zip_of("disk.raw", &disk)),
         ("qcow2", small()),
@@ -108,7 +109,7 @@ fn a_stated_raw_disk_that_is_something_else_is_noticed() {
         // What the content of a container is, once it is unpacked.
         for packed in [gzip(&file), tar("a", &file), xz(&gzip(&file)), zip_of("a", &file)] {
             let case = unpacked(packed);
-            let is_container = ["gzip", "xz", "zstd", "bzip2", "tar", "zip"].contains(&name);
+            let is_container = ["gzip", "xz", "zstd", "bzip2", "lz4", "tar", "zip"].contains(&name);
             if is_container {
                 // All containers are unpacked; a zip archive in another one needs random access.
                 match case.bytes() {

@@ -1,4 +1,4 @@
-// Raw disks in gzip, xz, zstd and bzip2, images in tar archives, and streams as the image, in the browser.
+// Raw disks in gzip, xz, zstd, bzip2 and lz4, images in tar archives, and streams as the image, in the browser.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, renameSync } from 'node:fs';
@@ -23,6 +23,7 @@ const DISKS = {
   xz: () => packed('packed-disk.xz', `xz -0cT2 --block-size=1MiB '${images.raw()}'`),
   zstd: () => packed('packed-disk.zst', `zstd -qc '${images.raw()}'`),
   bzip2: () => packed('packed-disk.bz2', `bzip2 -1c '${images.raw()}'`),
+  lz4: () => packed('packed-disk.lz4', `lz4 -qc '${images.raw()}'`),
 };
 const { gzip } = DISKS;
 

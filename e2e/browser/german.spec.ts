@@ -31,7 +31,7 @@ test('a file that is not a disk, and one that may not be', async ({ page }, test
   writeFileSync(note, 'no disk');
   await choose(page, note);
   await expect(page.locator('.bad')).toHaveText(
-    'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels und LUKS, auch in tar-, OVA-, zip-, gzip-, xz-, zstd- und bzip2-Dateien, und darin auch rohe Platten.',
+    'Die Datei ist in keinem Format, das Decant kennt. Es liest qcow2, VDI, VMDK, QED, VHD, VHDX, Parallels und LUKS, auch in tar-, OVA-, zip-, gzip-, xz-, zstd-, bzip2- und lz4-Dateien, und darin auch rohe Platten.',
   );
   await expect(page.getByRole('button', { name: 'Als rohe Platte lesen' })).toHaveCount(0);
 });

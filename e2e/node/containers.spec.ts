@@ -1,4 +1,4 @@
-// Raw disks in gzip, xz, zstd and bzip2, images in tar and zip archives, and streams as the image: the command and the package.
+// Raw disks in gzip, xz, zstd, bzip2 and lz4, images in tar and zip archives, and streams as the image: the command and the package.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -35,11 +35,14 @@ for (const [name, pack, details] of [
   ['disk.xz', () => `xz -0c '${raw()}'`, FULL],
   ['blocks.xz', () => `xz -0cT2 --block-size=1MiB '${raw()}'`, {}],
   ['disk.zst', () => `zstd -qc '${raw()}'`, FULL],
+  ['disk.lz4', () => `lz4 -qc '${raw()}'`, {}],
   ['disk.tar.bz2', () => `${tarOf(raw())} | bzip2 -1c`, FULL],
 ] as const) {
   test(`${name} becomes a raw disk, as sparse as any`, ({ folder }) => {
     const file = packed(folder, name, pack());
-    const stderr = expect.stringMatching(`^decant: note: The content of the (gzip|xz|zstd|tar) file is ${GUESSED}\n$`);
+    const stderr = expect.stringMatching(
+      `^decant: note: The content of the (gzip|xz|zstd|lz4|tar) file is ${GUESSED}\n$`,
+    );
     expect(decant('convert', file, join(folder, 'out'))).toEqual({ status: 0, stdout: '', stderr });
     expect(hashFile(join(folder, 'out'))).toBe(hashFile(raw()));
     decant('convert', images.zlib(), join(folder, 'other'));
@@ -245,6 +248,7 @@ for (const [script, details] of [
   ['xz -0c disk | decant convert - out && cmp out disk', {}],
   ['zstd -qc disk | decant convert - out && cmp out disk', {}],
   ['bzip2 -1c disk | decant convert - out && cmp out disk', {}],
+  ['lz4 -qcl disk | decant convert - out && cmp out disk', {}],
   ['cat disk | decant convert -f raw - out && cmp out disk', FULL],
   ['decant convert -f raw - out < disk && cmp out disk', {}],
   ['gzip -1c disk | decant convert - - | cmp - disk', {}],
@@ -294,6 +298,7 @@ for (const [script, status, sentence, details] of [
   ['xz -0c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   ['zstd -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   ['bzip2 -1c disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
+  ['lz4 -qc disk | head -c 100000 | decant convert - new', 1, 'truncated', {}],
   [
     'gzip -1c disk | decant convert --salvage - new',
     1,

@@ -91,6 +91,7 @@ const PACKED: Case[] = [
   ['whole.xz', () => `xz -0c '${small.zlib()}'`, 'xz', FULL],
   ['whole.zst', () => `zstd -qc < '${small.zlib()}'`, 'zstd', FULL],
   ['whole.bz2', () => `bzip2 -1c '${small.zlib()}'`, 'bzip2', FULL],
+  ['whole.lz4', () => `lz4 -qc '${small.zlib()}'`, 'lz4', FULL],
 ];
 
 /** Packs an image in `folder`. */

@@ -191,7 +191,7 @@ test('files that may be parts or whole ones are refused, and read by standard in
     await check(at, ['-f', 'raw'], disk, sign);
   }
   const [disk, other] = [randomBytes(MIB >> 1), randomBytes(MIB >> 1)];
-  for (const [at, program] of ['gzip', 'xz', 'zstd', 'bzip2'].entries()) {
+  for (const [at, program] of ['gzip', 'xz', 'zstd', 'bzip2', 'lz4'].entries()) {
     writeFileSync(one, execFileSync(program, ['-c'], { input: disk }));
     writeFileSync(two, execFileSync(program, ['-c'], { input: other }));
     await check(at, [], disk, program);

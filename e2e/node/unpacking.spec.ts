@@ -38,6 +38,7 @@ for (const [name, pack, format, details] of [
   ['a.qcow2.xz', () => `${longer(images.plain())} | xz -0c`, 'qcow2', FULL],
   ['a.qcow2.zst', () => `${longer(images.plain())} | zstd -qc`, 'qcow2', {}],
   ['a.qcow2.bz2', () => `${longer(images.zlib())} | bzip2 -1c`, 'qcow2', FULL],
+  ['a.qcow2.lz4', () => `${longer(images.zlib())} | lz4 -qc`, 'qcow2', FULL],
   ['a.qcow2.gz.xz', () => `${longer(images.zlib())} | gzip -1c | xz -0c`, 'qcow2', FULL],
   ['a.box', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | gzip -1c`, 'tar', {}],
   ['a.tar.xz', () => `{ ${boxOf(images.zlib())}; head -c ${65 * MIB} /dev/zero; } | xz -0c`, 'tar', FULL],

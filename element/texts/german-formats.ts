@@ -35,7 +35,6 @@ export const STRANGERS: Record<string, KnownFormat> = {
   'btrfs-stream': ['die Ausgabe von btrfs send', 'Empfangen Sie sie zuerst mit btrfs receive auf einer Platte.'],
   'zfs-stream': ['die Ausgabe von zfs send', 'Empfangen Sie sie zuerst mit zfs receive auf einer Platte.'],
   'linux-kernel': ['ein Linux-Kernel', 'Die Platte ist eine andere Datei.'],
-  lz4: ['eine mit lz4 komprimierte Datei', UNPACK],
   compress: ['eine mit compress komprimierte Datei (.Z)', UNPACK],
   lrzip: ['eine mit lrzip komprimierte Datei', UNPACK],
   lzop: ['eine mit lzop komprimierte Datei', UNPACK],

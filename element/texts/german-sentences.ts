@@ -76,6 +76,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'xz-damaged': 'Die komprimierten Daten (xz) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zstd-damaged': 'Die komprimierten Daten (zstd) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'bzip2-damaged': 'Die komprimierten Daten (bzip2) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
+    'lz4-damaged': 'Die komprimierten Daten (lz4) sind beschädigt. Laden oder kopieren Sie die Datei noch einmal.',
     'zip-damaged': 'Das Zip-Archiv ist beschädigt. Laden oder kopieren Sie es noch einmal.',
     'zip-duplicate': 'In dem Zip-Archiv tragen mehrere Dateien denselben Namen. Entpacken Sie die Platte zuerst.',
     encrypted: ({ by }) =>

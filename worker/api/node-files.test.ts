@@ -80,7 +80,7 @@ test.each([
   });
 });
 
-test.each(['bzip2', 'crypt', 'deflate', 'xz', 'zstd'] as const)('the codec %s as bytes', async (name) => {
+test.each(['bzip2', 'crypt', 'deflate', 'lz4', 'xz', 'zstd'] as const)('the codec %s as bytes', async (name) => {
   const bytes = bytesOf(name);
   configure({ codec: () => bytes });
   expect(await loadCodec(name)).toBe(bytes);

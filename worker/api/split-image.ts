@@ -10,13 +10,15 @@ import { type PartOfFile, partAmong } from './split-files.js';
 /** A text at an offset of a file. */
 type Sign = [offset: number, text: string];
 
-/** Signatures of compressed files: gzip, xz, zstd with its skippable frames, and bzip2. */
+/** Signatures of compressed files: gzip, xz, zstd and lz4 with their skippable frames, bzip2, and lz4 as by `lz4 -l`. */
 const COMPRESSED: Sign[] = [
   [0, '\x1f\x8b\x08'],
   [0, '\xfd7zXZ\0'],
   [0, '\x28\xb5\x2f\xfd'],
   [1, '\x2a\x4d\x18'],
   [0, 'BZh'],
+  [0, '\x04\x22\x4d\x18'],
+  [0, '\x02\x21\x4c\x18'],
 ];
 /** Signatures of raw disks: of boot sectors, GPT, ext2 to ext4, XFS, Btrfs, LVM and swap areas. */
 const RAW: Sign[] = [

@@ -30,7 +30,7 @@ export type ErrorKind =
 
 /** A container of an image. */
 export interface ContainerInfo {
-  /** `gzip`, `xz`, `zstd`, `bzip2`, `tar` or `zip`. */
+  /** `gzip`, `xz`, `zstd`, `bzip2`, `lz4`, `tar` or `zip`. */
   name: string;
   /** The name of the member that is the image, if members have names. */
   member?: string;

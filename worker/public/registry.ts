@@ -52,7 +52,6 @@ export const FORMATS: readonly KnownFormat[] = [
   { name: 'btrfs-stream', aliases: [], extensions: [], kind: 'stranger' },
   { name: 'zfs-stream', aliases: [], extensions: [], kind: 'stranger' },
   { name: 'linux-kernel', aliases: [], extensions: [], kind: 'stranger' },
-  { name: 'lz4', aliases: [], extensions: ['.lz4'], kind: 'stranger' },
   { name: 'compress', aliases: [], extensions: [], kind: 'stranger' },
   { name: 'lrzip', aliases: [], extensions: [], kind: 'stranger' },
   { name: 'lzop', aliases: [], extensions: [], kind: 'stranger' },
@@ -78,6 +77,7 @@ export const CONTAINERS: readonly {
   { name: 'xz', extensions: ['.xz'], isArchive: false, isReadInOrder: true },
   { name: 'zstd', extensions: ['.zst', '.zstd'], isArchive: false, isReadInOrder: true },
   { name: 'bzip2', extensions: ['.bz2'], isArchive: false, isReadInOrder: true },
+  { name: 'lz4', extensions: ['.lz4'], isArchive: false, isReadInOrder: true },
   { name: 'tar', extensions: ['.tar', '.ova', '.tgz', '.box'], isArchive: true, isReadInOrder: true },
   { name: 'zip', extensions: ['.zip'], isArchive: true, isReadInOrder: false },
 ];
@@ -96,13 +96,14 @@ export const OUTPUTS: readonly { name: string; aliases: string[]; extensions: st
  * A codec whose wasm, `NAME.wasm`, is loaded only for images, files and outputs that need it. `crypt` has ciphers and
  * hashes.
  */
-export type Codec = 'bzip2' | 'crypt' | 'deflate' | 'xz' | 'zstd';
+export type Codec = 'bzip2' | 'crypt' | 'deflate' | 'lz4' | 'xz' | 'zstd';
 
 /** The wasm of each codec. The URLs are literals, so that bundlers find them. */
 export const CODEC_URLS: Record<Codec, () => URL> = {
   bzip2: () => new URL('./bzip2.wasm', import.meta.url),
   crypt: () => new URL('./crypt.wasm', import.meta.url),
   deflate: () => new URL('./deflate.wasm', import.meta.url),
+  lz4: () => new URL('./lz4.wasm', import.meta.url),
   xz: () => new URL('./xz.wasm', import.meta.url),
   zstd: () => new URL('./zstd.wasm', import.meta.url),
 };

@@ -196,7 +196,7 @@ export interface CommonImage extends ImageBase {
 }
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, xz, zstd or bzip2, or in a stream of the caller's. It can be converted, and nothing
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream of the caller's. It can be converted, and nothing
  * else; an image from a stream only once.
  */
 export interface CommonStreamedImage extends ImageBase {

@@ -38,7 +38,7 @@ export interface NodeFileHandle {
  * does not work on Windows.
  *
  * A stream, a `Readable` or a named pipe is read once, in order, and cancelled when the image is closed. It contains a raw
- * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
+ * disk, which `format` must state, or a raw disk in gzip, xz, zstd, bzip2, lz4 or tar; anything else is unpacked (`spool`) or refused after its first bytes. It can be
  * converted once.
  */
 export type Input =
@@ -79,7 +79,7 @@ export interface OpenOptions extends CommonOpenOptions {
   companions?: Companion[];
   /**
    * Unpacks the image to a temporary file, if its format must be read at any position, but its bytes come in order: out of a
-   * file compressed by gzip, xz, zstd or bzip2, or out of a stream. The folder of the file is a path or file URL; `true` chooses
+   * file compressed by gzip, xz, zstd, bzip2 or lz4, or out of a stream. The folder of the file is a path or file URL; `true` chooses
    * `TMPDIR`, otherwise `/var/tmp`. By default such an image is read in place, if the compressed file consists of parts that can be
    * found and decoded independently, or if it is a local file with little content; otherwise it is refused as `unsupported`, code
    * `needs-spool`, with the `size` of the unpacked file if that is known. Fails with `spool-full` if the file has no room. The
@@ -118,7 +118,7 @@ export interface ConvertOptions extends CommonConvertOptions {
 export interface Image extends CommonImage, Convertible<Output, ConvertOptions> {}
 
 /**
- * An image whose bytes come only in order: a raw disk in gzip, xz, zstd or bzip2, or in a stream. It can be converted, and nothing else; an image
+ * An image whose bytes come only in order: a raw disk in gzip, xz, zstd, bzip2 or lz4, or in a stream. It can be converted, and nothing else; an image
  * from a stream only once.
  */
 export interface StreamedImage extends CommonStreamedImage, Convertible<Output, ConvertOptions> {}
@@ -167,7 +167,7 @@ export interface Configuration {
   /** Returns the package's `decant.wasm`. By default it is loaded from beside the package's code. */
   wasm?: (engine: Engine) => WasmOrigin | Promise<WasmOrigin>;
   /**
-   * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `xz.wasm` or `zstd.wasm`. By default
+   * Returns the wasm of a codec: the package's `bzip2.wasm`, `crypt.wasm`, `deflate.wasm`, `lz4.wasm`, `xz.wasm` or `zstd.wasm`. By default
    * it is loaded from beside the package's code, when an image or an output first needs it.
    */
   codec?: (name: Codec) => CodecOrigin | Promise<CodecOrigin>;

@@ -24,6 +24,16 @@ pub trait StreamDecoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 }
 
+/// The divider of a codec whose streams are not divided.
+#[derive(Default)]
+pub struct Undivided;
+
+impl StreamDecoder for Undivided {
+    fn decode(&mut self, _: &[u8], _: &mut [u8]) -> Step {
+        Step { consumed: 0, written: 0, state: StreamState::Failed(Fault::Indivisible), window: 0 }
+    }
+}
+
 /// The progress of one call of [`StreamDecoder::decode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {

@@ -21,7 +21,7 @@ pub use blocks::{
 pub use buffers::Buffers;
 pub use decoding::{
     Decoders, Fault, LARGEST_PART, LARGEST_WINDOW, PART_SIZE_LEN, Step, StreamDecoder, StreamFailure, StreamFeature,
-    StreamRequest, StreamState, USUAL_WINDOW,
+    StreamRequest, StreamState, USUAL_WINDOW, Undivided,
 };
 #[cfg(feature = "imported")]
 pub use decoding::{ModuleDecoder, ModuleSearch};

@@ -172,7 +172,8 @@ mod tests {
         let xz: Make = || Box::new(decant_xz::XzDecoder::new().expect("memory"));
         let zstd: Make = || Box::new(decant_zstd::ZstdDecoder::new().expect("memory"));
         let bzip2: Make = || Box::new(decant_bzip2::Bzip2Decoder::new().expect("memory"));
-        let files: [(&str, Make); 7] = [
+        let lz4: Make = || Box::new(decant_lz4::Lz4Decoder::new().expect("memory"));
+        let files: [(&str, Make); 13] = [
             ("xz -c", xz),
             ("xz -c0 --check=sha256 --block-size=20000", xz),
             ("xz -c --check=crc32 --lzma2=dict=4KiB", xz),
@@ -180,6 +181,12 @@ mod tests {
             ("zstd -qc", zstd),
             ("zstd -qc --no-check --no-content-size", zstd),
             ("bzip2 -c1", bzip2),
+            ("lz4 -qc", lz4),
+            ("lz4 -qc9 -B4 -BD", lz4),
+            ("lz4 -qc -B4 --no-frame-crc", lz4),
+            ("lz4 -qc -B4 -BX -BD", lz4),
+            ("lz4 -qc --content-size", lz4),
+            ("lz4 -qcl", lz4),
         ];
         for (command, make) in files {
             let file = twice(command);

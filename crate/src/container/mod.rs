@@ -12,8 +12,10 @@ mod gzip_blocks;
 mod gzip_member;
 mod gzip_stream;
 mod inflation;
+mod lz4_stream;
 mod output_window;
 pub mod part;
+mod skippable;
 mod tar;
 mod xz_stream;
 mod zip;
@@ -155,6 +157,7 @@ pub const CONTAINERS: &[Container] = &[
     xz_stream::CONTAINER,
     zstd_stream::CONTAINER,
     bzip2_stream::CONTAINER,
+    lz4_stream::CONTAINER,
     tar::CONTAINER,
     zip::CONTAINER,
 ];

@@ -192,13 +192,6 @@ pub(super) const FORMATS: &[Format] = &[
         "the disk is another file"
     ),
     stranger!(
-        "lz4",
-        [".lz4"],
-        "an lz4-compressed file",
-        |s| at(s, 0, &[4, 0x22, 0x4d, 0x18]) || at(s, 0, &[2, 0x21, 0x4c, 0x18]),
-        "unpack it first"
-    ),
-    stranger!(
         "compress",
         "a file compressed by compress (.Z)",
         // The bits of a code: from 9 to 16, with or without blocks.

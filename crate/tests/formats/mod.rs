@@ -6,6 +6,7 @@ mod checks;
 mod codecs;
 mod gzip;
 mod luks;
+mod lz4;
 mod parallels;
 mod qcow2;
 mod qed;
@@ -181,7 +182,7 @@ macro_rules! suite {
     };
 }
 
-suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx, parallels, luks; containers: gzip, xz, zstd, bzip2, tar, zip);
+suite!(formats: qcow2, vdi, vmdk, qed, vhd, vhdx, parallels, luks; containers: gzip, xz, zstd, bzip2, lz4, tar, zip);
 
 #[test]
 fn every_format_and_container_is_tested() {
