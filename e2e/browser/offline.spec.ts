@@ -184,7 +184,7 @@ for (const [mode, isolated, base, tag] of [
         const wasm = Object.keys(files).filter((path) => path.endsWith('.wasm'));
         return Promise.all(wasm.map(async (path) => (await fetch(path)).headers.get('content-type')));
       });
-      expect(types).toEqual(Array(7).fill('application/wasm'));
+      expect(types).toEqual(Array(8).fill('application/wasm'));
       await convertSample(again);
     });
   });
