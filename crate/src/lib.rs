@@ -40,6 +40,7 @@ pub mod offsets;
 pub mod open;
 pub mod output;
 mod structure;
+mod xml_text;
 
 pub use error::{Error, ErrorKind, Result};
 pub use io::source::Source;

@@ -1,5 +1,7 @@
 //! XML, as far as descriptors use it: elements and text. Attributes, comments and instructions are skipped.
 
+use crate::xml_text::unescaped;
+
 /// Maximum number of elements, and maximum depth.
 const MAX_ELEMENTS: usize = 65_536;
 const MAX_DEPTH: usize = 32;
@@ -87,25 +89,4 @@ fn tag_end(markup: &str) -> Option<usize> {
         }
         quote.is_none() && each == '>'
     })
-}
-
-/// Replaces references to characters; `None` for an unknown one.
-fn unescaped(text: &str) -> Option<String> {
-    const NAMES: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
-    let mut parts = text.split('&');
-    let mut result = parts.next()?.to_owned();
-    for part in parts {
-        let (reference, after) = part.split_once(';')?;
-        let number = reference.strip_prefix('#');
-        result.push(match (number, NAMES.iter().find(|(name, _)| *name == reference)) {
-            (_, Some((_, character))) => *character,
-            (Some(number), _) => {
-                let (digits, radix) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
-                char::from_u32(u32::from_str_radix(digits, radix).ok()?)?
-            }
-            (None, None) => return None,
-        });
-        result += after;
-    }
-    Some(result)
 }

@@ -1,12 +1,14 @@
 //! The tags of an XML document and their attributes. What cannot be understood is skipped: only the choice and the order of disks, a
 //! name and notices depend on a configuration. Entities of a document type are not expanded.
 
+use crate::xml_text::unescaped;
+
 /// A start tag or an end tag.
 pub(super) struct Tag<'a> {
     /// Its name, without a prefix.
     pub(super) name: &'a [u8],
     pub(super) is_end: bool,
-    /// What is between its brackets.
+    /// The text between its brackets.
     inside: &'a [u8],
     /// The text after it.
     after: &'a [u8],
@@ -66,7 +68,7 @@ impl<'a> Iterator for Tags<'a> {
     }
 }
 
-/// Returns what is between the brackets of the next tag, and moves `rest` behind them. Skips comments and the like.
+/// Returns the text between the brackets of the next tag, and moves `rest` to the text after them. Skips comments and the like.
 fn next_inside<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     loop {
         let text = &rest[find(rest, b"<")? + 1..];
@@ -102,29 +104,4 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 fn local(name: &[u8]) -> &[u8] {
     let start = name.iter().rposition(|byte| *byte == b':' || byte.is_ascii_whitespace());
     &name[start.map_or(0, |at| at + 1)..]
-}
-
-/// Replaces references to characters. Returns `None` for any other reference.
-fn unescaped(value: &str) -> Option<String> {
-    let mut text = String::new();
-    for (number, part) in value.split('&').enumerate() {
-        let mut literal = part;
-        if number > 0 {
-            let (reference, rest) = part.split_once(';')?;
-            text.push(character(reference)?);
-            literal = rest;
-        }
-        text += literal;
-    }
-    Some(text)
-}
-
-fn character(reference: &str) -> Option<char> {
-    const NAMES: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
-    if let Some((_, named)) = NAMES.iter().find(|(name, _)| *name == reference) {
-        return Some(*named);
-    }
-    let number = reference.strip_prefix('#')?;
-    let (digits, radix) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
-    char::from_u32(u32::from_str_radix(digits, radix).ok()?)
 }
