@@ -73,6 +73,7 @@ export class PartLoans {
     this.#lent.set(number, { pool, connection, ended });
     pool.onEnd(ended);
     const { ports } = connection;
+    // A dead coordinator decodes nothing. The loan ends with the image.
     this.client.callMoving(ports, 'lendParts', number, ports).catch(() => {});
   }
 

@@ -107,7 +107,7 @@ export function bodyOf(
   judge: (trickles: boolean) => void,
 ): () => Promise<Uint8Array | undefined> {
   const reader = response.body?.getReader();
-  // In Node, aborting a request does not always end a read.
+  // In Node, aborting a request does not always end a read. A broken body cannot be cancelled: reading it fails.
   const stop = () => void reader?.cancel().catch(() => {});
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });

@@ -107,7 +107,8 @@ export class Put implements Target {
   async abort(reason: Error): Promise<void> {
     if (this.#isSent) await this.requests.lastResponse(this.#answer);
     this.requests.stop();
-    // Without a request, nothing reads the body, and a pending write would never end.
+    // Without a request, nothing reads the body, and a pending write would never end. A body that has failed can be neither cancelled
+    // nor aborted.
     if (!this.#body.readable.locked) await this.#body.readable.cancel(reason).catch(() => {});
     await this.#writer.abort(reason).catch(() => {});
     // Ignored: it decides whether the object may appear.

@@ -44,7 +44,7 @@ export function fromPipe(path: string): ReadableStream<Uint8Array> {
   };
   const cancel = async () => {
     if (!opening) return;
-    // Only a writer can end an open call that waits for one.
+    // Only a writer can end an open call that waits for one. It cannot connect if no open call waits, or the pipe was removed.
     if (!isOpen) await connectBriefly(path).catch(() => {});
     const socket = await opening.catch(() => undefined);
     socket?.destroy();

@@ -127,6 +127,7 @@ export class PathTarget implements OutputTarget {
         throw keptError();
       }
     }
+    // A journal that stays is swept by the next conversion to the folder.
     await journal?.remove().catch(() => {});
     const temporary = this.#temporary;
     this.#temporary = undefined;
