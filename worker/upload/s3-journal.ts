@@ -61,7 +61,8 @@ export class S3Journal {
   /** Reads the journal. Resolves to `undefined` if it is empty or unreadable. Fails with `journal` if `read` does. */
   async read(): Promise<LeftUpload | undefined> {
     const text = (await this.#asked('read', () => this.journal.read())) ?? '';
-    if (typeof text !== 'string') throw failed(`its 'read' returned a ${typeof text} instead of a string`);
+    if (typeof text !== 'string')
+      throw failed(`its 'read' returned a value of type ${typeof text} instead of a string`);
     // An incomplete last line, after a crash: the next line must not continue it.
     this.#isCut = text !== '' && !text.endsWith('\n');
     const [head = '', ...lines] = text.split('\n').slice(0, -1);

@@ -74,7 +74,11 @@ test('an unreadable journal fails only a conversion with resume', async () => {
 });
 
 test.each<[string, () => unknown, RegExp]>([
-  ['a number', () => 7, /^The journal of the upload cannot be used: its 'read' returned a number instead of a string$/],
+  [
+    'a number',
+    () => 7,
+    /^The journal of the upload cannot be used: its 'read' returned a value of type number instead of a string$/,
+  ],
   ['null, as localStorage does', () => null, /^nothing failed$/],
   ['nothing ever', () => new Promise(() => {}), /: its 'read' did not settle within 30 seconds$/],
 ])('a journal whose read returns %s, with resume', async (_, read, expected) => {

@@ -110,7 +110,7 @@ impl CodecStream {
 fn unsupported(feature: StreamFeature, number: u64, name: &str) -> Error {
     Error::unsupported(match feature {
         StreamFeature::Check => format!("check type {number} of {name}"),
-        StreamFeature::Dictionary => format!("a {name} dictionary, number {number}"),
+        StreamFeature::Dictionary => format!("dictionary {number} of {name}"),
         StreamFeature::Filter => format!("filter {number} of {name}"),
         StreamFeature::Filters => format!("a chain of {number} filters of {name}"),
         StreamFeature::Flags => format!("reserved flags of {name}, {number:#x}"),
