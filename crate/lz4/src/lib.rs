@@ -12,3 +12,8 @@ mod imported;
 pub use direct::{Lz4Decoder, MODULE};
 #[cfg(not(feature = "direct"))]
 pub use imported::{Lz4Decoder, MODULE};
+
+/// The magic number of a frame, little endian.
+pub const MAGIC: u32 = 0x184d_2204;
+/// The magic number of a frame of `lz4 -l`, little endian.
+pub const LEGACY_MAGIC: u32 = 0x184c_2102;

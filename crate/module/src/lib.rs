@@ -14,6 +14,7 @@ mod guest;
 mod host;
 mod module;
 mod objects;
+mod skippable;
 
 pub use blocks::{
     BeginSearch, Block, BlockFile, BlockSearch, JoinedBlocks, SMALL_BLOCK, Search, SearchStep, SearchedFile, blocks_in,
@@ -31,6 +32,7 @@ pub use guest::{Guest, Service};
 pub use host::{Apart, settled};
 pub use module::Module;
 pub use objects::Objects;
+pub use skippable::{SKIPPABLE_HEADER, SKIPPABLE_MAGIC};
 
 use serde::Serialize;
 

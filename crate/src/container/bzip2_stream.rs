@@ -4,14 +4,9 @@ use super::Container;
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
 use crate::format::Sample;
-use decant_bzip2::{Bzip2Decoder, Bzip2Divider, MODULE};
+use decant_bzip2::{BLOCK, Bzip2Decoder, Bzip2Divider, END, MAGIC, MODULE};
 
 const CODEC: &Codec = &Codec { name: "bzip2", damaged: "bzip2-damaged" };
-
-/// The signature, which the size of the blocks follows, and what comes then: a block, or the end of a stream without one.
-const MAGIC: &[u8] = b"BZh";
-const BLOCK: &[u8] = &[0x31, 0x41, 0x59, 0x26, 0x53, 0x59];
-const END: &[u8] = &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90];
 
 /// Decoding is slow.
 const LARGEST_WHOLE: u64 = 16 << 20;
@@ -29,7 +24,8 @@ pub(super) const CONTAINER: Container = Container {
     blocks: Some(BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
 };
 
+/// Whether a block, or the end of a stream without blocks, follows the start of a stream.
 fn is_bzip2(sample: &Sample<'_>) -> bool {
-    let Some([b'1'..=b'9', part @ ..]) = sample.head.strip_prefix(MAGIC) else { return false };
-    part.starts_with(BLOCK) || part.starts_with(END)
+    let Some([b'1'..=b'9', part @ ..]) = sample.head.strip_prefix(&MAGIC) else { return false };
+    [BLOCK, END].iter().any(|signature| part.starts_with(&signature.to_be_bytes()[2..]))
 }

@@ -5,12 +5,9 @@ use super::codec_stream::{Codec, CodecStream};
 use super::skippable::after_skippable;
 use super::{Container, LARGEST_WHOLE};
 use crate::format::Sample;
-use decant_lz4::{Lz4Decoder, MODULE};
+use decant_lz4::{LEGACY_MAGIC, Lz4Decoder, MAGIC, MODULE};
 
 const CODEC: &Codec = &Codec { name: "lz4", damaged: "lz4-damaged" };
-
-const MAGIC: u32 = 0x184d_2204;
-const LEGACY_MAGIC: u32 = 0x184c_2102;
 
 /// Its blocks are not read in place: the usual checksum is that of the whole content.
 pub(super) const CONTAINER: Container = Container {

@@ -3,7 +3,7 @@
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
 use super::{Container, LARGEST_WHOLE};
-use decant_xz::{MODULE, XzDecoder, XzDivider};
+use decant_xz::{MAGIC, MODULE, XzDecoder, XzDivider};
 
 const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
 
@@ -12,7 +12,7 @@ pub(super) const CONTAINER: Container = Container {
     aliases: &[],
     extensions: &[".xz"],
     label: "an xz-compressed file",
-    probe: |sample| sample.head.starts_with(b"\xfd7zXZ\0"),
+    probe: |sample| sample.head.starts_with(&MAGIC),
     list: None,
     module: Some(&MODULE),
     decode: Some(|stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok())),

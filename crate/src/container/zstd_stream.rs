@@ -5,11 +5,9 @@ use super::codec_stream::{Codec, CodecStream};
 use super::skippable::after_skippable;
 use super::{Container, LARGEST_WHOLE};
 use crate::format::Sample;
-use decant_zstd::{MODULE, ZstdDecoder, ZstdDivider};
+use decant_zstd::{MAGIC, MODULE, ZstdDecoder, ZstdDivider};
 
 const CODEC: &Codec = &Codec { name: "zstd", damaged: "zstd-damaged" };
-
-const MAGIC: u32 = 0xfd2f_b528;
 
 pub(super) const CONTAINER: Container = Container {
     name: CODEC.name,

@@ -12,3 +12,6 @@ mod imported;
 pub use direct::{MODULE, XzDecoder, XzDivider, search};
 #[cfg(not(feature = "direct"))]
 pub use imported::{MODULE, XzDecoder, XzDivider, search};
+
+/// The signature of a stream.
+pub const MAGIC: [u8; 6] = *b"\xfd7zXZ\0";

@@ -16,6 +16,9 @@ pub use imported::{MODULE, Zstd, ZstdDecoder, ZstdDivider, search};
 use decant_module::{StreamRequest, failures};
 use serde::{Deserialize, Serialize};
 
+/// The magic number of a frame, little endian.
+pub const MAGIC: u32 = 0xfd2f_b528;
+
 failures! {
     /// A failure to compress or decompress.
     pub enum ZstdError {

@@ -1,6 +1,7 @@
 //! Divides bzip2 streams into streams of one block each. Blocks begin at any bit, with a signature.
 
-use super::{BLOCK, BLOCK_UNIT, END, MAGIC};
+use super::BLOCK_UNIT;
+use crate::{BLOCK, END, MAGIC};
 use decant_module::{Buffers, Fault, Step, StreamDecoder, StreamFailure, StreamState};
 
 /// Length of a signature.

@@ -16,17 +16,13 @@ mod tests;
 
 pub use divider::Bzip2Divider;
 
+use crate::MAGIC;
 use decant_module::{Buffers, Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
 use stream::Bzip2Stream;
 
 /// The decoder is linked.
 pub static MODULE: Module = Module::linked("bzip2");
 
-/// The signature, which the size of the blocks follows.
-const MAGIC: [u8; 3] = *b"BZh";
-/// The signatures of a block and of the end of a stream.
-const BLOCK: u64 = 0x3141_5926_5359;
-const END: u64 = 0x1772_4538_5090;
 /// The size of blocks that 1 in the header of a stream means, in bytes.
 const BLOCK_UNIT: usize = 100_000;
 /// The size of the largest blocks, in bytes.

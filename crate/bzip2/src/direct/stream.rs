@@ -7,7 +7,7 @@ use super::inverse::Inverse;
 use super::randomised::restore;
 use super::runs::Runs;
 use super::symbols::Symbols;
-use super::{BLOCK, END};
+use crate::{BLOCK, END};
 use decant_module::{Buffers, Fault};
 
 /// What comes next in the input, or is to be written.

@@ -1,16 +1,12 @@
 //! The headers of frames.
 
 use super::number;
-use decant_module::{Fault, StreamFeature};
+use crate::{LEGACY_MAGIC, MAGIC};
+use decant_module::{Fault, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, StreamFeature};
 use twox_hash::XxHash32;
 
 /// Length of a magic number, in bytes.
 const MAGIC_LEN: usize = 4;
-const MAGIC: u32 = 0x184d_2204;
-const LEGACY_MAGIC: u32 = 0x184c_2102;
-const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
-/// Length of the header of a skippable frame, in bytes.
-const SKIPPABLE_HEADER: usize = 8;
 
 /// Offsets in a header: of its flags, of the size of blocks, and of the optional fields after it.
 const FLAGS: usize = 4;
@@ -76,8 +72,10 @@ impl Header {
         match number(header, 0) {
             MAGIC => Frame::read(header),
             LEGACY_MAGIC => Ok(Self::Frame(LEGACY)),
-            magic if SKIPPABLE.contains(&magic) && header.len() < SKIPPABLE_HEADER => Ok(Self::Needs(SKIPPABLE_HEADER)),
-            magic if SKIPPABLE.contains(&magic) => Ok(Self::Skippable(number(header, MAGIC_LEN))),
+            magic if SKIPPABLE_MAGIC.contains(&magic) && header.len() < SKIPPABLE_HEADER => {
+                Ok(Self::Needs(SKIPPABLE_HEADER))
+            }
+            magic if SKIPPABLE_MAGIC.contains(&magic) => Ok(Self::Skippable(number(header, MAGIC_LEN))),
             _ if is_later => Err(Fault::Trailing),
             _ => Err(Fault::Invalid),
         }

@@ -2,7 +2,8 @@
 
 use super::block_header::BlockHeader;
 use super::check::CheckType;
-use super::{CRC, FOOTER_MAGIC, MAGIC, UNIT, integer};
+use super::{CRC, FOOTER_MAGIC, UNIT, integer};
+use crate::MAGIC;
 use decant_codec::crc;
 use decant_module::{Buffers, Fault, LARGEST_PART};
 

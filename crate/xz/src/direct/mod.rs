@@ -12,6 +12,7 @@ mod integer;
 
 pub use blocks::search;
 
+use crate::MAGIC;
 use block::Block;
 use block_header::BlockHeader;
 use check::CheckType;
@@ -29,7 +30,6 @@ const HEADER: usize = 12;
 const CRC: usize = 4;
 const UNIT: usize = 4;
 
-const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const FOOTER_MAGIC: [u8; 2] = *b"YZ";
 /// The bits of a stream's flags that are the type of the checks. The others are reserved.
 const CHECK_TYPE: u8 = 0x0f;

@@ -2,13 +2,12 @@
 
 use super::divider::{CHECKSUM, RLE};
 use super::frame_header::{Header, HeaderReader, LONGEST_HEADER};
-use decant_module::{Block, BlockFile, BlockSearch, JoinedBlocks, Search, SearchedFile};
+use decant_module::{Block, BlockFile, BlockSearch, JoinedBlocks, SKIPPABLE_HEADER, Search, SearchedFile};
 
 /// The magic number of a skippable frame with a seek table.
 const SEEK_TABLE: u32 = 0x184d_2a5e;
 const SEEKABLE_MAGIC: [u8; 4] = [0xb1, 0xea, 0x92, 0x8f];
-/// Lengths in bytes: of the header of a skippable frame, and of the footer of a seek table.
-const SKIPPABLE_HEADER: u64 = 8;
+/// Length of the footer of a seek table, in bytes.
 const FOOTER: u64 = 9;
 /// Bits of the descriptor of a seek table: entries have checksums. The lowest two are unused.
 const WITH_CHECKSUMS: u8 = 0x80;
@@ -50,13 +49,13 @@ async fn frames_of_table(file: &mut SearchedFile) -> Option<Vec<Block>> {
     }
     let entry = if descriptor & WITH_CHECKSUMS != 0 { 12 } else { 8 };
     let len = u64::from(count) * entry + FOOTER;
-    let start = size.checked_sub(len + SKIPPABLE_HEADER).filter(|_| len <= LARGEST_TABLE)?;
-    let table = file.read(start, len + SKIPPABLE_HEADER).await;
+    let start = size.checked_sub(len + SKIPPABLE_HEADER as u64).filter(|_| len <= LARGEST_TABLE)?;
+    let table = file.read(start, len + SKIPPABLE_HEADER as u64).await;
     if number(table, 0)? != SEEK_TABLE || u64::from(number(table, 4)?) != len {
         return None;
     }
     let (mut blocks, mut at) = (JoinedBlocks::default(), 0);
-    for entry in table[SKIPPABLE_HEADER as usize..].chunks_exact(entry as usize).take(count as usize) {
+    for entry in table[SKIPPABLE_HEADER..].chunks_exact(entry as usize).take(count as usize) {
         let (len, size) = (u64::from(number(entry, 0)?), u64::from(number(entry, 4)?));
         if size > largest {
             return None;
@@ -74,7 +73,7 @@ async fn frame_at(file: &mut SearchedFile, start: u64, largest: u64) -> Option<B
     let mut reader = HeaderReader::default();
     let (size, has_checksum) = match reader.read(&mut header, false).ok()?? {
         Header::Skippable(len) => {
-            let len = SKIPPABLE_HEADER + u64::from(len);
+            let len = SKIPPABLE_HEADER as u64 + u64::from(len);
             return (start + len <= end).then(|| Block { start, len, size: Some(0), ..Block::default() });
         }
         Header::Frame(frame) => (frame.content_size, frame.has_checksum),

@@ -1,11 +1,10 @@
 //! Reads the headers of frames (RFC 8878, section 3.1).
 
-use super::{MAGIC, SKIPPABLE};
-use decant_module::{Fault, LARGEST_WINDOW, StreamFeature};
+use crate::MAGIC;
+use decant_module::{Fault, LARGEST_WINDOW, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, StreamFeature};
 
-/// Length of a magic number, and of the header of a skippable frame, in bytes.
+/// Length of a magic number, in bytes.
 const MAGIC_LEN: usize = 4;
-const SKIPPABLE_HEADER: usize = 8;
 /// Maximum length of a frame's header with its magic number, in bytes.
 pub(super) const LONGEST_HEADER: usize = 18;
 
@@ -76,7 +75,7 @@ impl HeaderReader {
         }
         let number = |at: usize, header: &[u8]| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
         let magic = number(0, &self.bytes);
-        if SKIPPABLE.contains(&magic) {
+        if SKIPPABLE_MAGIC.contains(&magic) {
             let is_whole = self.hold(input, SKIPPABLE_HEADER);
             return Ok(is_whole.then(|| Header::Skippable(number(MAGIC_LEN, &self.bytes))));
         }

@@ -9,12 +9,10 @@ pub use blocks::search;
 pub use divider::ZstdDivider;
 pub use stream::ZstdDecoder;
 
-use crate::ZstdError;
-use decant_module::Module;
+use crate::{MAGIC, ZstdError};
+use decant_module::{Module, SKIPPABLE_MAGIC};
 use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
 
-const MAGIC: u32 = 0xfd2f_b528;
-const SKIPPABLE: std::ops::RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 /// Offsets in a frame: of the frame header descriptor, and of the window descriptor after it.
 const DESCRIPTOR: usize = 4;
 const WINDOW: usize = 5;
@@ -42,7 +40,7 @@ impl Zstd {
     pub fn decompress(&mut self, mut input: &[u8], mut output: &mut [u8]) -> Result<(), ZstdError> {
         while !output.is_empty() {
             let magic = u32::from_le_bytes(*input.first_chunk().ok_or(ZstdError::InputEnds)?);
-            let (used, written) = if SKIPPABLE.contains(&magic) {
+            let (used, written) = if SKIPPABLE_MAGIC.contains(&magic) {
                 (frame_len(input)?, 0)
             } else if magic == MAGIC {
                 self.frame(input, output)?
