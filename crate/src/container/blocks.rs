@@ -175,6 +175,7 @@ mod tests {
     use crate::io::source::{Profile, zeroed};
     use crate::io::stream::FileStream;
     use crate::native::InlineParts;
+    use decant_module::SMALL_BLOCK;
     use futures_executor::block_on;
     use futures_util::FutureExt;
     use futures_util::future::LocalBoxFuture;
@@ -335,7 +336,7 @@ mod tests {
     fn in_order(file: &[u8]) -> Result<Vec<u8>> {
         let stream = FileStream::new(Rc::new(Bytes { bytes: file.to_vec(), is_local: true }));
         let mut content = container_of(file).decode.unwrap()(Box::new(stream))?;
-        let mut bytes = zeroed(2 << 20)?;
+        let mut bytes = zeroed(4 << 20)?;
         let len = block_on(content.read(&mut bytes))?;
         bytes.truncate(len);
         Ok(bytes)
@@ -383,6 +384,54 @@ mod tests {
                     changed[at] ^= change;
                     check(format!("{change} at {at}"), &changed);
                 }
+            }
+        }
+    }
+
+    /// Zeros and a trailer may follow the last part of a file only, however it is read.
+    #[test]
+    fn bytes_between_and_after_parts() {
+        let stored = member(&noise(), 0, &[]);
+        // A block of BGZF that is longer than its member, and ends with the size of its data.
+        let data = &noise()[..60_000];
+        let long_block = |between: &[u8]| {
+            let len = (bgzf(data).len() + between.len() + 4) as u16;
+            let extra = [&[6, 0, b'B', b'C', 2, 0][..], &(len - 1).to_le_bytes()].concat();
+            [&member(data, 6, &extra)[..], between, &60_000u32.to_le_bytes()].concat()
+        };
+        // With one more they are decoded together.
+        let blocks = bgzf(data).repeat((SMALL_BLOCK / 60_000) as usize);
+        let frames = [frame(1_100_000, true), frame(1_100_000, true)];
+        let trailer = &b"a trailer"[..];
+        let like_a_member = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..];
+        for (what, file, is_read) in [
+            ("nothing between members", stored.repeat(2), true),
+            ("zeros between members", [&stored[..], &[0; 512], &stored].concat(), false),
+            ("one zero between members", [&stored[..], &[0], &stored].concat(), false),
+            ("text between members", [&stored[..], trailer, &stored].concat(), false),
+            ("zeros and text between members", [&stored[..], &[0; 9], trailer, &stored].concat(), false),
+            ("zeros after the last member", [&stored.repeat(2)[..], &[0; 512]].concat(), true),
+            ("a trailer after the last member", [&stored.repeat(2)[..], trailer].concat(), true),
+            ("zeros and a trailer", [&stored.repeat(2)[..], &[0; 300_000], trailer].concat(), true),
+            ("a long trailer", [&stored.repeat(2)[..], &[b'a'; 300_000]].concat(), false),
+            ("a trailer like a member", [&stored.repeat(2)[..], trailer, like_a_member, trailer].concat(), false),
+            ("a long trailer like a member", [&stored.repeat(2)[..], like_a_member, &[7; 300_000]].concat(), false),
+            ("blocks of BGZF", blocks.clone(), true),
+            ("zeros in a block of BGZF", [&blocks[..], &long_block(&[0; 9]), &blocks].concat(), false),
+            ("a size in a block of BGZF", [&blocks[..], &long_block(&[]), &blocks].concat(), false),
+            ("a trailer in the last block of BGZF", [&blocks[..], &long_block(trailer)].concat(), true),
+            ("frames of zstd", frames.concat(), true),
+            ("zeros between frames", [&frames[0][..], &[0; 512], &frames[1]].concat(), false),
+            ("zeros after frames", [&frames.concat()[..], &[0; 512]].concat(), false),
+        ] {
+            let ordered = in_order(&file);
+            assert_eq!(ordered.is_ok(), is_read, "{what}, in order");
+            // A file may have no parts that are known, and so be read in order only.
+            match (ordered, content_of(&file)) {
+                (Ok(ordered), Ok(Some(content))) => assert!(content == ordered, "{what}"),
+                (Err(_), Ok(None)) => {}
+                (Err(ordered), Err(placed)) => assert_eq!(ordered.kind, placed.kind, "{what}"),
+                (_, placed) => panic!("{what}, in place: {:?}", placed.map(|content| content.map(|bytes| bytes.len()))),
             }
         }
     }

@@ -26,6 +26,9 @@ const GROUP: u64 = 256 << 10;
 const MOST_GROUPS: usize = 4096;
 /// Length of the size at the end of a member.
 const SIZE: usize = 4;
+/// A member without data. It follows each block but the last one, so that other bytes at the end of the block are damage, as they are
+/// between members that are decoded in order.
+const EMPTY_MEMBER: [u8; 20] = [MAGIC[0], MAGIC[1], DEFLATE, 0, 0, 0, 0, 0, 0, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Begins to search a file, which must be local.
 pub(super) fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
@@ -37,11 +40,16 @@ async fn blocks(mut file: SearchedFile) -> Option<Vec<Block>> {
     if !is_local {
         return None;
     }
-    if let Some(found) = bgzf(&mut file).await {
-        return Some(found);
-    }
+    let mut found = bgzf(&mut file).await;
     // The caller of a search for sizes would not get any.
-    if size > LARGEST_SEARCHED || largest == u64::MAX { None } else { members(&mut file).await }
+    if found.is_none() && size <= LARGEST_SEARCHED && largest != u64::MAX {
+        found = members(&mut file).await;
+    }
+    let mut blocks = found?;
+    if let Some((_, before)) = blocks.split_last_mut() {
+        before.iter_mut().for_each(|block| block.around[1] = EMPTY_MEMBER.to_vec());
+    }
+    Some(blocks)
 }
 
 /// Returns the blocks of a file that is BGZF throughout.
