@@ -2,6 +2,8 @@
 
 mod frame;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod window;
 
 pub use stream::Lz4Decoder;
