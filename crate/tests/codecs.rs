@@ -310,6 +310,31 @@ fn with_dictionary(dictionary: &[u8], data: &[u8]) -> Vec<u8> {
     filter("zstd", &["-qc", "-D", text(&trained)], data)
 }
 
+/// `lz4 -D` does not name the dictionary in the frame. Its matches reach back to before the data, which is an error even without checksums.
+#[test]
+fn lz4_dictionaries_without_a_name() {
+    let disk = disk(200_000);
+    let folder = tempfile::tempdir().unwrap();
+    let dictionary = folder.path().join("dictionary");
+    std::fs::write(&dictionary, &disk[..60_000]).unwrap();
+    for args in
+        [&["-qc"][..], &["-qc", "--no-frame-crc"], &["-qc9", "-B4", "-BD", "--no-frame-crc"], &["-qc", "-B4", "-BX"]]
+    {
+        let file = filter("lz4", &[args, &["-D", text(&dictionary)]].concat(), &disk);
+        assert_eq!(file[4] & 1, 0, "{args:?}: the frame names the dictionary");
+        for as_stream in [false, true] {
+            let error = Case { as_stream, ..Case::new(file.clone()) }.bytes().unwrap_err();
+            assert_eq!((error.kind, &*error.code), (ErrorKind::Corrupt, "lz4-damaged"), "{args:?}: {error}");
+        }
+        // A dictionary that no match needs changes nothing.
+        let zeros = vec![0; 4096];
+        let unused = folder.path().join("unused");
+        std::fs::write(&unused, noise(4096)).unwrap();
+        let file = filter("lz4", &[args, &["-D", text(&unused)]].concat(), &zeros);
+        assert!(bytes(file).unwrap() == zeros, "{args:?}");
+    }
+}
+
 /// `file`, of xz with one filter, with another dictionary in the header of its first block.
 fn with_dictionary_of(mut file: Vec<u8>, property: u8) -> Vec<u8> {
     let header = 12..12 + 4 * (usize::from(file[12]) + 1);
