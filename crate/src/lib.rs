@@ -40,7 +40,7 @@ pub mod offsets;
 pub mod open;
 pub mod output;
 mod structure;
-mod xml_text;
+mod xml;
 
 pub use error::{Error, ErrorKind, Result};
 pub use io::source::Source;

@@ -1,8 +1,8 @@
 //! `DiskDescriptor.xml`: the disk of a bundle, and the images that it consists of.
 
-use super::xml::{Element, parsed};
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::offsets::{HostOffset, SECTOR};
+use crate::xml::{Element, root_of};
 use std::collections::HashSet;
 
 /// Maximum length of a descriptor, in bytes.
@@ -53,7 +53,9 @@ pub(super) struct ImageFile {
 impl DiskDescriptor {
     /// Parses `text`. Fails with `corrupt`, `unsupported` or `limit`.
     pub(super) fn parse(text: &[u8]) -> Result<Self> {
-        let Some(root) = parsed(text) else { return corrupt("the XML is not well formed".to_owned()) };
+        let Some(root) = str::from_utf8(text).ok().and_then(root_of) else {
+            return corrupt("the XML is not well formed".to_owned());
+        };
         if root.name != ROOT {
             return corrupt(format!("its root is not {ROOT}"));
         }

@@ -4,7 +4,6 @@
 mod disk_descriptor;
 mod parallels_header;
 mod parallels_walk;
-mod xml;
 
 use super::{Disk, Format, FormatReader, HEAD, PartFile, WalkSetup};
 use crate::disk::extent::ExtentWalk;

@@ -8,7 +8,6 @@ mod ovf;
 mod text;
 mod vbox;
 mod vmx;
-mod xml;
 
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;

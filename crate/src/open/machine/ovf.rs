@@ -2,18 +2,18 @@
 //! `href` is the path, and by `parentRef` the `diskId` of the disk that has what its own file lacks. The machine is the first
 //! `VirtualSystem`, with its name in `Name`, or else in its `id`.
 
-use super::xml::{Tag, Tags};
 use super::{Machine, MachineDisk};
 use crate::disk::info::Capacity;
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
+use crate::xml::{Tag, Tags};
 
 /// Maximum number of files and disks that are read: twice as many as an archive has files.
 const MOST: usize = 8192;
 /// The elements that refer to encrypted files, and the one that has an encrypted part of the descriptor.
-const ENCRYPTED_FILES: [&[u8]; 2] = [b"CipherReference", b"DataReference"];
-const ENCRYPTED_PART: &[u8] = b"EncryptedData";
-/// How an item of the machine begins that names one of its disks, apart from the scheme `ovf:`.
+const ENCRYPTED_FILES: [&str; 2] = ["CipherReference", "DataReference"];
+const ENCRYPTED_PART: &str = "EncryptedData";
+/// The start of a resource of the machine that is one of its disks, after the scheme `ovf:`.
 const DISK: &str = "/disk/";
 
 /// A `File`.
@@ -53,16 +53,16 @@ pub(super) fn read(text: &str) -> Machine {
         if files.len() + disks.len() >= MOST {
             break;
         }
-        match tag.name {
-            b"File" => {
+        match &*tag.name {
+            "File" => {
                 let file = |path| File { id: tag.attribute("id"), path, pieces: pieces(&tag) };
                 files.extend(tag.attribute("href").map(file));
             }
-            b"Disk" => disks.push(Entry::of(&tag)),
+            "Disk" => disks.push(Entry::of(&tag)),
             // Version 0.9 has the machine as content of that type.
-            b"VirtualSystem" | b"Content" if id.is_none() => id = tag.attribute("id"),
-            b"Name" if id.is_some() && name.is_none() => name = tag.content(),
-            b"HostResource" => used.extend(tag.content()),
+            "VirtualSystem" | "Content" if id.is_none() => id = tag.attribute("id"),
+            "Name" if id.is_some() && name.is_none() => name = tag.content(),
+            "HostResource" => used.extend(tag.content()),
             ENCRYPTED_PART => is_encrypted = true,
             element if ENCRYPTED_FILES.contains(&element) => marks.extend(tag.attribute("URI")),
             _ => {}

@@ -1,10 +1,10 @@
 //! The configuration of a machine of VirtualBox (`.vbox`). Each `Image` of an attached hard disk states the `uuid` of a `HardDisk`, whose
 //! `location` is the path. A `HardDisk` is in its parent.
 
-use super::xml::{Tag, Tags};
 use super::{Machine, MachineDisk, State};
 use crate::disk::name_index::NameIndex;
 use crate::format::RAW;
+use crate::xml::{Tag, Tags};
 
 /// Maximum number of disks of a state, and of snapshots, that are read.
 const MOST: usize = 256;
@@ -46,31 +46,31 @@ pub(super) fn read(text: &str) -> Machine {
     let (mut states, mut inside) = (vec![Attached::default()], Vec::<usize>::new());
     let (mut name, mut is_encrypted, mut is_disk) = (None, false, false);
     for tag in Tags::of(text) {
-        match (tag.name, tag.is_end) {
-            (b"Machine", false) => name = name.or_else(|| tag.attribute("name")),
-            (b"MachineEncrypted", false) => is_encrypted = true,
-            (b"HardDisk", false) => around.push(Medium::of(&tag, around.last())),
-            (b"HardDisk", true) => media.extend(around.pop()),
-            (b"Property", false) => {
+        match (&*tag.name, tag.is_end) {
+            ("Machine", false) => name = name.or_else(|| tag.attribute("name")),
+            ("MachineEncrypted", false) => is_encrypted = true,
+            ("HardDisk", false) => around.push(Medium::of(&tag, around.last())),
+            ("HardDisk", true) => media.extend(around.pop()),
+            ("Property", false) => {
                 let is_mark = tag.attribute("name").is_some_and(|name| ENCRYPTED.contains(&&*name));
                 let is_set = tag.attribute("value").is_some_and(|value| !value.is_empty());
                 if let Some(medium) = around.last_mut() {
                     medium.is_encrypted |= is_mark && is_set;
                 }
             }
-            (b"Snapshot", false) => {
+            ("Snapshot", false) => {
                 inside.push(states.len());
                 let date_seconds = tag.attribute("timeStamp").and_then(|date| seconds(&date)).unwrap_or(0);
                 let text = |name| tag.attribute(name).unwrap_or_default();
                 states.push(Attached { id: text("uuid"), name: text("name"), date_seconds, disks: Vec::new() });
             }
-            (b"Snapshot", true) => {
+            ("Snapshot", true) => {
                 inside.pop();
             }
-            (b"AttachedDevice", false) => {
+            ("AttachedDevice", false) => {
                 is_disk = tag.attribute("type").is_some_and(|kind| kind == "HardDisk");
             }
-            (b"Image", false) if is_disk => {
+            ("Image", false) if is_disk => {
                 let disks = &mut states[inside.last().copied().unwrap_or(0)].disks;
                 disks.extend(tag.attribute("uuid").filter(|_| disks.len() < MOST));
             }
