@@ -32,7 +32,7 @@ pub(super) struct BlockCache {
 struct State {
     /// Decoded blocks by number.
     kept: BTreeMap<usize, Kept>,
-    /// Those that wait for room, and those that are being decoded.
+    /// The blocks that wait for room, and those that are being decoded.
     queue: VecDeque<usize>,
     running: BTreeSet<usize>,
     decoding: FuturesUnordered<Decoding>,
@@ -41,7 +41,7 @@ struct State {
     /// The weight of the blocks that are kept or being decoded.
     taken: u64,
     clock: u64,
-    /// Whoever is polled makes the progress of all. They wake one another.
+    /// The wakers of users. The user that is polled advances the decoding for all, and wakes the others.
     wakers: Vec<Waker>,
 }
 
@@ -90,7 +90,7 @@ impl BlockCache {
         Self { weights, depth, room, state: RefCell::new(state) }
     }
 
-    /// Returns the block `number`, decoded by `decode`. Fails as this does.
+    /// Returns the block `number`, decoded by `decode`. Fails as `decode` does.
     pub(super) async fn get(
         &self,
         number: usize,
@@ -159,7 +159,7 @@ impl BlockCache {
         Poll::Pending
     }
 
-    /// Begins to decode those that wait, as far as there is room.
+    /// Begins to decode the blocks that wait, as far as there is room.
     fn start(&self, state: &mut State, decode: &dyn Fn(usize) -> LocalBoxFuture<'static, Result<DecodedPart>>) {
         while let Some(&number) = state.queue.front() {
             let weight = self.weights[number];
@@ -191,7 +191,7 @@ impl Drop for User<'_> {
                 state.users.remove(&self.number);
             }
         }
-        // One of them makes the progress from now on.
+        // Another user advances the decoding from now on.
         state.wakers.drain(..).for_each(Waker::wake);
     }
 }

@@ -12,9 +12,9 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// How often a conversion may decode the content. More is slower than to unpack it.
+/// How many times a conversion may decode the content: more would be slower than unpacking it.
 pub(super) const MOST_PASSES: u64 = 4;
-/// Blocks that do not count for that.
+/// The number of blocks that a conversion may decode in addition.
 pub(super) const FREE_BLOCKS: u64 = 16;
 
 /// The longest piece that is read at once, in bytes, of a local file and of one on a server.
@@ -84,7 +84,7 @@ pub(crate) struct BlockSource {
     pub(super) units: Vec<Unit>,
     size: u64,
     cache: BlockCache,
-    /// The number of blocks that have been decoded, and how many may be.
+    /// The number of blocks that have been decoded, and its limit.
     decoded: Cell<u64>,
     allowed: Cell<u64>,
 }
@@ -121,7 +121,7 @@ impl BlockSource {
 
     async fn fill(&self, mut offset: u64, mut buf: &mut [u8]) -> Result<()> {
         while !buf.is_empty() {
-            // The last unit that begins there or before: those without data end where they begin.
+            // The last unit that begins at `offset` or before: units without data end where they begin.
             let number = self.units.partition_point(|unit| unit.offset <= offset) - 1;
             let unit = &self.units[number];
             let part = self.cache.get(number, &|number| self.decode(number)).await?;

@@ -20,7 +20,7 @@ pub(crate) struct BlocksOf {
     pub(crate) has_size_at_end: bool,
 }
 
-/// What reads blocks for the caller of an opening.
+/// Reads blocks for the caller that opens an image.
 #[derive(Clone)]
 pub struct InPlace {
     /// Decodes blocks.
@@ -36,10 +36,10 @@ pub(crate) enum BlocksFound {
     InOrder(Option<u64>),
 }
 
-/// Blocks of unknown size are decoded to know it: at most so many, with so many bytes in the file.
+/// Limits on the blocks that are decoded to know their sizes: their number, and their bytes in the file.
 const MOST_MEASURED: usize = 4096;
 const LARGEST_MEASURED: u64 = 256 << 20;
-/// So many at once.
+/// The number of blocks that are decoded at once to know their sizes.
 const MEASURED_AT_ONCE: usize = 2;
 
 /// Finds the blocks of `file`, a compressed one. Content of at most [`LARGEST_PART`] bytes in a local file is one block. Fails as
@@ -116,7 +116,8 @@ async fn searched(of: &BlocksOf, source: &dyn Source, largest: u64) -> Result<Op
     }
 }
 
-/// Returns `blocks` with their sizes, as [`sizes_of`] does, unless one is too large, or empty and nothing would decode it.
+/// Returns `blocks` with their sizes. `None` if [`sizes_of`] does not find these, if a block is too large, or if a block is empty and
+/// nothing would decode it.
 async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64)) -> Result<Option<Vec<Unit>>> {
     let Some(sizes) = sizes_of(file, &blocks, measured).await? else { return Ok(None) };
     let mut offset = 0;
@@ -129,12 +130,12 @@ async fn measured(file: &PackedFile, blocks: Vec<Block>, measured: &dyn Fn(f64))
         units.push(Unit { block, offset, size });
         offset += size;
     }
-    // Nothing would decode blocks that all claim to be empty, and so notice data in them.
+    // If all blocks claim to be empty, nothing decodes them, and data in them would not be noticed.
     Ok((offset > 0).then_some(units))
 }
 
-/// Returns the sizes of `blocks`. Decodes those of unknown size once, if there are several, and they are small together. Returns `None`
-/// if that fails. Fails as reading does.
+/// Returns the sizes of `blocks`. Decodes the blocks of unknown size once. `None` if there is only one such block, if they are too large,
+/// or if decoding fails. Fails as reading does.
 async fn sizes_of(file: &PackedFile, blocks: &[Block], measured: &dyn Fn(f64)) -> Result<Option<Vec<u64>>> {
     let mut sizes: Vec<_> = blocks.iter().map(|block| block.size).collect();
     let unknown: Vec<_> = (0..blocks.len()).filter(|&at| sizes[at].is_none()).collect();

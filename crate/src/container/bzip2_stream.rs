@@ -8,7 +8,7 @@ use decant_bzip2::{BLOCK, Bzip2Decoder, Bzip2Divider, END, MAGIC, MODULE};
 
 const CODEC: &Codec = &Codec { name: "bzip2", damaged: "bzip2-damaged" };
 
-/// Decoding is slow.
+/// Less than the usual limit, since decoding is slow.
 const LARGEST_WHOLE: u64 = 16 << 20;
 
 pub(super) const CONTAINER: Container = Container {

@@ -34,7 +34,7 @@ pub(super) struct CodecStream {
 }
 
 impl CodecStream {
-    /// Decodes `stream` by `decoder`; none if memory ran out. Fails with `internal` if memory runs out.
+    /// Decodes `stream` by `decoder`, which is `None` if memory ran out. Fails with `internal` if memory has run out.
     pub(super) fn decode(
         codec: &'static Codec,
         stream: Box<dyn ByteStream>,
@@ -85,7 +85,7 @@ impl CodecStream {
     fn failure(&self, fault: Fault) -> Error {
         let (name, position) = (self.codec.name, self.input.position());
         match fault {
-            // Only what divides fails as `Indivisible`.
+            // Only dividers fail with `Indivisible`.
             Fault::Invalid | Fault::Indivisible => self.damaged("the compressed data is invalid", position),
             Fault::Checksum => self.damaged("the compressed data does not have the checksum that it states", position),
             Fault::Size => self.damaged("the compressed data does not have the size that it states", position),

@@ -17,7 +17,7 @@ const IN_FLIGHT: u64 = 64 << 20;
 /// Length of one read of the data that is skipped, in bytes.
 const SKIPPED: usize = 256 << 10;
 
-/// Creates a decoder that divides; none if memory runs out.
+/// Creates a divider; returns `None` if memory runs out.
 pub(crate) type Divide = fn() -> Option<Box<dyn StreamDecoder>>;
 
 /// The data of a compressed file.
@@ -29,7 +29,7 @@ pub(crate) struct DividedStream {
     has_ended: bool,
     decoder: Rc<dyn PartDecoder>,
     in_flight: Vec<InFlight>,
-    /// The part that is being read, and how much of it was.
+    /// The part that is being read, and the number of its bytes that have been read.
     current: Option<DecodedPart>,
     taken: u64,
     /// The number of bytes that were read.
@@ -45,7 +45,7 @@ struct InFlight {
     decoded: LocalBoxFuture<'static, Result<DecodedPart>>,
     /// The memory that it takes, in bytes.
     weight: u64,
-    /// The position in the file after it.
+    /// The position in the file after the part.
     position: u64,
 }
 
@@ -91,7 +91,7 @@ impl DividedStream {
             match self.next_part().await {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(Indivisible) => self.go_on_in_order().await?,
+                Err(Indivisible) => self.continue_in_order().await?,
             }
         }
         Ok(done)
@@ -120,7 +120,7 @@ impl DividedStream {
         Ok(true)
     }
 
-    /// Has parts decoded until there are enough.
+    /// Starts to decode parts, until enough are in flight.
     async fn send(&mut self) -> std::result::Result<(), Indivisible> {
         while !self.has_ended
             && self.in_flight.len() < self.decoder.depth()
@@ -140,7 +140,7 @@ impl DividedStream {
     }
 
     /// Starts to decode the file in order, and skips the bytes that were read before.
-    async fn go_on_in_order(&mut self) -> Result<()> {
+    async fn continue_in_order(&mut self) -> Result<()> {
         self.in_flight.clear();
         let mut stream = (self.decode)((self.file)())?;
         let mut skipped = zeroed(SKIPPED)?;

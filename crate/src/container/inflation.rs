@@ -22,7 +22,7 @@ pub(super) struct Inflation {
     inflater: Inflater,
     /// Data of the stream, after the history that it may refer to.
     pub(super) window: OutputWindow,
-    /// Of the data so far.
+    /// The checksum of the data so far.
     pub(super) checksum: Checksum,
     /// The code of errors about damage.
     damaged: &'static str,
@@ -68,7 +68,7 @@ impl Inflation {
             self.input.consume(step.consumed)?;
             window.filled = step.filled;
             match step.pause {
-                // Data that is needed may be there already.
+                // The reader may need only the data that is there already.
                 Ok(Pause::Input) if window.filled > kept => break false,
                 Ok(Pause::Input) => self.input.read_more().await?,
                 Ok(Pause::Output) => break false,

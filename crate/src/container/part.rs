@@ -28,7 +28,7 @@ pub trait SentPart {
     fn add(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Decodes the part, which is packed by `container`. Begins before the future is polled. Fails as the decoder does, and with
-    /// `internal` if there is none any more.
+    /// `internal` if the decoder has ended.
     fn decode(self: Box<Self>, container: ContainerNumber) -> LocalBoxFuture<'static, Result<DecodedPart>>;
 }
 
@@ -76,7 +76,7 @@ pub(crate) trait PartBytes {
 
 /// Room for the data of a part.
 pub(crate) trait PartRoom {
-    /// Makes it `len` bytes long, which is longer than it is. Keeps its content. Fails with `internal` if memory runs out.
+    /// Extends the room to `len` bytes, and keeps its content. Fails with `internal` if memory runs out.
     fn resize(&mut self, len: usize) -> Result<()>;
 
     fn len(&self) -> usize;
@@ -93,10 +93,10 @@ pub(crate) struct PartDecoding<Room> {
     stream: Box<dyn ByteStream>,
     /// The expected size of the data in bytes.
     expected: usize,
-    /// The data of a step: decoded where it is in the CPU cache.
+    /// The data of a step. It is small enough to stay in the CPU cache.
     step: Vec<u8>,
     size: usize,
-    /// The data, with room for more. It is not used until there is something else than zeros.
+    /// The data, with room for more. Not used as long as all data is zeros.
     room: Room,
     is_zero: bool,
 }
@@ -112,7 +112,8 @@ impl<Room: PartRoom> PartDecoding<Room> {
         Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room, is_zero: true })
     }
 
-    /// Decodes more. Returns whether that was all. Fails as the decoder does, and with `limit` if the data exceeds [`LARGEST_PART`].
+    /// Decodes another step. Returns whether the data has ended. Fails as the decoder does, and with `limit` if the data exceeds
+    /// [`LARGEST_PART`].
     pub(crate) fn step(&mut self) -> Result<bool> {
         let len = at_once(self.stream.read(&mut self.step))?;
         let end = self.size + len;

@@ -56,7 +56,7 @@ impl<'a> Choosing<'a> {
     /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
     pub(super) fn choose(self, holder: Holder<'_>, list: &DiskList) -> Result<usize> {
         match self {
-            // Whether it is the stated one is checked where no other one can be inside it.
+            // The only file may be an archive with the stated disk: the choice is checked where there is no further archive.
             _ if list.disks.len() == 1 && matches!(holder, Holder::Archive(_)) => Ok(0),
             Self::Stated(choice) => find_in(holder, choice, list),
             _ if list.disks.len() == 1 => Ok(0),
@@ -98,7 +98,7 @@ pub(super) enum Holder<'a> {
 }
 
 impl Holder<'_> {
-    /// Its name for people, and how it has disks.
+    /// Returns its name for people, and the verb for its disks.
     fn words(self) -> (String, &'static str) {
         match self {
             Self::Archive("") => ("The archive".to_owned(), "holds"),

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatedDisk {
-    /// The names of the files of the layers below it, from the nearest one on: a disk without a parent of its own is read over them.
+    /// The names of the files of the layers below it, from the nearest one on: a disk that names no parent is read over them.
     pub parents: Vec<String>,
     /// Whether it is a raw disk.
     pub is_raw: bool,

@@ -22,19 +22,19 @@ const BLOCK_CHECKSUMS: u8 = 0x10;
 const INDEPENDENT: u8 = 0x20;
 const VERSION: u8 = 0xc0;
 const VERSION_1: u8 = 0x40;
-/// Unused bits beside the size of blocks.
+/// The reserved bits of the byte that states the size of blocks.
 const RESERVED_OF_SIZE: u8 = 0x8f;
 
-/// Size of the data of a block of `lz4 -l`, in bytes, and the most that it is compressed to.
+/// Maximum size of the data of a block of `lz4 -l`, and of the compressed block, in bytes.
 const LEGACY_BLOCK: usize = 8 << 20;
 const LEGACY_COMPRESSED: usize = LEGACY_BLOCK + LEGACY_BLOCK / 255 + 16;
 
-/// What the start of `header` is.
+/// The result of reading the start of a header.
 pub(super) enum Header {
-    /// It has fewer bytes than this, which are needed.
+    /// The header is longer: so many of its bytes are needed.
     Needs(usize),
     Frame(Frame),
-    /// Of a skippable frame, with the length of the rest in bytes.
+    /// A skippable frame, with the number of bytes after its header.
     Skippable(u32),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Frame {
     pub(super) is_legacy: bool,
     /// Whether each block is decoded without those before it.
     pub(super) is_independent: bool,
-    /// The most data of a block, and the most bytes of one in the file.
+    /// Maximum size of the data of a block, and of the block in the file.
     pub(super) largest_block: usize,
     pub(super) largest_compressed: usize,
     pub(super) has_block_checksums: bool,
@@ -64,7 +64,7 @@ const LEGACY: Frame = Frame {
 };
 
 impl Header {
-    /// Reads a header. Fails if it is none, as `Trailing` if it `is_later` than the first one.
+    /// Reads a header. Fails if there is none: with `Trailing` if it `is_later` than the first header of the file.
     pub(super) fn read(header: &[u8], is_later: bool) -> Result<Self, Fault> {
         if header.len() < MAGIC_LEN {
             return Ok(Self::Needs(MAGIC_LEN));

@@ -13,11 +13,11 @@ const CHECKSUM: usize = 4;
 /// The bit of a block's size that says that the block is not compressed.
 const STORED: u32 = 1 << 31;
 
-/// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames left out.
+/// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames are skipped.
 #[derive(Default)]
 pub struct Lz4Decoder {
     part: Part,
-    /// What was read of the part: at most a block with its checksum.
+    /// The bytes of the part that have been read: at most a block with its checksum.
     held: Vec<u8>,
     window: Window,
     /// The size of the frame's content so far, and its hash.
@@ -58,7 +58,7 @@ impl Lz4Decoder {
         Ok(Self::default())
     }
 
-    /// Decodes one part after another, until a part needs more input or output. Returns whether all that began has ended.
+    /// Decodes one part after another, until a part needs more input or output. Returns whether every frame that began has ended.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         while self.window.put(buffers) {
             let is_read = match self.part {
@@ -114,7 +114,7 @@ impl Lz4Decoder {
         self.begin(Part::Header)
     }
 
-    /// Reads a header and begins its frame. Returns whether that is done.
+    /// Reads a header, and begins its frame when the header is complete. Returns whether it is.
     fn header(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
         loop {
             match Header::read(&self.held, self.has_ended)? {
@@ -130,11 +130,11 @@ impl Lz4Decoder {
         }
     }
 
-    /// Begins the block, or ends the frame, by the size that is held.
+    /// Begins a block, or ends the frame: the held size decides.
     fn size(&mut self, frame: Frame) -> Result<bool, Fault> {
         let size = number(&self.held, 0);
         if frame.is_legacy && size as usize > frame.largest_compressed {
-            // The magic number of the next frame.
+            // The number is the magic number of the next frame.
             (self.part, self.has_ended) = (Part::Header, true);
             return Ok(true);
         }

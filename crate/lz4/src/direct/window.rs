@@ -7,11 +7,11 @@ use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 /// The most bytes that a match reaches back.
 const HISTORY: usize = 64 << 10;
 
-/// The last data of a frame.
+/// The latest data of a frame.
 #[derive(Default)]
 pub(super) struct Window {
     bytes: Vec<u8>,
-    /// The end of the data, and of what was put into the output.
+    /// The end of the data, and the end of the data that was written to the output.
     end: usize,
     given: usize,
 }
@@ -20,7 +20,7 @@ impl Window {
     /// Begins a frame. Fails if memory runs out.
     pub(super) fn begin(&mut self, frame: &Frame) -> Result<(), Fault> {
         (self.end, self.given) = (0, 0);
-        // With twice the history, it is not moved for each small block.
+        // With room for twice the history, it is not moved for each small block.
         let size = 2 * HISTORY + frame.largest_block;
         let missing = size.saturating_sub(self.bytes.len());
         self.bytes.try_reserve_exact(missing).map_err(|_| Fault::OutOfMemory(size as u64))?;
@@ -28,7 +28,7 @@ impl Window {
         Ok(())
     }
 
-    /// Adds the data of `block`, after all earlier data was put into the output. Returns the data.
+    /// Decodes `block`. All earlier data must have been written to the output. Returns the data of the block.
     pub(super) fn add(&mut self, frame: &Frame, block: &[u8], is_stored: bool) -> Result<&[u8], Fault> {
         if self.bytes.len() - self.end < frame.largest_block {
             let kept = self.end - self.end.min(HISTORY)..self.end;
@@ -50,7 +50,7 @@ impl Window {
         Ok(&self.bytes[start..self.end])
     }
 
-    /// Puts data into the output. Returns whether all of it is there.
+    /// Writes data to the output. Returns whether all data has been written.
     pub(super) fn put(&mut self, buffers: &mut Buffers<'_>) -> bool {
         self.given += buffers.put(&self.bytes[self.given..self.end]);
         self.given == self.end

@@ -13,7 +13,7 @@ const MAX_IMAGES: usize = 4096;
 const MAX_STATES: usize = 512;
 /// The root of a descriptor.
 const ROOT: &str = "Parallels_disk_image";
-/// The GUID of no snapshot and of no program.
+/// The GUID that stands for no snapshot, and for no program that encrypts.
 const NONE: &str = "00000000-0000-0000-0000-000000000000";
 /// The GUID of the current state, unless `TopGUID` states another one.
 const TOP: &str = "5fbaabe3-6958-40ff-92a7-860e329aab41";
@@ -38,7 +38,7 @@ pub(super) struct DiskDescriptor {
 pub(super) struct Storage {
     pub(super) start: u64,
     pub(super) len: u64,
-    /// The current state first, then each the state below.
+    /// The image of the current state first, then the images of the states below, from the nearest one on.
     pub(super) images: Vec<ImageFile>,
 }
 

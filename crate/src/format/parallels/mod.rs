@@ -77,7 +77,7 @@ struct Parallels {
     references: Vec<Reference>,
 }
 
-/// A range of the disk, in bytes, and its images: the current state first, then each the state below.
+/// A range of the disk, in bytes, and its images: that of the current state first, then those of the states below, from the nearest one on.
 struct Storage {
     start: u64,
     len: u64,
@@ -93,7 +93,7 @@ struct Image {
 enum Content {
     /// The file is the storage, unchanged.
     Plain,
-    /// The header is set once the file was handed over and its header read.
+    /// The image has blocks. Its header is set once the file was passed and its header was read.
     Blocks(OnceCell<ParallelsHeader>),
 }
 
@@ -134,7 +134,7 @@ impl Parallels {
         })
     }
 
-    /// Reads the headers of the images that were handed over. Fails as reading one does, and with `corrupt` if an image has
+    /// Reads the headers of the images that were passed. Fails as reading one does, and with `corrupt` if an image has
     /// another size than its storage.
     async fn read_headers(&self, files: &[Option<PartFile>]) -> Result<()> {
         for Storage { len, images, .. } in &self.storages {

@@ -41,7 +41,7 @@ struct OpenImage {
 enum OpenContent {
     Plain,
     Blocks(ParallelsHeader, EntryTable),
-    /// The file was not handed over.
+    /// The file was not passed.
     Unknown,
 }
 
@@ -56,7 +56,7 @@ impl ParallelsWalk {
         let number = disk.storages.partition_point(|storage| storage.start + storage.len <= range.start.0);
         let storage = &disk.storages[number];
         if self.images.as_ref().is_none_or(|(held, _)| *held != number) {
-            // Free the tables of the storage before first.
+            // Free the tables of the last storage first.
             self.images = None;
             self.images = Some((number, self.opened(storage)));
         }
@@ -121,7 +121,8 @@ impl ParallelsWalk {
 }
 
 impl OpenImage {
-    /// The start of `part` that the image does not have; `None` if it has the start. Loads the table as far as needed.
+    /// Returns the start of `part` up to the first block that the image may have; `None` if `part` begins with one. Loads the table as far
+    /// as needed.
     async fn absent(&mut self, part: GuestRange) -> Result<Option<GuestRange>> {
         let OpenContent::Blocks(header, table) = &mut self.content else { return Ok(None) };
         let block_size = header.block_size();
@@ -133,8 +134,8 @@ impl OpenImage {
         Ok(is_absent.then_some(GuestRange { end, ..part }))
     }
 
-    /// Lists `part`, whose start the image has, as far as the image has it and the loaded part of its table reaches, but at most
-    /// up to `full` extents. Returns the end of the listed range.
+    /// Lists `part`, whose first block the image has. Stops before a block that the image lacks, at the end of the loaded part of the
+    /// table, and at `full` extents. Returns the end of the listed range.
     fn list(&self, part: GuestRange, full: usize, batch: &mut Vec<Extent>) -> Result<GuestOffset> {
         let (header, table) = match &self.content {
             OpenContent::Unknown => {
@@ -191,7 +192,7 @@ impl OpenImage {
         self.listing.data(batch, part, host, BLOCK_TRUNCATED, host)
     }
 
-    /// The layout of the blocks; of a plain image of a storage of `len` bytes, the storage is one.
+    /// The layout of the blocks. A plain image is one block: its storage, of `len` bytes.
     fn layout(&self, len: u64) -> UnitLayout {
         let unit = match &self.content {
             OpenContent::Blocks(header, _) => header.block_size(),

@@ -37,7 +37,7 @@ pub(in crate::open) struct FoundDisk {
 #[derive(Default)]
 pub(in crate::open) struct Machines {
     all: Vec<Configured>,
-    /// Whether their disks are those of the snapshot that was asked for.
+    /// Whether their disks are those of the requested snapshot.
     pub(in crate::open) are_in_snapshot: bool,
 }
 
@@ -59,7 +59,7 @@ impl Configured {
         self.machine.states.iter().map(State::described).collect()
     }
 
-    /// Whether other images beside its disks do not count: a folder has left-overs of snapshots, a package has not.
+    /// Whether images beside its disks are ignored: in a folder they are left over from snapshots, in a package they are disks.
     fn is_folder(&self) -> bool {
         !matches!(self.kind, Kind::Ovf) && !self.machine.disks.is_empty()
     }
@@ -72,9 +72,9 @@ impl Configured {
 }
 
 impl Machines {
-    /// Reads the configurations among `files`, the files of an archive. Damaged ones have no influence. Their disks are those of
-    /// `snapshot` if a machine has snapshots, otherwise the current ones. Fails with `usage` if no machine with snapshots has that one,
-    /// and with `source`, or `internal` if memory runs out.
+    /// Reads the configurations among `files`, the files of an archive. Damaged ones are ignored. The disks are those of `snapshot` if a
+    /// machine has snapshots, otherwise the current ones. Fails with `usage` if machines have snapshots, but none has `snapshot`; with
+    /// `source`; and with `internal` if memory runs out.
     pub(in crate::open) async fn among(files: &[Member], snapshot: Option<&str>) -> Result<Self> {
         let mut machines = Self::default();
         for file in files {
@@ -130,7 +130,7 @@ impl Machines {
         self.all.iter().find_map(|machine| machine.machine.disks.iter().find(|disk| is_it(machine, &disk.path)))
     }
 
-    /// Changes to the disks of `snapshot`.
+    /// Replaces the disks of the current state by those of `snapshot`.
     fn select(&mut self, snapshot: &str) -> Result<()> {
         let mut refusal = None;
         for machine in self.all.iter_mut().map(|found| &mut found.machine).filter(|machine| !machine.states.is_empty())
@@ -158,7 +158,7 @@ impl Machines {
         self.all.iter().any(Configured::is_folder)
     }
 
-    /// The name that the first machine with one has.
+    /// The name of the first machine that has a name.
     pub(in crate::open) fn name(&self) -> Option<&str> {
         self.all.iter().find_map(Configured::name)
     }

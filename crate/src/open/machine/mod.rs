@@ -1,5 +1,5 @@
-//! Virtual machines: what their configurations say of their disks, and the files of these disks. One rule for a machine in a folder, in
-//! an archive and on a server.
+//! Virtual machines: the disks that their configurations describe, and the files of these disks. The rules are the same for a machine in
+//! a folder, in an archive and on a server.
 
 mod files;
 mod loose;
@@ -95,7 +95,7 @@ impl MachineDisk {
         StatedDisk { parents: self.parents.clone(), is_raw: self.format == Some(RAW.name), capacity: self.capacity }
     }
 
-    /// A disk with nothing known but the path of its file.
+    /// A disk of which only the path of its file is known.
     fn at(path: String) -> Self {
         Self { path, format: None, capacity: None, pieces: None, parents: Vec::new() }
     }
@@ -112,7 +112,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Describes it as the snapshots of images are described.
+    /// Describes the snapshot in the form that the snapshots of images have.
     pub(super) fn described(&self) -> Snapshot {
         Snapshot::of_machine(self.id.clone(), self.name.clone(), self.date_seconds.try_into().unwrap_or(u32::MAX))
     }
@@ -125,7 +125,7 @@ pub(super) fn snapshots_in(text: &str) -> Vec<State> {
     states
 }
 
-/// A file counts once.
+/// Returns `disks` without those whose file an earlier one has.
 fn distinct(disks: Vec<MachineDisk>) -> Vec<MachineDisk> {
     let mut seen = std::collections::HashSet::new();
     disks.into_iter().filter(|disk| seen.insert(disk.path.clone())).collect()

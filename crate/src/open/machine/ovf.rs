@@ -1,5 +1,5 @@
-//! What an OVF descriptor (DSP0243) says of disks. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
-//! `href` is the path, and by `parentRef` the `diskId` of the disk that has what its own file lacks. The machine is the first
+//! The disks that an OVF descriptor (DSP0243) describes. Each `Disk` of its `DiskSection` states by `fileRef` the `id` of a `File`, whose
+//! `href` is the path, and by `parentRef` the `diskId` of its parent, which has the data that its file lacks. The machine is the first
 //! `VirtualSystem`, with its name in `Name`, or else in its `id`.
 
 use super::{Machine, MachineDisk};
@@ -93,7 +93,7 @@ impl<'a> Disks<'a> {
         Self { files, entries, files_by_id, entries_by_id }
     }
 
-    /// Returns those of the machine: a disk that is only the parent of another one is not. `used` has the resources of its items.
+    /// Returns the disks of the machine: not those that are only parents of others. `used` has the resources of the machine's items.
     fn of_machine(&self, used: &[String]) -> Vec<MachineDisk> {
         let mut is_parent = vec![false; self.entries.len()];
         for parent in self.entries.iter().filter_map(|entry| self.parent(entry)) {
@@ -115,7 +115,7 @@ impl<'a> Disks<'a> {
         let (path, pieces) = match (self.file(entry), &entry.file) {
             (Some(File { path, pieces, .. }), _) => (path.clone(), *pieces),
             (None, Some(_)) => return None,
-            // It has nothing but what its parent has.
+            // The disk has no changes over its parent.
             (None, None) if !parents.is_empty() => (parents.remove(0), None),
             (None, None) => return None,
         };
@@ -123,7 +123,7 @@ impl<'a> Disks<'a> {
         Some(MachineDisk { path, format, capacity, pieces, parents })
     }
 
-    /// The paths of the files of the disks below `entry`, from its parent on. A circle ends with the first one that comes again, and an
+    /// The paths of the files of the disks below `entry`, from its parent on. A circle ends with the first disk that comes again, and an
     /// unknown parent or file has its ID as a path: opening the disk reports it.
     fn parents(&self, entry: &Entry) -> Vec<String> {
         let (mut paths, mut is_known) = (Vec::new(), vec![false; self.entries.len()]);
@@ -153,8 +153,8 @@ impl<'a> Disks<'a> {
     }
 }
 
-/// Returns the format that the URI of a `Disk` states, if it is a raw disk: the content shows the other ones. oVirt states VMDK for raw
-/// disks.
+/// Returns the format that the URI of a `Disk` states if that is raw. Other formats are known by the content, since oVirt states VMDK for
+/// raw disks.
 fn stated_format(uri: &str) -> Option<&'static str> {
     let words = |byte: char| !byte.is_ascii_alphanumeric();
     uri.split(words).any(|word| word.eq_ignore_ascii_case(RAW.name)).then_some(RAW.name)

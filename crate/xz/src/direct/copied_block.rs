@@ -1,4 +1,4 @@
-//! A block as a stream of its own (the .xz file format, sections 2.1 and 4).
+//! Copies a block as a separate stream (the .xz file format, sections 2.1 and 4).
 
 use super::block_header::BlockHeader;
 use super::check::CheckType;
@@ -9,13 +9,13 @@ use decant_module::{Buffers, Fault, LARGEST_PART};
 
 /// A block that is being copied.
 pub(super) struct CopiedBlock {
-    /// What precedes the block's data: the size of the part, the header of a stream, and that of the block.
+    /// The bytes before the block's data: the size of the part, the header of a stream, and that of the block.
     start: Vec<u8>,
     /// The rest of the block in the input, in bytes.
     left: usize,
-    /// What follows: an index and a footer.
+    /// The bytes after the block: an index and a footer.
     end: Vec<u8>,
-    /// The bytes of `start` and `end` that were written.
+    /// The numbers of bytes of `start` and of `end` that have been written.
     written: usize,
     unpadded: u64,
     data: u64,

@@ -1,4 +1,4 @@
-//! The CRC-64 of xz (the .xz file format, section 6): of ECMA-182, reflected.
+//! The CRC-64 of xz (the .xz file format, section 6): the reflected one of ECMA-182.
 
 use std::sync::LazyLock;
 
@@ -7,8 +7,8 @@ const POLYNOMIAL: u64 = 0xc96c_5795_d787_0f42;
 /// Number of bytes that are added at once.
 const STRIDE: usize = 16;
 
-/// For each position in a stride, the remainders of all bytes followed by as many zeros as follow there. Computed on first
-/// use: they would be 32 KiB to load.
+/// For each position in a stride, the remainder of each byte value with the zeros that follow it in the stride. Computed on first use:
+/// the table would be 32 KiB to load.
 static REMAINDERS: LazyLock<[[u64; 256]; STRIDE]> = LazyLock::new(|| {
     let mut tables = [[0; 256]; STRIDE];
     for byte in 0..256 {

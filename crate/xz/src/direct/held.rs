@@ -25,8 +25,7 @@ impl Held {
         if self.is_empty() { input.first().copied() } else { Some(self.bytes[0]) }
     }
 
-    /// Adds bytes from the start of `input`, and moves on, until there are `len`. Returns them then; the next part begins
-    /// with the next call.
+    /// Takes bytes from the start of `input` until `len` are held. Returns them then; the next call begins the next part.
     pub(super) fn take(&mut self, input: &mut &[u8], len: usize) -> Option<&[u8]> {
         let added = input.len().min(len - self.len);
         self.bytes[self.len..self.len + added].copy_from_slice(&input[..added]);

@@ -1,4 +1,4 @@
-//! The decoder: the .xz file format, version 1.2.1, around a library's LZMA2.
+//! The decoder of the .xz file format, version 1.2.1. A library decodes LZMA2.
 
 mod block;
 mod block_header;
@@ -86,7 +86,7 @@ enum Part {
     /// The end of a copied block.
     Divided,
     Index(Box<Index>),
-    /// With the length of the index in bytes.
+    /// The footer, with the length in bytes of the index before it.
     Footer(u64),
     /// Zeros between streams.
     Padding,

@@ -20,7 +20,7 @@ pub struct ZstdDivider {
     next: Next,
     header: HeaderReader,
     has_checksum: bool,
-    /// The header of a block (section 3.1.1.2), as far as it was read.
+    /// The bytes of a block's header (section 3.1.1.2) that have been read.
     block: Vec<u8>,
     /// Bytes to be written before more input is read.
     held: Vec<u8>,
@@ -58,7 +58,7 @@ impl ZstdDivider {
         Ok(Self::default())
     }
 
-    /// Copies until the input is used, the output is full, or a frame ends. Returns whether all that began has ended.
+    /// Copies until the input is used, the output is full, or a frame ends. Returns whether every frame that began has ended.
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<bool, Fault> {
         loop {
             let written = buffers.put(&self.held);
@@ -108,7 +108,7 @@ impl ZstdDivider {
         }
     }
 
-    /// Reads the header of a frame. Returns whether it is whole.
+    /// Reads the header of a frame. Returns whether it is complete.
     fn begin_frame(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
         let Some(header) = self.header.read(input, self.has_ended)? else { return Ok(false) };
         self.next = match header {

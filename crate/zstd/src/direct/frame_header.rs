@@ -17,7 +17,7 @@ const SINGLE_SEGMENT: u8 = 0x20;
 /// A header.
 pub(super) enum Header {
     Frame(Frame),
-    /// Of a skippable frame, with the length of the rest in bytes.
+    /// A skippable frame, with the number of bytes after its header.
     Skippable(u32),
 }
 
@@ -50,7 +50,7 @@ impl HeaderReader {
         self.len == 0
     }
 
-    /// What has been read of the header.
+    /// The bytes of the header that have been read.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -67,8 +67,8 @@ impl HeaderReader {
         self.len = 0;
     }
 
-    /// Reads from the start of `input`, and moves on. Returns the header when it is whole. Fails if it is none, as
-    /// `Trailing` if it is not the first one.
+    /// Takes bytes from the start of `input`. Returns the header when it is complete. Fails if there is none: with `Trailing` if it
+    /// `is_later` than the first header of the file.
     pub(super) fn read(&mut self, input: &mut &[u8], is_later: bool) -> Result<Option<Header>, Fault> {
         if !self.hold(input, MAGIC_LEN) {
             return Ok(None);
@@ -92,7 +92,7 @@ impl HeaderReader {
         fields.frame(&self.bytes).map(Header::Frame).map(Some)
     }
 
-    /// Adds to the header until it has `len` bytes. Returns whether it has.
+    /// Takes bytes from `input` until the header has `len` bytes. Returns whether it has.
     fn hold(&mut self, input: &mut &[u8], len: usize) -> bool {
         let added = input.len().min(len.saturating_sub(self.len));
         self.bytes[self.len..self.len + added].copy_from_slice(&input[..added]);
@@ -111,7 +111,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Reads them from the `descriptor`.
+    /// Reads the lengths from the `descriptor`.
     fn of(descriptor: u8) -> Result<Self, Fault> {
         if descriptor & RESERVED != 0 {
             return Err(Fault::Unsupported(StreamFeature::Flags, descriptor.into()));

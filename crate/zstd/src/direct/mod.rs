@@ -1,4 +1,4 @@
-//! By the C library.
+//! zstd by its C library.
 
 mod blocks;
 mod divider;

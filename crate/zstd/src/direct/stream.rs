@@ -14,19 +14,19 @@ const LARGEST_LOG: u32 = if cfg!(target_pointer_width = "32") { 30 } else { 31 }
 /// That window, in bytes.
 const LARGEST: u64 = 1 << LARGEST_LOG;
 
-/// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames left out.
+/// Decodes consecutive frames as one stream. Checksums and content sizes are verified, and skippable frames are skipped.
 #[derive(Default)]
 pub struct ZstdDecoder {
     part: Part,
     header: HeaderReader,
     /// The window that the frame needs, in bytes.
     window: u64,
-    /// The size of the frame's content, if it is stated, and of that so far.
+    /// The size of the frame's content, if it is stated, and of the content so far.
     content_size: Option<u64>,
     decoded: u64,
-    /// The most content that can be decoded: of a frame with a larger window than the library allows.
+    /// Maximum size of the content, for a frame with a larger window than the library allows.
     most: Option<u64>,
-    /// It is allocated with the first frame, and takes memory for the window of each.
+    /// The library's decoder, allocated with the first frame. It takes memory for the window of each frame.
     decoder: Option<DCtx<'static>>,
     /// Whether a frame has ended.
     has_ended: bool,
@@ -37,7 +37,7 @@ pub struct ZstdDecoder {
 enum Part {
     #[default]
     Header,
-    /// A frame, of whose header the library has been given so many bytes.
+    /// A frame, with the number of bytes of its header that the library has been given.
     Frame(usize),
     /// The rest of a skippable frame, in bytes.
     Skippable(u32),
@@ -93,7 +93,7 @@ impl ZstdDecoder {
         true
     }
 
-    /// Reads a header and begins its frame. Returns whether that is done.
+    /// Reads a header, and begins its frame when the header is complete. Returns whether it is.
     fn header(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
         let Some(header) = self.header.read(input, self.has_ended)? else { return Ok(false) };
         self.part = match header {
@@ -115,7 +115,7 @@ impl ZstdDecoder {
         Ok(true)
     }
 
-    /// Decodes more of a frame, `given` bytes of whose header the library has. Returns whether the frame has ended.
+    /// Decodes more of a frame. The library has been given `given` bytes of its header. Returns whether the frame has ended.
     fn frame(
         &mut self,
         mut given: usize,
