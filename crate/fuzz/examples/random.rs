@@ -21,6 +21,7 @@ fn target(name: &str) -> Target {
         "xz" => (codecs::xz, 4),
         "zstd" => (codecs::zstd, 4),
         "bzip2" => (codecs::bzip2, 4),
+        "lz4" => (codecs::lz4, 4),
         "luks" => (luks::luks, 8),
         "vhdx" => (vhdx_images::vhdx, 8),
         _ => panic!("no target is called {name}"),

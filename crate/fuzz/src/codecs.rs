@@ -1,11 +1,15 @@
-//! Changed xz, zstd and bzip2 files: our decoders, also by parts, and other libraries must agree. No module of the
+//! Changed xz, zstd, bzip2 and lz4 files: our decoders, also by parts, and other libraries must agree. No module of the
 //! library: the core's tests contain that, and do without these libraries.
+
+#[path = "lz4_frames.rs"]
+mod lz4_frames;
 
 use decant_bzip2::{Bzip2Decoder, Bzip2Divider};
 use decant_fuzz::changes;
 use decant_fuzz::checksum::crc32;
 use decant_fuzz::examine::Seen;
-use decant_module::{Fault, PART_SIZE_LEN, StreamDecoder, StreamState};
+use decant_lz4::Lz4Decoder;
+use decant_module::{Fault, PART_SIZE_LEN, StreamDecoder, StreamState, Undivided};
 use decant_xz::{XzDecoder, XzDivider};
 use decant_zstd::{ZstdDecoder, ZstdDivider};
 use liblzma::stream::{Action, CONCATENATED, Check, Filters, LzmaOptions};
@@ -51,8 +55,16 @@ const BZIP2: Method = Method {
     other: libbz2,
 };
 
+const LZ4: Method = Method {
+    files: lz4_frames::files,
+    decoder: || Box::new(Lz4Decoder::new().expect("memory")),
+    divider: || Box::new(Undivided),
+    repaired: lz4_frames::repaired,
+    other: lz4_frames::other,
+};
+
 thread_local! {
-    static FILES: [Vec<Vec<u8>>; 3] = [XZ, ZSTD, BZIP2].map(|method| (method.files)());
+    static FILES: [Vec<Vec<u8>>; 4] = [XZ, ZSTD, BZIP2, LZ4].map(|method| (method.files)());
 }
 
 pub fn xz(input: &[u8]) -> Seen {
@@ -65,6 +77,10 @@ pub fn zstd(input: &[u8]) -> Seen {
 
 pub fn bzip2(input: &[u8]) -> Seen {
     FILES.with(|files| check(&BZIP2, &files[2], input))
+}
+
+pub fn lz4(input: &[u8]) -> Seen {
+    FILES.with(|files| check(&LZ4, &files[3], input))
 }
 
 /// Interprets `input` as changes to one of `files`. Bits of the second byte state how it is decoded, and whether
