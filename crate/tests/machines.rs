@@ -521,6 +521,32 @@ fn disks_in_several_compressed_files() {
     assert_eq!(Case { spool: true, ..Case::new(alone) }.info().unwrap().format, "qcow2");
 }
 
+/// A compressed overlay is read in order as far as it needs to be for the name of its base, which may be anywhere in its first cluster.
+#[test]
+fn compressed_overlays() {
+    let noise: Vec<u8> = (0..1 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let zeros = vec![0; 4 << 20];
+    let base_disk = [&zeros[..], &vec![5; 4 << 20]].concat();
+    let expected = [&noise.repeat(4)[..], &base_disk[4 << 20..]].concat();
+    let base = qemu_converts(&base_disk, "qcow2", "cluster_size=65536");
+    let name = b"base.qcow2";
+    for (cluster_size, at) in [(65_536, 1000), (65_536, 60_000), (2 << 20, (2 << 20) - name.len())] {
+        let what = format!("a name at {at}, clusters of {cluster_size}");
+        let whole =
+            qemu_converts(&[&noise.repeat(4)[..], &zeros].concat(), "qcow2", &format!("cluster_size={cluster_size}"));
+        let (offset, len) = ((at as u64).to_be_bytes(), (name.len() as u32).to_be_bytes());
+        let top = changed(whole, &[(8, &offset), (16, &len), (at, name)]);
+        let files = [Entry::deflated("base.qcow2", &base), Entry::deflated("top.qcow2", &top)];
+        let packed = Case { spool: true, ..Case::new(zip(&files)) };
+        assert_eq!(packed.info().unwrap().format, "zip", "{what}");
+        assert!(Case::new(packed.bytes().unwrap()).bytes() == Ok(expected.clone()), "{what}");
+        // Also if only the overlay is compressed.
+        let files = [Entry::stored("base.qcow2", &base), Entry::deflated("top.qcow2", &top)];
+        let packed = Case { spool: true, ..Case::new(zip(&files)) };
+        assert!(Case::new(packed.bytes().unwrap()).bytes() == Ok(expected.clone()), "{what}, over a stored base");
+    }
+}
+
 /// A disk in a recognised format wins over a raw disk in the same archive, which is named, unless it is a part of the image.
 #[test]
 fn a_raw_disk_beside_the_image() {

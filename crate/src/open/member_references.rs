@@ -1,21 +1,22 @@
 //! How the files of a container refer to one another.
 
-use crate::container::Member;
+use crate::container::{Deflated, Member};
 use crate::disk::reference::{base_name, resolved};
 use crate::error::{Error, Result};
-use crate::format::HEAD;
+use crate::format::{Disk, Format, HEAD};
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
-use crate::open::disk_candidate::{Candidate, head, opened};
+use crate::open::disk_candidate::{Candidate, opened};
 use crate::open::identify::FileType;
 use decant_text::folded;
 use futures_util::FutureExt;
-use futures_util::future::{LocalBoxFuture, ready};
+use futures_util::future::LocalBoxFuture;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents. Those that a configuration
-/// describes, which the second value states, are layers of one another only: another layer over one is a left-over.
+/// Returns the `images` that no other one refers to: the top of a chain, or the descriptor of extents. The second value states whether a
+/// configuration describes the image. An image over it that no configuration describes is a left-over of a snapshot.
 pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<TableCache>) -> Result<Vec<Candidate>> {
     let all = |images: Vec<(Candidate, bool)>| images.into_iter().map(|(image, _)| image).collect();
     if images.len() == 1 {
@@ -24,7 +25,7 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
     let (mut references, mut identities) = (Vec::new(), Vec::new());
     for (Candidate { member, file_type }, _) in &images {
         let disk = match file_type {
-            FileType::Image(format) => opened(format, member, tables).await?,
+            FileType::Image(format) => opened_by_start(format, member, tables).await?,
             _ => None,
         };
         references.push(disk.as_ref().map_or_else(Vec::new, |disk| disk.references().to_vec()));
@@ -62,8 +63,8 @@ pub(super) async fn unreferred(images: Vec<(Candidate, bool)>, tables: &Rc<Table
     Ok(images.filter_map(|((image, _), is_left_out)| (!is_left_out).then_some(image)).collect())
 }
 
-/// Whether `image` must be read together with others of `files`, by its references or the names of its `parents`, and a file is
-/// compressed that is too large to be inflated for each read.
+/// Whether `image` must be read together with other files, which its references or its `parents` name, and one of all these files is
+/// compressed and too large to be inflated for each read.
 pub(super) async fn needs_others(
     image: &Member,
     file_type: FileType,
@@ -76,14 +77,7 @@ pub(super) async fn needs_others(
         return Ok(false);
     }
     let mut names: Vec<_> = parents.to_vec();
-    let start = match &image.deflated {
-        None => image.clone(),
-        Some(_) => Member::loose(
-            &image.name,
-            Rc::new(Start { head: head(image, HEAD, tables).await?, size: image.source.size() }),
-        ),
-    };
-    if let Some(disk) = opened(format, &start, tables).await? {
+    if let Some(disk) = opened_by_start(format, image, tables).await? {
         names.extend(disk.references().iter().map(|reference| reference.name.clone()));
         let by_identity = disk.references().iter().any(|reference| reference.identity.is_some());
         let is_image = |file: &Member| Rc::ptr_eq(&file.source, &image.source);
@@ -97,10 +91,39 @@ pub(super) async fn needs_others(
     Ok(!others.is_empty() && (image.is_read_in_order() || others.iter().any(|file| file.is_read_in_order())))
 }
 
-/// The start of a compressed file, for its references. Reads beyond it fail.
+/// Opens `image` in `format`, a compressed one by its start: its references may be read, but not its data. `None` if that fails because
+/// of the content.
+async fn opened_by_start(format: &Format, image: &Member, tables: &Rc<TableCache>) -> Result<Option<Rc<dyn Disk>>> {
+    let Some(deflated) = image.deflated.clone() else { return opened(format, image, tables).await };
+    let start = Start { deflated, size: image.source.size(), bytes: RefCell::default() };
+    opened(format, &Member::loose(&image.name, Rc::new(start)), tables).await
+}
+
+/// Maximum length of the start of a compressed file that is inflated for its references, in bytes. Those of a qcow2 are in its first
+/// cluster, of at most 2 MiB; those of a VHDX are after its log, of usually 1 MiB.
+const LONGEST_START: u64 = 4 << 20;
+
+/// The start of a compressed file, as far as it has been read. Reads beyond [`LONGEST_START`] fail.
 struct Start {
-    head: Vec<u8>,
+    deflated: Deflated,
     size: u64,
+    bytes: RefCell<Vec<u8>>,
+}
+
+impl Start {
+    async fn read(&self, offset: HostOffset, buf: &mut [u8]) -> Result<()> {
+        let truncated = || Error::truncated("the start of the file", offset, self.size);
+        let end = offset.0.checked_add(buf.len() as u64).filter(|end| *end <= LONGEST_START).ok_or_else(truncated)?;
+        if (self.bytes.borrow().len() as u64) < end {
+            // At most twice: most references are in the head.
+            let len = if end <= HEAD { HEAD } else { LONGEST_START.min(self.size.max(end)) };
+            let longer = self.deflated.head(len).await?;
+            self.bytes.replace(longer);
+        }
+        let bytes = self.bytes.borrow();
+        buf.copy_from_slice(bytes.get(offset.0 as usize..end as usize).ok_or_else(truncated)?);
+        Ok(())
+    }
 }
 
 impl Source for Start {
@@ -109,15 +132,6 @@ impl Source for Start {
     }
 
     fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
-        let start = usize::try_from(offset.0).ok();
-        let bytes = start.and_then(|start| self.head.get(start..start.checked_add(buf.len())?));
-        let result = match bytes {
-            Some(bytes) => {
-                buf.copy_from_slice(bytes);
-                Ok(())
-            }
-            None => Err(Error::truncated("the start of the file", offset, self.size)),
-        };
-        ready(result).boxed_local()
+        self.read(offset, buf).boxed_local()
     }
 }

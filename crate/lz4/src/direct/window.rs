@@ -20,7 +20,7 @@ impl Window {
     /// Begins a frame. Fails if memory runs out.
     pub(super) fn begin(&mut self, frame: &Frame) -> Result<(), Fault> {
         (self.end, self.given) = (0, 0);
-        // With room for twice the history, it is not moved for each small block.
+        // With room for twice the history, the history is not moved for each small block.
         let size = 2 * HISTORY + frame.largest_block;
         let missing = size.saturating_sub(self.bytes.len());
         self.bytes.try_reserve_exact(missing).map_err(|_| Fault::OutOfMemory(size as u64))?;
