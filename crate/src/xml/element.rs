@@ -79,8 +79,9 @@ mod tests {
 
     #[test]
     fn documents() {
+        type Texts<'a> = (&'a str, Option<&'a str>);
         // (document, the text of the root and of its first child `b`, if the document is well formed)
-        let rows: &[(&str, Option<(&str, Option<&str>)>)] = &[
+        let rows: &[(&str, Option<Texts<'_>>)] = &[
             ("<a> x<b>y</b>z </a>", Some(("xz", Some("y")))),
             ("<a/>", Some(("", None))),
             ("<a></a >\n<!-- <c> -->", Some(("", None))),

@@ -112,7 +112,9 @@ fn matches_before_the_data_of_a_frame_or_of_an_independent_block_are_refused() {
     let many_blocks = || many.chunks(LARGEST_BLOCK).map(|part| Stored(part.to_vec()));
     let then = |last: Block| many_blocks().chain([last]).collect::<Vec<_>>();
     let farthest = many.len() - usize::from(u16::MAX);
-    let rows: [(&str, Vec<u8>, Option<Vec<u8>>); 13] = [
+    type Row<'a> = (&'a str, Vec<u8>, Option<Vec<u8>>);
+    // (the match refers to, file, the data)
+    let rows: [Row<'_>; 13] = [
         ("the first data of a linked frame", frame(LINKED, &[stored(), one_match(1000, 9)]), Some(with_match(0, 9))),
         ("a byte before it", frame(LINKED, &[stored(), one_match(1001, 9)]), None),
         ("64 KiB before it", frame(LINKED, &[stored(), one_match(u16::MAX, 9)]), None),
