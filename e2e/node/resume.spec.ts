@@ -373,7 +373,8 @@ test('three that continue at once: they end well, or say why not', { tag: '@full
   const ends = await Promise.all([run(), run(), run()]);
   expect(ends.filter(({ status }) => status === 0).length).toBeGreaterThan(0);
   for (const { status, stderr } of ends)
-    if (status !== 0) expect(stderr).toMatch(/has changed '.*' during the conversion|Another conversion is writing to '.*'/);
+    if (status !== 0)
+      expect(stderr).toMatch(/has changed '.*' during the conversion|Another conversion is writing to '.*'/);
   expectDisk(cut.output);
 });
 
