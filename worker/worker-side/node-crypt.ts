@@ -47,7 +47,7 @@ function ciphers(bytes: Bytes): Record<'prepare' | 'run' | 'free', PlatformFunct
           return 0;
         }
       } catch {
-        // Memory ran out: the crate's own AES needs none.
+        // Memory ran out: AES in the module needs none.
       }
       // It may keep blocks back, and would return them in place of the next ones.
       prepared.delete(number);

@@ -3,7 +3,7 @@
 use super::block_cipher::Blocks;
 use super::platform::{Direction, PlatformAes};
 use crate::{BlockCipher, CryptError};
-use ::cipher::KeyInit;
+use ::cipher::{InvalidLength, KeyInit};
 use serpent::Serpent;
 use std::ops::Deref;
 use twofish::Twofish;
@@ -23,15 +23,17 @@ impl Keyed {
             return Err(CryptError::UnsupportedKey);
         }
         Ok(match cipher {
-            BlockCipher::Aes => Self::Aes(PlatformAes::new(key, direction)),
-            BlockCipher::Serpent => Self::Serpent(with_key(key)?),
-            BlockCipher::Twofish => Self::Twofish(with_key(key)?),
+            BlockCipher::Aes => Self::Aes(PlatformAes::new(key, direction)?),
+            BlockCipher::Serpent => Self::Serpent(Serpent::new_from_slice(key)?),
+            BlockCipher::Twofish => Self::Twofish(Twofish::new_from_slice(key)?),
         })
     }
 }
 
-fn with_key<C: KeyInit>(key: &[u8]) -> Result<C, CryptError> {
-    C::new_from_slice(key).map_err(|_| CryptError::UnsupportedKey)
+impl From<InvalidLength> for CryptError {
+    fn from(_: InvalidLength) -> Self {
+        Self::UnsupportedKey
+    }
 }
 
 impl Deref for Keyed {

@@ -1,8 +1,7 @@
 //! Block cipher modes, for the blocks of one sector: what is done before and after its blocks are encrypted or decrypted
 //! independently.
 //!
-//! They are not taken from crates because those decrypt one block at a time, which costs a bitsliced cipher most of its
-//! speed.
+//! They are not taken from crates, whose modes call a cipher for a few blocks at a time. The platform takes 32 blocks or more.
 
 use super::block_cipher::CipherBlock;
 use crate::Mode;

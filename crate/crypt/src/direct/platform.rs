@@ -1,8 +1,9 @@
-//! Functions of the platform, whose processor has instructions that WebAssembly lacks. Without one, ours are used.
+//! Functions of the platform, whose processor has instructions that WebAssembly lacks. Where it has none, the module's are used.
 
 use super::aes::Aes;
 use super::block_cipher::{Blocks, CipherBlock};
 use crate::{Hash, SALT};
+use ::cipher::InvalidLength;
 use std::sync::OnceLock;
 
 /// A function of the platform. All have one type, so that JavaScript can make each of them in the same way.
@@ -43,19 +44,20 @@ pub(super) enum Direction {
     Decrypt,
 }
 
-/// The fewest blocks for the platform: for fewer, a call of it takes longer than our AES.
+/// The fewest blocks for the platform: for fewer, a call of it takes longer than AES in the module.
 const FEWEST: usize = 32;
 
-/// AES by the platform if it has it, otherwise ours.
+/// AES by the platform if it has it, otherwise by the module.
 pub(super) struct PlatformAes {
-    own: Aes,
+    of_module: Aes,
     direction: Direction,
     of_platform: Option<(&'static Platform, usize)>,
 }
 
 impl PlatformAes {
-    /// Expands a key of 16, 24 or 32 bytes. The platform is used only in one `direction`.
-    pub(super) fn new(key: &[u8], direction: Direction) -> Self {
+    /// Expands a key of 16, 24 or 32 bytes. Fails for other lengths. The platform is used only in one `direction`.
+    pub(super) fn new(key: &[u8], direction: Direction) -> Result<Self, InvalidLength> {
+        let of_module = Aes::new(key)?;
         let of_platform = PLATFORM.get().and_then(|platform| {
             let number = (platform.prepare)(
                 key.as_ptr().expose_provenance(),
@@ -64,7 +66,7 @@ impl PlatformAes {
             );
             Some((platform, usize::try_from(number).ok()?))
         });
-        Self { own: Aes::new(key), direction, of_platform }
+        Ok(Self { of_module, direction, of_platform })
     }
 
     /// Returns whether the platform has done it.
@@ -81,13 +83,13 @@ impl PlatformAes {
 impl Blocks for PlatformAes {
     fn encrypt(&self, blocks: &mut [CipherBlock]) {
         if !self.run(Direction::Encrypt, blocks) {
-            self.own.encrypt(blocks);
+            self.of_module.encrypt(blocks);
         }
     }
 
     fn decrypt(&self, blocks: &mut [CipherBlock]) {
         if !self.run(Direction::Decrypt, blocks) {
-            self.own.decrypt(blocks);
+            self.of_module.decrypt(blocks);
         }
     }
 
@@ -98,7 +100,7 @@ impl Blocks for PlatformAes {
         }
         // The block before it is 0, so it decrypts to a padding of one block (RFC 5652, 6.3).
         let mut padding = CipherBlock::from([size_of::<CipherBlock>() as u8; size_of::<CipherBlock>()]);
-        self.own.encrypt(std::slice::from_mut(&mut padding));
+        self.of_module.encrypt(std::slice::from_mut(&mut padding));
         blocks.extend([CipherBlock::default(), padding]);
         (platform.begin)(number, blocks.as_ptr().expose_provenance(), size_of_val(&blocks[..]))
     }
