@@ -1,16 +1,7 @@
-//! A decoder that is twice as fast as `bzip2`, mainly by its `inverse`. It accepts and refuses the same streams.
+//! By the library libbz2-rs-sys.
 
-mod bits;
-mod checksum;
-mod codes;
 mod divider;
-mod header;
-mod inverse;
-mod memory;
-mod randomised;
-mod runs;
 mod stream;
-mod symbols;
 #[cfg(test)]
 mod tests;
 
@@ -25,8 +16,6 @@ pub static MODULE: Module = Module::linked("bzip2");
 
 /// The size of blocks that 1 in the header of a stream means, in bytes.
 const BLOCK_UNIT: usize = 100_000;
-/// The size of the largest blocks, in bytes.
-const LARGEST_BLOCK: usize = 9 * BLOCK_UNIT;
 /// The rest of a stream without data: the end mark, and the checksum of nothing.
 const NO_DATA: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];
 /// Length of a stream without data, in bytes. No stream is shorter.
@@ -39,10 +28,8 @@ pub struct Bzip2Decoder {
     head: [u8; SHORTEST],
     /// The number of bytes in `head`.
     held: usize,
-    /// The stream that has begun, or the memory of the last one.
+    /// The stream that has begun.
     stream: Option<Bzip2Stream>,
-    /// Whether a stream has begun and not ended.
-    is_inside: bool,
     /// Whether a stream has ended.
     has_ended: bool,
 }
@@ -55,13 +42,11 @@ impl Bzip2Decoder {
 
     fn run(&mut self, buffers: &mut Buffers<'_>) -> Result<StreamState, Fault> {
         loop {
-            if self.is_inside
-                && let Some(stream) = &mut self.stream
-            {
+            if let Some(stream) = &mut self.stream {
                 if !stream.decode(buffers)? {
                     return Ok(StreamState::Inside);
                 }
-                (self.is_inside, self.has_ended) = (false, true);
+                (self.stream, self.has_ended) = (None, true);
             } else if buffers.input.is_empty() {
                 let is_whole = self.held == 0 && self.has_ended;
                 return Ok(if is_whole { StreamState::Whole } else { StreamState::Inside });
@@ -83,19 +68,17 @@ impl Bzip2Decoder {
         Ok(self.held == SHORTEST)
     }
 
-    /// Begins the stream of `head`. A stream without data takes no memory: a file may have millions of them.
+    /// Begins the stream of `head`. A stream without data takes no memory: a file may have millions of them, and the library
+    /// takes 64 KB for each.
     fn begin(&mut self) -> Result<(), Fault> {
         self.held = 0;
-        let [_, _, _, level @ b'1'..=b'9', rest @ ..] = &self.head else { return Err(Fault::Invalid) };
-        if *rest == NO_DATA {
+        if matches!(self.head[MAGIC.len()], b'1'..=b'9') && self.head.ends_with(&NO_DATA) {
             self.has_ended = true;
             return Ok(());
         }
-        let stream = Bzip2Stream::begin(&mut self.stream, usize::from(level - b'0') * BLOCK_UNIT)?;
-        self.is_inside = true;
-        // The stream takes all of it: any other is longer.
-        let mut head = Buffers { input: rest, output: &mut [], written: 0 };
-        stream.decode(&mut head)?;
+        // The library takes all of it: any other stream is longer.
+        let mut head = Buffers { input: &self.head, output: &mut [], written: 0 };
+        self.stream.insert(Bzip2Stream::new()?).decode(&mut head)?;
         Ok(())
     }
 }

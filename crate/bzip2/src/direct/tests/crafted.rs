@@ -1,6 +1,7 @@
 //! Blocks that no program makes.
 
 use super::packer::{Block, crc32, expanded, text};
+use super::randomised::randomise;
 use super::*;
 
 /// A block with two codes of equal lengths, without a checksum.
@@ -125,7 +126,7 @@ fn randomised_blocks() {
         let mut block = block(bytes(seed as u32, len, 256), 0);
         block.is_randomised = true;
         let mut text = text(&block.column, 0);
-        super::super::randomised::restore(&mut text);
+        randomise(&mut text);
         block.checksum = expanded(&text).map_or(0, |data| crc32(&data));
         decoded += usize::from(is_decoded(&block, &format!("{len} bytes")));
     }

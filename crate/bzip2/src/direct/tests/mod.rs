@@ -1,7 +1,8 @@
-//! Compares the decoder with libbz2: the same bytes, and the same streams accepted.
+//! Compares the decoder with libbz2 in C: the same bytes, and the same streams accepted.
 
 mod crafted;
 mod packer;
+mod randomised;
 
 use super::Bzip2Decoder;
 use bzip2::{Action, Compress, Compression, Decompress, Status};

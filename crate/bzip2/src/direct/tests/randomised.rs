@@ -32,8 +32,8 @@ static DISTANCES: [u16; 512] = [
     857, 265, 203, 50, 668, 108, 645, 990, 626, 197, 510, 357, 358, 850, 858, 364, 936, 638,
 ];
 
-/// Restores `text`: the lowest bits of some bytes were inverted. The first distance is one less.
-pub(super) fn restore(text: &mut [u8]) {
+/// Randomises `text`, or restores it: inverts the lowest bits of some bytes. The first distance is one less.
+pub(super) fn randomise(text: &mut [u8]) {
     let mut end = 0;
     for distance in DISTANCES.iter().cycle() {
         end += usize::from(*distance);
