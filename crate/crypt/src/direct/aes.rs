@@ -4,8 +4,7 @@ use super::block_cipher::{Blocks, CipherBlock};
 use ::aes::{Aes128, Aes192, Aes256};
 use ::cipher::{InvalidLength, KeyInit};
 
-/// AES with a key, whose length selects the variant.
-#[expect(clippy::large_enum_variant, reason = "the allocation of a box could fail; it is moved once")]
+/// AES with a key, whose length selects the variant. It is not in a box, whose allocation could fail.
 pub(super) enum Aes {
     Aes128(Aes128),
     Aes192(Aes192),

@@ -9,7 +9,6 @@ use std::ops::Deref;
 use twofish::Twofish;
 
 /// A cipher with its key. It is not in a box, whose allocation could fail.
-#[expect(clippy::large_enum_variant, reason = "it is moved once")]
 pub(super) enum Keyed {
     Aes(PlatformAes),
     Serpent(Serpent),
