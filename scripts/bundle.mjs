@@ -120,7 +120,11 @@ const unindented = {
   name: 'unindented',
   transform(code, id) {
     if (!/element.\w+.*\.ts$/.test(id)) return undefined;
-    const styled = code.replaceAll(/css`([^`]*)`/g, (_, sheet) => `css\`${dense(sheet)}\``);
+    const { transform } = await import('lightningcss');
+    const styled = code.replaceAll(
+      /(?<=css`)[^`]*(?=`)/g,
+      (sheet) => `${transform({ filename: id, code: Buffer.from(sheet), minify: true }).code}`,
+    );
     return { code: styled.replaceAll(/^[ \t]+/gm, ''), map: null };
   },
 };
@@ -137,7 +141,7 @@ const element = (dir) => ({
     conditionNames: ['node', 'import', 'default'],
     alias: { '@lit-labs/ssr-dom-shim': join(root, 'element', 'no-document.ts') },
   },
-  plugins: [withoutGlobals, unindented],
+  plugins: [withoutGlobals, dense],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
     paths: { decant: './browser.js', 'decant/contents': './contents.js', 'decant/places': './places.js' },
