@@ -105,20 +105,10 @@ const withoutGlobals = {
   },
 };
 
-/** Returns a style sheet without comments and the white space that browsers ignore. It has no strings with such characters. */
-const dense = (sheet) =>
-  sheet
-    .replaceAll(/\/\*.*?\*\//gs, '')
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/ ?([{};,]) ?/g, '$1')
-    .replaceAll(': ', ':')
-    .replaceAll(';}', '}')
-    .trim();
-
-/** Markup and styles are indented in their sources only. */
-const unindented = {
-  name: 'unindented',
-  transform(code, id) {
+/** Markup and styles are indented in their sources only, and styles have comments. */
+const dense = {
+  name: 'dense-markup-and-styles',
+  async transform(code, id) {
     if (!/element.\w+.*\.ts$/.test(id)) return undefined;
     const { transform } = await import('lightningcss');
     const styled = code.replaceAll(
