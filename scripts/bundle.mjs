@@ -13,8 +13,11 @@ const WORKERS = ['worker', 'worker.threads', 'worker.node'];
 /** Comments that bundlers read; all others are in the declarations. */
 const KEPT_COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
-/** Shortens names inside functions; others stay, for stack traces. */
-const SHORT = { compress: true, mangle: { toplevel: true }, codegen: { removeWhitespace: true } };
+/**
+ * Shortens names inside functions; others stay, for stack traces. Keeps line breaks: for an uncaught error, Node prints the whole line of
+ * code that throws it.
+ */
+const SHORT = { compress: true, mangle: { toplevel: false }, codegen: { removeWhitespace: false } };
 
 /** Bundlers look for workers and URLs in quotes, where the minifier writes backticks. */
 const quoted = {
@@ -142,9 +145,7 @@ const element = (dir) => ({
 export async function bundle(dir) {
   // Imported here because this file is loaded before the packages are installed.
   const { build } = await import('rolldown');
-  for (const entries of ENTRIES) await build(options(entries, dir));
-  const { output: upload, ...uploadFrom } = options([UPLOAD], dir);
-  await build({ ...uploadFrom, output: { ...upload, minify: true } });
+  for (const entries of [...ENTRIES, [UPLOAD]]) await build(options(entries, dir));
   await build(element(dir));
   for (const worker of WORKERS) {
     const { output, ...rest } = options([worker], dir);
@@ -152,6 +153,7 @@ export async function bundle(dir) {
     // The script for Node must be a module wherever a bundler puts it.
     const entryFileNames = isOfNode ? '[name].mjs' : '[name].js';
     const plugins = [...rest.plugins, shownByReceiver, ownThreads, moduleOf(isOfNode ? 'node' : 'browser')];
-    await build({ ...rest, plugins, output: { ...output, entryFileNames, minify: true } });
+    const minify = isOfNode ? SHORT : true;
+    await build({ ...rest, plugins, output: { ...output, entryFileNames, minify } });
   }
 }

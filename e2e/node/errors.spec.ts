@@ -1,5 +1,6 @@
 // Parts of an error: a cause with details, and the cancelled operation.
 
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import * as decant from '../../dist/node.js';
 import { closing } from '../support/closing.js';
@@ -30,6 +31,24 @@ for (const [what, failing, code] of [
     expect(name).toBe('DecantError');
     if (code === undefined) expect(cause).toBeUndefined();
     else expect(cause).toMatchObject({ code });
+  });
+}
+
+// For an uncaught error, Node prints the line of code that throws it.
+for (const [what, entry, work] of [
+  ['of the calling side', 'node', 'open(file, { workers: 0 })'],
+  ['of a worker', 'node', 'open(new Blob([file]))'],
+  ['of an upload', 'upload', "putTarget('')"],
+  ['of contents', 'contents', 'contentsOf()'],
+] as const) {
+  test(`an uncaught error is short: ${what}`, () => {
+    const module = new URL(`../../dist/${entry}.js`, import.meta.url).href;
+    const code = `const file = process.argv[1]; await (await import('${module}')).${work}`;
+    const args = ['--input-type=module', '-e', code, images.plain()];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^DecantError: .+\n {4}at \w+/m);
+    expect(stderr.length).toBeLessThan(2000);
   });
 }
 
