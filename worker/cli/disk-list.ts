@@ -1,8 +1,8 @@
 // The disks of an archive that has several.
 
 import { DecantError, type Member } from '../errors/errors.js';
-import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
+import { humanSize } from '../errors/sizes.js';
 import type { Snapshot } from '../public/types.js';
 
 /** The value of `--disk` for all disks. */

@@ -2,9 +2,9 @@
 
 import { stat } from 'node:fs/promises';
 import type { Fields } from '../errors/errors.js';
-import { humanSize } from '../errors/human-size.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
+import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/http-url.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
 import { type Disks, diskRows, WITH } from './disk-list.js';

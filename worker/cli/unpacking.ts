@@ -3,8 +3,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DecantError, type Fields } from '../errors/errors.js';
-import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
+import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/http-url.js';
 import type { Progress } from '../public/types.js';
 import { spoolFolder } from '../targets/node/spool-file.js';

@@ -2,6 +2,7 @@
 
 import { isObject } from '../calls/values.js';
 import { shownMessage } from './shown.js';
+import { decimalSize } from './sizes.js';
 
 /** The kind of a failure, for programs. */
 export type ErrorKind =
@@ -298,17 +299,6 @@ export function storageFull(size?: number, cause?: unknown): DecantError {
     fields: size === undefined ? {} : { size },
     cause,
   });
-}
-
-/** A size in decimal units: "25.2 MB". */
-function decimalSize(bytes: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
-  let [value, unit] = [bytes, 0];
-  while (value >= 999.95 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
 /** The error for a lack of memory: for a buffer of `size` bytes, or for a worker. */

@@ -2,8 +2,8 @@
 
 import { shownValue } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { humanSize } from '../errors/human-size.js';
 import { shownText } from '../errors/shown.js';
+import { humanSize } from '../errors/sizes.js';
 import type { Place, PlaceFormat } from '../public/types.places.js';
 import { PLACES } from './registry.js';
 
