@@ -3,6 +3,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import type { Socket } from 'node:net';
+import { decoded } from './address.js';
 import { failureOf, NoAnswer, networkReason, type RequestRefused, type TransientFailure } from './http-failures.js';
 
 /** In milliseconds. Shorter than a request's time-out, so that the error names the proxy. */
@@ -21,14 +22,6 @@ export function proxyAuthorization({ username, password }: URL): Record<string, 
   if (username === '' && password === '') return {};
   const user = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   return { 'Proxy-Authorization': `Basic ${user}` };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Makes the failure of a response of `proxy` itself. */
