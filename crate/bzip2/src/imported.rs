@@ -1,38 +1,22 @@
 //! By the module `crate/bzip2/wasm`.
 
-use decant_module::{Module, ModuleDecoder, Step, StreamDecoder, StreamFailure, StreamRequest};
+use decant_module::{Module, ModuleCodec, ModuleDecoder, ModuleDivider, StreamRequest};
 
-/// The module. It must be ready before [`Bzip2Decoder`] is created.
+/// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("bzip2");
 
-/// A decoder in the module.
-pub struct Bzip2Decoder(ModuleDecoder);
+/// bzip2 in the module.
+pub struct Bzip2Codec;
 
-impl Bzip2Decoder {
-    /// Creates a decoder. Fails if memory runs out.
-    pub fn new() -> Result<Self, StreamFailure> {
-        ModuleDecoder::new::<StreamRequest>(&MODULE).map(Self)
+impl ModuleCodec for Bzip2Codec {
+    type Request = StreamRequest;
+
+    fn module() -> &'static Module {
+        &MODULE
     }
 }
 
-impl StreamDecoder for Bzip2Decoder {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        self.0.decode(input, output)
-    }
-}
-
-/// A divider of streams in the module.
-pub struct Bzip2Divider(ModuleDecoder);
-
-impl Bzip2Divider {
-    /// Creates a divider. Fails if memory runs out.
-    pub fn new() -> Result<Self, StreamFailure> {
-        ModuleDecoder::dividing::<StreamRequest>(&MODULE).map(Self)
-    }
-}
-
-impl StreamDecoder for Bzip2Divider {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        self.0.decode(input, output)
-    }
-}
+/// A decoder of streams.
+pub type Bzip2Decoder = ModuleDecoder<Bzip2Codec>;
+/// A divider of streams.
+pub type Bzip2Divider = ModuleDivider<Bzip2Codec>;

@@ -1,22 +1,20 @@
 //! By the module `crate/lz4/wasm`.
 
-use decant_module::{Module, ModuleDecoder, Step, StreamDecoder, StreamFailure, StreamRequest};
+use decant_module::{Module, ModuleCodec, ModuleDecoder, StreamRequest};
 
-/// The module. It must be ready before [`Lz4Decoder`] is created.
+/// The module. It must be ready before anything else is used.
 pub static MODULE: Module = Module::loaded("lz4");
 
-/// A decoder in the module.
-pub struct Lz4Decoder(ModuleDecoder);
+/// lz4 in the module.
+pub struct Lz4Codec;
 
-impl Lz4Decoder {
-    /// Creates a decoder. Fails if memory runs out.
-    pub fn new() -> Result<Self, StreamFailure> {
-        ModuleDecoder::new::<StreamRequest>(&MODULE).map(Self)
+impl ModuleCodec for Lz4Codec {
+    type Request = StreamRequest;
+
+    fn module() -> &'static Module {
+        &MODULE
     }
 }
 
-impl StreamDecoder for Lz4Decoder {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        self.0.decode(input, output)
-    }
-}
+/// A decoder of streams.
+pub type Lz4Decoder = ModuleDecoder<Lz4Codec>;

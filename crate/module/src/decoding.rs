@@ -213,7 +213,7 @@ impl<Decoder: StreamDecoder + Default, Divider: StreamDecoder + Default> Decoder
 }
 
 #[cfg(feature = "imported")]
-pub use imported::{ModuleDecoder, ModuleSearch};
+pub use imported::{ModuleCodec, ModuleDecoder, ModuleDivider, search};
 
 #[cfg(feature = "imported")]
 mod imported {
@@ -221,57 +221,45 @@ mod imported {
     use crate::Module;
     use std::marker::PhantomData;
 
+    /// A codec in a module.
+    pub trait ModuleCodec {
+        /// The requests of the module.
+        type Request: Request + From<StreamRequest>;
+
+        /// The module. It must be ready before the codec is used.
+        fn module() -> &'static Module;
+    }
+
     /// An object in the instance of this thread of a module.
     struct Object {
-        module: &'static Module,
         number: u32,
         ask: Ask,
         is_of_this_thread: PhantomData<*const ()>,
     }
 
-    /// Serves a request, in the form that the module takes. Returns the length of the output; `None` if memory runs out.
-    type Ask = fn(&'static Module, StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
+    /// Serves a request by a module. Returns the length of the output; `None` if memory runs out.
+    type Ask = fn(StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
 
     impl Object {
-        fn created_by<R: Request + From<StreamRequest>>(
-            module: &'static Module,
-            request: StreamRequest,
-        ) -> Result<Self, R::Failure> {
+        fn created<C: ModuleCodec>(request: StreamRequest) -> Result<Self, <C::Request as Request>::Failure> {
             let mut number = [0; 4];
-            module.serve(R::from(request), &[], &mut number)?;
-            let ask: Ask = |module, request, input, output| module.serve(R::from(request), input, output).ok();
-            Ok(Self { module, number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
+            C::module().serve(C::Request::from(request), &[], &mut number)?;
+            let ask: Ask = |request, input, output| C::module().serve(C::Request::from(request), input, output).ok();
+            Ok(Self { number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
         }
 
         fn ask(&self, request: fn(u32) -> StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
-            (self.ask)(self.module, request(self.number), input, output)
-        }
-    }
-
-    /// A decoder in the instance of this thread of a module.
-    pub struct ModuleDecoder(Object);
-
-    impl ModuleDecoder {
-        /// Creates a decoder in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
-        pub fn new<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
-            Object::created_by::<R>(module, StreamRequest::Create).map(Self)
-        }
-
-        /// Likewise for a decoder that divides.
-        pub fn dividing<R: Request + From<StreamRequest>>(module: &'static Module) -> Result<Self, R::Failure> {
-            Object::created_by::<R>(module, StreamRequest::CreateDivider).map(Self)
+            (self.ask)(request(self.number), input, output)
         }
 
         fn step(&self, input: &[u8], output: &mut [u8]) -> Option<Step> {
-            self.0.ask(StreamRequest::Decode, input, output)?;
+            self.ask(StreamRequest::Decode, input, output)?;
             let mut step = [0; LONGEST_STEP];
-            let len = self.0.ask(StreamRequest::Report, &[], &mut step)?;
+            let len = self.ask(StreamRequest::Report, &[], &mut step)?;
             Some(postcard::from_bytes(&step[..len]).expect("both sides are of one version"))
         }
-    }
 
-    impl StreamDecoder for ModuleDecoder {
-        fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        fn decode(&self, input: &[u8], output: &mut [u8]) -> Step {
             let room = (input.len() + output.len()) as u64;
             // Serving it fails only if memory runs out.
             let state = StreamState::Failed(Fault::OutOfMemory(room));
@@ -280,7 +268,27 @@ mod imported {
         }
     }
 
-    impl Drop for ModuleDecoder {
+    /// A decoder in the instance of this thread of a codec's module. It divides streams if `DIVIDES` is set.
+    pub struct ModuleDecoder<C, const DIVIDES: bool = false>(Object, PhantomData<C>);
+
+    /// What divides streams, in the same place.
+    pub type ModuleDivider<C> = ModuleDecoder<C, true>;
+
+    impl<C: ModuleCodec, const DIVIDES: bool> ModuleDecoder<C, DIVIDES> {
+        /// Creates a decoder. Fails if memory runs out.
+        pub fn new() -> Result<Self, <C::Request as Request>::Failure> {
+            let request = if DIVIDES { StreamRequest::CreateDivider } else { StreamRequest::Create };
+            Object::created::<C>(request).map(|object| Self(object, PhantomData))
+        }
+    }
+
+    impl<C, const DIVIDES: bool> StreamDecoder for ModuleDecoder<C, DIVIDES> {
+        fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+            self.0.decode(input, output)
+        }
+    }
+
+    impl<C, const DIVIDES: bool> Drop for ModuleDecoder<C, DIVIDES> {
         fn drop(&mut self) {
             // Needs a few bytes of a buffer that is there.
             let _ = self.0.ask(StreamRequest::Free, &[], &mut []);
@@ -288,16 +296,11 @@ mod imported {
     }
 
     /// A search for blocks in the instance of this thread of a module.
-    pub struct ModuleSearch(Object);
+    struct ModuleSearch(Object);
 
-    impl ModuleSearch {
-        /// Begins to search `file` in `module`, whose requests are `R`, and which must be ready. Fails if memory runs out.
-        pub fn new<R: Request + From<StreamRequest>>(
-            module: &'static Module,
-            file: BlockFile,
-        ) -> Result<Self, R::Failure> {
-            Object::created_by::<R>(module, StreamRequest::Search(file)).map(Self)
-        }
+    /// Begins to search `file` in the module of a codec. Returns `None` if memory runs out.
+    pub fn search<C: ModuleCodec>(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+        Some(Box::new(ModuleSearch(Object::created::<C>(StreamRequest::Search(file)).ok()?)))
     }
 
     impl BlockSearch for ModuleSearch {

@@ -25,7 +25,7 @@ pub use decoding::{
     StreamRequest, StreamState, USUAL_WINDOW, Undivided,
 };
 #[cfg(feature = "imported")]
-pub use decoding::{ModuleDecoder, ModuleSearch};
+pub use decoding::{ModuleCodec, ModuleDecoder, ModuleDivider, search};
 pub use failure::Failure;
 pub use guest::{Guest, Service};
 #[cfg(feature = "imported")]
