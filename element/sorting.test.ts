@@ -16,8 +16,23 @@ type Kind =
 
 let kinds: Record<string, Kind> = {};
 
+/** The names of split files here, each with its parts in order. */
+const SPLIT = [
+  ['d.part1', 'd.part2'],
+  ['d.raw.001', 'd.raw.002'],
+  ['d.vmdk.001', 'd.vmdk.002', 'd.vmdk.003'],
+  ['part.001', 'part.002'],
+  ['v.001', 'v.002'],
+  ['vm.001', 'vm.002'],
+  ['xaa', 'xab'],
+];
+
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
+  splitFiles: async (names: string[]) =>
+    SPLIT.filter((parts) => parts.every((part) => names.includes(part))).map((parts) =>
+      parts.map((part) => names.indexOf(part)),
+    ),
   open: async (input: Input, { companions = [], disk }: OpenOptions) => {
     const kind = kinds[(input as File & { path: string }).path]!;
     if (kind === 'unknown') throw new DecantError('not-recognised', 'The file is not in a disk image format');

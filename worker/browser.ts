@@ -4,6 +4,7 @@ import { browser, http } from './api/browser-platform.js';
 import { digest } from './api/digest.js';
 import { disposeOfAll, openImageOn } from './api/image.js';
 import { prepareWorkers } from './api/prepare.js';
+import { findSplitFiles } from './api/split.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
@@ -14,7 +15,6 @@ import { sweepStorage } from './targets/browser/storage.js';
 export { configure } from './api/browser-files.js';
 export { canStore } from './api/can-store.js';
 export { targets } from './api/page-targets.js';
-export { splitFiles } from './api/split.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';
@@ -44,6 +44,13 @@ export const httpSource = (url: string | URL, options?: HttpOptions): Promise<So
  * seconds end. Fails with a `DecantError`.
  */
 export const prepare = (options?: PrepareOptions): Promise<void> => prepareWorkers(browser, options);
+
+/**
+ * Finds split files among files with these names or paths, such as `disk.raw.001` and `disk.raw.002`. Resolves to the indexes of
+ * the parts of each in order, if there are at least two in one folder and the first is among them; others may be missing. Fails
+ * with `usage` unless `names` is an array of strings, and with `internal` if the worker that is asked does not start.
+ */
+export const splitFiles = (names: readonly string[]): Promise<number[][]> => findSplitFiles(browser, names);
 
 /**
  * Computes the SHA-256 of a file, as 64 hexadecimal digits in lower case. Reads it once, in pieces. Fails with `cancelled`, and

@@ -39,6 +39,7 @@ mod sector_size;
 mod shown;
 mod sparse;
 mod split;
+mod split_names;
 mod stated_raw;
 mod streamed_sizes;
 mod tables_once;

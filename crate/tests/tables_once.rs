@@ -34,19 +34,6 @@ fn images() -> Vec<(&'static str, Vec<u8>)> {
     images
 }
 
-/// The number of bytes in `reads` that were read before.
-fn read_twice(reads: &[(u64, u64)]) -> u64 {
-    let mut sorted: Vec<_> = reads.iter().map(|&(start, len)| (start, start + len)).collect();
-    sorted.sort_unstable();
-    let mut twice = 0;
-    let mut end = 0;
-    for (start, read_end) in sorted {
-        twice += end.min(read_end).saturating_sub(start);
-        end = end.max(read_end);
-    }
-    twice
-}
-
 #[test]
 fn passes_read_no_table_twice() {
     for (what, image) in images() {

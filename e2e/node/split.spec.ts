@@ -1,5 +1,5 @@
 // Images that were split into parts: the command, and the API. crate/tests/split.rs has the contents, and
-// worker/api/split-files.test.ts the names.
+// crate/tests/split_names.rs the names.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -213,7 +213,7 @@ test('what only its name calls a part is read with a note', ({ folder }) => {
   expect(readFileSync(output).equals(disk)).toBe(true);
 });
 
-/** The last parts of the rows in the short scope, in which the names are only those of worker/api/split-files.test.ts. */
+/** The last parts of the rows in the short scope, in which the names are only those of crate/tests/split_names.rs. */
 const IN_SHORT = ['xf2f7', 'xzadd.img'];
 
 // (prefix, options of split, first part, last part); 512 bytes a part unless -n

@@ -48,8 +48,6 @@ import {
 import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
-import { mayBeSplit } from './split.js';
-import type { SplitImage } from './split-image.js';
 import type { Unpacked } from './unpacking.js';
 
 /** The operations, for messages: "... was cancelled". */
@@ -107,7 +105,6 @@ async function openUntil(
 ): Promise<OpenImage> {
   let sources: Sources | undefined;
   let passwords: LayerPasswords | undefined;
-  let split: SplitImage | undefined;
   try {
     const settings = settle(options, platform);
     const { format, disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
@@ -120,7 +117,6 @@ async function openUntil(
     const spool = platform.spool(options, sources.all, '') !== undefined;
     const image = { format, name, disk, snapshot, salvage, forceParent, checkManifest, spool, unpack };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
-    split = await splitOf(setup, name, signal);
     const assume = options.assumePassword ?? false;
     const opening = [setup, passwords, assume] as const;
     let opened = await measured(options, signal, (...rest) => ImageSessions.openFile(...opening, ...rest));
@@ -128,10 +124,9 @@ async function openUntil(
     if (!(opened instanceof ImageSessions)) {
       ofMachine = opened;
       name = openDisk(setup, ofMachine, options.name);
-      split = await splitOf(setup, name, signal);
       opened = await measured(options, signal, (...rest) => ImageSessions.open(...opening, ...rest));
     }
-    const result = await openedOf(opened, platform, setup, passwords, options, name, split);
+    const result = await openedOf(opened, platform, setup, passwords, options, name);
     if (ofMachine) describeDisk(result, ofMachine);
     return result;
   } catch (thrown) {
@@ -139,7 +134,7 @@ async function openUntil(
     await sources?.close();
     const error = toDecantError(thrown);
     if (error.kind === 'cancelled') throw cancelled('Opening the image');
-    throw split ? split.explain(error) : error;
+    throw error;
   }
 }
 
@@ -151,9 +146,8 @@ async function openedOf(
   passwords: LayerPasswords,
   options: OpenOptions,
   name: string | undefined,
-  split: SplitImage | undefined,
 ): Promise<OpenImage> {
-  if (!opened.isPacked) return new OpenImage(platform, setup, opened, name, undefined, split);
+  if (!opened.isPacked) return new OpenImage(platform, setup, opened, name);
   const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
     await opened.end();
     throw thrown;
@@ -173,21 +167,6 @@ function measured<T>(
 ): Promise<T> {
   const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
   return withListener(signal, listener, open);
-}
-
-/** Joins the image of `setup`, which is called `name`, with its next parts if it is a split file. */
-async function splitOf(
-  setup: ImageSetup,
-  name: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<SplitImage | undefined> {
-  const { image, companions } = setup.sources;
-  // The image among its companions is one part.
-  const ofCompanions = companions.map(({ name, standsFor, isImage }) => standsFor ?? (isImage ? '' : name));
-  const names = [image.name ?? name ?? '', ...ofCompanions];
-  if (!mayBeSplit(names)) return undefined;
-  const { splitImage } = await loadPart('split files', () => import('./split-image.js'));
-  return splitImage(setup, names, signal);
 }
 
 /** The options for requests to the image and its companions. Throws `usage` for `headers` without a URL. */
@@ -243,7 +222,6 @@ export class OpenImage {
     name: string | undefined,
     /** What the image was unpacked from. */
     packed?: Pick<Unpacked, 'containers' | 'members' | 'machine'>,
-    private readonly split?: SplitImage,
   ) {
     const unnoticed = setup.sources.unnoticed.map((message) => ({
       code: 'source-not-verified',
@@ -253,7 +231,6 @@ export class OpenImage {
     const safety = [...sessions.info.safety, ...unnoticed];
     const { info, members } = sessions;
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
-    if (split && info.containers.length === 0) safety.push(...split.noticesOf(info.format));
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
     this.formats = sessions.formats;
@@ -313,7 +290,7 @@ export class OpenImage {
     try {
       const { client, image } = session;
       const examination = session.run(until, (operation) => client.call('examine', { operation, image, deep }));
-      return verdictOn(this.info, await this.#use(examination, EXAMINING), this.split);
+      return verdictOn(this.info, await this.#use(examination, EXAMINING));
     } finally {
       await session.release();
     }
@@ -481,7 +458,7 @@ export class OpenImage {
       return await work;
     } catch (thrown) {
       const error = toDecantError(thrown);
-      if (error.kind !== 'cancelled') throw this.split ? this.split.explain(error) : thrown;
+      if (error.kind !== 'cancelled') throw thrown;
       if (this.#closing.signal.aborted) throw new DecantError('cancelled', 'The image was closed');
       throw doing === undefined ? thrown : cancelled(doing);
     } finally {

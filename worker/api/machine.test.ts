@@ -29,7 +29,7 @@ test.each<[given: string | undefined, stated: string | undefined, inSnapshot: bo
   [undefined, undefined, false, 'vm/b.vmdk'],
   [undefined, 'b.vmdk', false, 'b.vmdk'],
   ['mine', 'b.vmdk', true, 'mine'],
-  ['mine', 'b.vmdk.000000000', false, 'b.vmdk.000000000'],
+  ['mine', 'b.vmdk.000000000', false, 'mine'],
 ])('the name %j, and the file that stands for %j', (given, standsFor, isInSnapshot, name) => {
   const chosen: number[] = [];
   const setup = setupWith(standsFor, chosen);

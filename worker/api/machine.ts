@@ -4,17 +4,13 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import type { AnyInfo, Member } from '../public/types.js';
 import type { DiskOfMachine } from '../worker-side/coordinator-methods.js';
 
-/** What follows the name of a file in its first piece. */
-const FIRST_PIECE = '.000000000';
-
 /**
  * From now on, `setup` opens `disk` in place of the configuration that names it. Returns the name of the image: `name`, the one that the
  * caller stated, or that of the file.
  */
 export function openDisk(setup: ImageSetup, disk: DiskOfMachine, name: string | undefined): string {
   const { name: path, standsFor = path } = setup.sources.companions[disk.file]!;
-  // By the name of the first piece, the others are found.
-  const ofDisk = name === undefined || standsFor.endsWith(FIRST_PIECE) ? standsFor : name;
+  const ofDisk = name ?? standsFor;
   setup.sources.choose(disk.file);
   const snapshot = disk.isInSnapshot ? undefined : setup.settings.snapshot;
   setup.settings = { ...setup.settings, name: ofDisk, disk: undefined, snapshot, stated: disk.stated };

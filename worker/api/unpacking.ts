@@ -64,8 +64,9 @@ export async function openUnpacked(
     if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
+    const { parts } = sessions;
     const content = await unpack(platform, setup, sessions, options);
-    await setup.sources.replaceImage(content);
+    await setup.sources.replaceImage(content, parts);
     const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
     sessions = await (isChosen() ? opening.catch(refuseSecondChoice) : opening);
     // The files of a zip archive are stored as those of a tar archive.

@@ -1,7 +1,6 @@
 // Verdicts: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
-import { DecantError } from '../errors/errors.js';
 import type { Info, Notice } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
 import { infoOf } from './info.test-support.js';
@@ -56,16 +55,6 @@ describe('errors', () => {
       accept: false,
       findings: [{ code: 'truncated', severity: 'error', params: { offset: 7, size: 5 }, message: 'truncated' }],
     });
-  });
-
-  test('damage of a part, as a conversion reports it', () => {
-    const damage = notice('truncated', { offset: 7, size: 5 });
-    const explain = ({ kind, fields }: DecantError) =>
-      new DecantError(kind, 'all parts', { code: 'parts-needed', fields: { ...fields, first: 'a.001' } });
-    const split = { noticesOf: () => [], explain };
-    expect(verdictOn(infoOf({ virtualSize: SIZE }), { ...whole, damage, checked: 10 }, split).findings).toEqual([
-      { code: 'parts-needed', severity: 'error', params: { offset: 7, size: 5, first: 'a.001' }, message: 'all parts' },
-    ]);
   });
 
   test('bytes that a salvage has lost', () => {

@@ -1,19 +1,17 @@
 // The verdict on an image: what a program should know before it accepts it.
 
-import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
 import type { Examined } from '../worker-side/coordinator-methods.js';
 import { severityOf } from './notice-rules.js';
-import type { SplitImage } from './split-image.js';
 
 const ORDER = ['error', 'warning', 'note'] as const;
 
-/** Judges an image. `examined` is undefined for a streamed image, `split` unless the image is named as a part. */
-export function verdictOn(info: AnyInfo, examined: Examined | undefined, split?: SplitImage): Verdict {
+/** Judges an image. `examined` is undefined for a streamed image. */
+export function verdictOn(info: AnyInfo, examined: Examined | undefined): Verdict {
   const found: Finding[] = [
     ...info.needs.map(ofNeed),
-    ...(examined ? ofTables(examined, info.virtualSize!, split) : [IN_ORDER]),
+    ...(examined ? ofTables(examined, info.virtualSize!) : [IN_ORDER]),
     ...distinct([...info.safety, ...(examined?.notices ?? [])]).map(ofNotice),
     ...info.unusedCompanions.map(ofUnused),
   ];
@@ -38,8 +36,8 @@ function ofNeed(need: Need): Finding {
   return { code: 'missing-file', severity: 'error', params: { file: name, role, neededBy: of }, message };
 }
 
-function ofTables({ damage, lost, checked }: Examined, virtualSize: number, split: SplitImage | undefined): Finding[] {
-  if (damage) return [ofDamage(damage, split)];
+function ofTables({ damage, lost, checked }: Examined, virtualSize: number): Finding[] {
+  if (damage) return [ofDamage(damage)];
   const findings: Finding[] = [];
   if (lost > 0) {
     const message = `${lost} bytes of the disk cannot be read; they become zeros`;
@@ -53,11 +51,7 @@ function ofTables({ damage, lost, checked }: Examined, virtualSize: number, spli
 }
 
 /** The finding has the code with which a conversion fails. */
-function ofDamage(damage: Notice, split: SplitImage | undefined): Finding {
-  const error = new DecantError('corrupt', damage.message, damage);
-  const { code, fields, message } = split ? split.explain(error) : error;
-  return { code, severity: 'error', params: fields, message };
-}
+const ofDamage = ({ code, fields, message }: Notice): Finding => ({ code, severity: 'error', params: fields, message });
 
 /** Removes duplicates. */
 const distinct = (notices: Notice[]): Notice[] =>

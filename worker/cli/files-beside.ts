@@ -1,14 +1,13 @@
 // Files that belong to an image by their names or folder: the other parts of a split file, and the disks of a machine.
 
-import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
-import { mayBeSplit, splitFiles } from '../api/split.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
+import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './extensions.js';
 
@@ -76,8 +75,6 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
     const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
     return found.flat().filter((file) => !isGiven(basename(file)));
   }
-  // A name that ends in two letters is common.
-  if (!mayBeSplit([name]) && !existsSync(`${path.slice(0, -2)}aa`)) return [];
   const names = [name, ...(await filesIn(folder)).filter((other) => !isGiven(other))];
   const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
   return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));

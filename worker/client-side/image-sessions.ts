@@ -65,6 +65,11 @@ export class ImageSessions {
     return this.#session.opened.isPacked;
   }
 
+  /** The numbers of the companions that are parts of a file to be unpacked. */
+  get parts(): number[] {
+    return this.#session.opened.parts;
+  }
+
   /** Whether the image is in a compressed file that is read in place. */
   get isInPlace(): boolean {
     return this.#session.opened.isInPlace;

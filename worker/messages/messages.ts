@@ -23,10 +23,10 @@ export interface ImageSpec {
   source: SourceSpec;
   format?: string | undefined;
   name?: string | undefined;
+  /** The name of its file, if it may be a part of a split file. */
+  file?: string | undefined;
   disk?: string | number | undefined;
   companions: CompanionSpec[];
-  /** If the image is a split file: how many of the companions, the first ones, are its next parts. */
-  parts: number;
   snapshot?: string | undefined;
   salvage: boolean;
   forceParent: boolean;

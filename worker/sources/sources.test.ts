@@ -222,21 +222,24 @@ test('a loan has ports for custom sources and streams', async () => {
   stream.end();
 });
 
-test('parts that are joined come first among the companions', async () => {
-  const settings = { salvage: false, forceParent: false, spool: false, unpack: false };
+test('the image is lent with the name of its file, by which its parts are found', async () => {
+  const settings = { name: 'mine', salvage: false, forceParent: false, spool: false, unpack: false };
   const specOf = (sources: Sources) => {
-    const { companions, parts } = sources.lend(settings).image;
-    return { names: companions.map(({ name }) => name), parts, image: companions.map(({ isImage }) => isImage) };
+    const { companions, file } = sources.lend(settings).image;
+    return { names: companions.map(({ name }) => name), file, image: companions.map(({ isImage }) => isImage) };
   };
   const sources = await open(own('d.001'), own('base'), own('d.003'), own('d.002'));
-  expect(specOf(sources)).toEqual({ names: ['base', 'd.003', 'd.002'], parts: 0, image: [false, false, false] });
-  sources.join([3, 2]);
-  expect(specOf(sources)).toEqual({ names: ['d.002', 'd.003', 'base'], parts: 2, image: [true, true, false] });
-  expect(sources.all.map(({ name }) => name)).toEqual(['d.001', 'd.002', 'd.003', 'base']);
-  expect(specOf(sources.alone(1))).toEqual({ names: [], parts: 0, image: [] });
+  const names = ['base', 'd.003', 'd.002'];
+  expect(specOf(sources)).toEqual({ names, file: 'd.001', image: [false, false, false] });
   // What was unpacked has all parts.
-  await sources.replaceImage(await openSource(own('content')));
-  expect(specOf(sources)).toEqual({ names: ['d.002', 'd.003', 'base'], parts: 0, image: [true, true, false] });
+  await sources.replaceImage(await openSource(own('content')), [1, 2]);
+  expect(specOf(sources)).toEqual({ names, file: undefined, image: [false, true, true] });
+  const unnamed = await open(own(undefined), { name: 'd.vmdk.000000000', source: own('other') }, own('d.raw.00'));
+  expect(specOf(unnamed).file).toBe('mine');
+  unnamed.choose(0);
+  expect(specOf(unnamed).file).toBe('d.vmdk.000000000');
+  unnamed.choose(0);
+  expect(specOf(unnamed).file).toBe('d.raw.00');
 });
 
 test('a disk that a configuration names is lent in place of the configuration, which stays open', async () => {

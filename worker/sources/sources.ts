@@ -14,7 +14,7 @@ import { Loan } from './loan.js';
 import type { OpenedSource } from './opened-source.js';
 
 /** The options for opening an image, without its sources. */
-export type ImageSettings = Omit<ImageSpec, 'source' | 'companions' | 'parts'>;
+export type ImageSettings = Omit<ImageSpec, 'source' | 'companions' | 'file'>;
 
 /** Opens a source. Fails with `usage` if it cannot be one, and with `cancelled` when the options' signal is aborted. */
 type OpenSource = (input: Input, options: HttpOptions) => Promise<OpenedSource>;
@@ -29,8 +29,8 @@ const isLent = ({ spec }: OpenedSource): boolean => 'custom' in spec || 'stream'
 export class Sources {
   /** The content of the image, if it had to be unpacked. */
   #unpacked: OpenedSource | undefined;
-  /** How many companions, the first ones, are the next parts of the image. */
-  #parts = 0;
+  /** The name of the image's file, if it has one. */
+  #file: string | undefined;
   /** The code for the sources that are custom ones or streams; `undefined` if all are files. */
   #custom: CustomSources | undefined;
 
@@ -52,6 +52,7 @@ export class Sources {
     try {
       if (opened.some(isLent)) sources.#custom = await loadCustomSources();
       sources.all.push(opened[0]!);
+      sources.#file = opened[0]!.name;
       for (const [at, { name }] of named.entries()) await sources.#add(opened[at + 1]!, name);
     } catch (thrown) {
       await closeAll(opened);
@@ -84,8 +85,12 @@ export class Sources {
     return this.all.flatMap((source) => ofSpec(source) ?? []);
   }
 
-  /** From now on, lends `content` in place of the image, which it was unpacked from. Closes earlier content. */
-  async replaceImage(content: OpenedSource): Promise<void> {
+  /**
+   * From now on, lends `content` in place of the image, which it was unpacked from. The companions with the numbers `parts` were parts of
+   * the image. Closes earlier content.
+   */
+  async replaceImage(content: OpenedSource, parts: number[] = []): Promise<void> {
+    for (const at of parts) this.companions[at]!.isImage = true;
     if (isLent(content)) this.#custom ??= await loadCustomSources();
     const before = this.#unpacked;
     this.#unpacked = content;
@@ -107,35 +112,17 @@ export class Sources {
     const others = files.map(toSpec);
     const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
     // What was unpacked has all parts.
-    loan.image = { ...settings, source, companions, parts: this.#unpacked ? 0 : this.#parts };
+    const file = this.#unpacked ? undefined : (this.#file ?? settings.name);
+    loan.image = { ...settings, source, companions, file };
     return loan;
-  }
-
-  /** The source with this index in `all` as an image without companions. Only this object may be closed. */
-  alone(at: number): Sources {
-    const one = new Sources([this.all[at]!], []);
-    one.#custom = this.#custom;
-    return one;
-  }
-
-  /** From now on, lends the image joined with its next parts, which have these indexes in `all`. */
-  join(parts: number[]): void {
-    const others = [...this.companions.keys()].map((at) => at + 1).filter((at) => !parts.includes(at));
-    const order = [...parts, ...others];
-    const companions = order.map((at) => {
-      const companion = this.companions[at - 1]!;
-      return { ...companion, isImage: companion.isImage || parts.includes(at) };
-    });
-    this.companions.splice(0, order.length, ...companions);
-    this.all.splice(1, order.length, ...order.map((at) => this.all[at]!));
-    this.#parts = parts.length;
   }
 
   /** From now on, lends the companion with this index as the image, in place of the configuration that names it. */
   choose(companion: number): void {
     const [configuration, ...files] = this.all;
     const [disk] = files.splice(companion, 1);
-    this.companions.splice(companion, 1);
+    const [{ name, standsFor = name }] = this.companions.splice(companion, 1) as [Omit<CompanionSpec, 'source'>];
+    this.#file = standsFor;
     // It stays open, since its changes count.
     this.all.splice(0, this.all.length, disk!, ...files, configuration!);
     this.companions.push({ name: configuration!.name ?? '', standsFor: undefined, isImage: false });

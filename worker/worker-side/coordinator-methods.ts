@@ -35,6 +35,8 @@ export interface OpenResult {
   comesInOrder: boolean;
   /** Whether it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
   isPacked: boolean;
+  /** The numbers of the companions that are parts of a file to be unpacked. */
+  parts: number[];
   /** Whether the image is in a compressed file that is read in place. */
   isInPlace: boolean;
   /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
@@ -213,6 +215,10 @@ export function coordinatorMethods(
       crate = instantiate(module);
     },
 
+    splitFiles(names: string[]): number[][] {
+      return crate.splitFiles(names) as number[][];
+    },
+
     /** Opens an image. If it is read in place, `workers` workers decode it. */
     async open(spec: ImageSpec, workers: number): Promise<OpenResult | { disk: DiskOfMachine }> {
       const opened = await openImage(spec, workers);
@@ -225,9 +231,9 @@ export function coordinatorMethods(
         const formats = crateImage.formats() as OutputFormat[];
         const members = crateImage.members() as Member[];
         const [comesInOrder, isPacked] = [crateImage.comesInOrder(), crateImage.isPacked()];
-        const isInPlace = crateImage.isInPlace();
+        const [parts, isInPlace] = [Array.from(crateImage.parts()), crateImage.isInPlace()];
         const packedCapacity = crateImage.packedCapacity() as Capacity | undefined;
-        return { image, info, formats, members, comesInOrder, isPacked, isInPlace, packedCapacity };
+        return { image, info, formats, members, comesInOrder, isPacked, parts, isInPlace, packedCapacity };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

@@ -84,6 +84,11 @@ impl<'a> InOrder<'a> {
         self.image.manifest()
     }
 
+    /// See [`StreamedImage::explain`].
+    pub(super) fn explain(&self, error: Error) -> Error {
+        self.image.explain(error)
+    }
+
     /// The files that jobs read: the shelf, which workers cannot open.
     pub fn files(&self) -> Files {
         Rc::new([self.shelf.clone()])

@@ -177,8 +177,9 @@ pub async fn resume<E: Executor>(
     let begun = ResumePoint { guest, ..begun };
     let checks = check_manifest(image.manifest());
     let _limited = image.blocks().map(BlockSource::limited);
-    let mut done =
-        run(|| Plan::of_image(image, limits, begun), checks, executor, output, begun, progress, cancel).await?;
+    let plan = || Plan::of_image(image, limits, begun);
+    let done = run(plan, checks, executor, output, begun, progress, cancel).await;
+    let mut done = done.map_err(|error| image.explain(error))?;
     if image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE) {
         done.notices.retain(|notice| notice.code != SECTOR_SIZE);
     }
@@ -198,7 +199,8 @@ pub async fn convert_in_order<E: Executor>(
     let limits = output.limits(executor.workload().job_bytes);
     let checks = check_manifest(disk.manifest());
     let plan = || Ok(Plan::InOrder(InOrderPlanner::new(disk, limits)?));
-    run(plan, checks, executor, output, ResumePoint::default(), progress, cancel).await
+    let done = run(plan, checks, executor, output, ResumePoint::default(), progress, cancel).await;
+    done.map_err(|error| disk.explain(error))
 }
 
 async fn check_manifest(manifest: Option<Rc<Manifest>>) -> Result<Vec<Notice>> {

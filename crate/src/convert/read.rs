@@ -27,7 +27,8 @@ pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
     let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
     let transcoder = Transcoder::new(image.keys());
     while let Some(job) = planner.next().await? {
-        let JobOutput { bytes, placement, .. } = transcoder.run(job, image.files()).await?;
+        let output = transcoder.run(job, image.files()).await;
+        let JobOutput { bytes, placement, .. } = output.map_err(|error| image.explain(error))?;
         let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };
         for run in runs {
             let (start, end) = (run.guest.max(range.start), run.end().min(range.end));

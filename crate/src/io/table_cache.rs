@@ -66,6 +66,20 @@ impl TableCache {
         Rc::new(Cached { cache: self.clone(), file, source })
     }
 
+    /// From now on, the cached bytes of `parts` are those of `whole`, in which they follow each other.
+    pub(crate) fn join(&self, parts: &[Rc<dyn Source>], whole: &Rc<dyn Source>) {
+        let mut pieces = self.pieces.borrow_mut();
+        let mut start = 0;
+        for part in parts {
+            for piece in pieces.iter_mut().filter(|piece| piece.file == address(part)) {
+                (piece.file, piece.offset) = (address(whole), start + piece.offset);
+            }
+            start += part.size();
+        }
+        pieces.sort_unstable_by_key(CachedPiece::place);
+        self.files.borrow_mut().push(whole.clone());
+    }
+
     /// Passes the cached parts of the `len` bytes at `offset` of `file` to `take`, each with its position in that
     /// range. Returns the parts that are not cached.
     fn look_up(&self, file: usize, offset: u64, len: usize, mut take: impl FnMut(usize, &[u8])) -> Vec<Range<usize>> {

@@ -8,7 +8,8 @@ use crate::open::guess::{self, REACH};
 use crate::open::identify::{FileType, identify_start};
 use crate::open::machine::Machines;
 use crate::open::members::is_never_a_disk;
-use crate::open::split_files::{is_piece, may_be_parts};
+use crate::open::split::finding::may_be_parts;
+use crate::open::split::pieces::is_piece;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 

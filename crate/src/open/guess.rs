@@ -9,6 +9,9 @@ use crate::offsets::{ByteRange, HostOffset, SECTOR};
 /// Length, in bytes, of the start that is searched for signatures.
 pub(super) const REACH: u64 = 1 << 20;
 
+/// All signatures but those of ZFS end before this offset, in bytes.
+pub(super) const COMMON_REACH: u64 = 68 << 10;
+
 /// Signatures that the specifications of partition tables, file systems and volumes put at fixed offsets of a raw disk:
 /// (offset, bytes). LUKS and ISO 9660 are formats here.
 const SIGNS: &[(usize, &[u8])] = &[
@@ -67,7 +70,7 @@ const PAGES: [usize; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 
 /// The range of ZFS uberblocks, spaced 1 KiB or more, and their magic number, in either byte order.
 const UBERBLOCKS: std::ops::Range<usize> = 128 << 10..256 << 10;
-const UBERBLOCK: u64 = 0x00ba_b10c;
+static UBERBLOCK: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
 
 /// Whether `start`, the first [`REACH`] bytes of a file or all of it, has a known signature or is all zeros.
 pub(super) fn has_sign(start: &[u8]) -> bool {
@@ -80,13 +83,26 @@ pub(super) fn stands_out(start: &[u8]) -> bool {
     has_signature(start) && start[..start.len().min(HEAD as usize)].contains(&0)
 }
 
-fn has_signature(start: &[u8]) -> bool {
-    let is_at = |offset: usize, sign: &[u8]| start.get(offset..offset + sign.len()) == Some(sign);
-    let is_swap = |page: usize| SWAP.iter().any(|sign| is_at(page - sign.len(), sign));
-    let is_uberblock = |at: usize| is_at(at, &UBERBLOCK.to_le_bytes()) || is_at(at, &UBERBLOCK.to_be_bytes());
-    SIGNS.iter().any(|(offset, sign)| is_at(*offset, sign))
-        || PAGES.into_iter().any(is_swap)
-        || UBERBLOCKS.step_by(1 << 10).any(is_uberblock)
+/// Whether `start`, as for [`has_sign`], has a known signature.
+pub(super) fn has_signature(start: &[u8]) -> bool {
+    signatures().any(|signature| is_at(start, signature))
+}
+
+/// Whether the starts of two files, as for [`has_sign`], have a known signature in common.
+pub(super) fn have_common_signature(one: &[u8], other: &[u8]) -> bool {
+    signatures().any(|signature| is_at(one, signature) && is_at(other, signature))
+}
+
+/// All signatures, each with its offset.
+fn signatures() -> impl Iterator<Item = (usize, &'static [u8])> {
+    let of_swap = |page| SWAP.into_iter().map(move |sign| (page - sign.len(), sign));
+    let uberblocks = |at| UBERBLOCK.iter().map(move |number| (at, &number[..]));
+    let swap = PAGES.into_iter().flat_map(of_swap);
+    SIGNS.iter().copied().chain(swap).chain(UBERBLOCKS.step_by(1 << 10).flat_map(uberblocks))
+}
+
+fn is_at(start: &[u8], (offset, sign): (usize, &[u8])) -> bool {
+    start.get(offset..offset + sign.len()) == Some(sign)
 }
 
 /// The MBR: its signature, and its partition table with the fields of an entry, by offset in bytes.

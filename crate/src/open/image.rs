@@ -14,6 +14,7 @@ use crate::offsets::GuestRange;
 use crate::open::chain::{Chain, Layer, OpenOptions, Top, place_of};
 use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
+use crate::open::split::split_file::{SplitFile, explained};
 use crate::open::unpack::Checksum;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,7 +49,7 @@ impl Image {
     /// Fails with `not-recognised`, `unsupported`, `corrupt`, `limit` or `source`, and with `usage` if the stated
     /// format or snapshot does not exist, or a reference matches several companions.
     pub async fn open(source: Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
-        let top = Top::of_file(&source, options).await?;
+        let top = Top::of_file(&source, options, Rc::default()).await?;
         Self::open_top(source, top, None, options).await
     }
 
@@ -75,8 +76,7 @@ impl Image {
                 Some(manifest.with(beside.map(|at| opened.top.beside[at].name.clone())))
             }
             None if opened.top.containers.len() == usize::from(opened.top.blocks.is_some()) => {
-                let is_packed = opened.top.blocks.is_some();
-                Manifest::beside(&opened.source, is_packed, options, &|at| files_used().any(|id| id == at + 1))
+                Manifest::beside(&opened.source, options, &|at| files_used().any(|id| id == at + 1))
             }
             None => None,
         };
@@ -104,7 +104,18 @@ impl Image {
         top.tables = Rc::default();
         let mut image = Self::open_top(budget.source(source), top, None, &options).await?;
         (image.chain.table_memory, image.manifest) = (tables, None);
+        image.chain.split.clone_from(&self.chain.split);
         Ok(image)
+    }
+
+    /// States the image as a part of a split file.
+    pub(super) fn set_split(&mut self, split: Rc<SplitFile>) {
+        self.chain.split = Some(split);
+    }
+
+    /// Returns `error` as it is reported: it may be about other parts of a split file.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        explained(self.chain.split.as_deref(), error)
     }
 
     /// Begins a pass over the extents of the available layers, locked or not.
@@ -142,6 +153,8 @@ impl Image {
         info.safety.extend(self.opened.top.list.raw_beside.as_deref().map(safety::raw_beside));
         let capacity = self.opened.top.list.capacity;
         info.safety.extend(capacity.and_then(|capacity| safety::other_capacity(capacity, self.virtual_size())));
+        let split = self.chain.split.as_ref().filter(|_| info.containers.is_empty());
+        info.safety.extend(split.and_then(|split| split.notice(self.opened.top.format)));
         info
     }
 
@@ -297,7 +310,7 @@ impl Image {
         let Some(encryption) = layer.disk.encryption() else { return Ok(()) };
         let source = &*self.files[usize::from(layer.file.0)];
         let unlocked = unlock(encryption, source, password, yield_point).await;
-        keys.0.push(unlocked.map_err(|error| error.within(place_of(number, &layer.name)))?);
+        keys.0.push(unlocked.map_err(|error| self.explain(error.within(place_of(number, &layer.name))))?);
         if matches!(encryption, Encryption::Aes) && !assume {
             let extents = Extents::new(self.chain.walk_layer(number), layer.disk.virtual_size());
             check_legacy(extents, &self.files, &keys).await?;

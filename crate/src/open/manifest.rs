@@ -12,7 +12,7 @@ use crate::io::source::{Source, zeroed};
 use crate::modules::prepare;
 use crate::open::chain::OpenOptions;
 use crate::open::machine::text_of;
-use crate::open::split_files;
+use crate::open::split::pieces;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
 use std::rc::Rc;
@@ -41,11 +41,10 @@ impl Manifest {
     }
 
     /// Finds the manifest among the companions of an image in no archive: of the file `source`, which `options` describe, and of the
-    /// companions that `is_used` accepts by their index. It is not checked if the image is a split file, or the content of the file that
-    /// the manifest lists, which `is_packed` states.
+    /// companions that `is_used` accepts by their index. It is not checked if the image is put together from files that the manifest lists:
+    /// from the parts of a split file, or from a compressed one.
     pub(crate) fn beside(
         source: &Rc<dyn Source>,
-        is_packed: bool,
         options: &OpenOptions,
         is_used: &dyn Fn(usize) -> bool,
     ) -> Option<Self> {
@@ -55,7 +54,7 @@ impl Manifest {
                 members.push(Member::loose(&companion.name, companion.source.clone()));
             }
         }
-        let check = if options.parts > 0 || is_packed { Some(false) } else { options.check_manifest };
+        let check = if source.profile().made_here { Some(false) } else { options.check_manifest };
         let names = members.iter().map(|member| member.name.clone());
         let used: Vec<_> = names.filter(|name| !is_manifest(name)).collect();
         Some(Self::of(members.into(), None, check, options.salvage)?.with(used.into_iter()))
@@ -97,7 +96,7 @@ impl Manifest {
                 }
             }
         }
-        let is_used = |name: &str| self.used.iter().any(|used| used == name || split_files::is_piece_of(name, used));
+        let is_used = |name: &str| self.used.iter().any(|used| used == name || pieces::is_piece_of(name, used));
         for (at, member) in self.members.iter().enumerate() {
             if is_used(&member.name) && !settled[at] {
                 skipped.add(unlisted, &member.name);
@@ -184,7 +183,7 @@ fn listed(name: &str, text: &str, names: &MemberNames, count: usize) -> Result<V
                     known.push(one);
                 }
             }
-            [] if split_files::is_missing(&path, |name| !names.find(name).is_empty()) => {
+            [] if pieces::is_missing(&path, |name| !names.find(name).is_empty()) => {
                 let message = format!("The image is corrupt: '{}', which the manifest lists, is missing", shown(&path));
                 return Err(Error::new(ErrorKind::Corrupt, message).coded("piece-missing").field("file", &*path));
             }

@@ -14,8 +14,8 @@ use crate::open::guess::REACH;
 use crate::open::identify::FileType;
 use crate::open::machine::{FoundDisk, Machines};
 use crate::open::member_references::{needs_others, unreferred};
-use crate::open::split_files;
-use crate::open::split_files::may_be_parts;
+use crate::open::split::finding::may_be_parts;
+use crate::open::split::pieces;
 use crate::open::stated_disk::StatedDisk;
 use decant_text::folded;
 use std::rc::Rc;
@@ -95,7 +95,7 @@ pub(crate) async fn image_in(
     tables: &Rc<TableCache>,
 ) -> Result<Found> {
     let Contents { members, is_ended } = contents;
-    let files = split_files::joined(&members)?;
+    let files = pieces::joined(&members)?;
     let machines = Machines::among(&files, snapshot).await?;
     let (mut disks, unknown) = disks_among(&files, &machines, tables).await?;
     let images: Vec<_> = disks.iter().filter_map(Listed::image).collect();

@@ -19,7 +19,7 @@ pub(crate) mod members;
 mod metered;
 pub(crate) mod raw_reason;
 pub(crate) mod safety;
-mod split_files;
+pub mod split;
 pub mod stated_disk;
 pub mod streamed_image;
 pub(crate) mod unpack;
@@ -31,7 +31,6 @@ use crate::disk::info::{ContainerInfo, DiskList};
 use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Format, HEAD, RAW, STATE_FORMAT};
-use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
@@ -47,7 +46,7 @@ pub use machine::DiskOfMachine;
 use machine::disk_of_machine;
 use manifest::Manifest;
 use raw_reason::RawReason;
-use std::iter;
+use split::split_file::SplitFile;
 use std::rc::Rc;
 use streamed_image::{InContainers, Origin, StreamedImage};
 use unpack::{Checksum, InnerFile, Unpacked, packed_delta, place_in, unpack};
@@ -82,12 +81,13 @@ pub enum Opened {
 /// `Info::safety` reports that. A member named `disk.raw` is always a raw disk: the guest may write what looks like
 /// another format.
 ///
-/// The parts of a split file are joined first, see `OpenOptions::parts`.
+/// The parts of a split file are joined first: see `OpenOptions::file`.
 ///
 /// Fails as [`Image::open`] does; with `usage` if `options` state `unpack` without the format raw, or there is no
 /// container; with `usage` if a container has several images and `options` do not state one of them,
 /// or state one without a container that is read at any position; with `unsupported` if a container has no image or one
-/// that cannot be read inside it, or to salvage a disk that a container decodes in order.
+/// that cannot be read inside it, or to salvage a disk that a container decodes in order; with `missing-file`, `corrupt` or
+/// `usage` if parts of a split file are missing, have wrong sizes, or may be other files.
 pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     if options.unpack && options.format.as_deref() != Some(RAW.name) {
         let message =
@@ -98,24 +98,38 @@ pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
     if options.disk.is_some() && (!is_in_container || matches!(input, Input::Stream(_))) {
         return Err(not_in_archive());
     }
-    let first = match input {
+    let source = match input {
         Input::File(source) => source,
         Input::Stream(stream) => return Ok(Opened::Streamed(open_stream(stream, options).await?)),
     };
-    let source = joined(first, options);
-    match is_in_container {
-        true => open_file(source, Around::default(), options).await,
-        false => Ok(Opened::Image(Image::open(source, options).await?)),
+    let tables = Rc::<TableCache>::default();
+    let Some(split) = SplitFile::of(&source, options, &tables).await? else {
+        return open_whole(source, is_in_container, options, tables).await;
+    };
+    let (split, mut options) = (Rc::new(split), options.clone());
+    let source = split.join(source, &mut options, &tables);
+    let mut opened =
+        open_whole(source, is_in_container, &options, tables).await.map_err(|error| split.explain(error))?;
+    match &mut opened {
+        Opened::Image(image) => image.set_split(split),
+        Opened::Streamed(image) => image.set_split(split),
+        Opened::Machine(_) => {}
     }
+    Ok(opened)
 }
 
-/// Returns the file `first`, joined with the next parts that `options` state.
-fn joined(first: Rc<dyn Source>, options: &OpenOptions) -> Rc<dyn Source> {
-    if options.parts == 0 {
-        return first;
+/// Opens the file `source`, whose parts are joined. Heads and headers are read through `tables`.
+async fn open_whole(
+    source: Rc<dyn Source>,
+    is_in_container: bool,
+    options: &OpenOptions,
+    tables: Rc<TableCache>,
+) -> Result<Opened> {
+    if is_in_container {
+        return open_file(source, Around { tables, ..Around::default() }, options).await;
     }
-    let next = options.companions.iter().take(options.parts).map(|part| part.source.clone());
-    Rc::new(Pieces::joined(iter::once(first).chain(next).collect()))
+    let top = Top::of_file(&source, options, tables).await?;
+    Ok(Opened::Image(Image::open_top(source, top, None, options).await?))
 }
 
 /// What is around a file that is opened.
@@ -124,13 +138,14 @@ struct Around {
     containers: Vec<ContainerInfo>,
     /// The file itself, if it is the content of a compressed file.
     blocks: Option<Rc<BlockSource>>,
+    /// The cache of headers and tables of the file.
+    tables: Rc<TableCache>,
 }
 
 /// Opens the file `source`, and the containers in it.
 async fn open_file(source: Rc<dyn Source>, around: Around, options: &OpenOptions) -> Result<Opened> {
-    let tables = Rc::<TableCache>::default();
     let choosing = Choosing::of(options.disk.as_ref());
-    let Around { containers, blocks } = around;
+    let Around { containers, blocks, tables } = around;
     let unpacked = unpack(source, containers, options.salvage, choosing, options.snapshot.as_deref(), &tables).await?;
     let Unpacked { inner, is_ended, mut list, beside, members, mut stated, needs_all } = unpacked;
     let InnerFile { source, file_type, containers, missing, deflated, checksum } = inner;
@@ -314,7 +329,7 @@ async fn open_packed(
     match found {
         BlocksFound::Blocks(content) => {
             let containers = around.containers[..1].to_vec();
-            let around = Around { containers, blocks: Some(content.clone()) };
+            let around = Around { containers, blocks: Some(content.clone()), ..Around::default() };
             Box::pin(open_file(content, around, options)).await
         }
         BlocksFound::InOrder(size) => {

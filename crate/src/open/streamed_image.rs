@@ -16,6 +16,7 @@ use crate::open::manifest::Manifest;
 use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
 use crate::open::safety;
+use crate::open::split::split_file::{SplitFile, explained};
 use crate::open::unpack::place_in;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -221,6 +222,8 @@ pub struct StreamedImage {
     file_size: Option<u64>,
     manifest: Option<Rc<Manifest>>,
     unused_companions: Vec<String>,
+    /// The file as a part of a split file, if it is named as one.
+    split: Option<Rc<SplitFile>>,
 }
 
 impl StreamedImage {
@@ -247,8 +250,20 @@ impl StreamedImage {
         }
         let unused = options.companions.iter().filter(|companion| !companion.is_image);
         let unused_companions = unused.map(|companion| companion.name.clone()).collect();
-        let packed = None;
-        Ok(Self { origin, containers, list, guess, reason, window, packed, file_size, manifest, unused_companions })
+        let (packed, split) = (None, None);
+        Ok(Self {
+            origin,
+            containers,
+            list,
+            guess,
+            reason,
+            window,
+            packed,
+            file_size,
+            manifest,
+            unused_companions,
+            split,
+        })
     }
 
     /// Creates a file to be unpacked, in the format or container called `packed`.
@@ -269,7 +284,23 @@ impl StreamedImage {
             file_size,
             manifest: None,
             unused_companions: Vec::new(),
+            split: None,
         }
+    }
+
+    /// States the file as a part of a split file.
+    pub(super) fn set_split(&mut self, split: Rc<SplitFile>) {
+        self.split = Some(split);
+    }
+
+    /// The companions that are parts of the file, by their indices.
+    pub fn parts(&self) -> &[usize] {
+        self.split.as_ref().map_or(&[], |split| &split.next)
+    }
+
+    /// Returns `error` as it is reported: it may be about other parts of a split file.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        explained(self.split.as_deref(), error)
     }
 
     /// Whether its bytes come from a caller's stream, so that they can be read only once.
@@ -318,7 +349,7 @@ impl StreamedImage {
     /// Returns the size of the disk in bytes, if its container states it, without decoding it. It may have another size if the file is
     /// damaged. Fails as reading the file does.
     pub async fn stated_size(&self) -> Result<Option<u64>> {
-        self.origin.stated_size().await
+        self.origin.stated_size().await.map_err(|error| self.explain(error))
     }
 
     /// The grounds for reading it as raw; `None` if the format is stated.

@@ -146,6 +146,19 @@ pub fn drive<T: 'static>(
     }
 }
 
+/// The number of bytes in `reads` that were read before.
+pub fn read_twice(reads: &[(u64, u64)]) -> u64 {
+    let mut sorted: Vec<_> = reads.iter().map(|&(start, len)| (start, start + len)).collect();
+    sorted.sort_unstable();
+    let mut twice = 0;
+    let mut end = 0;
+    for (start, read_end) in sorted {
+        twice += end.min(read_end).saturating_sub(start);
+        end = end.max(read_end);
+    }
+    twice
+}
+
 /// All extents of the disk of `image`.
 pub async fn all_extents(image: &Image) -> Vec<Extent> {
     let (mut walk, mut extents) = (image.extents().unwrap(), Vec::new());

@@ -288,8 +288,8 @@ pub struct Case {
     pub name: Option<String>,
     /// (name, content)
     pub companions: Vec<(String, Vec<u8>)>,
-    /// See `OpenOptions::parts`.
-    pub parts: usize,
+    /// See `OpenOptions::file`.
+    pub file: Option<String>,
     pub snapshot: Option<String>,
     pub disk: Option<DiskChoice>,
     pub password: Option<Vec<u8>>,
@@ -343,13 +343,13 @@ impl Case {
             source: source.clone(),
             name: name.clone(),
             stands_for: None,
-            is_image: self.parts > 0,
+            is_image: false,
         };
         let options = OpenOptions {
             format: self.format.clone(),
             name: Some(self.name.clone().unwrap_or("image.qcow2".to_owned())),
             companions: self.companions.iter().zip(&held).map(companion).collect(),
-            parts: self.parts,
+            file: self.file.clone(),
             snapshot: self.snapshot.clone(),
             disk: self.disk.clone(),
             salvage: self.salvage,
@@ -384,6 +384,14 @@ impl Case {
         drive(&source, Answers::InOrder, work).expect("opening waits for nothing")
     }
 
+    /// Opens it, and lists all extents of its disk. Returns the reads of the image and of each companion.
+    pub fn reads(&self) -> Vec<Vec<(u64, u64)>> {
+        let (source, companions, options) = self.files();
+        let list = |image| async move { Ok(drop(all_extents(&image).await)) };
+        self.run(source.clone(), options, Answers::InOrder, list).unwrap();
+        std::iter::once(source).chain(companions).map(|file| file.reads.take()).collect()
+    }
+
     /// Opens it, unlocks it if there is a password, and runs `work` with it.
     pub fn with<T: 'static, F: std::future::Future<Output = Result<T>> + 'static>(
         &self,
@@ -401,9 +409,11 @@ impl Case {
         answers: Answers,
         work: impl FnOnce(Image) -> F + 'static,
     ) -> Result<T> {
-        let (reading, password, assume) = (source.clone(), self.password.clone(), self.assume_password);
+        let (reading, password, assume) = (self.input(&source), self.password.clone(), self.assume_password);
         let all = async move {
-            let image = Image::open(reading, &options).await?;
+            let Opened::Image(image) = open_disk(reading, options).await? else {
+                panic!("it is read at any position");
+            };
             if let Some(password) = password {
                 while image.is_locked() {
                     image.unlock_next(&password, assume, &|_| ready(Ok(())).boxed_local()).await?;

@@ -18,7 +18,7 @@ use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
 use crate::open::streamed_image::StreamedImage;
-use crate::open::{Opened, open};
+use crate::open::{Opened, open, split};
 use js_sys::{Function, Object, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
@@ -29,6 +29,13 @@ fn to_js(value: &impl Serialize) -> JsResult<JsValue> {
     Ok(value.serialize(
         &serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(false).serialize_maps_as_objects(true),
     )?)
+}
+
+/// `splitFiles` of the API.
+#[wasm_bindgen(js_name = splitFiles)]
+pub fn split_files(names: Vec<String>) -> JsResult<JsValue> {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    to_js(&split::split_files(&names))
 }
 
 /// An opened image.
@@ -102,6 +109,14 @@ impl OpenImage {
     #[wasm_bindgen(js_name = isPacked)]
     pub fn is_packed(&self) -> bool {
         matches!(&self.content, Content::InOrder(image) if image.is_packed())
+    }
+
+    /// The companions that are parts of a file to be unpacked, by their numbers.
+    pub fn parts(&self) -> Vec<usize> {
+        match &self.content {
+            Content::InOrder(image) => image.parts().to_vec(),
+            Content::RandomAccess(_) => Vec::new(),
+        }
     }
 
     /// Whether the image is in a compressed file that is read in place.

@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, disk?, companions, parts, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, file?, disk?, companions, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -21,11 +21,11 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     fn name(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
+    fn file(this: &OpenSpec) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
     fn disk(this: &OpenSpec) -> JsValue;
     #[wasm_bindgen(method, getter)]
     fn companions(this: &OpenSpec) -> Array;
-    #[wasm_bindgen(method, getter)]
-    fn parts(this: &OpenSpec) -> u32;
     #[wasm_bindgen(method, getter)]
     fn snapshot(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
@@ -100,9 +100,9 @@ impl OpenSpec {
         let options = OpenOptions {
             format: self.format(),
             name: self.name(),
+            file: self.file(),
             disk: number.or_else(|| disk.as_string().map(DiskChoice::Name)),
             companions: self.companions().iter().map(companion).collect(),
-            parts: self.parts() as usize,
             snapshot: self.snapshot(),
             salvage: self.salvage(),
             force_parent: self.force_parent(),

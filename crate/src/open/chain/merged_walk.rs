@@ -6,9 +6,11 @@ use crate::disk::host_ranges::Findings;
 use crate::error::Result;
 use crate::error::place::Place;
 use crate::offsets::{GuestOffset, GuestRange};
+use crate::open::split::split_file::{SplitFile, explained};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Number of extents that ends a batch.
 const BATCH: usize = 1024;
@@ -96,16 +98,20 @@ impl LayerWalk {
     }
 }
 
-/// The pass over a layer in a container. Adds its place to errors.
-pub(super) struct PlacedWalk {
+/// The pass over a layer in a container or in a part of a split file, which its errors state.
+pub(super) struct ExplainedWalk {
     pub(crate) walk: Box<dyn ExtentWalk>,
-    pub(crate) place: Place,
+    pub(crate) place: Option<Place>,
+    pub(crate) split: Option<Rc<SplitFile>>,
 }
 
-impl ExtentWalk for PlacedWalk {
+impl ExtentWalk for ExplainedWalk {
     fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
-        async move { self.walk.list(range, batch).await.map_err(|error| error.within(self.place.clone())) }
-            .boxed_local()
+        async move {
+            let listed = self.walk.list(range, batch).await;
+            listed.map_err(|error| explained(self.split.as_deref(), error.within(self.place.clone())))
+        }
+        .boxed_local()
     }
 
     fn findings(&self) -> Findings {

@@ -29,6 +29,7 @@ use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
+use crate::open::split::split_file::SplitFile;
 use crate::open::unpack::{Checksum, place_in, unpack};
 use candidates::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
@@ -69,10 +70,13 @@ pub(crate) struct Top {
 }
 
 impl Top {
-    /// Describes the file `source`. Its format is the one that `options` state, or that its content has. Fails as
-    /// [`crate::Image::open`] does.
-    pub(crate) async fn of_file(source: &Rc<dyn Source>, options: &OpenOptions) -> Result<Self> {
-        let tables = Rc::<TableCache>::default();
+    /// Describes the file `source`, whose start is read through `tables`. Its format is the one that `options` state, or that its content
+    /// has. Fails as [`crate::Image::open`] does.
+    pub(crate) async fn of_file(
+        source: &Rc<dyn Source>,
+        options: &OpenOptions,
+        tables: Rc<TableCache>,
+    ) -> Result<Self> {
         let stated = options.format.as_deref().map(format::by_name).transpose()?;
         let mut reason = RawReason::default();
         let format = match stated {
@@ -154,6 +158,8 @@ pub(crate) struct Chain {
     pub(crate) stated: Option<Reference>,
     /// Maximum memory of a pass for tables, in bytes.
     pub(crate) table_memory: u64,
+    /// The image as a part of a split file, if it is named as one.
+    pub(crate) split: Option<Rc<SplitFile>>,
     tables: Rc<TableCache>,
 }
 
@@ -177,6 +183,7 @@ impl Chain {
             parents: stated_parents,
             stated: None,
             table_memory: TABLE_MEMORY,
+            split: None,
             tables,
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
@@ -354,9 +361,10 @@ impl Chain {
         let place = layer.place.clone();
         let files = CheckedFiles { own: layer.source.clone(), place: place.clone(), parts: layer.parts.clone() };
         let check = OverlapCheck::new(reports, files, self.salvage, MOST_RUNS / self.layers.len());
-        let walk = match place {
-            Some(place) => Box::new(merged_walk::PlacedWalk { walk, place }),
-            None => walk,
+        let split = self.split.clone().filter(|_| number == 0);
+        let walk = match (&place, &split) {
+            (None, None) => walk,
+            _ => Box::new(merged_walk::ExplainedWalk { walk, place, split }),
         };
         CheckedWalk { walk, check: Some(Box::new(check)) }
     }

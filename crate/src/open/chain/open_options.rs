@@ -13,14 +13,14 @@ pub struct OpenOptions {
     pub format: Option<String>,
     /// The name of the file, for messages and for hints about unrecognised files.
     pub name: Option<String>,
+    /// The name of the file, if it may be a part of a split file: the others are found by it among the `companions`.
+    pub file: Option<String>,
     /// The disk to open, of those in a container.
     pub disk: Option<DiskChoice>,
     /// The files that the image may refer to.
     pub companions: Vec<Companion>,
     /// The ID or name of the internal snapshot to read instead of the active disk. An ID takes precedence.
     pub snapshot: Option<String>,
-    /// If the image is a split file: the number of its next parts, which are the first of the `companions`, and `is_image`.
-    pub parts: usize,
     /// Whether damaged ranges are read as zeros and listed. Otherwise damage is an error.
     pub salvage: bool,
     /// Whether a parent is read although it does not have the identity that its child records, or its child should record

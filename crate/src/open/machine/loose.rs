@@ -16,7 +16,7 @@ use crate::io::table_cache::TableCache;
 use crate::open::chain::open_options::{Companion, OpenOptions};
 use crate::open::disk_choice::{Choosing, Holder};
 use crate::open::identify::{FileType, identify};
-use crate::open::split_files::{FIRST_PIECE, piece};
+use crate::open::split::pieces::{piece_name, pieces_among};
 use crate::open::stated_disk::StatedDisk;
 use decant_text::folded;
 use serde::Serialize;
@@ -140,7 +140,7 @@ async fn listed_snapshots(path: &str, options: &OpenOptions) -> Result<Vec<State
 fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) -> Result<Vec<Found<'a>>> {
     let names = names(companions);
     let paths: Vec<_> = machine.disks.iter().map(|disk| &*disk.path).collect();
-    let first_pieces: Vec<_> = paths.iter().map(|path| format!("{path}{FIRST_PIECE}")).collect();
+    let first_pieces: Vec<_> = paths.iter().map(|path| piece_name(path, 0)).collect();
     let first_pieces: Vec<_> = first_pieces.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for (disk, first_piece) in machine.disks.iter().zip(&first_pieces) {
@@ -167,19 +167,11 @@ fn find_all<'a>(machine: &'a Machine, from: From<'_>, companions: &[Companion]) 
 
 /// Finds the other pieces of a disk whose first piece is the companion with the index `first`.
 fn in_pieces<'a>(disk: &'a MachineDisk, first: usize, companions: &[Companion]) -> Found<'a> {
-    let piece_at = |at: usize| piece(base_name(given_name(&companions[at])));
-    let whole = piece_at(first).map(|(whole, _)| whole);
-    let mut pieces: Vec<_> = (0..companions.len())
-        .filter_map(|at| piece_at(at).filter(|(of, _)| Some(*of) == whole).map(|(_, number)| (number, at)))
-        .collect();
-    pieces.sort_unstable();
-    pieces.dedup_by_key(|(number, _)| *number);
-    let next =
-        pieces.iter().enumerate().find(|(at, (number, _))| *number as usize != *at).map_or(pieces.len(), |(at, _)| at);
-    let is_missing = disk.pieces.is_some_and(|count| (next as u64) < count);
-    let missing_piece = is_missing.then(|| format!("{}.{next:09}", whole.unwrap_or_default()));
-    let name = base_name(given_name(&companions[first])).to_owned();
-    Found { disk, name, files: pieces.into_iter().map(|(_, at)| at).collect(), missing_piece }
+    let name_of = |companion| base_name(given_name(companion));
+    let name = name_of(&companions[first]);
+    let pieces = pieces_among(name, companions.iter().map(name_of));
+    let is_missing = disk.pieces.is_some_and(|count| (pieces.run as u64) < count);
+    Found { disk, name: name.to_owned(), files: pieces.files, missing_piece: is_missing.then_some(pieces.next) }
 }
 
 /// Describes a disk, with `tables` also the format that its file has.

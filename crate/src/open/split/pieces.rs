@@ -1,4 +1,4 @@
-//! Split files of an OVA: `NAME.000000000`, `NAME.000000001` and so on, equally large except for the last (DSP0243,
+//! The pieces that OVF stores a file in: `NAME.000000000`, `NAME.000000001` and so on, equally large except for the last (DSP0243,
 //! `ovf:chunkSize`).
 
 use crate::container::Member;
@@ -6,14 +6,12 @@ use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What follows the name of a file in the name of its first piece.
-pub(super) const FIRST_PIECE: &str = ".000000000";
 /// Number of digits in the suffix of a piece.
-const DIGITS: usize = 9;
+pub(super) const DIGITS: usize = 9;
 
 /// Returns `members` with split files joined, each at the position of its first piece. Fails with `corrupt` if a piece
 /// is missing or has the wrong size.
-pub(super) fn joined(members: &[Member]) -> Result<Vec<Member>> {
+pub(in crate::open) fn joined(members: &[Member]) -> Result<Vec<Member>> {
     let names =
         NameIndex::new(members.iter().map(|member| piece(&member.name).map_or("", |(name, _)| name).to_owned()));
     let mut whole = Vec::new();
@@ -32,38 +30,56 @@ pub(super) fn joined(members: &[Member]) -> Result<Vec<Member>> {
 }
 
 /// Splits the name of a piece into the name of the whole file and the piece's number.
-pub(super) fn piece(name: &str) -> Option<(&str, u32)> {
+fn piece(name: &str) -> Option<(&str, u32)> {
     let (whole, number) = name.rsplit_once('.')?;
     let is_number = number.len() == DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && !whole.is_empty() { Some((whole, number.parse().ok()?)) } else { None }
 }
 
+/// Returns the name of piece `number` of the file `whole`.
+pub(in crate::open) fn piece_name(whole: &str, number: usize) -> String {
+    format!("{whole}.{number:0DIGITS$}")
+}
+
 /// Whether `name` is that of a piece of a file.
-pub(super) fn is_piece(name: &str) -> bool {
+pub(in crate::open) fn is_piece(name: &str) -> bool {
     piece(name).is_some()
 }
 
-/// Whether the names of two files may be those of two parts of one: they differ in a number, or in their last letter, as those by
-/// `split` (`xaa`, `xab`).
-pub(super) fn may_be_parts(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let start = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[start..], &other[start..]);
-    let end = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[..one.len() - end], &other[..other.len() - end]);
-    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    let is_letter = |part: &[u8]| matches!(part, [letter] if end == 0 && letter.is_ascii_alphanumeric());
-    (is_number(one) && is_number(other)) || (start > 0 && is_letter(one) && is_letter(other))
-}
-
 /// Whether `name` is that of a piece of the file `whole`.
-pub(super) fn is_piece_of(name: &str, whole: &str) -> bool {
+pub(in crate::open) fn is_piece_of(name: &str, whole: &str) -> bool {
     piece(name).is_some_and(|(of, _)| of == whole)
 }
 
 /// Whether `name`, which does not exist, is a piece of a file whose first piece exists according to `is_there`.
-pub(super) fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
-    piece(name).is_some_and(|(whole, _)| is_there(&format!("{whole}.{:0DIGITS$}", 0)))
+pub(in crate::open) fn is_missing(name: &str, is_there: impl Fn(&str) -> bool) -> bool {
+    piece(name).is_some_and(|(whole, _)| is_there(&piece_name(whole, 0)))
+}
+
+/// The pieces of a file, among other files.
+pub(in crate::open) struct Pieces {
+    /// Their indices, in the order of their numbers.
+    pub(in crate::open) files: Vec<usize>,
+    /// How many of them follow each other from the first.
+    pub(in crate::open) run: usize,
+    /// The name of the first one that would follow.
+    pub(in crate::open) next: String,
+}
+
+/// Finds the pieces among files with these `names`, of which `first` is that of the first piece.
+pub(in crate::open) fn pieces_among<'a>(first: &str, names: impl Iterator<Item = &'a str>) -> Pieces {
+    let whole = piece(first).map_or("", |(whole, _)| whole);
+    let of_whole = |(at, name)| piece(name).filter(|(of, _)| *of == whole).map(|(_, number)| (number, at));
+    let mut found: Vec<_> = names.enumerate().filter_map(of_whole).collect();
+    found.sort_unstable();
+    found.dedup_by_key(|(number, _)| *number);
+    let run = run_of(0, found.iter().map(|&(number, _)| number.into()));
+    Pieces { files: found.into_iter().map(|(_, at)| at).collect(), run, next: piece_name(whole, run) }
+}
+
+/// Returns how many of `numbers`, which ascend, follow each other from `first`.
+pub(super) fn run_of(first: u64, numbers: impl Iterator<Item = u64>) -> usize {
+    (first..).zip(numbers).take_while(|(expected, number)| expected == number).count()
 }
 
 /// Joins the pieces of the file `name`, which are those of `members` with the indices `found`.
