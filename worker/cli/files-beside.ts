@@ -1,4 +1,4 @@
-// Files that belong to an image by their names or folder: the other parts of a split file, and the disks of a machine.
+// The configuration and the disks of a machine in a folder. `parts-beside.ts` finds the parts of split files.
 
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,12 +7,11 @@ import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
-import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './extensions.js';
 
 /** Names of configurations of virtual machines, and of descriptions of disks. */
-const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
+export const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
 /** Names of files that may be disks of a machine, which OVF compresses with gzip, their manifest, or a list of its snapshots. */
 const OF_MACHINE = endingIn([...IMAGES, '.gz', '.mf', '.vmsd']);
 /** The ends of the names of pieces that OVF divides a disk into. */
@@ -33,7 +32,7 @@ const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 
 /** The names of the files in `folder`. Opening a file reports why the folder cannot be read. */
-async function filesIn(folder: string): Promise<string[]> {
+export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
 }
@@ -64,18 +63,16 @@ export async function machineIn(image: string): Promise<string> {
   throw new DecantError('usage', message);
 }
 
-/** Returns the paths of the files that belong to `image`, an argument of the command; not those with one of the names `given`. */
+/**
+ * Returns the paths of the files that may belong to a machine, if `image`, an argument of the command, is its configuration; not those with
+ * one of the names `given`.
+ */
 export async function filesBeside(image: string, given: string[]): Promise<string[]> {
   if (isAddress(image)) return [];
   const path = localPath(image);
   const [folder, name] = [dirname(path), basename(path)];
-  const isGiven = (other: string) => other === name || given.includes(other);
-  if (MACHINE.test(name)) {
-    const folders = [folder, join(folder, SNAPSHOTS)];
-    const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
-    return found.flat().filter((file) => !isGiven(basename(file)));
-  }
-  const names = [name, ...(await filesIn(folder)).filter((other) => !isGiven(other))];
-  const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
-  return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));
+  if (!MACHINE.test(name)) return [];
+  const folders = [folder, join(folder, SNAPSHOTS)];
+  const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
+  return found.flat().filter((file) => basename(file) !== name && !given.includes(basename(file)));
 }

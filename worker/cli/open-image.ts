@@ -18,6 +18,7 @@ import type { OpenArguments } from './arguments.js';
 import { filesBeside, machineIn } from './files-beside.js';
 import { imageHeaders } from './header-file.js';
 import { namedFile } from './named-file.js';
+import { partsBeside } from './parts-beside.js';
 import { readPasswords } from './password-input.js';
 import { RemoteInputs } from './remote-inputs.js';
 import { STANDARD_INPUT, standardInput } from './standard-input.js';
@@ -69,7 +70,7 @@ export async function imageOpener(
     const input = isInput ? await standardInput() : await remote.input(image);
     const given = await companionsOf(companions, remote);
     const names = companions.map((argument) => namedFile(argument)).map(({ name, file }) => basename(name ?? file));
-    const beside = isInput ? [] : await filesBeside(image, names);
+    const beside = isInput ? [] : [...(await filesBeside(image, names)), ...(await partsBeside(image, names))];
     let name: string | undefined;
     const options: OpenOptions = {
       signal,

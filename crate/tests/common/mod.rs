@@ -387,7 +387,7 @@ impl Case {
     /// Opens it, and lists all extents of its disk. Returns the reads of the image and of each companion.
     pub fn reads(&self) -> Vec<Vec<(u64, u64)>> {
         let (source, companions, options) = self.files();
-        let list = |image| async move { Ok(drop(all_extents(&image).await)) };
+        let list = |image| async move { Ok(all_extents(&image).await) };
         self.run(source.clone(), options, Answers::InOrder, list).unwrap();
         std::iter::once(source).chain(companions).map(|file| file.reads.take()).collect()
     }

@@ -172,7 +172,7 @@ fn lettered(name: &str) -> Option<(&str, usize)> {
 /// Divides `name` at its last dot, if letters, digits and underscores follow.
 fn with_suffix(name: &str) -> Option<(&str, &str)> {
     let (stem, suffix) = name.split_at(name.rfind('.')?);
-    let letters = suffix[1..].as_bytes();
+    let letters = &suffix.as_bytes()[1..];
     let is_suffix = letters.first().is_some_and(u8::is_ascii_alphabetic)
         && letters.iter().all(|letter| letter.is_ascii_alphanumeric() || *letter == b'_');
     is_suffix.then_some((stem, suffix))

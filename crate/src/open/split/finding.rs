@@ -115,7 +115,7 @@ fn unclear_by<'r, 'a>(reading: &'r Reading, files: &[Named<'a>]) -> Option<(Part
     }
     let has_before = |at: usize| {
         let number = found.numbers[at];
-        number % group == 0 || (at > 0 && found.numbers[at - 1] == number - 1)
+        number.is_multiple_of(*group) || (at > 0 && found.numbers[at - 1] == number - 1)
     };
     if (0..found.numbers.len()).all(has_before) {
         return None;
