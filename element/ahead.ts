@@ -1,7 +1,7 @@
 // Gets ready for an image, while the person drags a file over the element or looks for one.
 
 import { prepare } from 'decant';
-import { ratesOfBrowser } from './choices.js';
+import { ratesOfBrowser } from './environment.js';
 import type { Host } from './host.js';
 
 /** Starts the workers, and estimates the rates unless the page saves the disk itself. */

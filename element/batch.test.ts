@@ -2,8 +2,9 @@
 
 import { DecantError } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { english, imageOf, images, openImage, outputOf, RESULT, soon } from './element.test-support.js';
+import { imageOf, images, openImage, outputOf, RESULT, soon } from './element.test-support.js';
 import { given, imageCalled, needing, rows, session, step, waiting } from './session.test-support.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -2,9 +2,10 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../worker/api/info.test-support.js';
-import { advice } from './advice.js';
-import { bestChoice, type Environment, explore, listChoices, newEnvironment } from './choices.js';
-import { english, outputOf, stageIn } from './element.test-support.js';
+import { advice, bestChoice, listChoices } from './choices.js';
+import { outputOf, stageIn } from './element.test-support.js';
+import { type Environment, explore, newEnvironment } from './environment.js';
+import { english } from './texts/english.js';
 import type { Choice, Survey } from './ways.js';
 
 /** The free bytes of the private storage. */

@@ -1,114 +1,14 @@
 // The ways to save a disk in this browser, their costs, and the best one.
 
-import { type AnyInfo, canStore, type OutputFormat } from 'decant';
-import { loadAsked } from './asked-on-demand.js';
+import type { AnyInfo, OutputFormat } from 'decant';
 import { diskSize } from './disk-size.js';
-import type { Host } from './host.js';
-import { currentRates, type Known, type Method, predict, type Rates } from './rates.js';
+import type { Environment } from './environment.js';
+import { type Method, predict } from './rates.js';
 import type { Stage } from './stage.js';
 import type { Step } from './state.js';
-import type { FirstTexts } from './texts/english.js';
 import { LEAST_ROOM } from './texts/units.js';
+import type { AllTexts } from './types.texts.js';
 import type { Choice, Survey, Way } from './ways.js';
-import { isOtherTabBusy } from './work-guard.js';
-
-/** What this browser offers to this page for a disk. A field that is `undefined` is not known yet. */
-export interface Environment {
-  rates?: Rates;
-  /** The methods whose rates were measured, not only estimated. */
-  measured: Method[];
-  /** Whether the image comes over a network, whose speed is unknown. */
-  isRemote: boolean;
-  /** Whether the private storage has room for the largest output whose size is known. */
-  fits?: boolean;
-  /** If not: for about how many bytes the private storage has room. */
-  room?: number;
-  /** Whether a download of this image has failed because the storage was full. */
-  wasFull?: boolean;
-  /** Why a download cannot be streamed; the obstacle is `undefined` if it can. */
-  stream?: { obstacle: string | undefined };
-  folderObstacle: string | undefined;
-  dialogObstacle: string | undefined;
-  /** Why downloads are impossible, whatever room the storage has. */
-  downloadObstacle?: string;
-  otherTab: boolean;
-  /** Whether everything is known. */
-  complete: boolean;
-}
-
-export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Environment {
-  const nothing = { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, measured: [], isRemote };
-  // The page saves the disk itself, so no ability of the browser is needed.
-  if (host.output) return { ...nothing, complete: true };
-  const obstacle = (picker: string) => {
-    if (!isSecureContext) return texts.insecure;
-    return picker in globalThis ? undefined : texts.noPicker;
-  };
-  return {
-    ...nothing,
-    folderObstacle: obstacle('showDirectoryPicker'),
-    dialogObstacle: obstacle('showSaveFilePicker'),
-    complete: false,
-  };
-}
-
-/**
- * Fills in `environment` for a file of `size` bytes. If the file `isKept`, the storage has room for it already. Calls
- * `changed` after each finding.
- */
-export async function explore(
-  environment: Environment,
-  size: number,
-  isKept: () => Promise<boolean>,
-  stage: Stage,
-  turn: AbortSignal,
-  changed: () => void,
-): Promise<void> {
-  const { host, texts } = stage;
-  const take = async (found: Partial<Environment> | Promise<Partial<Environment>>) => {
-    Object.assign(environment, await found);
-    changed();
-  };
-  if (host.output) return;
-  if (isSecureContext) {
-    await Promise.all([
-      take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
-      take(ratesOfBrowser().then((known) => known ?? {})),
-      // A page in no frame needs no code for them.
-      take(window.parent === window ? {} : loadAsked().then(({ frameObstacles }) => frameObstacles(stage))),
-      take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
-      // If the trial itself fails, the storage is not used.
-      take(
-        canStore(size)
-          .catch(() => false)
-          .then((fits) => ({ fits })),
-      ),
-    ]);
-  }
-  if (environment.fits === false && (await isKept())) await take({ fits: true });
-  if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
-  await take({ complete: true });
-}
-
-/** The rates of this browser; `undefined` if they cannot be estimated. */
-export const ratesOfBrowser = (): Promise<Known | undefined> => currentRates(async () => (await loadAsked()).probe());
-
-const streamObstacle = async ({ streamedDownloads }: Host, texts: FirstTexts): Promise<string | undefined> =>
-  streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
-
-/** The ratio of two successive sizes that are tried. */
-const STEP = 1.25;
-
-/**
- * Estimates the room in the private storage, in bytes, if it is less than `size`; 0 if it is less than `LEAST_ROOM`. Tries sizes in descending order: a trial
- * that fails ends at once, but one that succeeds takes time if the storage is in memory.
- */
-async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
-  for (let tried = size / STEP; tried > LEAST_ROOM && !turn.aborted; tried /= STEP) {
-    if (await canStore(Math.floor(tried)).catch(() => false)) return tried;
-  }
-  return 0;
-}
 
 /**
  * Lists all ways to save `output`. The browser's save dialog is offered only if no folder can be picked, because the dialog
@@ -148,7 +48,7 @@ function downloading(
   output: OutputFormat,
   survey: Survey,
   { rates, fits, room, wasFull, stream, folderObstacle, downloadObstacle }: Environment,
-  texts: FirstTexts,
+  texts: AllTexts,
 ): Pick<Choice, 'method' | 'obstacle' | 'note' | 'fit'> {
   if (!isSecureContext) return { method: 'stored', obstacle: texts.insecure };
   if (downloadObstacle !== undefined) return { method: 'stored', obstacle: downloadObstacle };
@@ -217,4 +117,26 @@ export function selectWay(
     (choice) => choice && !isDoubtful(choice) && (isSettled || !choice.fit),
   );
   return { way: proposed?.way, lostWay: undefined, isSettled };
+}
+
+/** In seconds. A person does not notice a smaller difference. */
+const SOON = 5;
+/** The best way is advised only if its cost is at most this share of the next one's. */
+const CLEARLY = 0.7;
+
+/** Returns the way that is clearly better than the others, with the reason; `undefined` if there is none. */
+export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: string } | undefined {
+  const best = bestChoice(choices);
+  const others = choices.filter((choice) => choice !== best && !choice.obstacle);
+  const other = others[0];
+  if (!best || !other || best.seconds === undefined || other.seconds === undefined || best.atLeast) return undefined;
+  if (cost(best) > cost(other) * CLEARLY || cost(other) - cost(best) < SOON) return undefined;
+  const sooner = other.seconds - best.seconds;
+  const saved = (other.space ?? 0) - (best.space ?? 0);
+  const bySpace = saved / BYTES_PER_SECOND > sooner;
+  if (!bySpace && (best.isGuess || other.isGuess)) return undefined;
+  return {
+    way: best.way,
+    reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),
+  };
 }

@@ -3,12 +3,12 @@
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import { noticeView } from './spoken.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** The most partitions that are listed. Further ones are only counted. */
 const MOST_SHOWN = 16;
 
-export function contentsView({ table, parts, firmware }: Contents, texts: FirstTexts): TemplateResult | typeof nothing {
+export function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`

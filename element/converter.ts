@@ -1,10 +1,10 @@
 // The element: takes files and links, and shows the step that the session is in.
 
-import { adoptStyles, html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { prepareForImage } from './ahead.js';
 import { bottle } from './bottle.js';
+import { filesOf } from './dropped.js';
 import { INPUTS, OUTPUTS } from './formats.js';
-import { filesOf } from './given.js';
 import type { Host } from './host.js';
 import { addressIn } from './links.js';
 import { notify } from './notification.js';
@@ -26,6 +26,12 @@ import {
   unlockingView,
   windowTitle,
 } from './views.js';
+import { disksView } from './views-disks.js';
+import { leftView } from './views-left.js';
+import { linkForm } from './views-link.js';
+import { needsView } from './views-needs.js';
+import { largeView, packedView, unpackingView } from './views-packed.js';
+import { queueView } from './views-queue.js';
 import { readyView } from './views-ready.js';
 import { Announced, warningsOf } from './warnings.js';
 
@@ -93,11 +99,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   private declare dragging: boolean;
   /** The texts of the language, without the page's replacements. */
   #texts = english;
-  #session = new Session(
-    this,
-    () => this.requestUpdate(),
-    (more) => adoptStyles(this.renderRoot as ShadowRoot, [styles, more]),
-  );
+  #session = new Session(this, () => this.requestUpdate());
   readonly #announced = new Announced();
   #focused = 'empty';
   /** The focusable elements around the focus, as they were before an update. */
@@ -178,12 +180,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       target.addEventListener(type, listener as EventListener, { signal });
   }
 
-  /** Loads the texts of the element's language, then what later steps need. */
+  /** Loads the texts of the element's language, then lists what interrupted conversions have left. */
   #loadTexts(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;
       this.#session.useTexts(texts, this.texts);
-      whenIdle(() => this.#session.asked.preload());
+      whenIdle(() => this.#session.recall());
     }, reportError);
   }
 
@@ -224,8 +226,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   /** Moves the focus to a new step or question, for keyboards and screen readers. */
   #moveFocus(): void {
-    // What takes the focus is not there yet.
-    if (this.#session.asked.isLoading) return;
     const key = focusKey(this.#session);
     const before = this.#focused;
     this.#focused = key;
@@ -278,7 +278,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </slot>
         <section class="card" part="card">${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
-        ${session.queue.isShown ? session.asked.view(texts, ({ queueView }) => queueView(session)) : nothing}
+        ${session.queue.isShown ? queueView(session) : nothing}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
@@ -298,7 +298,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
 
   #view(state: State): TemplateResult {
     const session = this.#session;
-    const { asked, texts } = session;
     switch (state.step) {
       case 'empty':
         return this.#dropZone(state);
@@ -307,15 +306,15 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       case 'unlocking':
         return unlockingView(state, session);
       case 'needs':
-        return asked.view(texts, ({ needsView }) => needsView(state, session));
+        return needsView(state, session);
       case 'disks':
-        return asked.view(texts, ({ disksView }) => disksView(state, session));
+        return disksView(state, session);
       case 'large':
-        return asked.view(texts, ({ largeView }) => largeView(state, session));
+        return largeView(state, session);
       case 'packed':
-        return asked.view(texts, ({ packedView }) => packedView(state, session));
+        return packedView(state, session);
       case 'unpacking':
-        return asked.view(texts, ({ unpackingView }) => unpackingView(state, session));
+        return unpackingView(state, session);
       case 'ready':
         return readyView(state, session);
       case 'converting':
@@ -336,10 +335,10 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <p class="more">${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p>
         <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
         <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
-        <details class="fold more"><summary>${texts.fromLink}</summary>${this.#session.asked.view(texts, ({ linkForm }) => linkForm(this.#session))}</details>
+        <details class="fold more"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
         ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
-        ${left ? this.#session.asked.view(texts, ({ leftView }) => leftView(left, this.#session)) : nothing}
+        ${left ? leftView(left, this.#session) : nothing}
       </div>
       <slot name="help">
         ${this.output ? nothing : html`<details class="help quiet more"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}

@@ -4,9 +4,10 @@ import { DecantError, type Info, type Input, type Layer, type Role } from 'decan
 import { expect, test, vi } from 'vitest';
 import { infoOf, layerOf } from '../worker/api/info.test-support.js';
 import { doubtsAbout } from './doubts.js';
-import { english, givenOf, imageOf } from './element.test-support.js';
+import { givenOf, imageOf } from './element.test-support.js';
 import type { Given } from './given.js';
 import { smallerLayers } from './layers.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -18,12 +18,7 @@ import type { Host } from './host.js';
 import type { Session } from './session.js';
 import { Stage } from './stage.js';
 import type { State, Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
-import { english as first } from './texts/english.js';
 import type { AllTexts } from './types.texts.js';
-
-/** All English texts. */
-export const english: AllTexts = allTexts({ texts: first, replacements: undefined });
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });

@@ -1,9 +1,11 @@
 // Files that the person gives: comparing them, and reading drops and dialogs.
 
 import { afterEach, expect, test, vi } from 'vitest';
+import { filesOf, pickFiles } from './dropped.js';
 import { fileHandle, fileOf, folderHandle } from './element.test-support.js';
-import { filesOf, type Given, isSame, MOST, mayBeSame, pickFiles, sourceOf, without } from './given.js';
+import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { Link } from './links.js';
+import { MOST } from './many-files.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();

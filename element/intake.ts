@@ -1,15 +1,16 @@
 // Takes files: opens the first image among them, gives them to the image that needs them, or adds them to the queue.
 
 import { isSameName, type Sorted } from './bundle.js';
-import { type Given, loadManyFiles, MOST, mayBeSame } from './given.js';
+import { type Given, mayBeSame } from './given.js';
+import { MOST, passOver } from './many-files.js';
 import { newsOf } from './news.js';
 import type { Opener } from './opener.js';
 import type { Opening } from './opening.js';
 import type { Queue } from './queue.js';
-import { sort, sortImages, sortMore } from './sorting-on-demand.js';
+import { sort, sortImages, sortMore } from './sorting.js';
 import type { Stage } from './stage.js';
 import type { State } from './state.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** A turn whose files are being found and sorted. */
 interface Taking {
@@ -23,7 +24,7 @@ interface Shown {
   news: string;
   readonly queue: Queue;
   readonly state: State;
-  readonly texts: FirstTexts;
+  readonly texts: AllTexts;
   readonly opening: Opening | undefined;
   readonly isBusy: boolean;
   readonly asksForFile: boolean;
@@ -44,7 +45,7 @@ interface Found {
 
 /** Up to `MOST` files are all looked at later, when they are sorted. */
 const foundAmong = async (files: Given[]): Promise<Found> =>
-  files.length > MOST ? (await loadManyFiles()).passOver(files) : { likely: files, passed: [] };
+  files.length > MOST ? passOver(files) : { likely: files, passed: [] };
 
 const withPassed = (sorted: Sorted, { passed }: Found): Sorted => ({
   ...sorted,

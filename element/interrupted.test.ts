@@ -2,10 +2,11 @@
 
 import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { english, stageIn } from './element.test-support.js';
+import { stageIn } from './element.test-support.js';
 import { recall } from './interrupted.js';
 import type { Stage } from './stage.js';
 import type { Left } from './state.js';
+import { english } from './texts/english.js';
 
 let stored: Leftover[] | Error;
 vi.mock('decant', async (original) => ({

@@ -3,7 +3,6 @@
 import { type Leftover, leftovers } from 'decant';
 import type { Stage } from './stage.js';
 import type { Left } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import type { AllTexts } from './types.texts.js';
 import { leftAtPlaces } from './unfinished.js';
 
@@ -11,7 +10,7 @@ import { leftAtPlaces } from './unfinished.js';
 export async function recall(stage: Stage): Promise<void> {
   const { turn, host } = stage;
   if (host.output) return;
-  const texts = allTexts(stage);
+  const texts = stage.texts;
   const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
   const lists = await Promise.allSettled([
     stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),

@@ -1,9 +1,10 @@
 // The sentence about the remains of an unsuccessful conversion.
 
 import { expect, test } from 'vitest';
-import { english, fileHandle, fileOf, folderHandle } from './element.test-support.js';
+import { fileHandle, fileOf, folderHandle } from './element.test-support.js';
 import { leftBehind, type StoredRest } from './left-behind.js';
 import type { Place } from './state.js';
+import { english } from './texts/english.js';
 
 const before = fileOf('disk.raw', 'what was there');
 const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Place => ({

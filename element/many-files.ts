@@ -1,8 +1,17 @@
-// Passes over what cannot be a disk image among very many files, such as those of a folder. Loaded when there are so many.
+// Passes over what cannot be a disk image among very many files, such as those of a folder.
 
 import { wholeName } from './bundle.js';
-import type { Given, Listed } from './given.js';
+import type { Given } from './given.js';
 import { hasImageName } from './names.js';
+
+/** The most files in one drop that may be images. More come from a whole folder that was dropped by mistake. */
+export const MOST = 200;
+
+/** A file of a drop that is not read yet. */
+export interface Listed {
+  name: string;
+  read(): Promise<Given>;
+}
 
 /** Extensions of files that are something else: they are not even opened. */
 const FOREIGN =

@@ -3,7 +3,7 @@
 import { endingIn, isSameName } from './bundle.js';
 import { EXTENSIONS } from './formats.js';
 import type { Warning } from './state.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** The ends of names of disk images and of containers. */
 const KNOWN = endingIn(EXTENSIONS);
@@ -112,7 +112,7 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
 export const problem = (text: string, id = text): Warning => ({ id, text });
 
 /** Says why no file name can begin with `name`; `undefined` if one can. */
-export function problemSoFar(name: string, texts: FirstTexts): Warning | undefined {
+export function problemSoFar(name: string, texts: AllTexts): Warning | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return problem(/\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad));
   const bytes = bytesOf(name);
@@ -120,7 +120,7 @@ export function problemSoFar(name: string, texts: FirstTexts): Warning | undefin
 }
 
 /** Says why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string, texts: FirstTexts): Warning | undefined {
+export function nameProblem(name: string, texts: AllTexts): Warning | undefined {
   if (name.trim() === '') return problem(texts.noName);
   return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? problem(texts.nameEnd) : undefined);
 }

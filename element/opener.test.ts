@@ -3,20 +3,10 @@
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { bestChoice } from './choices.js';
-import {
-  english,
-  givenOf,
-  Held,
-  imageOf,
-  images,
-  OUTPUTS,
-  openImage,
-  outputOf,
-  PAGE,
-  stageIn,
-} from './element.test-support.js';
+import { givenOf, Held, imageOf, images, OUTPUTS, openImage, outputOf, PAGE, stageIn } from './element.test-support.js';
 import { Session } from './session.js';
 import type { Step } from './state.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -43,11 +33,7 @@ beforeEach(() => {
   fits.resolve(true);
   kinds = new Held();
   kinds.resolve([]);
-  session = new Session(
-    stageIn().stage.host,
-    () => {},
-    () => {},
-  );
+  session = new Session(stageIn().stage.host, () => {});
   rest = new Held();
 });
 afterEach(() => {
@@ -190,11 +176,7 @@ async function outgrow(chooses: boolean): Promise<void> {
   vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
   fits = new Held();
   fits.resolve(false);
-  session = new Session(
-    stageIn({ streamedDownloads: STREAMED }).stage.host,
-    () => {},
-    () => {},
-  );
+  session = new Session(stageIn({ streamedDownloads: STREAMED }).stage.host, () => {});
   rest.resolve();
   await open();
   await vi.advanceTimersByTimeAsync(2000);

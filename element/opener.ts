@@ -1,11 +1,13 @@
 // Opens an image: asks for the files and passwords that it needs, then describes it.
 
 import { type AnyImage, type Image, type Layer, type Need, open, type Progress, type Waiting } from 'decant';
-import { loadAsked, loadContents } from './asked-on-demand.js';
+import { contentsOf } from 'decant/contents';
 import { isSameName, labelOf } from './bundle.js';
-import { type Environment, explore, listChoices, newEnvironment, selectWay } from './choices.js';
+import { listChoices, selectWay } from './choices.js';
 import { type Destination, destinationsOf, proposed, rememberedPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
+import { doubtsAbout } from './doubts.js';
+import { type Environment, explore, newEnvironment } from './environment.js';
 import { asError } from './failures.js';
 import { type Given, isSame, mayBeSame, sourceOf, without } from './given.js';
 import { suggestName } from './names.js';
@@ -203,8 +205,7 @@ export class Opener {
   async #proceed(image: AnyImage, opening: Opening, turn: AbortSignal, notice: string | undefined): Promise<void> {
     const last = opening.answers.at(-1);
     if (last && !last.confirmed) {
-      const { allTexts, doubtsAbout } = await loadAsked();
-      const reasons = await doubtsAbout(last, opening.top, image, allTexts(this.stage), turn);
+      const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
       if (turn.aborted) return;
       if (reasons.length > 0) {
         const doubt = { need: last.need, given: last.given, reasons };
@@ -413,9 +414,7 @@ async function surveyContents(image: AnyImage, turn: AbortSignal, survey: Survey
   if (image.streamed) return;
   const read = (offset: number, length: number) => image.read(offset, length, { signal: turn });
   // A conversion reports the same failure.
-  const contents = await loadContents()
-    .then(({ contentsOf }) => contentsOf(read, image.info.virtualSize))
-    .catch(() => undefined);
+  const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
   if (!contents) return;
   survey.contents = contents;
   show();

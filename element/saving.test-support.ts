@@ -28,11 +28,7 @@ beforeEach(() => {
   emitted = page.emitted;
   shown = [];
   conversions = [];
-  session = new Session(
-    page.stage.host,
-    () => shown.push(session.state),
-    () => {},
-  );
+  session = new Session(page.stage.host, () => shown.push(session.state));
   images.clear();
 });
 afterEach(() => {

@@ -3,7 +3,6 @@
 import { copyLifetime, DecantError, type Kept, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import {
-  english,
   fileHandle,
   fileOf,
   folderHandle,
@@ -34,6 +33,7 @@ import {
   there,
 } from './saving.test-support.js';
 import type { Step } from './state.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -10,12 +10,11 @@ import {
   type Progress,
   type Result,
 } from 'decant';
-import { loadAsked } from './asked-on-demand.js';
 import { type Destination, rememberPlace } from './destinations.js';
 import { diskSize } from './disk-size.js';
 import { asError } from './failures.js';
 import { mayBeSame } from './given.js';
-import type { StoredRest } from './left-behind.js';
+import { leftBehind, type StoredRest } from './left-behind.js';
 import { downloadName, freeNameIn, isTaken, nameProblem, plainName, problem, problemSoFar } from './names.js';
 import type { Opener } from './opener.js';
 import { nameForOutput, sourcesOf } from './opening.js';
@@ -25,6 +24,7 @@ import { learn, predict } from './rates.js';
 import { keptDownload } from './resuming.js';
 import type { Stage } from './stage.js';
 import { methodOf, type Place, type Step, type Warning } from './state.js';
+import { rememberUnfinished } from './unfinished.js';
 import { hasGpt, type Way } from './ways.js';
 import { guardWork } from './work-guard.js';
 
@@ -337,7 +337,7 @@ export class Saver {
     const shown = { step: 'converting', name, place, picture, destination, contents } as const;
     this.stage.show(turn, { ...shown, phase: 'converting', ...nothing, cancelling: false });
     const release = guardWork();
-    const remembered = loadAsked().then(({ rememberUnfinished }) => rememberUnfinished(place, name));
+    const remembered = rememberUnfinished(place, name);
     // A page may have no database: then the next visit says nothing.
     remembered.catch(() => {});
     const cancel = new AbortController();
@@ -402,23 +402,13 @@ export class Saver {
       const rest = await storedRest(place, error, isCancelled, name);
       // The element has left the page and shows nothing.
       if (turn.aborted) return this.stage.host.emit('decant-error', error);
-      const left = hasBegun ? this.#leftBehind(place, rest) : Promise.resolve(texts.nothingLeft);
+      const left = hasBegun ? leftBehind(place, rest, texts) : Promise.resolve(texts.nothingLeft);
       await this.failed(turn, ending, texts.notConverted(name), left);
     } finally {
       clearInterval(ticking);
       release();
       remembered.then((forget) => forget()).catch(() => {});
     }
-  }
-
-  /** Describes what remains at `place` after an unsuccessful conversion. */
-  #leftBehind(place: Place, rest: StoredRest): Promise<string | undefined> {
-    const { stage } = this;
-    // If the code cannot be loaded, the place is not examined.
-    return loadAsked().then(
-      ({ allTexts, leftBehind }) => leftBehind(place, rest, allTexts(stage)),
-      () => stage.texts.unknownLeft(place.name),
-    );
   }
 
   #showProgress(turn: AbortSignal, shown: Shown, meter: ProgressMeter): void {

@@ -3,8 +3,9 @@
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../worker/api/info.test-support.js';
-import { english, givenOf, imageOf, images, openImage, soon } from './element.test-support.js';
+import { givenOf, imageOf, images, openImage, soon } from './element.test-support.js';
 import { given, imageCalled, needing, news, rows, session, step } from './session.test-support.js';
+import { english } from './texts/english.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),

@@ -15,11 +15,7 @@ beforeEach(() => {
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
   const page = stageIn({ output: () => new WritableStream() });
   emitted = page.emitted;
-  session = new Session(
-    page.stage.host,
-    () => {},
-    () => {},
-  );
+  session = new Session(page.stage.host, () => {});
   images.clear();
 });
 afterEach(() => {

@@ -1,16 +1,18 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import type { OutputFormat, Snapshot, Waiting } from 'decant';
-import type { CSSResult } from 'lit';
-import { Asked, loadAsked } from './asked-on-demand.js';
-import type { Batch } from './batch.js';
+import { Batch } from './batch.js';
 import { labelOf } from './bundle.js';
 import type { Destination } from './destinations.js';
+import { digestResult } from './digests.js';
+import { pickFiles } from './dropped.js';
 import { asError } from './failures.js';
-import { type Given, givenBy, pickFiles, plain } from './given.js';
+import { type Given, givenBy, plain } from './given.js';
 import type { Host } from './host.js';
 import { Intake } from './intake.js';
+import { recall } from './interrupted.js';
 import { LinkEntry } from './link-entry.js';
+import { nextSteps } from './next-steps.js';
 import { askToNotify } from './notification.js';
 import { Opener } from './opener.js';
 import { beginOpening, type Opening, openingAfter } from './opening.js';
@@ -18,14 +20,12 @@ import { type Overall, Queue } from './queue.js';
 import { Saver } from './saving.js';
 import { Stage } from './stage.js';
 import type { FileNeed, Left, Next, State } from './state.js';
-import type { FirstTexts } from './texts/english.js';
 import { replaced } from './texts/replaced.js';
-import type { Texts } from './types.texts.js';
+import type { AllTexts, Texts } from './types.texts.js';
 import type { Way } from './ways.js';
 
 export class Session {
   readonly queue = new Queue();
-  readonly asked: Asked;
   readonly links: LinkEntry;
   readonly #stage: Stage;
   readonly #opener: Opener;
@@ -42,13 +42,9 @@ export class Session {
   /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
   isChoosingSnapshot = false;
 
-  /** Calls `changed` after every visible change, and `adopt` with the styles of what loads on demand. */
-  constructor(host: Host, changed: () => void, adopt: (styles: CSSResult) => void) {
+  /** Calls `changed` after every visible change. */
+  constructor(host: Host, changed: () => void) {
     this.#stage = new Stage(host, changed);
-    this.asked = new Asked(changed, ({ askedStyles, recall }) => {
-      adopt(askedStyles);
-      this.#run(recall(this.#stage));
-    });
     this.#opener = new Opener(
       this.#stage,
       (turn, thrown, title) => this.#failed(turn, thrown, title),
@@ -81,18 +77,13 @@ export class Session {
     return this.#stage.state;
   }
 
-  get texts(): FirstTexts {
+  get texts(): AllTexts {
     return this.#stage.texts;
   }
 
-  get replacements(): Texts | undefined {
-    return this.#stage.replacements;
-  }
-
   /** Shows the texts of a language, with the page's replacements. */
-  useTexts(texts: FirstTexts, replacements: Texts | undefined): void {
+  useTexts(texts: AllTexts, replacements: Texts | undefined): void {
     this.#stage.texts = replaced(texts, replacements);
-    this.#stage.replacements = replacements;
     this.#stage.refresh();
   }
 
@@ -170,7 +161,7 @@ export class Session {
     // A dialog for this image is open, which must be answered first.
     if (this.state.step === 'ready' && this.state.placing) return;
     this.#begin({ step: 'empty' });
-    this.#run(this.#recall());
+    this.recall();
   }
 
   /** Removes what an interrupted conversion has left, and reports it. */
@@ -180,14 +171,13 @@ export class Session {
       const text = await left.remove().catch((thrown) => this.texts.failure(asError(thrown)));
       if (turn.aborted) return;
       this.news = text;
-      await this.#recall();
+      await recall(this.#stage);
     });
   }
 
-  /** Lists what interrupted conversions have left. If the code for that cannot be loaded, the first screen lists nothing. */
-  async #recall(): Promise<void> {
-    const asked = await loadAsked().catch(() => undefined);
-    await asked?.recall(this.#stage);
+  /** Lists on the first screen what interrupted conversions have left. */
+  recall(): void {
+    this.#run(recall(this.#stage));
   }
 
   /** Ends everything, because the element is being removed. */
@@ -345,7 +335,6 @@ export class Session {
     if (state.step !== 'ready' || !state.way) return;
     this.#saver.select(state.way);
     this.#step(async () => {
-      const { Batch } = await loadAsked();
       this.#batch ??= new Batch(this, {
         convert: () => this.#saver.convert(),
         openNext: () => this.#openNext(),
@@ -379,7 +368,7 @@ export class Session {
   /** Computes the SHA-256 of the result. */
   digest(): void {
     this.news = '';
-    this.#run(loadAsked().then(({ digestResult }) => digestResult(this.#stage)));
+    this.#run(digestResult(this.#stage));
   }
 
   /** Copies a text, such as commands, for the person. */
@@ -442,12 +431,7 @@ export class Session {
     if (turn.aborted || !opening) return;
     const error = asError(thrown);
     this.#stage.host.emit('decant-error', error);
-    const steps = loadAsked().then(
-      ({ nextSteps }) => nextSteps(error, opening, turn),
-      // The code of the steps cannot be loaded: the error is shown without them.
-      () => [],
-    );
-    const [left, next] = await Promise.all([whatIsLeft, steps]);
+    const [left, next] = await Promise.all([whatIsLeft, nextSteps(error, opening, turn)]);
     if (turn.aborted) return;
     const cancelled = error.kind === 'cancelled';
     const message = this.texts.failure(error);

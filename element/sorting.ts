@@ -1,5 +1,4 @@
-// Sorts several files into images to convert, files that belong to these images, and others. Loaded when it is needed: most people
-// drop one file.
+// Sorts several files into images to convert, files that belong to these images, and others.
 
 import { type DecantError, type Member, open, splitFiles } from 'decant';
 import { alone, type Bundle, endingIn, folded, mayBeRaw, type Sorted } from './bundle.js';

@@ -4,14 +4,12 @@
 import type { AnyImage, Waiting } from 'decant';
 import type { Host } from './host.js';
 import type { State } from './state.js';
-import { english, type FirstTexts } from './texts/english.js';
-import type { Texts } from './types.texts.js';
+import { english } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 export class Stage {
   state: State = { step: 'empty' };
-  texts: FirstTexts = english;
-  /** The page's replacements, which `texts` has already. */
-  replacements: Texts | undefined;
+  texts: AllTexts = english;
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();

@@ -2,8 +2,9 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { asFolder, MemoryFolder, stubStorage } from '../worker/targets/browser/memory-storage.test-support.js';
-import { english, fileHandle, fileOf } from './element.test-support.js';
+import { fileHandle, fileOf } from './element.test-support.js';
 import type { Place } from './state.js';
+import { english } from './texts/english.js';
 import { leftAtPlaces, rememberUnfinished } from './unfinished.js';
 
 const records = new Map<string, { id: string }>();

@@ -3,11 +3,10 @@
 import { html, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Asking } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 
 /** A question that the person must answer before anything is written. */
 export function askingView(asking: Asking, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const box = (title: string, content: TemplateResult) => html`
     <section class="asking" aria-labelledby="asking">
       <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>

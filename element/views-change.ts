@@ -2,11 +2,10 @@
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { advice } from './advice.js';
+import { advice } from './choices.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import type { AllTexts } from './types.texts.js';
 import { snapshotPicker } from './views-details.js';
 import { nameWarnings } from './warnings.js';
@@ -19,7 +18,7 @@ export const changeFields = (state: Step<'ready'>, session: Session): TemplateRe
 `;
 
 function outputField(state: Step<'ready'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { image, output, placing } = state;
   const { formats } = image;
   const choose = (event: Event) => {
@@ -44,7 +43,7 @@ function outputField(state: Step<'ready'>, session: Session): TemplateResult {
 /** The ways to save, and the name. */
 const placeFields = (state: Step<'ready'>, session: Session) => html`
   <fieldset>
-    <legend>${allTexts(session).saveHow}</legend>
+    <legend>${session.texts.saveHow}</legend>
     ${state.choices.map((choice) => choiceView(choice, state, session))}
   </fieldset>
   ${nameField(state, session)}
@@ -63,7 +62,7 @@ const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean 
   method === 'stored' && output.resumable && image.info.virtualSize !== undefined;
 
 function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { way, obstacle, note } = choice;
   const cost = costOf(choice, state, texts);
   const best = state.output.size === undefined ? undefined : advice(state.choices, texts);
@@ -93,13 +92,13 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
 
 const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
   <p class="folder">
-    <span class="name">${allTexts(session).folderChosen(folder.name)}</span>
-    <button class="link" part="button link" @click=${() => session.otherFolder()}>${allTexts(session).otherFolder}</button>
+    <span class="name">${session.texts.folderChosen(folder.name)}</span>
+    <button class="link" part="button link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
   </p>
 `;
 
 function nameField(state: Step<'ready'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { name, nameProblem, placing } = state;
   const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {

@@ -7,13 +7,12 @@ import { facts } from './facts.js';
 import { imageFiles } from './opening.js';
 import type { Session } from './session.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import type { AllTexts } from './types.texts.js';
 
 /** The list of the states of the disk. A choice opens the state. */
 export function snapshotPicker(session: Session): TemplateResult {
   const { snapshots, snapshotIndex: open } = session;
-  const texts = allTexts(session);
+  const { texts } = session;
   // The closed list may have no room for it.
   const chosen = snapshots[open];
   const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
@@ -31,7 +30,7 @@ export function snapshotPicker(session: Session): TemplateResult {
 
 /** The image's format, sizes, layers and partitions. */
 export function detailsView({ image, survey }: Step<'ready'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { info } = image;
   const isSized = info.virtualSize !== undefined;
   const data = survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);

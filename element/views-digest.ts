@@ -5,10 +5,9 @@ import { canDigest } from './digests.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 
 export function digestView(state: Step<'done'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { value = state.result.sha256, share, cancel, problem } = state.digest ?? {};
   if (value !== undefined) {
     return html`

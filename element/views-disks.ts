@@ -6,7 +6,6 @@ import type { Given } from './given.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import { heading } from './views.js';
 import { snapshotPicker } from './views-details.js';
 
@@ -14,7 +13,7 @@ export function disksView(
   { name, disks, isUnknown = false, notice, offered }: Step<'disks'>,
   session: Session,
 ): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const boxes = [...(event.target as HTMLFormElement).querySelectorAll<HTMLInputElement>('[name=disk]')];
@@ -50,7 +49,7 @@ export function disksView(
 }
 
 function missingFiles(missing: Member[], offered: Given | undefined, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const choose = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
     session.choose(() => input.click());

@@ -3,11 +3,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { FileNeed } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 
 /** A form for a link to an image, or to the file that `need` asks for. */
 export function linkForm(session: Session, need?: FileNeed): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;

@@ -6,12 +6,11 @@ import { isById } from './opening.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Doubt, FileNeed, Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import { heading } from './views.js';
 import { linkForm } from './views-link.js';
 
 export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { needs, notice, canAssume, doubt, offered } = state;
   if (doubt) return doubtView(doubt, session);
   const first = needs[0]!;
@@ -29,7 +28,7 @@ export function needsView(state: Step<'needs'>, session: Session): TemplateResul
 type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
 function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const chosen = (event: Event) => {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
@@ -58,7 +57,7 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
 }
 
 function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   return html`
     ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
     <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
@@ -71,7 +70,7 @@ function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateR
 }
 
 function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;

@@ -5,7 +5,6 @@ import { nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 
 /** Places where Windows finds its disk only with drivers of virtio. */
 const VIRTIO = ['kvm', 'proxmox', 'openstack', 'kubevirt', 'incus', 'utm'];
@@ -19,7 +18,7 @@ function hasWindows({ contents }: Step<'done'>): boolean {
 }
 
 export function nextView(state: Step<'done'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { result, place, contents } = state;
   const destination = state.destination!;
   const { outputSize: size, virtualSize } = result;

@@ -3,11 +3,10 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { Session } from './session.js';
 import type { Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import { heading, waitingView } from './views.js';
 
 export function packedView({ name, format, size }: Step<'packed'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   return html`
     ${heading(texts.packedTitle(name), 'packed')}
     <p id="packed">${texts.packed(format, size)}</p>
@@ -19,7 +18,7 @@ export function packedView({ name, format, size }: Step<'packed'>, session: Sess
 }
 
 export function largeView({ name, size }: Step<'large'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   return html`
     ${heading(texts.largeTitle(name), 'large')}
     <p id="large">${texts.large(size)}</p>
@@ -31,7 +30,7 @@ export function largeView({ name, size }: Step<'large'>, session: Session): Temp
 }
 
 export function unpackingView({ name, share }: Step<'unpacking'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   return html`
     ${heading(texts.unpacking(name))}
     <progress part="progress" aria-label=${texts.unpacking(name)} max="1" value=${share ?? nothing}></progress>

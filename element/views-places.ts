@@ -5,7 +5,7 @@ import type { Destination } from './destinations.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Step } from './state.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 
 /** The number of places that are shown before a search. */
 const SHOWN = 6;
@@ -37,7 +37,7 @@ export function placesView(state: Step<'ready'>, session: Session): TemplateResu
 }
 
 /** Why places are refused. Places with the same reason share a line. */
-function refusals(shown: Destination[], texts: FirstTexts): TemplateResult[] {
+function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   const lines = new Map<string, { labels: string[]; source: unknown }>();
   for (const { output, ...place } of shown) {
     if (!output.refusal) continue;

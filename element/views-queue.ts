@@ -6,10 +6,9 @@ import { labelOf } from './bundle.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { Next } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 
 export function queueView(session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { items } = session.queue;
   const text = (status: (typeof items)[number]['status'], outcome: string) =>
     status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
@@ -37,7 +36,7 @@ export function queueView(session: Session): TemplateResult {
 const canOpen = ({ isBusy, isConvertingAll }: Session): boolean => !isBusy && !isConvertingAll;
 
 function failedActions(id: number, name: string, next: Next[], session: Session): TemplateResult {
-  const { queued } = allTexts(session);
+  const { queued } = session.texts;
   return html`
     <span class="item-actions">
       <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => session.openNext(id)}>${queued.open}</button>
@@ -47,7 +46,7 @@ function failedActions(id: number, name: string, next: Next[], session: Session)
 }
 
 function waitingActions(id: number, name: string, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   return html`
     <span class="item-actions">
       ${

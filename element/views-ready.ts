@@ -7,8 +7,11 @@ import { pictureView } from './picture/view.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import type { Step } from './state.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 import { heading, waitingView } from './views.js';
+import { askingView } from './views-asking.js';
+import { changeFields } from './views-change.js';
+import { detailsView } from './views-details.js';
 import { placesView } from './views-places.js';
 import { imageWarnings, outputWarnings } from './warnings.js';
 
@@ -23,12 +26,12 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
     ${convertLine(state, session)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
     ${waitingView(session)}
-    ${state.asking ? session.asked.view(texts, ({ askingView }) => askingView(state.asking!, session)) : nothing}
+    ${state.asking ? askingView(state.asking, session) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
     ${changeView(state, session)}
     <details class="fold more">
       <summary>${texts.details}</summary>
-      ${session.asked.view(texts, ({ detailsView }) => detailsView(state, session))}
+      ${detailsView(state, session)}
     </details>
     <div class="actions">
       <button class="link" part="button link" aria-disabled=${state.placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
@@ -36,7 +39,7 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
   `;
 }
 
-const nameOf = ({ image }: Step<'ready'>, texts: FirstTexts): string => shownText(image.info.name ?? texts.image);
+const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(image.info.name ?? texts.image);
 
 /** What will be made, and the button. */
 function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
@@ -64,7 +67,7 @@ function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
 }
 
 /** The format, the size, the time and the way to save, as far as they are known. */
-function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: FirstTexts): string {
+function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: AllTexts): string {
   const choice = choices.find((one) => one.way === way);
   const what = destination ? texts.forPlace(destination, texts.outputValue(output)) : texts.outputValue(output);
   const isKnown = choice !== undefined && output.size !== undefined;
@@ -75,7 +78,7 @@ function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: Fir
 
 /** What can be chosen instead of the proposals. Open if the person must choose. */
 function changeView(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts, asked } = session;
+  const { texts } = session;
   const must = state.nameProblem !== undefined || (!state.way && (state.isSettled || state.lostWay !== undefined));
   const toggled = (event: Event) => {
     session.isChanging = (event.target as HTMLDetailsElement).open;
@@ -83,7 +86,7 @@ function changeView(state: Step<'ready'>, session: Session): TemplateResult {
   return html`
     <details class=${must ? 'fold' : 'fold more'} ?open=${session.isChanging || must} @toggle=${toggled}>
       <summary>${texts.change}</summary>
-      ${asked.view(texts, ({ changeFields }) => changeFields(state, session))}
+      ${changeFields(state, session)}
     </details>
   `;
 }

@@ -4,13 +4,12 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { facts } from './facts.js';
 import type { Session } from './session.js';
 import { methodOf, type Step } from './state.js';
-import { allTexts } from './texts/all-texts.js';
 import { lostView } from './views-details.js';
 import { digestView } from './views-digest.js';
 import { nextView } from './views-next.js';
 
 export function resultView(state: Step<'done'>, session: Session): TemplateResult {
-  const texts = allTexts(session);
+  const { texts } = session;
   const { result, place, seconds, converting, speed } = state;
   const method = methodOf(place);
   return html`

@@ -10,44 +10,45 @@ import type { Overall } from './queue.js';
 import type { Session } from './session.js';
 import { noticeView, spoken } from './spoken.js';
 import { methodOf, type Next, type State, type Step } from './state.js';
-import type { FirstTexts } from './texts/english.js';
 import { sentence } from './texts/sentences.js';
+import type { AllTexts } from './types.texts.js';
+import { resultView } from './views-result.js';
 import { resultWarnings } from './warnings.js';
 
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>
   html`<h2 tabindex="-1" data-focus aria-describedby=${by ?? nothing}>${text}</h2>`;
 
-const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: FirstTexts): string => {
+const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
   return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
-const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: FirstTexts): string =>
+const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
   isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
 
 /** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
 
 /** A notice about a conversion that makes no progress, and the same for screen readers. */
-function standstill(state: Step<'converting'>, texts: FirstTexts): [text: string, short: string] | undefined {
+function standstill(state: Step<'converting'>, texts: AllTexts): [text: string, short: string] | undefined {
   if (isSilent(state)) return [texts.silent(state.silence), texts.silentShort];
   if (state.stalled >= STALLED) return [texts.stalled(state.stalled), texts.stalledShort];
   return undefined;
 }
 
-const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: FirstTexts): string =>
+const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
-function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: FirstTexts): string | undefined {
+function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
   if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
   return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
 /** What to know about the results of a queue besides their number. */
-const overallNotes = ({ failed, damaged }: Overall, texts: FirstTexts): string[] => [
+const overallNotes = ({ failed, damaged }: Overall, texts: AllTexts): string[] => [
   ...(failed.length > 0 ? [texts.notAll(failed)] : []),
   ...(damaged.length > 0 ? [texts.someDamaged(damaged)] : []),
 ];
@@ -57,7 +58,7 @@ const overallNotes = ({ failed, damaged }: Overall, texts: FirstTexts): string[]
  * keeps the session waiting. The text has no number of attempts, so that each wait is announced once. `overall`: the results of
  * the queue that has ended.
  */
-export function announcement(state: State, texts: FirstTexts, waiting?: Waiting, overall?: Overall): string {
+export function announcement(state: State, texts: AllTexts, waiting?: Waiting, overall?: Overall): string {
   if (overall) {
     const last = state.step === 'done' ? donePlace(state, texts) : announcement(state, texts);
     return [sentence(texts.allDone(overall.done, overall.all)), ...overallNotes(overall, texts), last].join(' ');
@@ -94,7 +95,7 @@ export function announcement(state: State, texts: FirstTexts, waiting?: Waiting,
 }
 
 /** The title for the window; `undefined` for the title of the page. `overall`: the results of the queue that has ended. */
-export function windowTitle(state: State, texts: FirstTexts, overall?: Overall): string | undefined {
+export function windowTitle(state: State, texts: AllTexts, overall?: Overall): string | undefined {
   if (overall) return texts.allDone(overall.done, overall.all);
   switch (state.step) {
     case 'converting':
@@ -167,7 +168,7 @@ const notifyButton = (session: Session) =>
   html`<button class="link more" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
 
 /** The results of a queue: the heading, and what to know besides the number. */
-function overallView(overall: Overall, texts: FirstTexts): TemplateResult {
+function overallView(overall: Overall, texts: AllTexts): TemplateResult {
   const notes = overallNotes(overall, texts);
   return html`
     ${heading(texts.allDone(overall.done, overall.all), notes.length > 0 ? 'overall' : undefined)}
@@ -184,7 +185,7 @@ export function doneView(state: Step<'done'>, session: Session): TemplateResult 
     ${overall ? overallView(overall, texts) : heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
-    ${session.asked.view(texts, ({ resultView }) => resultView(state, session))}
+    ${resultView(state, session)}
     ${picture ? pictureView(picture, 1, texts, contents) : nothing}
     <div class="actions">
       ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}

@@ -6,7 +6,7 @@ import { downloadName, nameProblem } from './names.js';
 import type { Session } from './session.js';
 import { spoken } from './spoken.js';
 import type { State, Step, Warning } from './state.js';
-import type { FirstTexts } from './texts/english.js';
+import type { AllTexts } from './types.texts.js';
 import { hasGpt } from './ways.js';
 
 /** Notices that the image names other files. Those were handed over by the time that its warnings are shown. */
@@ -27,14 +27,14 @@ export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, sessio
 }
 
 /** The warnings about the chosen output format. */
-export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: FirstTexts): Warning[] =>
+export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: AllTexts): Warning[] =>
   output.notices.map((notice) => ({
     id: `output ${output.name} ${notice.code}`,
     text: texts.notice(notice, hasGpt(survey)),
   }));
 
 /** The warning that the name ends in the extension of another output format. */
-function extensionWarning({ image, output, name }: Step<'ready'>, texts: FirstTexts): Warning[] {
+function extensionWarning({ image, output, name }: Step<'ready'>, texts: AllTexts): Warning[] {
   const endsIn = (extension: string) => name.toLowerCase().endsWith(extension);
   const other = image.formats.find(({ extension }) => endsIn(extension))?.extension;
   if (other === undefined || endsIn(output.extension)) return [];
@@ -42,20 +42,20 @@ function extensionWarning({ image, output, name }: Step<'ready'>, texts: FirstTe
 }
 
 /** The warning that the browser changes the name of a download. */
-function changedName({ way, name }: Step<'ready'>, texts: FirstTexts): Warning[] {
+function changedName({ way, name }: Step<'ready'>, texts: AllTexts): Warning[] {
   if (way !== 'download' || nameProblem(name, texts)) return [];
   const changed = downloadName(name);
   return only(changed !== name, 'changed name', () => texts.changedName(changed));
 }
 
 /** The warnings about the name. */
-export const nameWarnings = (state: Step<'ready'>, texts: FirstTexts): Warning[] => [
+export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] => [
   ...extensionWarning(state, texts),
   ...changedName(state, texts),
 ];
 
 /** The warnings about a result. */
-export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: FirstTexts): Warning[] => [
+export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: AllTexts): Warning[] => [
   ...only(tooLate, 'too late', () => texts.wasTooLate),
   ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice, hasGpt) })),
 ];

@@ -4,15 +4,11 @@ import { expect, storage, test } from '../support/browser.js';
 import { bundle } from '../support/bundle.js';
 
 const RATES = '/test/rates.js';
-const PROBE = '/test/rate-probe.js';
 
 test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
   servers.isolated.scripts.set(RATES, await bundle('element/rates.ts'));
-  servers.isolated.scripts.set(PROBE, await bundle('element/rate-probe.ts'));
-  const modules = [RATES, PROBE] as const;
-  const rates = await apiPage.evaluate(async ([ratesUrl, probeUrl]) => {
-    const { currentRates } = (await import(ratesUrl)) as typeof import('../../element/rates.js');
-    const { probe } = (await import(probeUrl)) as typeof import('../../element/rate-probe.js');
+  const rates = await apiPage.evaluate(async (url) => {
+    const { currentRates, probe } = (await import(url)) as typeof import('../../element/rates.js');
     const { createWritable } = FileSystemFileHandle.prototype;
     FileSystemFileHandle.prototype.createWritable = async function (options) {
       await window.decant.removeLeftovers();
@@ -24,7 +20,7 @@ test('the probe is not swept away, and leaves nothing', async ({ apiPage, server
     // As another tab does.
     await probe();
     return first;
-  }, modules);
+  }, RATES);
   for (const each of rates) expect(each!.rates.storage).toBeGreaterThan(0);
   expect((await storage(apiPage)).names).toEqual([]);
 });

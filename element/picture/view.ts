@@ -2,7 +2,7 @@
 
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { FirstTexts } from '../texts/english.js';
+import type { AllTexts } from '../types.texts.js';
 import type { DiskPicture } from './disk-picture.js';
 import { COLOURED_LAYERS } from './paint.js';
 
@@ -17,7 +17,7 @@ const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
 export function pictureView(
   picture: DiskPicture,
   share: number | undefined,
-  texts: FirstTexts,
+  texts: AllTexts,
   contents: Contents | undefined,
 ): TemplateResult {
   const { contents: kinds, layers } = picture.legend;

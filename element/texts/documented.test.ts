@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { english, textsIn } from '../element.test-support.js';
+import { textsIn } from '../element.test-support.js';
+import { english } from './english.js';
 
 const document = readFileSync(new URL('../../docs/element.md', import.meta.url), 'utf8');
 const [, table = ''] = document.split('| where | names |\n|---|---|\n');

@@ -1,19 +1,66 @@
-// The English texts of a first conversion; those of `english-asked.ts` load later. Names of images and files are shown escaped and cut.
+// The English texts. Names of images and files are shown escaped and cut.
 
-import { shownText } from 'decant';
-import type { AllTexts, SaveCost } from '../types.texts.js';
-import type { englishAsked } from './english-asked.js';
-import { about, binarySize, duration, failure, list, percent, roughly, size, speed } from './english-words.js';
+import { copyLifetime, shownText } from 'decant';
+import type { AllTexts, Failed, SaveCost, SaveMethod } from '../types.texts.js';
 import { clause, sentence } from './sentences.js';
-import { LEAST_ROOM } from './units.js';
+import { isLongCheck, LEAST_ROOM, unitsOf } from './units.js';
 
-/** The texts that are always loaded: in English, some load with the steps that show them. */
-export type FirstTexts = Omit<AllTexts, keyof typeof englishAsked>;
+const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+
+/** A part of a whole, rounded down: 100% only at the end. */
+const percent = (share: number): string => `${Math.floor(share * 100)}%`;
+
+/** Lists `names`; of more than five, the first four. */
+const list = (names: string[]): string =>
+  names.length > 5
+    ? `${names.slice(0, 4).map(shownText).join(', ')} and ${names.length - 4} more`
+    : names.map(shownText).join(', ');
+
+/** A time that is only estimated. */
+const roughly = (seconds: number): string => {
+  if (seconds < 60) return 'under a minute';
+  if (seconds < 600) return 'a few minutes';
+  if (seconds < 3600) return 'under an hour';
+  return seconds < 86_400 ? 'a few hours' : 'over a day';
+};
+
+/** The time, if it is known. */
+const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
+  if (seconds === undefined || (isGuess && atLeast)) return '';
+  if (isGuess) return `probably ${roughly(seconds)}`;
+  return `${atLeast ? 'at least' : 'about'} ${duration(seconds)}`;
+};
+
+const speed = (bytesPerSecond: number, method: SaveMethod): string =>
+  `${size(bytesPerSecond)}/s of ${method === 'streamed' ? 'the disk' : 'data'}`;
+
+/** Failures for which the element offers a step. */
+const byButton: Partial<Record<string, string>> = {
+  'state-format': 'Its format is not known.',
+  'not-a-disk':
+    'It has no known format and does not look like a raw disk: no partition table, no known file system, and not a multiple of 512 bytes. If a disk is packed in it, unpack it first.',
+};
+
+/** Messages of the package mention options for programs, such as `format`. */
+const failure = ({ code, message, fields }: Failed): string =>
+  (fields.file === undefined && byButton[code]) || sentence(fields.reason ?? message);
 
 const space = ({ space: bytes, atLeast }: SaveCost): string =>
   bytes ? `${atLeast ? 'at least ' : ''}${size(bytes)}` : '';
 
-export const english: FirstTexts = {
+/** A sentence about the time, after another sentence; empty if the time is unknown. */
+const time = (cost: SaveCost): string =>
+  about(cost).replace(/^(.)(.*)/, (_, first, rest) => ` ${first.toUpperCase()}${rest}.`);
+
+const timeValue = (seconds: number): string => (seconds < 1 ? 'less than a second' : duration(seconds));
+
+/** The beginning of a sentence: the private storage has less room than the disk needs. */
+const holds = (room: number | undefined): string => {
+  if (room === undefined) return 'This window cannot store the disk';
+  return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
+};
+
+export const english: AllTexts = {
   size,
 
   title: 'Decant',
@@ -25,8 +72,21 @@ export const english: FirstTexts = {
   makes: (outputs) => `→ ${outputs.join(', ')}`,
   choose: 'Choose a file',
   fromLink: 'From a link',
+  address: 'Link to an image',
+  addressFor: ({ role }) => `Link to the ${role}`,
+  openAddress: 'Open',
   noAddress: 'Enter a link that begins with https:// or http://.',
   trySample: 'Try a sample image',
+  interrupted: (name, bytes) =>
+    `The conversion of ${shownText(name)} was interrupted. Open it again to resume. The finished part takes ${size(bytes)} of this browser's storage.`,
+  freeStorage: (bytes) => `Free ${size(bytes)}`,
+  storageFreed: (bytes) => `${size(bytes)} of this browser's storage are free again.`,
+  fileInterrupted: (name, file, folder) =>
+    `The conversion of ${shownText(name)} was interrupted. ${shownText(file)}${folder === undefined ? '' : ` in the folder ${shownText(folder)}`} may be left empty or incomplete.`,
+  removeFile: (file) => `Remove ${shownText(file)}`,
+  fileRemoved: (file) => `${shownText(file)} was removed.`,
+  fileStays: (file) => `${shownText(file)} is not empty, and stays: check whether it is complete.`,
+  fileNotRemoved: (file) => `The browser does not let this page remove ${shownText(file)}. Delete it yourself.`,
   proof: 'Is it safe?',
   checkUploads: 'Nothing is uploaded. Turn your network off: it still works.',
   dropToOpen: 'Drop to open it',
@@ -40,10 +100,10 @@ export const english: FirstTexts = {
   tooMany: (most) => `More than ${most} files. Add only the disk images.`,
   notFetched: (name) => `Could not read ${shownText(name)}; try again.`,
   aside: (names) => `Skipped, not a disk image: ${list(names)}.`,
-
   held: (names) =>
     `Set aside for the VM with a missing disk: ${list(names)}. They may be its older states. To convert one, add it alone.`,
 
+  queue: 'Queue',
   convertAll: (images) => `Convert all ${images}`,
   allDone: (done, all) => `${done} of ${all} converted`,
   notAll: (names) => `Not converted: ${list(names)}.`,
@@ -67,7 +127,36 @@ export const english: FirstTexts = {
   },
 
   image: 'Image',
+  format: 'Format',
+  virtualSize: 'Disk size',
+  unknownSize: 'known at the end',
+  fileSize: 'Image file',
+  fileSizeValue: (bytes, files) => (files > 1 ? `${size(bytes)} in ${files} files` : size(bytes)),
+  data: 'Data',
+  layers: 'Layers',
+  machine: 'Virtual machine',
+  encryption: 'Encryption',
+  encryptionValue: ({ format, luks }) =>
+    luks ? `${format.toUpperCase()}${luks.version}, ${shownText(luks.cipher)}` : 'AES (legacy)',
+  snapshot: 'State of the disk',
+  activeDisk: 'Current state',
+  snapshotValue: ({ id, name, dateSeconds }) =>
+    `Snapshot ${shownText(name || id)}, ${new Date(dateSeconds * 1000).toLocaleString()}`,
   unused: (names) => `Not used: ${list(names)}.`,
+  formatValue: (info) =>
+    [
+      info.format,
+      info.version && `version ${info.version}`,
+      info.clusterSize && `units of ${binarySize(info.clusterSize)}`,
+      ...info.containers.map(({ name }) => `in ${name}`),
+    ]
+      .filter(Boolean)
+      .join(', '),
+  dataCounting: (bytes) => `${size(bytes)} so far`,
+  dataValue: (bytes, compressed) => {
+    if (compressed === 0) return size(bytes);
+    return `${size(bytes)}, ${compressed > bytes * 0.95 ? 'nearly all' : size(compressed)} of it compressed`;
+  },
 
   picture: {
     label: (share) =>
@@ -93,21 +182,67 @@ export const english: FirstTexts = {
     damaged: 'The partition table is damaged; the disk is converted as it is.',
   },
 
+  disksTitle: (name, count) => `${shownText(name)} contains ${count === 1 ? 'one disk' : `${count} disks`}`,
+  disksQuestion: 'Which disks do you want to convert?',
+  noDiskTitle: (name) => `No file in ${shownText(name)} looks like a disk`,
+  noDiskQuestion: 'If some of them are raw disks, which ones do you want to convert?',
+  diskMissing: 'its file is missing',
+  disksMissing: (count) => `Drop or choose the missing ${count === 1 ? 'file' : 'files'}.`,
+  useAsDisk: (name, disk) => `Use ${shownText(name)} as ${shownText(disk)}`,
   noDiskChosen: 'Choose at least one disk.',
+  openDisks: 'Continue',
 
+  packedTitle: (name) => `${shownText(name)} must be unpacked first`,
+  packed: (format, bytes) =>
+    `The ${shownText(format)} inside is unpacked into this browser's storage${bytes === undefined ? '' : `, ${size(bytes)}`}, then removed.`,
+  unpack: 'Unpack',
+
+  largeTitle: (name) => `${shownText(name)} needs much memory`,
+  large: (bytes) =>
+    `To decompress this file, the browser needs ${size(bytes)} of memory. If there is less, the tab may be closed. Other tabs and programs may become slow.`,
   unpacking: (name) => `Unpacking ${shownText(name)}`,
 
+  needsFile: ({ role, of }) => `${shownText(of)} holds a part of the disk. The rest is in its ${role}:`,
+  needsDisk: ({ of }) =>
+    `${shownText(of)} holds only the changes since a snapshot. The rest is in another file of the same machine: drop the machine's whole folder.`,
+  diskId: (id) => `ID of that disk: ${shownText(id)}`,
+  needsTitle: (name, role) => `${shownText(name)} needs its ${role}`,
+  needsPassword: (name) => `${shownText(name)} is encrypted`,
+  chooseFor: ({ role }) => `Choose the ${role}`,
+  chooseOther: ({ role }) => `Choose another ${role}`,
+  needsFileHint: 'Or drop it here: only files that you choose are read.',
   notTheFile: (names) => `${list(names)} ${names.length === 1 ? 'does' : 'do'} not match the missing file's name.`,
   notTheDisk: (names) => `Not the missing disk: ${list(names)}.`,
+  useAllTheSame: (name, role) => `Use ${shownText(name)} as the ${role}`,
+  doubt: (name, role) => `${shownText(name)} may be the wrong ${role}`,
+  doubtHint: 'With a wrong file, the disk looks whole but is corrupt.',
+  useIt: 'Use it anyway',
+  otherName: (name, wanted) => `The image asks for ${shownText(wanted)}, not ${shownText(name)}.`,
   probablyTheImage: (name) => `${shownText(name)} is probably the image itself.`,
   smallerLayer: (name, bytes, above, aboveBytes) =>
     `The disk in ${shownText(name)} has ${size(bytes)}, that in ${shownText(above)} ${size(aboveBytes)}. The rest is zeros: right only if the disk was enlarged later.`,
+  shortDataFile: (name, bytes, disk) => `${shownText(name)} has ${size(bytes)}, the disk ${size(disk)}.`,
+  notRaw: (name, format, above) => `${shownText(name)} is ${format}, but ${shownText(above)} expects a raw disk.`,
+  noDisk: (name) => `${shownText(name)} is probably not a disk: its size is not a multiple of 512 bytes.`,
+  guessedRaw: (name) => `${shownText(name)} has no known format. It would be read as a raw disk.`,
+  passwordOf: (name) => `Password for ${shownText(name)}`,
+  passwordHint: 'It stays in this tab.',
+  unlock: 'Unlock',
   unlocking: (name) => `Unlocking ${shownText(name)}`,
+  assume: 'The password is right: continue unchecked',
 
   salvaging: (bytes) => `Damaged: unreadable parts become zeros${bytes > 0 ? `, at least ${size(bytes)}` : ''}.`,
   lost: (bytes, ranges) =>
     `${size(bytes)} in ${ranges === 1 ? 'one range' : `${ranges} ranges`} were unreadable and became zeros, or may be wrong.`,
+  lostList: 'Lost parts of the disk',
+  lostMore: (ranges) => `and ${ranges} more`,
+  lostRange: ({ start, length, reason }) => `${length} bytes at ${start}: ${reason}`,
 
+  unknownCost: 'Its size is known at the end.',
+  compressedCost: 'Compressed; the size depends on the data.',
+  beginsAnew: 'If interrupted, it must start over.',
+  output: 'Output format',
+  outputHint: ({ hint = '' }) => hint,
   outputValue: ({ label }) => label,
   notice: ({ code, fields: { added, unit, size: bytes }, message }, hasGpt) => {
     if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
@@ -116,6 +251,8 @@ export const english: FirstTexts = {
     if (hasGpt === undefined) return `${grows} A backup GPT is then no longer at the end.`;
     return hasGpt ? `${grows} The backup GPT is then no longer at the end.` : grows;
   },
+  outputRefusal: ({ label, hint }, refusal) =>
+    `${hint ? `${hint}: ${label}` : label} is not possible. ${failure(refusal)}`,
   where: 'Where will it run?',
   placeLabel: ({ name, label }) => (name === 'raw' ? 'Raw disk' : shownText(label)),
   otherPlace: 'Other place',
@@ -124,6 +261,8 @@ export const english: FirstTexts = {
   estimate: (cost) => [space(cost), about(cost)].filter(Boolean).join(' · '),
   fits: (name, place) => `Nothing to convert: ${shownText(name)} already fits (${shownText(place)}).`,
   change: 'Change',
+  saveHow: 'Where to save it',
+  fileName: 'File name',
   noName: 'Enter a file name.',
   badName: (character) => `A file name cannot contain ${character}`,
   controlInName: 'A file name cannot contain control characters.',
@@ -140,7 +279,27 @@ export const english: FirstTexts = {
     download: 'As a download',
     host: 'Let this page save it',
   },
+  pickedCost: (choice, disk) => {
+    const { space, atLeast } = choice;
+    const takes = time(choice).replace(
+      /\.$/,
+      isLongCheck(choice, disk) ? `: the browser checks all ${size(disk)}.` : '.',
+    );
+    if (!space) return space === 0 && !atLeast ? `Takes almost no space.${takes}` : 'Only data takes space.';
+    return `Takes ${atLeast ? 'at least ' : ''}${size(space)}, the size of its data.${takes}`;
+  },
+  downloadCost: (choice, disk) => `Takes the full ${size(disk)}.${time(choice)}`,
+  folderChosen: (name) => `Folder: ${shownText(name)}`,
+  otherFolder: 'Pick another folder',
+  betterTime: (seconds) => `Best here: about ${duration(seconds)} faster`,
+  betterSpace: (bytes, other) => `Best here: takes ${bytes > 0 ? size(bytes) : 'no space'} instead of ${size(other)}`,
   noPicker: 'This browser cannot write to folders; Chrome and Edge can.',
+  foreignPicker: 'Browsers do not let a page inside a page of another site pick a place.',
+  frameDownload: {
+    'sandboxed-downloads': 'The surrounding page allows no downloads.',
+    'sandboxed-frame': 'The surrounding page allows no storage, which a download needs.',
+    'foreign-frame': 'This browser gives no storage to a page inside a page of another site, and a download needs it.',
+  },
   pickerFailed: 'The browser does not let this page ask for a place.',
   streamsForRoom: (room) => `${holds(room)}, so the disk is downloaded while it is converted.`,
   noRoom: (room, obstacle, canPick) =>
@@ -155,6 +314,26 @@ export const english: FirstTexts = {
   noWay: 'Checking where to save it.',
   chooseWay: 'Choose where to save it.',
   picking: "Pick a place in the browser's dialog.",
+
+  replaceTitle: (name, folder) => `${shownText(folder)} already has a file called ${shownText(name)}`,
+  replaceQuestion: (bytes, date) =>
+    `${bytes === 0 ? 'It is empty' : `It has ${size(bytes)}`}, last changed ${date.toLocaleString()}. It stays unchanged until the new file is complete.`,
+  replace: 'Replace it',
+  sourceTitle: (name) => `${shownText(name)} in that folder is the image itself, or part of it`,
+  sourceHint: 'The result cannot replace it.',
+  saveAs: (name) => `Save as ${shownText(name)}`,
+  goOnTitle: (share) => `${percent(share)} of this disk is already converted`,
+  goOnQuestion: "A download was interrupted; that part is in the browser's storage.",
+  goOn: 'Resume',
+  elsewhereTitle: 'Another tab has resumed this download',
+  elsewhereHint: 'The finished part is there. Here it can only start over.',
+  beginAnew: 'Start over',
+  noFolderTitle: 'No folder was picked',
+  noFolderHint:
+    'Browsers refuse some, such as the home folder, Desktop and Downloads. Create one inside, in the dialog.',
+  dialogHint: "Or use the browser's save dialog: it saves anywhere.",
+  dialogWarning: 'Pick no file that you need: the browser empties it at once, even if you cancel.',
+  useDialog: "Use the browser's save dialog",
 
   phase: { converting: 'Converting', finishing: 'Finishing' },
   working: (phase, name) => `${phase} ${shownText(name)}`,
@@ -206,8 +385,46 @@ export const english: FirstTexts = {
     }
   },
   copied: (name) => `The browser has copied ${shownText(name)} to your downloads: check that it is complete.`,
+  copyKept: (bytes) =>
+    `${size(bytes)} in the browser's storage, removed in about ${duration(copyLifetime(bytes) / 1000)} or when the page is next opened`,
   details: 'Details',
+  facts: {
+    disk: 'Disk',
+    written: 'Written',
+    time: 'Total time',
+    converting: 'Conversion time',
+    copy: 'Temporary copy',
+    method: 'Saved by',
+    engine: 'Engine',
+    threads: 'Threads',
+  },
+  writtenValue: (result, method) =>
+    method === 'picked' && result.holeBytes > 0
+      ? `${size(result.bytesWritten)}, and ${size(result.holeBytes)} of holes`
+      : size(method === 'host' ? result.bytesWritten : result.outputSize),
+  timeValue,
+  convertingValue: (seconds, bytesPerSecond, method) =>
+    [timeValue(seconds), bytesPerSecond !== undefined && speed(bytesPerSecond, method)].filter(Boolean).join(', '),
+  methodValue: {
+    picked: 'writing only data to the place you picked',
+    stored: "writing to the browser's storage, then copying",
+    streamed: 'downloading while converting',
+    host: 'this page',
+  },
+  engineValue: ({ engine, workers }) =>
+    engine === 'threads'
+      ? `${workers} threads with shared memory`
+      : workers === 1
+        ? 'one worker'
+        : `${workers} workers`,
+  notIsolated: 'not used: the server of this page does not allow shared memory',
   convertAnother: 'Convert another image',
+  nextStep: (place, shell) => `Next, for ${place}${shell === 'powershell' ? ', in PowerShell' : ''}`,
+  replaceWords: (words) => `Replace ${words.join(', ')} with your own.`,
+  virtio: 'Windows on this disk may need virtio drivers to start there.',
+  copy: 'Copy',
+  compute: 'Compute its SHA-256',
+  computing: 'Computing the SHA-256',
   copyDone: 'Copied.',
   copyFailed: 'The browser does not let this page copy: select the text.',
 
@@ -218,6 +435,22 @@ export const english: FirstTexts = {
   notConverted: (name) => `${shownText(name)} could not be converted`,
   cancelled: 'Cancelled.',
   nothingLeft: 'Nothing was left behind.',
+  partKept: 'The finished part is kept for a week. To resume, convert the image again.',
+  stillStored: (bytes) =>
+    `${size(bytes)} are still in the browser's storage. It frees them as soon as it can, at the latest when the page is next opened.`,
+  streamLeft: (name) =>
+    `The download of ${shownText(name)} was not completed. A part that the browser kept is not a whole disk.`,
+  asItWas: (name) => `${shownText(name)} is unchanged.`,
+  emptyLeft: (name) => `An empty file was left: ${shownText(name)}.`,
+  fileLeft: (name) => `${shownText(name)} may be changed or incomplete.`,
+  fileInFolderLeft: (folder, name, swap) =>
+    `${shownText(name)} may be changed or incomplete. If you moved the folder ${shownText(folder)} and another took its name, delete ${shownText(swap)} in the one you moved, and ${shownText(name)} if it is empty.`,
+  folderMoved: (folder, name, swap, replaces) =>
+    replaces
+      ? `The folder ${shownText(folder)} was moved, renamed or removed. ${shownText(name)} in it is unchanged; delete ${shownText(swap)} beside it.`
+      : `The folder ${shownText(folder)} was moved, renamed or removed. Delete ${shownText(name)} and ${shownText(swap)} in it: neither is a complete disk.`,
+  fileMoved: (name, swap) =>
+    `${shownText(name)}, or the folder where you picked it, was moved, renamed or removed. Delete it and ${shownText(swap)} beside it: neither is a complete disk.`,
   unknownLeft: (name) => `Something may be left at ${shownText(name)}.`,
   next: {
     raw: 'Read it as a raw disk',
@@ -228,10 +461,4 @@ export const english: FirstTexts = {
     next: 'Open the next image',
     another: 'Choose another file',
   },
-};
-
-/** The beginning of a sentence: the private storage has less room than the disk needs. */
-const holds = (room: number | undefined): string => {
-  if (room === undefined) return 'This window cannot store the disk';
-  return `This window can store ${room > 0 ? `about ${size(room)}` : `less than ${size(LEAST_ROOM)}`}, which is less than the disk`;
 };

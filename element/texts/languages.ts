@@ -1,8 +1,9 @@
 // The languages of the texts: a file and a line for each. English is always present, others are loaded when they are needed.
 
-import { english, type FirstTexts } from './english.js';
+import type { AllTexts } from '../types.texts.js';
+import { english } from './english.js';
 
-const OTHERS: Record<string, () => Promise<FirstTexts>> = {
+const OTHERS: Record<string, () => Promise<AllTexts>> = {
   de: async () => (await import('./german.js')).german,
 };
 
@@ -15,7 +16,7 @@ export function languageOf(element: Element): string {
 }
 
 /** Loads the texts in `language`, or in English if there are none. */
-export async function textsIn(language: string): Promise<FirstTexts> {
+export async function textsIn(language: string): Promise<AllTexts> {
   const [primary = ''] = language.toLowerCase().split('-');
   const load = Object.hasOwn(OTHERS, primary) ? OTHERS[primary] : undefined;
   return load ? load() : english;

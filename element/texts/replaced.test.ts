@@ -1,7 +1,8 @@
 // Texts that a page replaces.
 
 import { expect, test, vi } from 'vitest';
-import { textsIn as allTexts, english } from '../element.test-support.js';
+import { textsIn as allTexts } from '../element.test-support.js';
+import { english } from './english.js';
 import { languageOf, textsIn } from './languages.js';
 import { replaced } from './replaced.js';
 
