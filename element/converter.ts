@@ -1,39 +1,33 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { prepareForImage } from './ahead.js';
-import { bottle } from './bottle.js';
-import { filesOf } from './dropped.js';
+import { failedView, leftView } from './failures/failure-views.js';
+import { filesOf } from './files/dropped.js';
+import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import type { Host } from './host.js';
-import { addressIn } from './links.js';
-import { notify } from './notification.js';
+import { disksView } from './opening/disks-view.js';
+import { linkForm } from './opening/link-entry.js';
+import { needsView } from './opening/needs-view.js';
+import { largeView, openingView, packedView, unlockingView, unpackingView } from './opening/opening-view.js';
+import { bottle } from './picture/bottle.js';
 import { paint } from './picture/paint.js';
-import { Session } from './session.js';
-import { noticeView, spoken } from './spoken.js';
-import type { State, Step } from './state.js';
+import { queueView } from './queue/queue-view.js';
+import { convertingView } from './saving/converting-view.js';
+import { doneView } from './saving/done-view.js';
+import { notify } from './saving/notification.js';
+import { readyView } from './saving/ready-view.js';
+import { prepareForImage } from './session/ahead.js';
+import { Session } from './session/session.js';
+import { announcement, windowTitle } from './steps/announcement.js';
+import type { State, Step } from './steps/state.js';
+import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
+import { noticeView, spoken } from './texts/sentences.js';
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 import type { Texts } from './types.texts.js';
-import {
-  announcement,
-  convertingView,
-  doneView,
-  failedView,
-  openingView,
-  unlockingView,
-  windowTitle,
-} from './views.js';
-import { disksView } from './views-disks.js';
-import { leftView } from './views-left.js';
-import { linkForm } from './views-link.js';
-import { needsView } from './views-needs.js';
-import { largeView, packedView, unpackingView } from './views-packed.js';
-import { queueView } from './views-queue.js';
-import { readyView } from './views-ready.js';
-import { Announced, warningsOf } from './warnings.js';
 
 const SAMPLE = 'sample.qcow2';
 

@@ -13,11 +13,11 @@ import {
 import { expect, vi } from 'vitest';
 import { infoOf } from '../worker/api/info.test-support.js';
 import { checkOpening } from '../worker/api/options.js';
-import type { Given } from './given.js';
+import type { Given } from './files/input-file.js';
 import type { Host } from './host.js';
-import type { Session } from './session.js';
-import { Stage } from './stage.js';
-import type { State, Step } from './state.js';
+import type { Session } from './session/session.js';
+import { Stage } from './steps/stage.js';
+import type { State, Step } from './steps/state.js';
 import type { AllTexts } from './types.texts.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>

@@ -6,9 +6,9 @@ import { bundle } from '../support/bundle.js';
 const RATES = '/test/rates.js';
 
 test('the probe is not swept away, and leaves nothing', async ({ apiPage, servers }) => {
-  servers.isolated.scripts.set(RATES, await bundle('element/rates.ts'));
+  servers.isolated.scripts.set(RATES, await bundle('element/ways/rates.ts'));
   const rates = await apiPage.evaluate(async (url) => {
-    const { currentRates, probe } = (await import(url)) as typeof import('../../element/rates.js');
+    const { currentRates, probe } = (await import(url)) as typeof import('../../element/ways/rates.js');
     const { createWritable } = FileSystemFileHandle.prototype;
     FileSystemFileHandle.prototype.createWritable = async function (options) {
       await window.decant.removeLeftovers();

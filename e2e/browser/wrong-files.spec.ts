@@ -51,7 +51,7 @@ for (const [top, file, ...doubts] of [
   ['over-raw.qcow2', 'picture.png', 'not picture.png', 'picture.png is probably not a disk'],
   ['over-unstated.qcow2', 'sectors.raw', 'not sectors.raw', 'It would be read as a raw disk.'],
 ] as const) {
-  // One in the short run: element/companions.test.ts has them all.
+  // One in the short run: element/opening/doubts.test.ts has them all.
   const tag = file === 'small.qcow2' ? [] : ['@full'];
   test(`${file} as the backing file of ${top} is in doubt`, { tag }, async ({ page }, testInfo) => {
     const files = makeFiles(testInfo.outputPath('files'));

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { TestInfo } from '@playwright/test';
-import type { Rates } from '../../element/rates.js';
+import type { Rates } from '../../element/ways/rates.js';
 import { expect, type Page } from './browser.js';
 import { byScope } from './scope.js';
 

@@ -3,8 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import { textsIn as allTexts } from '../element.test-support.js';
 import { english } from './english.js';
-import { languageOf, textsIn } from './languages.js';
-import { replaced } from './replaced.js';
+import { languageOf, replaced, textsIn } from './languages.js';
 
 test('a text is replaced, and the others stay', () => {
   const texts = replaced(english, { convert: 'Import', ways: { download: 'To this computer' } });

@@ -1,0 +1,41 @@
+// What is shown of failures: the step after one, and what interrupted conversions have left.
+
+import { shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { overallView } from '../queue/queue-view.js';
+import type { Session } from '../session/session.js';
+import { heading } from '../steps/common-views.js';
+import type { Left, Next, Step } from '../steps/state.js';
+import { sentence, spoken } from '../texts/sentences.js';
+
+/** A failure with possible steps, the most likely to work first. */
+export function failedView({ asks, title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const waiting = session.queue.waiting.length > 0;
+  const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
+  const { overall } = session;
+  const titled = message || !left ? title : `${sentence(title)} ${left}`;
+  return html`
+    ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
+    ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
+    ${message && left ? html`<p>${left}</p>` : nothing}
+    <div class="actions">
+      ${steps.map(
+        (step, at) =>
+          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.takeStep(step)}>${texts.next[step]}</button>`,
+      )}
+    </div>
+  `;
+}
+
+export const leftView = (left: Left[], session: Session): TemplateResult => html`
+  <ul class="left">
+    ${left.map(
+      (one) => html`
+        <li class="notice" part="notice"><span>${spoken(one.text)}</span>
+          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => session.removeLeft(one)}>${one.action}</button>
+        </li>
+      `,
+    )}
+  </ul>
+`;

@@ -1,0 +1,107 @@
+// What interrupted conversions have left: what the first screen lists, and what removing it says.
+
+import { DecantError, type Leftover } from 'decant';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { stageIn } from '../element.test-support.js';
+import type { Stage } from '../steps/stage.js';
+import type { Left } from '../steps/state.js';
+import { english } from '../texts/english.js';
+import { recall } from './interrupted.js';
+
+let stored: Leftover[] | Error;
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  leftovers: async () => {
+    if (stored instanceof Error) throw stored;
+    return stored;
+  },
+}));
+const atPlaces = vi.fn<() => Promise<Left[]>>();
+vi.mock('./unfinished.js', () => ({ leftAtPlaces: () => atPlaces() }));
+
+const part = (image: string | undefined, size: number, more: Partial<Leftover> = {}): Leftover => ({
+  kind: 'download',
+  ...(image === undefined ? {} : { image }),
+  size,
+  guestDone: 1,
+  discard: vi.fn(async () => {}),
+  ...more,
+});
+const inFolder: Left = { image: 'b.vdi', text: 'In a folder.', action: 'Remove', remove: async () => 'Removed.' };
+
+beforeEach(() => {
+  stored = [];
+  atPlaces.mockReset().mockResolvedValue([]);
+});
+
+async function recalled(stage: Stage): Promise<Left[]> {
+  await recall(stage);
+  return (stage.state.step === 'empty' && stage.state.left) || [];
+}
+
+test('downloads and files at picked places are listed, files of the page are not', async () => {
+  const { stage } = stageIn();
+  stored = [part('a.qcow2', 1e9), part('page.qcow2', 5e6, { kind: 'opfs' }), part(undefined, 5e6)];
+  atPlaces.mockResolvedValue([inFolder]);
+  expect(await recalled(stage)).toMatchObject([
+    { image: 'a.qcow2', text: english.interrupted('a.qcow2', 1e9), action: english.freeStorage(1e9) },
+    { image: english.image, text: english.interrupted(english.image, 5e6) },
+    inFolder,
+  ]);
+});
+
+test('a part is discarded alone, and listed until it is gone', async () => {
+  const { stage } = stageIn();
+  const [one, two] = [part('a', 1e9), part('b', 1e9)];
+  stored = [one, two];
+  const [left] = await recalled(stage);
+  expect(await left!.remove()).toBe(english.storageFreed(1e9));
+  expect([one.discard, two.discard].map((discard) => vi.mocked(discard).mock.calls.length)).toEqual([1, 0]);
+  stored = [two];
+  expect(await recalled(stage)).toMatchObject([{ image: 'b' }]);
+  stored = [];
+  expect(await recalled(stage)).toEqual([]);
+  expect(stage.state).toEqual({ step: 'empty' });
+});
+
+test('a part that cannot be discarded says why', async () => {
+  const { stage } = stageIn();
+  const busy = new DecantError('target', 'Another tab is using it', { code: 'storage-in-use' });
+  stored = [part('a', 1e9, { discard: () => Promise.reject(busy) })];
+  const [left] = await recalled(stage);
+  await expect(left!.remove()).rejects.toBe(busy);
+});
+
+test('without one of the storages, the other one is listed', async () => {
+  const { stage } = stageIn();
+  stored = new Error('no storage');
+  atPlaces.mockResolvedValue([inFolder]);
+  expect(await recalled(stage)).toEqual([inFolder]);
+  stored = [part('a', 1)];
+  atPlaces.mockRejectedValue(new ReferenceError('indexedDB is not defined'));
+  expect(await recalled(stage)).toMatchObject([{ image: 'a' }]);
+});
+
+test('a page that saves disks itself is not looked at', async () => {
+  const { stage } = stageIn({ output: () => new WritableStream() });
+  stored = [part('a', 1)];
+  expect(await recalled(stage)).toEqual([]);
+  expect(atPlaces).not.toHaveBeenCalled();
+});
+
+test('a notice stays, and another step is not changed', async () => {
+  const { stage } = stageIn();
+  stored = [part('a', 1)];
+  stage.begin({ step: 'empty', notice: 'No files were found.' });
+  await recall(stage);
+  expect(stage.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
+  stage.begin({ step: 'opening', name: 'a' });
+  await recall(stage);
+  expect(stage.state).toEqual({ step: 'opening', name: 'a' });
+  // The person goes on while the storage is read.
+  stage.begin({ step: 'empty' });
+  const recalling = recall(stage);
+  stage.begin({ step: 'empty' });
+  await recalling;
+  expect(stage.state).toEqual({ step: 'empty' });
+});

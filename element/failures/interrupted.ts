@@ -1,0 +1,37 @@
+// What interrupted conversions have left in the browser's storage and at picked places: the first screen lists it.
+
+import { type Leftover, leftovers } from 'decant';
+import type { Stage } from '../steps/stage.js';
+import type { Left } from '../steps/state.js';
+import type { AllTexts } from '../types.texts.js';
+import { leftAtPlaces } from './unfinished.js';
+
+/** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
+export async function recall(stage: Stage): Promise<void> {
+  const { turn, host } = stage;
+  if (host.output) return;
+  const texts = stage.texts;
+  const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
+  const lists = await Promise.allSettled([
+    stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),
+    // Without a database, nothing was remembered.
+    leftAtPlaces(texts),
+  ]);
+  const left = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
+  if (stage.state.step !== 'empty') return;
+  const { left: _before, ...state } = stage.state;
+  stage.show(turn, left.length > 0 ? { ...state, left } : state);
+}
+
+function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Left {
+  const image = name || texts.image;
+  return {
+    image,
+    text: texts.interrupted(image, size),
+    action: texts.freeStorage(size),
+    remove: async () => {
+      await discard();
+      return texts.storageFreed(size);
+    },
+  };
+}

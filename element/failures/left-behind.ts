@@ -1,0 +1,89 @@
+// Finds out what remains at the place of a failed conversion.
+
+import { isAlike } from '../files/input-file.js';
+import type { Place } from '../steps/state.js';
+import type { AllTexts } from '../types.texts.js';
+
+/**
+ * What remains in the browser's storage: nothing, a part that can be resumed, something of unknown size, or so many bytes that the
+ * browser does not remove yet.
+ */
+export type StoredRest = 'nothing' | 'kept' | 'unknown' | number;
+
+/**
+ * Describes in a sentence what remains at `place` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
+ * remains of a stored download.
+ */
+export async function leftBehind(place: Place, rest: StoredRest, texts: AllTexts): Promise<string | undefined> {
+  switch (place.kind) {
+    case 'stored':
+      return inStorage(rest, place.name, texts);
+    case 'streamed':
+      // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
+      return texts.streamLeft(place.name);
+    case 'folder':
+      return leftInFolder(place, texts);
+    case 'dialog':
+      // The browser's dialog has created this file. If it is missing, it was moved.
+      return (
+        (await leftIn(place.handle, place.name, undefined, texts)) ?? texts.fileMoved(place.name, swapOf(place.name))
+      );
+    case 'host':
+      return undefined;
+  }
+}
+
+function inStorage(rest: StoredRest, name: string, texts: AllTexts): string {
+  if (typeof rest === 'number') return texts.stillStored(rest);
+  return { nothing: texts.nothingLeft, kept: texts.partKept, unknown: texts.unknownLeft(name) }[rest];
+}
+
+/** The name of the file that Chromium writes beside `name` until the output is complete. */
+const swapOf = (name: string): string => `${name}.crswap`;
+
+async function leftInFolder(
+  { folder, name, replaces }: Extract<Place, { kind: 'folder' }>,
+  texts: AllTexts,
+): Promise<string> {
+  try {
+    // Another folder with a file of this name can have taken the place of the folder.
+    const changed = texts.fileInFolderLeft(folder.name, name, swapOf(name));
+    const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts, changed);
+    if (left !== undefined) return left;
+  } catch (thrown) {
+    if (!isMissing(thrown)) return texts.unknownLeft(name);
+  }
+  if (await isThere(folder)) return texts.nothingLeft;
+  return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
+}
+
+/**
+ * Tells what remains in a file: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
+ */
+async function leftIn(
+  handle: FileSystemFileHandle,
+  name: string,
+  before: File | undefined,
+  texts: AllTexts,
+  changed = texts.fileLeft(name),
+): Promise<string | undefined> {
+  try {
+    const now = await handle.getFile();
+    if (before && isAlike(now, before)) return texts.asItWas(name);
+    return now.size === 0 ? texts.emptyLeft(name) : changed;
+  } catch (thrown) {
+    return isMissing(thrown) ? undefined : texts.unknownLeft(name);
+  }
+}
+
+/** Whether the folder still exists where it was picked. */
+async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
+  try {
+    await folder.keys().next();
+    return true;
+  } catch (thrown) {
+    return !isMissing(thrown);
+  }
+}
+
+const isMissing = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'NotFoundError';

@@ -1,0 +1,137 @@
+// Files at picked places: what is remembered while they are written, and what removing what is left does.
+
+import { beforeEach, expect, test, vi } from 'vitest';
+import { asFolder, MemoryFolder, stubStorage } from '../../worker/targets/browser/memory-storage.test-support.js';
+import { fileHandle, fileOf } from '../element.test-support.js';
+import type { Place } from '../steps/state.js';
+import { english } from '../texts/english.js';
+import { leftAtPlaces, rememberUnfinished } from './unfinished.js';
+
+const records = new Map<string, { id: string }>();
+vi.mock('./record-store.js', () => ({
+  storeRecord: async (record: { id: string }) => void records.set(record.id, record),
+  deleteRecord: async (id: string) => void records.delete(id),
+  storedRecords: async () => [...records.values()],
+}));
+
+let folder: MemoryFolder;
+beforeEach(() => {
+  records.clear();
+  vi.useRealTimers();
+  stubStorage();
+  folder = new MemoryFolder();
+});
+
+/** The folder, whose permission is `before`, and `after` a question. */
+const picked = (before: PermissionState = 'granted', after: PermissionState = before) =>
+  Object.assign(asFolder(folder), {
+    queryPermission: async () => before,
+    requestPermission: async () => after,
+    isSameEntry: async (other: unknown) => other === folder,
+  });
+const inFolder = (folder: FileSystemDirectoryHandle, replaces?: File): Place => ({
+  kind: 'folder',
+  folder,
+  name: 'disk.raw',
+  replaces,
+});
+
+/** As if the tab were closed during a conversion to `place`: its locks are gone. */
+async function interrupt(place: Place): Promise<void> {
+  await rememberUnfinished(place, 'disk.vdi');
+  stubStorage();
+}
+
+test('a file is remembered until its conversion has ended, and is not left until then', async () => {
+  folder.add('disk.raw');
+  const forget = await rememberUnfinished(inFolder(picked()), 'disk.vdi');
+  expect(records.size).toBe(1);
+  expect(await leftAtPlaces(english)).toEqual([]);
+  await forget();
+  expect(records.size).toBe(0);
+});
+
+test.each<[string, Place]>([
+  ['a file that is to be replaced', inFolder(asFolder(new MemoryFolder()), fileOf('disk.raw'))],
+  ['a stored download', { kind: 'stored', name: 'disk.raw', kept: undefined }],
+  ['a streamed download', { kind: 'streamed', name: 'disk.raw' }],
+  ['an output of the page', { kind: 'host', name: 'disk.raw' }],
+])('nothing is remembered of %s', async (_, place) => {
+  const forget = await rememberUnfinished(place, 'disk.vdi');
+  expect(records.size).toBe(0);
+  await forget();
+});
+
+// (case, content of the file, permission before and after the question, whether it is listed, what removing it says)
+test.each([
+  ['an empty file', '', 'granted', 'granted', true, english.fileRemoved('disk.raw')],
+  ['an empty file, after a question', '', 'prompt', 'granted', true, english.fileRemoved('disk.raw')],
+  ['a refused question', '', 'prompt', 'denied', true, english.fileNotRemoved('disk.raw')],
+  ['a file that was completed since', 'whole', 'prompt', 'granted', true, english.fileStays('disk.raw')],
+  ['a file that is gone', undefined, 'prompt', 'granted', true, english.nothingLeft],
+  ['a complete file that may be read', 'whole', 'granted', 'granted', false, undefined],
+  ['a missing file that may be looked for', undefined, 'granted', 'granted', false, undefined],
+] as const)('in a folder: %s', async (_, content, before, after, isListed, said) => {
+  folder.add('other.raw');
+  if (content !== undefined) folder.add('disk.raw', content);
+  await interrupt(inFolder(picked(before, after)));
+  const [left] = await leftAtPlaces(english);
+  const { fileInterrupted, removeFile } = english;
+  const listed = {
+    image: 'disk.vdi',
+    text: fileInterrupted('disk.vdi', 'disk.raw', 'picked'),
+    action: removeFile('disk.raw'),
+  };
+  if (isListed) expect(left).toMatchObject(listed);
+  else expect(left).toBeUndefined();
+  expect(await left?.remove()).toBe(said);
+  const stays = content !== undefined && said !== english.fileRemoved('disk.raw');
+  expect(folder.names).toEqual([...(stays ? ['disk.raw'] : []), 'other.raw']);
+  // What the browser does not let the page remove is listed again.
+  expect(records.size).toBe(said === english.fileNotRemoved('disk.raw') ? 1 : 0);
+});
+
+test('a conversion to the same file takes the place of an earlier one, also if it replaces the empty file', async () => {
+  const picking = picked('prompt');
+  const place = inFolder(picking);
+  await interrupt(place);
+  await interrupt({ ...place, name: 'other.raw' });
+  await interrupt(inFolder(picking, fileOf('disk.raw', '')));
+  expect([...records.values()]).toMatchObject([{ name: 'other.raw' }, { name: 'disk.raw' }]);
+  const forget = await rememberUnfinished(place, 'disk.vdi');
+  await forget();
+  expect([...records.values()]).toMatchObject([{ name: 'other.raw' }]);
+});
+
+test('a file that another tab writes is not removed', async () => {
+  folder.add('disk.raw').isHeld = true;
+  await interrupt(inFolder(picked()));
+  const [left] = await leftAtPlaces(english);
+  expect(await left!.remove()).toBe(english.fileNotRemoved('disk.raw'));
+  expect(folder.names).toEqual(['disk.raw']);
+});
+
+test('the file of a save dialog is removed by its handle', async () => {
+  const remove = vi.fn(async () => {});
+  const handle = Object.assign(fileHandle(fileOf('disk.raw', '')), {
+    remove,
+    queryPermission: async () => 'prompt',
+    requestPermission: async () => 'granted',
+  }) as unknown as FileSystemFileHandle;
+  await interrupt({ kind: 'dialog', handle, name: 'disk.raw' });
+  const [left] = await leftAtPlaces(english);
+  expect(left!.text).toBe(english.fileInterrupted('disk.vdi', 'disk.raw', undefined));
+  expect(await left!.remove()).toBe(english.fileRemoved('disk.raw'));
+  expect(remove).toHaveBeenCalledOnce();
+});
+
+test('after a week a file is forgotten', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  folder.add('disk.raw');
+  await interrupt(inFolder(picked('prompt')));
+  vi.advanceTimersByTime(7 * 86_400_000);
+  expect(await leftAtPlaces(english)).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  expect(await leftAtPlaces(english)).toEqual([]);
+  expect(records.size).toBe(0);
+});

@@ -1,0 +1,116 @@
+// Files at picked places that are being written, remembered for the next visit: a closed tab leaves them empty.
+
+import type { Left, Place } from '../steps/state.js';
+import type { AllTexts } from '../types.texts.js';
+import { deleteRecord, storedRecords, storeRecord } from './record-store.js';
+
+/** How long a file is remembered, in milliseconds. */
+const REMEMBERED = 7 * 86_400_000;
+
+/** A file that a conversion has created, or that the save dialog has emptied. */
+interface Unfinished {
+  id: string;
+  /** The name of the image. */
+  image: string;
+  /** The name of the file. */
+  name: string;
+  /** The picked folder, or the file if the browser's save dialog was used. */
+  entry: FileSystemDirectoryHandle | FileSystemFileHandle;
+  /** When the conversion began. */
+  at: number;
+}
+
+/** Held while the file is written. */
+const lockName = (id: string): string => `decant:unfinished:${id}`;
+
+/** What `place` leaves if the tab is closed; `undefined` if that is nothing. */
+function entryOf(place: Place): Unfinished['entry'] | undefined {
+  if (place.kind === 'dialog') return place.handle;
+  // A file that is to be replaced stays unchanged.
+  return place.kind === 'folder' && !place.replaces?.size ? place.folder : undefined;
+}
+
+/** Forgets earlier conversions to the same file: the new one completes it, or is remembered. */
+async function forgetEarlier({ entry, name }: Pick<Unfinished, 'entry' | 'name'>): Promise<void> {
+  for (const { id, ...earlier } of await storedRecords<Unfinished>())
+    if (earlier.name === name && (await entry.isSameEntry(earlier.entry))) await deleteRecord(id);
+}
+
+/** Holds the lock `name` until the returned function is called. */
+const hold = (name: string): Promise<() => void> =>
+  new Promise((held, refused) => {
+    const take = () => new Promise<void>((release) => held(release));
+    navigator.locks.request(name, take).catch(refused);
+  });
+
+/** Remembers the file at `place`, made of `image`, until the returned function is called. */
+export async function rememberUnfinished(place: Place, image: string): Promise<() => Promise<void>> {
+  const entry = entryOf(place);
+  if (!entry) return async () => {};
+  const record = { id: crypto.randomUUID(), image, name: place.name, entry, at: Date.now() };
+  const release = await hold(lockName(record.id));
+  try {
+    await forgetEarlier(record);
+    await storeRecord<Unfinished>(record);
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+  return () => deleteRecord(record.id).finally(release);
+}
+
+/** Lists the files that interrupted conversions may have left. */
+export async function leftAtPlaces(texts: AllTexts): Promise<Left[]> {
+  const records = await storedRecords<Unfinished>();
+  if (records.length === 0) return [];
+  const { held = [] } = await navigator.locks.query();
+  const ended = records.filter(({ id }) => held.every(({ name }) => name !== lockName(id)));
+  const left = await Promise.all(ended.map((record) => leftOf(record, texts)));
+  return left.filter((one) => one !== undefined);
+}
+
+/** As far as the page may look without a question, only a file that is there and empty is left. */
+async function leftOf(record: Unfinished, texts: AllTexts): Promise<Left | undefined> {
+  const { id, image, name, entry, at } = record;
+  const mayLook = (await entry.queryPermission({ mode: 'read' })) === 'granted';
+  // What cannot be looked at may be empty.
+  const size = mayLook ? await sizeOf(record).catch(() => 0) : 0;
+  if (Date.now() - at > REMEMBERED || size !== 0) {
+    await deleteRecord(id);
+    return undefined;
+  }
+  const folder = entry.kind === 'directory' ? entry.name : undefined;
+  return {
+    image,
+    text: texts.fileInterrupted(image, name, folder),
+    action: texts.removeFile(name),
+    remove: () => remove(record, texts),
+  };
+}
+
+/** The size of the file; `undefined` if it is gone. */
+async function sizeOf({ entry, name }: Unfinished): Promise<number | undefined> {
+  try {
+    const file = entry.kind === 'directory' ? await entry.getFileHandle(name) : entry;
+    return (await file.getFile()).size;
+  } catch (thrown) {
+    if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return undefined;
+    throw thrown;
+  }
+}
+
+/** Removes the file if it is empty. The browser may ask the person. */
+async function remove(record: Unfinished, texts: AllTexts): Promise<string> {
+  const { id, entry, name } = record;
+  try {
+    if ((await entry.requestPermission({ mode: 'readwrite' })) !== 'granted') return texts.fileNotRemoved(name);
+    const size = await sizeOf(record);
+    // Another tab or program that writes the file keeps it from being removed.
+    if (size === 0) await (entry.kind === 'directory' ? entry.removeEntry(name) : entry.remove!());
+    await deleteRecord(id);
+    if (size === undefined) return texts.nothingLeft;
+    return size === 0 ? texts.fileRemoved(name) : texts.fileStays(name);
+  } catch {
+    return texts.fileNotRemoved(name);
+  }
+}

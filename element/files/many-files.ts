@@ -1,0 +1,89 @@
+// Passes over what cannot be a disk image among very many files, such as those of a folder.
+
+import { hasImageName } from '../ways/names.js';
+import { wholeName } from './bundle.js';
+import type { Given } from './input-file.js';
+
+/** The most files in one drop that may be images. More come from a whole folder that was dropped by mistake. */
+export const MOST = 200;
+
+/** A file of a drop that is not read yet. */
+export interface Listed {
+  name: string;
+  read(): Promise<Given>;
+}
+
+/** Extensions of files that are something else: they are not even opened. */
+const FOREIGN =
+  /\.(?:aac|ai|apk|avi|avif|bat|bmp|c|cc|cfg|class|conf|cpp|cs|css|csv|deb|dll|docx?|eml|eps|epub|exe|flac|flv|gif|go|h|heic|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|js|json|jsx|kt|lnk|log|lua|m4a|map|md|mjs|mkv|mov|mp3|mp4|mpe?g|msi|nef|o|odp|ods|odt|ogg|opus|otf|pdf|php|pl|png|pptx?|properties|ps1|psd|py|pyc|rb|rpm|rs|rtf|scss|sh|so|sql|sqlite|srt|svg|swift|tex|tiff?|toml|ts|tsv|tsx|ttf|txt|url|vue|wasm|wav|webm|webp|wma|wmv|woff2?|xlsx?|xml|ya?ml)$/i;
+
+/** The least size of a disk, and so many bytes of a file are looked at. */
+const SECTOR = 512;
+/** How many files are read at once. */
+const AT_ONCE = 100;
+
+/** What files of other kinds begin with. */
+const FOREIGN_STARTS = [
+  '\x89PNG',
+  '\xff\xd8\xff',
+  'GIF8',
+  '%PDF',
+  '\x7fELF',
+  'RIFF',
+  'OggS',
+  'fLaC',
+  'ID3',
+  '\xd0\xcf\x11\xe0',
+  '\xca\xfe\xba\xbe',
+  'SQLite format 3',
+  'wOFF',
+  '\0asm',
+];
+/** The beginning of the descriptor of a VMDK, which is text. */
+const DESCRIPTOR = '# Disk DescriptorFile';
+/** The marks at the beginning of texts in UTF-16. */
+const UTF_16 = ['\xff\xfe', '\xfe\xff'];
+/** The control characters that texts have. */
+const IN_TEXT = '\t\n\f\r\x1b';
+
+/** Reads the files that may be images. The others are empty files with their names. */
+export const readLikely = (listed: Listed[]): Promise<Given[]> =>
+  inTurn(listed, async (one) => (FOREIGN.test(one.name) ? { file: new File([], one.name) } : one.read()));
+
+/** Divides `files` into those that may be images, or belong to one, and those that cannot. */
+export async function passOver(files: Given[]): Promise<{ likely: Given[]; passed: Given[] }> {
+  const may = await inTurn(files, mayBeImage);
+  return { likely: files.filter((_, at) => may[at]), passed: files.filter((_, at) => !may[at]) };
+}
+
+async function mayBeImage({ file, link }: Given): Promise<boolean> {
+  if (link) return true;
+  if (file.size === 0 || FOREIGN.test(file.name)) return false;
+  if (hasImageName(wholeName(file.name))) return true;
+  const start = await startOf(file);
+  // Opening it reports why it cannot be read.
+  if (start === undefined || start.startsWith(DESCRIPTOR)) return true;
+  return file.size >= SECTOR && !isText(start) && !FOREIGN_STARTS.some((foreign) => start.startsWith(foreign));
+}
+
+/** Whether a file that begins with `start` is a text. */
+const isText = (start: string): boolean =>
+  UTF_16.some((mark) => start.startsWith(mark)) ||
+  [...start].every((character) => character >= ' ' || IN_TEXT.includes(character));
+
+/** The first bytes of `file`, each as a character; `undefined` if it cannot be read. */
+async function startOf(file: File): Promise<string | undefined> {
+  try {
+    return String.fromCharCode(...new Uint8Array(await file.slice(0, SECTOR).arrayBuffer()));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs `work` on each of `all`, some at once: a folder may have very many. */
+async function inTurn<T, R>(all: T[], work: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < all.length; at += AT_ONCE)
+    results.push(...(await Promise.all(all.slice(at, at + AT_ONCE).map(work))));
+  return results;
+}

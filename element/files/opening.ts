@@ -1,0 +1,157 @@
+// How an image is opened: its files, and the person's answers.
+
+import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
+import type { FileNeed, Next } from '../steps/state.js';
+import { diskName, stateName } from '../ways/names.js';
+import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
+import { type Given, isSame, sourceOf, without } from './input-file.js';
+
+/** A file that the person has given for a file that the image names. */
+export interface Answer {
+  need: FileNeed;
+  given: Given;
+  /** Whether no doubts were found, or the person ignores them. */
+  confirmed: boolean;
+}
+
+/** The state of opening one image. Each answer of the person adds to it. */
+export interface Opening {
+  bundle: Bundle;
+  top: Given;
+  /** Files that the package matches by their own names. */
+  companions: Given[];
+  /** Companions that may have been given again since. The later ones are companions too. */
+  repeated: Given[];
+  answers: Answer[];
+  /** The files that the image needed when files were last given for it. */
+  missing: FileNeed[];
+  format?: string;
+  snapshot?: string;
+  passwords: Passwords;
+  /** The name for the output that the person has typed. It is never changed. */
+  outputName?: string;
+  assumePassword?: boolean;
+  salvage?: boolean;
+  /** Whether the person has agreed to unpack it into the browser's storage. */
+  spool?: boolean;
+  /** Whether the person has agreed to the memory that decoding it takes. */
+  mayBeLarge?: boolean;
+  /** Whether a download has failed because the browser's storage was full. */
+  wasFull?: boolean;
+}
+
+export const beginOpening = (bundle: Bundle): Opening => ({
+  ...(bundle.snapshot === undefined ? {} : { snapshot: bundle.snapshot }),
+  bundle,
+  top: bundle.top,
+  companions: bundle.companions,
+  repeated: [],
+  answers: [],
+  missing: [],
+  passwords: new Passwords(),
+});
+
+/** The name of the file, or of the disk in it, by which the output is called; with the state of the disk if it is a snapshot. */
+export function nameForOutput({ top, bundle: { disk, parts }, snapshot }: Opening, { snapshots }: AnyInfo): string {
+  const { name } = top.file;
+  const whole = parts ? wholeName(name) : name;
+  const called = disk ? diskName(whole, disk.number) : whole;
+  const state = snapshots.find(({ id }) => id === snapshot);
+  return state ? stateName(called, state.name || state.id) : called;
+}
+
+/** All files of an image. A result must not replace any of them. */
+export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
+  top,
+  ...companions,
+  ...answers.map(({ given }) => given),
+];
+
+/** The size of the image in bytes, and the number of its files. Parts and extents count, files of other layers do not. */
+export function imageFiles(
+  { fileSize = 0, references }: AnyInfo,
+  opening: Opening | undefined,
+): [bytes: number, files: number] {
+  const extents = references.filter(({ role }) => role === 'extent');
+  const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ given }) => given) ?? [];
+  const named =
+    opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
+  const files = [...named, ...answers].map(({ file }) => file.size);
+  return [files.reduce((sum, size) => sum + size, fileSize), 1 + (opening?.bundle.parts ?? 0) + files.length];
+}
+
+/** How the image of `opening` is opened again by the step `next`. */
+export function openingAfter(next: Next, opening: Opening): Opening {
+  switch (next) {
+    case 'raw':
+      return { ...opening, format: 'raw' };
+    case 'salvage':
+      return { ...opening, salvage: true };
+    case 'filesAgain':
+      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
+    case 'again':
+      for (const { link } of sourcesOf(opening)) link?.renew();
+      return opening;
+    default:
+      return opening;
+  }
+}
+
+/** The options for `open` that are taken as they are. */
+const OPTIONS = ['assumePassword', 'format', 'salvage', 'snapshot', 'spool'] as const satisfies (keyof OpenOptions)[];
+
+/** The options for `open`. A file that was given for a name is not also passed under its own name. */
+export async function openingOptions(opening: Opening, signal: AbortSignal): Promise<OpenOptions> {
+  const { companions, answers, passwords, bundle } = opening;
+  const options: OpenOptions = Object.fromEntries(
+    OPTIONS.filter((name) => name in opening).map((name) => [name, opening[name]]),
+  );
+  const answered = answers.map(({ given }) => given);
+  const found = await without(companions, answered, isSame);
+  const named = async (given: Given, name?: string): Promise<Companion> => {
+    const source = await sourceOf(given, signal);
+    return name === undefined ? source : { name, source };
+  };
+  const sources = await Promise.all(found.map((given) => named(given, given.as)));
+  const answering = await Promise.all(answers.map(({ need, given }) => named(given, need.name)));
+  const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
+  const disk = bundle.disk ? { disk: bundle.disk.number, name: labelOf(bundle) } : {};
+  return { ...options, ...disk, ...password, companions: [...sources, ...answering] };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether the image has no name for the needed file, only the ID of the disk. */
+export const isById = ({ role, name }: FileNeed): boolean => role === 'parent' && UUID.test(name);
+
+export const isMissing = (need: Need): need is FileNeed => need.kind === 'missing-file';
+
+export class Passwords {
+  readonly #byName = new Map<string, string>();
+  #latest: string | undefined;
+  /** The layer whose password the package asked for last. Unlocking stops there if the password is wrong. */
+  asked: Layer | undefined;
+
+  get isEmpty(): boolean {
+    return this.#latest === undefined;
+  }
+
+  /** Whether the person has entered a password for the layer `name`. */
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
+  give(name: string, password: string): void {
+    this.#byName.set(name, password);
+    this.#latest = password;
+  }
+
+  /**
+   * Returns the password of `layer`. For a layer without one, returns the latest password, since layers often share one,
+   * except for the old AES method, which cannot reliably detect a wrong password.
+   */
+  of(layer: Layer): string | undefined {
+    this.asked = layer;
+    return this.#byName.get(layer.name) ?? (layer.encryption === 'aes' ? undefined : this.#latest);
+  }
+}

@@ -1,0 +1,103 @@
+// The step that asks for a file or a password that an image needs.
+
+import { type Need, shownText } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { isById } from '../files/opening.js';
+import type { Session } from '../session/session.js';
+import { heading } from '../steps/common-views.js';
+import type { Doubt, FileNeed, Step } from '../steps/state.js';
+import { spoken } from '../texts/sentences.js';
+import { linkForm } from './link-entry.js';
+
+export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { needs, notice, canAssume, doubt, offered } = state;
+  if (doubt) return doubtView(doubt, session);
+  const first = needs[0]!;
+  return html`
+    ${heading(first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of))}
+    ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
+    ${needs.map((need) => {
+      if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, session);
+      return fileNeed(need, session, offered && { given: offered, only: needs.length === 1 });
+    })}
+    <div class="actions"><button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button></div>
+  `;
+}
+
+type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
+
+function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): TemplateResult {
+  const { texts } = session;
+  const chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    const file = input.files?.[0];
+    input.value = '';
+    if (file) session.answer(need, { file });
+  };
+  const choose = (event: Event) => {
+    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
+    session.chooseFor(need, () => input.click());
+  };
+  const useOffered = () => session.answer(need, offer!.given, true);
+  return html`
+    ${
+      isById(need)
+        ? html`<p>${texts.needsDisk(need)}</p><p class="quiet name">${texts.diskId(need.name)}</p>`
+        : html`<p>${texts.needsFile(need)}</p><p><strong class="name">${shownText(need.name)}</strong></p>`
+    }
+    <div class="actions">
+      <button class="primary" part="button primary" @click=${choose}>${texts.chooseFor(need)}</button>
+      <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
+      ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
+    </div>
+    ${linkForm(session, need)}
+    <p class="quiet">${texts.needsFileHint}</p>
+  `;
+}
+
+function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateResult {
+  const { texts } = session;
+  return html`
+    ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
+    <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
+    <p>${texts.doubtHint}</p>
+    <div class="actions">
+      <button class="primary" part="button primary" @click=${() => session.takeBack(need)}>${texts.chooseOther(need)}</button>
+      <button part="button" @click=${() => session.answer(need, given, true)}>${texts.useIt}</button>
+    </div>
+  `;
+}
+
+function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: Session): TemplateResult {
+  const { texts } = session;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const password = form.elements.namedItem('password') as HTMLInputElement;
+    const assume = form.elements.namedItem('assume') as HTMLInputElement | null;
+    const { value } = password;
+    password.value = '';
+    session.unlock(need.of, value, assume?.checked ?? false);
+  };
+  return html`
+    <form @submit=${submit}>
+      <label class="field">
+        <span>${texts.passwordOf(need.of)}</span>
+        <input
+          name="password"
+        part="field"
+          type="password"
+          autocomplete="off"
+          required
+          data-focus
+          aria-invalid=${wrong ? 'true' : nothing}
+          aria-describedby=${wrong ? 'notice' : nothing}
+        />
+      </label>
+      ${canAssume ? html`<label class="check"><input name="assume" type="checkbox" /> ${texts.assume}</label>` : nothing}
+      <div class="actions"><button class="primary" part="button primary">${texts.unlock}</button></div>
+      <p class="quiet">${texts.passwordHint}</p>
+    </form>
+  `;
+}

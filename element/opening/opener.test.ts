@@ -1,0 +1,240 @@
+// The description of an image while its map is read, and when a way to save it is proposed.
+
+import type { Extent } from 'decant';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  givenOf,
+  Held,
+  imageOf,
+  images,
+  OUTPUTS,
+  openImage,
+  outputOf,
+  PAGE,
+  stageIn,
+} from '../element.test-support.js';
+import { Session } from '../session/session.js';
+import type { Step } from '../steps/state.js';
+import { english } from '../texts/english.js';
+import { bestChoice } from '../ways/choices.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: () => fits.promise,
+  targets: () => kinds.promise,
+}));
+
+/** Resolves to whether the browser's storage has room for a disk. */
+let fits: Held<boolean>;
+/** The result of `targets()`. */
+let kinds: Held<{ name: string; code?: string }[]>;
+let session: Session;
+let rest: Held;
+const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  // In a frame, which may be an obstacle.
+  vi.stubGlobal('window', { parent: {} });
+  vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
+  fits = new Held();
+  fits.resolve(true);
+  kinds = new Held();
+  kinds.resolve([]);
+  session = new Session(stageIn().stage.host, () => {});
+  rest = new Held();
+});
+afterEach(() => {
+  session.end();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const extent = (start: number, length: number, more: Partial<Extent> = {}): Extent => ({
+  ...{ start, length, kind: 'data', depth: 0, compressed: false, encrypted: false },
+  ...more,
+});
+
+/** Opens an image whose map lists the second half when `rest` resolves. */
+async function open(): Promise<void> {
+  const map = async function* () {
+    yield extent(0, 1e6);
+    yield extent(1e6, 1e6, { compressed: true });
+    await rest.promise;
+    yield extent(2e6, 1e6, { kind: 'lost' });
+    yield extent(3e6, 2e6, { kind: 'zero' });
+  };
+  images.set('disk.qcow2', imageOf({}, { map, formats: [...OUTPUTS, QCOW2] }));
+  session.take([givenOf('disk.qcow2')]);
+  await vi.dynamicImportSettled();
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+const QCOW2 = outputOf('qcow2', '.qcow2', { resumable: false, streamable: false });
+const STREAMED = { obstacle: async () => undefined, open: () => Promise.reject(new Error('no')) };
+
+const ready = () => session.state as Step<'ready'>;
+
+test('a way is proposed at once, and corrected after the map was read', async () => {
+  await open();
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(ready()).toMatchObject({ step: 'ready', way: 'folder', isSettled: false, survey: { complete: false } });
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready().survey).toMatchObject({ data: 2e6, compressed: 1e6, lost: 1e6, complete: true });
+  expect(ready().way).toBe('folder');
+  for (const choice of ready().choices) expect(choice).not.toHaveProperty('atLeast');
+});
+
+test('after two seconds a way is proposed with what is known', async () => {
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('folder');
+  expect(ready().choices[0]).toMatchObject({ way: 'folder', space: 2e6, atLeast: true });
+});
+
+test('a way that the person has chosen stays', async () => {
+  await open();
+  session.select('download');
+  await vi.advanceTimersByTimeAsync(2000);
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'download', survey: { complete: true } });
+});
+
+test('a proposed way stays, whatever is found later', async () => {
+  // Here a download is far faster.
+  const rates = JSON.stringify({ storage: 1e9, picked: 25e6, finish: 125e5, download: 1e9, streamed: 1e9 });
+  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+  fits = new Held();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready()).toMatchObject({ way: 'folder', choices: [{ way: 'folder' }, { obstacle: english.finding }] });
+  rest.resolve();
+  fits.resolve(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(bestChoice(ready().choices)?.way).toBe('download');
+  expect(ready().way).toBe('folder');
+});
+
+const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
+
+// (case, whether the person has chosen the way)
+for (const [what, act] of [
+  ['chosen', () => session.select('folder')],
+  ['held', () => session.hold()],
+] as const) {
+  test(`a ${what} way that turns out to be impossible is not replaced by another one`, async () => {
+    kinds = new Held();
+    await open();
+    act();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(ready().way).toBe('folder');
+    kinds.resolve(FOREIGN);
+    rest.resolve();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(ready()).toMatchObject({ way: undefined, lostWay: 'folder', survey: { complete: true } });
+    expect(ready().choices[0]?.obstacle).toBe(english.foreignPicker);
+    session.select('download');
+    expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+  });
+}
+
+test('a proposed way that turns out to be impossible is replaced', async () => {
+  kinds = new Held();
+  await open();
+  expect(ready().way).toBe('folder');
+  kinds.resolve(FOREIGN);
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+});
+
+test('a way that was chosen for an earlier image does not replace a proposed one', async () => {
+  await open();
+  session.select('download');
+  fits = new Held();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('folder');
+  fits.resolve(true);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready().way).toBe('folder');
+});
+
+test('a chosen way that is impossible for another output format is selected again with the first one', async () => {
+  // The storage is too small, and nothing can be streamed: only an output of unknown size can be downloaded.
+  fits = new Held();
+  fits.resolve(false);
+  await open();
+  const [raw, gzip] = OUTPUTS;
+  session.selectOutput(gzip!);
+  await vi.advanceTimersByTimeAsync(2000);
+  session.select('download');
+  session.selectOutput(raw!);
+  expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
+  session.selectOutput(gzip!);
+  expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
+});
+
+/** Opens a disk of 2.2 MB of data with the first output as download, then chooses the second one, for which there is no room. */
+async function outgrow(chooses: boolean): Promise<void> {
+  // A download is far faster.
+  const rates = JSON.stringify({ storage: 1e9, picked: 25e5, finish: 125e4, download: 1e9, streamed: 1e9 });
+  vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
+  fits = new Held();
+  fits.resolve(false);
+  session = new Session(stageIn({ streamedDownloads: STREAMED }).stage.host, () => {});
+  rest.resolve();
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready().way).toBe('download');
+  if (chooses) session.select('download');
+  session.selectOutput(QCOW2);
+}
+
+test('a proposed download is no longer selected if another output probably does not fit', async () => {
+  await outgrow(false);
+  expect(ready()).toMatchObject({ way: 'folder', lostWay: undefined });
+});
+
+test('a chosen download stays selected, but is not proposed for the next image if that probably does not fit', async () => {
+  await outgrow(true);
+  expect(ready()).toMatchObject({ way: 'download', output: QCOW2 });
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(ready()).toMatchObject({ way: 'folder', output: QCOW2 });
+});
+
+test('the question after a closed folder picker disappears with its way', async () => {
+  pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  session.convert();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'folder', asking: { kind: 'noFolder' } });
+  session.select('download');
+  expect(ready()).toMatchObject({ way: 'download', asking: undefined });
+});
+
+test('a folder picker that is closed after another way was chosen asks nothing', async () => {
+  const picked = new Held<FileSystemDirectoryHandle>();
+  pickFolder.mockReturnValue(picked.promise);
+  await open();
+  await vi.advanceTimersByTimeAsync(2000);
+  session.convert();
+  session.select('download');
+  picked.reject(new DOMException('closed', 'AbortError'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(ready()).toMatchObject({ way: 'download', asking: undefined, placing: false });
+});
+
+test('an image that the person has left is not shown again', async () => {
+  await open();
+  session.reset();
+  rest.resolve();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(session.state).toEqual({ step: 'empty' });
+});

@@ -1,0 +1,204 @@
+// The order of waiting images, and their results.
+
+import { beforeEach, expect, test } from 'vitest';
+import { givenOf } from '../element.test-support.js';
+import type { Bundle } from '../files/bundle.js';
+import { beginOpening } from '../files/opening.js';
+import type { Next } from '../steps/state.js';
+import { Queue } from './queue.js';
+
+const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [], called: [name] });
+const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
+
+let queue: Queue;
+const fail = (outcome: string, next: Next[] = []) => queue.fail(outcome, beginOpening(bundle('a')), next);
+beforeEach(() => {
+  queue = new Queue();
+});
+
+test('images wait in the order of their addition', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  queue.add([bundle('c')]);
+  expect(rows(queue)).toEqual(['a waiting', 'b waiting', 'c waiting']);
+  expect(new Set(queue.items.map(({ id }) => id)).size).toBe(3);
+});
+
+test('new images come before waiting ones', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  queue.take();
+  queue.addFirst([bundle('c'), bundle('d')]);
+  expect(rows(queue)).toEqual(['a current', 'c waiting', 'd waiting', 'b waiting']);
+});
+
+test.each([
+  ['a', []],
+  ['a', ['b']],
+])('new images end the results of earlier ones: %s is done, %o wait', (done, waiting) => {
+  queue.add([done, ...waiting].map(bundle));
+  queue.take();
+  queue.finish('saved', 'a.raw', false);
+  queue.addFirst([bundle('c')]);
+  expect(rows(queue)).toEqual(['c', ...waiting].map((name) => `${name} waiting`));
+});
+
+test.each([
+  ['done', () => queue.finish('saved', 'a.raw', false)],
+  ['failed', () => fail('Cancelled.')],
+])('when the person leaves an image that is %s, only waiting images stay', (_, settle) => {
+  queue.add([bundle('a'), bundle('b')]);
+  queue.take();
+  settle();
+  queue.leave();
+  expect(rows(queue)).toEqual(['b waiting']);
+});
+
+test('the first waiting image is taken, or the one with the given ID', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  expect(queue.take()?.bundle.top.file.name).toBe('a');
+  expect(queue.take(queue.items[2]!.id)?.bundle.top.file.name).toBe('c');
+  // An unfinished image waits again.
+  expect(rows(queue)).toEqual(['a waiting', 'b waiting', 'c current']);
+});
+
+test('nothing is taken from an empty queue', () => {
+  expect(queue.take()).toBeUndefined();
+  queue.add([bundle('a')]);
+  queue.take();
+  fail('The image is truncated.');
+  expect(queue.take()).toBeUndefined();
+  expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'The image is truncated.' });
+});
+
+test('an image that is done cannot be taken by its ID', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  const { id } = queue.take()!;
+  queue.finish('saved', 'a.raw', false);
+  expect(queue.take(id)).toBeUndefined();
+  expect(rows(queue)).toEqual(['a done', 'b waiting']);
+});
+
+test('only the current image gets a result', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  queue.take();
+  queue.finish('saved as a.raw', 'a.raw', false);
+  expect(queue.items.map(({ outcome }) => outcome)).toEqual(['saved as a.raw', '']);
+  fail('later');
+  expect(rows(queue)).toEqual(['a done', 'b waiting']);
+});
+
+test('an image that is tried again is the current one, without a result', () => {
+  const again = bundle('a');
+  queue.add([again, bundle('b')]);
+  queue.take();
+  fail('The network is gone.');
+  queue.resume(again);
+  expect(queue.items[0]).toMatchObject({ status: 'current', outcome: '' });
+  queue.resume(bundle('a'));
+  expect(rows(queue)).toEqual(['a current', 'b waiting']);
+});
+
+test('an image that another one needs is taken from the queue, with its companions', () => {
+  const middle = { ...bundle('middle'), companions: [givenOf('base')], called: ['middle', '1234'] };
+  queue.add([bundle('top'), middle, bundle('other')]);
+  queue.take();
+  expect(queue.claim(['top', 'elsewhere'])).toEqual([]);
+  expect(queue.claim(['1234']).map(({ file }) => file.name)).toEqual(['middle', 'base']);
+  expect(rows(queue)).toEqual(['top current', 'other waiting']);
+});
+
+test('removed, left and cleared images are gone', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  queue.take();
+  const { id } = queue.items[1]!;
+  expect(queue.remove(id)?.bundle.top.file.name).toBe('b');
+  expect(queue.remove(id)).toBeUndefined();
+  expect(rows(queue)).toEqual(['a current', 'c waiting']);
+  queue.leave();
+  expect(rows(queue)).toEqual(['c waiting']);
+  expect(queue.waiting).toHaveLength(1);
+  queue.clear();
+  expect(queue.items).toEqual([]);
+});
+
+test('an item is replaced by several, which wait at its place', () => {
+  const queue = new Queue();
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  queue.take(queue.items[1]!.id);
+  const first = queue.split([bundle('b1'), bundle('b2')]);
+  expect(rows(queue)).toEqual(['a waiting', 'b1 waiting', 'b2 waiting', 'c waiting']);
+  expect(queue.take(first)?.bundle.top.file.name).toBe('b1');
+});
+
+test('images that ask something come last, until only such are left', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  queue.take();
+  expect(queue.postpone()).toBe(true);
+  queue.take();
+  expect(rows(queue)).toEqual(['b current', 'c waiting', 'a waiting']);
+  expect(queue.postpone()).toBe(true);
+  queue.take();
+  queue.finish('saved', 'a.raw', false);
+  queue.take();
+  expect(rows(queue)).toEqual(['c done', 'a current', 'b waiting']);
+  expect(queue.postpone()).toBe(false);
+  fail('Cancelled.');
+  expect(queue.results).toEqual({ done: 1, all: 2 });
+});
+
+test('an image that has failed can be taken by its ID, with its answers', () => {
+  queue.add([bundle('a'), bundle('b'), bundle('c')]);
+  const { id } = queue.take()!;
+  fail('It is truncated.', ['salvage']);
+  expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'It is truncated.', next: ['salvage'] });
+  // Without an ID, only waiting images are taken.
+  expect(queue.take()?.bundle.top.file.name).toBe('b');
+  expect(queue.take(id)).toMatchObject({ status: 'current', outcome: '', opening: { missing: [] } });
+  expect(rows(queue)).toEqual(['a current', 'b waiting', 'c waiting']);
+});
+
+/** Gives the next image a result: the name of its file, or a failure. */
+function settleNext(result: string | undefined, isDamaged = false): void {
+  queue.take();
+  if (result === undefined) fail('no');
+  else queue.finish('saved', result, isDamaged);
+}
+
+// (results in their order, what is known of all)
+test.each([
+  [['a.raw', undefined], { done: 1, all: 2, failed: ['b'], damaged: [] }],
+  [[undefined, undefined], { done: 0, all: 2, failed: ['a', 'b'], damaged: [] }],
+  [['a.raw', 'b.raw'], { done: 2, all: 2, failed: [], damaged: [] }],
+  [['a.raw', 'damaged'], { done: 2, all: 2, failed: [], damaged: ['b'] }],
+  // It is not over.
+  [['a.raw'], undefined],
+] as const)('the results %j of two images', (results, overall) => {
+  queue.add([bundle('a'), bundle('b')]);
+  for (const result of results) settleNext(result, result === 'damaged');
+  expect(queue.overall).toEqual(overall);
+});
+
+test('one image is no queue, and an image that is open again has no result', () => {
+  queue.add([bundle('a')]);
+  settleNext(undefined);
+  expect(queue.overall).toBeUndefined();
+  queue.add([bundle('b')]);
+  settleNext('b.raw');
+  expect(queue.overall).toBeDefined();
+  queue.take(queue.items[0]!.id);
+  expect(queue.overall).toBeUndefined();
+});
+
+test('names of files are known until another queue begins', () => {
+  queue.add([bundle('a'), bundle('b')]);
+  settleNext('a.raw');
+  queue.begin();
+  expect(queue.made).toEqual(['a.raw']);
+  // More images are given while one is open.
+  queue.take();
+  queue.leave();
+  queue.addFirst([bundle('c')]);
+  settleNext('c.raw');
+  expect(queue.made).toEqual(['a.raw', 'c.raw']);
+  queue.begin();
+  expect(queue.made).toEqual([]);
+});

@@ -1,0 +1,172 @@
+// The images that the person has given, each with its result.
+
+import { type Bundle, labelOf } from '../files/bundle.js';
+import type { Given } from '../files/input-file.js';
+import type { Opening } from '../files/opening.js';
+import type { Next } from '../steps/state.js';
+
+interface Item {
+  id: number;
+  bundle: Bundle;
+  status: 'waiting' | 'current' | 'done' | 'failed';
+  /** The result in words; empty until there is one. */
+  outcome: string;
+  /** The person's answers, if it was opened before. */
+  opening?: Opening;
+  /** The steps that were offered after its failure. */
+  next?: Next[];
+  /** Whether parts of its disk were lost. */
+  isDamaged?: boolean;
+  /** Whether it comes after those that need no answer. */
+  isPostponed?: boolean;
+}
+
+/** The results of a queue, after the last one. */
+export interface Overall {
+  done: number;
+  all: number;
+  /** The images that were not converted. */
+  failed: string[];
+  /** The images whose disks have lost parts. */
+  damaged: string[];
+}
+
+export class Queue {
+  #items: Item[] = [];
+  /** The names of the files that were made. */
+  #made: string[] = [];
+  #nextId = 0;
+
+  get items(): readonly Item[] {
+    return this.#items;
+  }
+
+  /** Whether it contains more than the image that is shown. */
+  get isShown(): boolean {
+    return this.#items.length > 1 || this.waiting.length > 0;
+  }
+
+  get waiting(): Item[] {
+    return this.#items.filter(({ status }) => status === 'waiting');
+  }
+
+  /** The names of the files that it has made: the next images get other names. */
+  get made(): readonly string[] {
+    return this.#made;
+  }
+
+  /** Adds images at the end. */
+  add(bundles: Bundle[]): void {
+    for (const bundle of bundles) {
+      this.#items.push({ id: this.#nextId++, bundle, status: 'waiting', outcome: '' });
+    }
+  }
+
+  /** Adds images before the waiting ones. Removes earlier results. */
+  addFirst(bundles: Bundle[]): void {
+    const { waiting } = this;
+    this.#items = this.#items.filter(({ status }) => status === 'current');
+    this.add(bundles);
+    this.#items.push(...waiting);
+  }
+
+  /**
+   * Makes the item `id`, which waits or has failed, or the first waiting one, the current item. An unfinished current item waits
+   * again, and keeps its `opening`.
+   */
+  take(id?: number, opening?: Opening): Item | undefined {
+    const canOpen = ({ status }: Item) => status === 'waiting' || status === 'failed';
+    const item = id === undefined ? this.waiting[0] : this.#items.find((item) => item.id === id && canOpen(item));
+    for (const current of this.#items) {
+      if (current.status !== 'current') continue;
+      current.status = 'waiting';
+      if (opening?.bundle === current.bundle) current.opening = opening;
+    }
+    if (item) Object.assign(item, { status: 'current', outcome: '' });
+    return item;
+  }
+
+  /** Moves the current item to the end, if others wait that were not moved. Returns whether there are any. */
+  postpone(): boolean {
+    if (this.waiting.every(({ isPostponed }) => isPostponed)) return false;
+    const isCurrent = ({ status }: Item) => status === 'current';
+    const current = this.#items.filter(isCurrent).map((item) => ({ ...item, isPostponed: true }));
+    this.#items = [...this.#items.filter((item) => !isCurrent(item)), ...current];
+    return true;
+  }
+
+  /** How many images were converted, and how many have a result. */
+  get results(): { done: number; all: number } {
+    const count = (wanted: Item['status']) => this.#items.filter(({ status }) => status === wanted).length;
+    return { done: count('done'), all: count('done') + count('failed') };
+  }
+
+  /** The results, if several images have one and no other image is left. */
+  get overall(): Overall | undefined {
+    const { done, all } = this.results;
+    if (all < 2 || all < this.#items.length) return undefined;
+    const named = (isNamed: (item: Item) => boolean) =>
+      this.#items.filter(isNamed).map(({ bundle }) => labelOf(bundle));
+    const failed = named(({ status }) => status === 'failed');
+    return { done, all, failed, damaged: named(({ isDamaged }) => isDamaged ?? false) };
+  }
+
+  /** Removes the item `id`, and returns it. */
+  remove(id: number): Item | undefined {
+    const removed = this.#items.find((item) => item.id === id);
+    this.#items = this.#items.filter((item) => item !== removed);
+    return removed;
+  }
+
+  /** Removes waiting images that have one of `names`, and returns their files. */
+  claim(names: string[]): Given[] {
+    const claimed = this.waiting.filter(({ bundle }) => bundle.called.some((name) => names.includes(name)));
+    this.#items = this.#items.filter((item) => !claimed.includes(item));
+    return claimed.flatMap(({ bundle }) => [bundle.top, ...bundle.companions]);
+  }
+
+  /** Replaces the current item by waiting ones at its place. Returns the ID of the first. */
+  split(bundles: Bundle[]): number {
+    const first = this.#nextId;
+    const items = bundles.map((bundle): Item => ({ id: this.#nextId++, bundle, status: 'waiting', outcome: '' }));
+    this.#items = this.#items.flatMap((item) => (item.status === 'current' ? items : [item]));
+    return first;
+  }
+
+  /** Records that the current item has become the file `made`. */
+  finish(outcome: string, made: string, isDamaged: boolean): void {
+    this.#made.push(made);
+    this.#settle({ status: 'done', outcome, isDamaged });
+  }
+
+  /** Records that the current item has failed, and what it needs to be opened again. */
+  fail(outcome: string, opening: Opening, next: Next[]): void {
+    this.#settle({ status: 'failed', outcome, opening, next });
+  }
+
+  #settle(result: Partial<Item>): void {
+    for (const item of this.#items) if (item.status === 'current') Object.assign(item, result);
+  }
+
+  /** Makes the item of `bundle` the current item again. */
+  resume(bundle: Bundle): void {
+    const item = this.#items.find((item) => item.bundle === bundle);
+    if (item) Object.assign(item, { status: 'current', outcome: '' });
+  }
+
+  /** Removes the current item and the results: only waiting images stay. */
+  leave(): void {
+    this.#items = this.waiting;
+  }
+
+  /** As `leave`; if nothing waits, what comes next is another queue, which may use all names again. */
+  begin(): void {
+    this.leave();
+    if (this.#items.length === 0) this.#made = [];
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#made = [];
+  }
+}

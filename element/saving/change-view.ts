@@ -1,0 +1,129 @@
+// What can be changed before a conversion: the state of the disk, the format, the way to save and the name.
+
+import type { OutputFormat } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Session } from '../session/session.js';
+import type { Step } from '../steps/state.js';
+import { nameWarnings } from '../steps/warnings.js';
+import { noticeView, spoken } from '../texts/sentences.js';
+import type { AllTexts } from '../types.texts.js';
+import { advice, type Choice } from '../ways/choices.js';
+import { snapshotPicker } from './details-view.js';
+
+export const changeFields = (state: Step<'ready'>, session: Session): TemplateResult => html`
+  ${state.image.info.snapshots.length > 0 ? snapshotPicker(session) : nothing}
+  ${outputField(state, session)}
+  ${state.way === 'host' ? nothing : placeFields(state, session)}
+`;
+
+function outputField(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { image, output, placing } = state;
+  const { formats } = image;
+  const choose = (event: Event) => {
+    const name = (event.target as HTMLSelectElement).value;
+    session.selectOutput(formats.find((one) => one.name === name)!);
+  };
+  // The closed list shows the name only, which fits into a narrow window.
+  const option = (one: OutputFormat) =>
+    html`<option value=${one.name} ?selected=${one.name === output.name} ?disabled=${one.refusal !== undefined}>${texts.outputValue(one)}</option>`;
+  return html`
+    <label class="field">
+      <span>${texts.output}</span>
+      <select name="output" part="field" ?disabled=${placing} .value=${output.name} aria-describedby=${output.hint ? 'output-hint' : nothing} @change=${choose}>
+        ${formats.map((one) => (one.hint ? html`<optgroup label=${texts.outputHint(one)}>${option(one)}</optgroup>` : option(one)))}
+      </select>
+    </label>
+    ${output.hint ? html`<p class="quiet" id="output-hint">${texts.outputHint(output)}</p>` : nothing}
+    ${formats.map((one) => (one.refusal ? html`<p class="quiet">${spoken(texts.outputRefusal(one, one.refusal))}</p>` : nothing))}
+  `;
+}
+
+/** The ways to save, and the name. */
+const placeFields = (state: Step<'ready'>, session: Session) => html`
+  <fieldset>
+    <legend>${session.texts.saveHow}</legend>
+    ${state.choices.map((choice) => choiceView(choice, state, session))}
+  </fieldset>
+  ${nameField(state, session)}
+`;
+
+/** The text about the cost of `choice`. */
+function costOf(choice: Choice, { image, output }: Step<'ready'>, texts: AllTexts): string {
+  const { virtualSize } = image.info;
+  if (output.compressed) return texts.compressedCost;
+  if (virtualSize === undefined || output.size === undefined) return texts.unknownCost;
+  return choice.method === 'picked' ? texts.pickedCost(choice, virtualSize) : texts.downloadCost(choice, virtualSize);
+}
+
+/** Whether an interrupted download can be resumed: only if it is in the storage, resumable and of known size. */
+const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean =>
+  method === 'stored' && output.resumable && image.info.virtualSize !== undefined;
+
+function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { way, obstacle, note } = choice;
+  const cost = costOf(choice, state, texts);
+  const best = state.output.size === undefined ? undefined : advice(state.choices, texts);
+  const chosen = state.way === way;
+  const restart = way === 'download' && !resumes(choice, state) ? texts.beginsAnew : undefined;
+  return html`
+    <label class="choice" part="choice">
+      <input
+        type="radio"
+        name="way"
+        value=${way}
+        aria-labelledby=${`way-${way}`}
+        aria-describedby=${`best-${way} cost-${way}`}
+        .checked=${chosen}
+        ?disabled=${obstacle !== undefined}
+        @click=${() => session.select(way)}
+      />
+      <span>
+        <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
+        <span class="quiet" id=${`cost-${way}`}>${obstacle ?? [note, cost, restart].filter(Boolean).join(' ')}</span>
+        ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
+      </span>
+    </label>
+    ${way === 'folder' && chosen && state.folder ? folderLine(state.folder, session) : nothing}
+  `;
+}
+
+const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
+  <p class="folder">
+    <span class="name">${session.texts.folderChosen(folder.name)}</span>
+    <button class="link" part="button link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
+  </p>
+`;
+
+function nameField(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { name, nameProblem, placing } = state;
+  const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
+  const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
+    if (key === 'Enter' && !isComposing) session.convert();
+  };
+  const warnings = nameWarnings(state, texts);
+  const describedBy = [nameProblem && 'name-problem', warnings.length > 0 && 'name-warnings'].filter(Boolean).join(' ');
+  return html`
+    <label class="field">
+      <span>${texts.fileName}</span>
+      <input
+        name="name"
+        part="field"
+        type="text"
+        autocomplete="off"
+        spellcheck="false"
+        .value=${name}
+        ?readonly=${placing}
+        ?data-focus=${nameProblem !== undefined}
+        aria-invalid=${nameProblem ? 'true' : nothing}
+        aria-describedby=${describedBy || nothing}
+        @input=${rename}
+        @keydown=${convertOnEnter}
+      />
+    </label>
+    ${nameProblem ? html`<p class="bad" id="name-problem">${nameProblem.text}</p>` : nothing}
+    ${warnings.length > 0 ? html`<div id="name-warnings">${warnings.map(({ text }) => noticeView(text))}</div>` : nothing}
+  `;
+}

@@ -1,0 +1,67 @@
+// The places where the disk can run, as tiles.
+
+import { html, nothing, type TemplateResult } from 'lit';
+import type { Session } from '../session/session.js';
+import type { Step } from '../steps/state.js';
+import { spoken } from '../texts/sentences.js';
+import type { AllTexts } from '../types.texts.js';
+import type { Destination } from '../ways/destinations.js';
+
+/** The number of places that are shown before a search. */
+const SHOWN = 6;
+
+export function placesView(state: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { destinations, destination } = state;
+  const sought = session.placeSearch.trim().toLowerCase();
+  const isFound = (one: Destination) => texts.placeLabel(one).toLowerCase().includes(sought);
+  const shown = destinations.filter((one, at) =>
+    sought ? isFound(one) : at < SHOWN || one.name === destination?.name,
+  );
+  const search = (event: Event) => session.searchPlace((event.target as HTMLInputElement).value);
+  return html`
+    <fieldset class="more">
+      <legend>${texts.where}</legend>
+      <div class="tiles">
+        ${shown.map((one) => tile(one, state, session))}
+        ${
+          destinations.length > SHOWN
+            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${session.placeSearch} @input=${search} />`
+            : nothing
+        }
+      </div>
+    </fieldset>
+    ${sought && shown.length === 0 ? html`<p class="quiet">${texts.noPlace}</p>` : nothing}
+    ${refusals(shown, texts)}
+  `;
+}
+
+/** Why places are refused. Places with the same reason share a line. */
+function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
+  const lines = new Map<string, { labels: string[]; source: unknown }>();
+  for (const { output, ...place } of shown) {
+    if (!output.refusal) continue;
+    const why = texts.failure(output.refusal);
+    const line = lines.get(why) ?? { labels: [], source: output.refusal.fields.source };
+    line.labels.push(texts.placeLabel(place));
+    lines.set(why, line);
+  }
+  return [...lines].map(
+    ([why, { labels, source }]) =>
+      html`<p class="quiet more">${spoken(`${labels.join(', ')}: ${why}`)}${typeof source === 'string' ? html` <a href=${source} target="_blank" rel="noreferrer">${new URL(source).host}</a>` : nothing}</p>`,
+  );
+}
+
+const tile = (one: Destination, { destination, placing }: Step<'ready'>, session: Session) => html`
+  <label class="tile" part="tile">
+    <input
+      type="radio"
+      name="place"
+      value=${one.name}
+      .checked=${one.name === destination?.name}
+      ?disabled=${one.output.refusal !== undefined || placing}
+      @change=${() => session.selectDestination(one)}
+    />
+    <span>${session.texts.placeLabel(one)}</span>
+  </label>
+`;

@@ -1,0 +1,85 @@
+// The details of an image, its snapshots, and the ranges that a result has lost.
+
+import { type Result, shownText } from 'decant';
+import type { Contents } from 'decant/contents';
+import { html, nothing, type TemplateResult } from 'lit';
+import { imageFiles } from '../files/opening.js';
+import type { Session } from '../session/session.js';
+import { facts } from '../steps/common-views.js';
+import type { Step } from '../steps/state.js';
+import { noticeView } from '../texts/sentences.js';
+import type { AllTexts } from '../types.texts.js';
+
+/** The list of the states of the disk. A choice opens the state. */
+export function snapshotPicker(session: Session): TemplateResult {
+  const { snapshots, snapshotIndex: open } = session;
+  const { texts } = session;
+  // The closed list may have no room for it.
+  const chosen = snapshots[open];
+  const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
+  return html`
+    <label class="field">
+      <span>${texts.snapshot}</span>
+      <select part="field" ?disabled=${session.isBusy} ?data-focus=${session.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
+        <option value="-1" ?selected=${open === -1}>${texts.activeDisk}</option>
+        ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${open === at}>${texts.snapshotValue(snapshot)}</option>`)}
+      </select>
+    </label>
+    ${chosen ? html`<p class="quiet" aria-hidden="true">${texts.snapshotValue(chosen)}</p>` : nothing}
+  `;
+}
+
+/** The image's format, sizes, layers and partitions. */
+export function detailsView({ image, survey }: Step<'ready'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { info } = image;
+  const isSized = info.virtualSize !== undefined;
+  const data = survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);
+  return html`
+    ${facts([
+      [texts.format, texts.formatValue(info)],
+      [texts.machine, info.machine === undefined ? undefined : shownText(info.machine)],
+      [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
+      [
+        texts.fileSize,
+        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, session.opening)),
+      ],
+      [texts.data, isSized ? data : undefined],
+      [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],
+      [texts.encryption, info.encryption ? texts.encryptionValue(info.encryption) : undefined],
+    ])}
+    ${survey.contents ? contentsView(survey.contents, texts) : nothing}
+  `;
+}
+
+/** The ranges that could not be read. The result lists only the first ones. */
+export function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllTexts): TemplateResult {
+  const more = lostRanges - lost.length;
+  const lines = [...lost.map(texts.lostRange), ...(more > 0 ? [texts.lostMore(more)] : [])];
+  return html`
+    <p class="bad">${texts.lost(lostBytes, lostRanges)}</p>
+    <details>
+      <summary>${texts.lostList}</summary>
+      <pre tabindex="0">${lines.join('\n')}</pre>
+    </details>
+  `;
+}
+
+/** The most partitions that are listed. Further ones are only counted. */
+const MOST_SHOWN = 16;
+
+export function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
+  if (!table && parts.length === 0) return nothing;
+  const more = parts.length - MOST_SHOWN;
+  return html`
+    <section class="contents">
+      <h3>${texts.contents.title(table, parts.length)}</h3>
+      <ul>
+        ${parts.slice(0, MOST_SHOWN).map((part) => html`<li>${texts.contents.part(part)}</li>`)}
+        ${more > 0 ? html`<li>${texts.contents.more(more)}</li>` : nothing}
+      </ul>
+      ${firmware ? html`<p>${texts.contents.firmware(firmware)}</p>` : nothing}
+      ${table?.isDamaged ? noticeView(texts.contents.damaged) : nothing}
+    </section>
+  `;
+}

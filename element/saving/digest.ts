@@ -1,0 +1,70 @@
+// Computes the SHA-256 of a result, if it can be read again.
+
+import { sha256 } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
+import { asError } from '../errors.js';
+import type { Session } from '../session/session.js';
+import type { Stage } from '../steps/stage.js';
+import type { Step } from '../steps/state.js';
+import { spoken } from '../texts/sentences.js';
+
+/** Whether the result can be read. */
+export const canDigest = ({ place, result, isCopyGone }: Step<'done'>): boolean =>
+  place.kind === 'folder' || place.kind === 'dialog' || (result.copy !== undefined && !isCopyGone);
+
+async function resultOf({ place, result }: Step<'done'>): Promise<Blob> {
+  if (place.kind === 'folder') return (await place.folder.getFileHandle(place.name)).getFile();
+  return place.kind === 'dialog' ? place.handle.getFile() : result.copy!;
+}
+
+/** Computes the digest of the result that is shown, until the person cancels it or leaves the result. */
+export async function digestResult(stage: Stage): Promise<void> {
+  const { state, turn } = stage;
+  if (state.step !== 'done' || state.digest?.cancel) return;
+  const show = (digest: Step<'done'>['digest']) => {
+    if (stage.state.step === 'done') stage.show(turn, { ...stage.state, digest });
+  };
+  const cancelling = new AbortController();
+  const cancel = () => cancelling.abort();
+  const signal = AbortSignal.any([turn, cancelling.signal]);
+  let shown = 0;
+  show({ share: 0, cancel });
+  const onProgress = (share: number) => {
+    if (share - shown < 0.01) return;
+    shown = share;
+    show({ share, cancel });
+  };
+  try {
+    show({ value: await sha256(await resultOf(state), { signal, onProgress }) });
+  } catch (thrown) {
+    show(signal.aborted ? undefined : { problem: stage.texts.failure(asError(thrown)) });
+  }
+}
+
+export function digestView(state: Step<'done'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { value = state.result.sha256, share, cancel, problem } = state.digest ?? {};
+  if (value !== undefined) {
+    return html`
+      <section class="next" aria-labelledby="digest">
+        <h3 id="digest">SHA-256</h3>
+        <pre part="command" tabindex="0" aria-labelledby="digest">${value}</pre>
+        <div class="actions"><button part="button" aria-label=${`${texts.copy} SHA-256`} @click=${() => session.copy(value)}>${texts.copy}</button></div>
+      </section>
+    `;
+  }
+  if (cancel) {
+    return html`
+      <section class="next">
+        <progress part="progress" aria-label=${texts.computing} max="1" .value=${share ?? 0}></progress>
+        <p class="numbers"><span>${texts.computing}</span><strong>${texts.percent(share ?? 0)}</strong></p>
+        <div class="actions"><button part="button" @click=${cancel}>${texts.cancel}</button></div>
+      </section>
+    `;
+  }
+  if (!canDigest(state)) return html``;
+  return html`
+    ${problem ? html`<p class="bad" role="alert">${spoken(problem)}</p>` : nothing}
+    <div class="actions"><button class="link" part="button link" @click=${() => session.digest()}>${texts.compute}</button></div>
+  `;
+}

@@ -1,0 +1,90 @@
+// The last step: facts of the result, and what to do with it.
+
+import type { MadeDisk } from 'decant/places';
+import { nextStep } from 'decant/places';
+import { html, nothing, type TemplateResult } from 'lit';
+import { pictureView } from '../picture/view.js';
+import { overallView } from '../queue/queue-view.js';
+import type { Session } from '../session/session.js';
+import { donePlace, doneTitle } from '../steps/announcement.js';
+import { facts, heading } from '../steps/common-views.js';
+import { methodOf, type Step } from '../steps/state.js';
+import { resultWarnings } from '../steps/warnings.js';
+import { noticeView } from '../texts/sentences.js';
+import { lostView } from './details-view.js';
+import { digestView } from './digest.js';
+
+export function doneView(state: Step<'done'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { picture, contents } = state;
+  const waiting = session.queue.waiting[0];
+  const { overall } = session;
+  return html`
+    ${overall ? overallView(overall, texts) : heading(doneTitle(state, texts), 'place')}
+    <p class="good" id="place">${donePlace(state, texts)}</p>
+    ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
+    ${resultView(state, session)}
+    ${picture ? pictureView(picture, 1, texts, contents) : nothing}
+    <div class="actions">
+      ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
+      <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => session.reset()}>${texts.convertAnother}</button>
+    </div>
+  `;
+}
+
+export function resultView(state: Step<'done'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { result, place, seconds, converting, speed } = state;
+  const method = methodOf(place);
+  return html`
+    ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
+    ${state.destination ? nextView(state, session) : nothing}
+    <div class="more">${digestView(state, session)}</div>
+    <details class="more">
+      <summary>${texts.details}</summary>
+      ${facts([
+        [texts.facts.disk, texts.size(result.virtualSize)],
+        [texts.facts.written, texts.writtenValue(result, method)],
+        [texts.facts.copy, method === 'stored' && !state.isCopyGone ? texts.copyKept(result.outputSize) : undefined],
+        [texts.facts.time, texts.timeValue(seconds)],
+        [texts.facts.converting, texts.convertingValue(converting, speed, method)],
+        [texts.facts.method, texts.methodValue[method]],
+        [texts.facts.engine, texts.engineValue(result)],
+        [texts.facts.threads, crossOriginIsolated ? undefined : texts.notIsolated],
+      ])}
+    </details>
+  `;
+}
+
+/** Places where Windows finds its disk only with drivers of virtio. */
+const VIRTIO = ['kvm', 'proxmox', 'openstack', 'kubevirt', 'incus', 'utm'];
+
+/** Whether there are signs of a Windows on the disk. */
+function hasWindows({ contents }: Step<'done'>): boolean {
+  const parts = contents?.parts ?? [];
+  const isSign = ({ type, fileSystem }: (typeof parts)[number]) =>
+    type === 'Microsoft reserved' || fileSystem?.label === 'System Reserved';
+  return parts.some(isSign) && parts.some(({ fileSystem }) => fileSystem?.name === 'NTFS');
+}
+
+export function nextView(state: Step<'done'>, session: Session): TemplateResult {
+  const { texts } = session;
+  const { result, place, contents } = state;
+  const destination = state.destination!;
+  const { outputSize: size, virtualSize } = result;
+  const made: MadeDisk = { file: place.name, format: destination.output.name, size, virtualSize };
+  const step = nextStep(destination.name, made);
+  const windows = VIRTIO.includes(destination.name) && hasWindows(state);
+  if (!step) return html``;
+  const commands = step.commands.join('\n');
+  return html`
+    <section class="next more" aria-labelledby="next">
+      <h3 id="next">${texts.nextStep(texts.placeLabel(destination), step.shell)}</h3>
+      <pre part="command" tabindex="0" aria-labelledby="next">${commands}</pre>
+      ${step.replace.length > 0 ? html`<p>${texts.replaceWords(step.replace)}</p>` : nothing}
+      ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
+      ${windows ? html`<p>${texts.virtio}</p>` : nothing}
+      <div class="actions"><button part="button" @click=${() => session.copy(commands)}>${texts.copy}</button></div>
+    </section>
+  `;
+}

@@ -1,0 +1,60 @@
+// The output that the package writes at a place.
+
+import type { AnyImage, Kept, OutputFormat } from 'decant';
+import { DecantError, type Output } from 'decant';
+import { messageOf } from '../errors.js';
+import type { Stage } from '../steps/stage.js';
+import type { Place } from '../steps/state.js';
+import type { DiskToSave } from '../types.element.js';
+
+/** The output at a place. */
+interface Opened {
+  output: Output;
+  /** Cancels the conversion. */
+  signal: AbortSignal;
+  /** For a stream: the bytes that the browser has taken. */
+  taken?: () => number;
+}
+
+/** Opens `place` for `disk`. `ended` or a cancel in the browser's list of downloads aborts the returned `signal`. */
+export async function outputAt(
+  place: Place,
+  disk: DiskToSave,
+  ended: AbortSignal,
+  { host, texts }: Stage,
+): Promise<Opened> {
+  switch (place.kind) {
+    case 'folder':
+      return { output: { folder: place.folder, name: place.name }, signal: ended };
+    case 'dialog':
+      return { output: place.handle, signal: ended };
+    case 'stored':
+      return { output: { download: place.name }, signal: ended };
+    case 'streamed':
+      try {
+        const stream = await host.streamedDownloads!.open(place.name, disk.format.size, ended);
+        const signal = AbortSignal.any([ended, stream.cancelled]);
+        return { output: stream.writable, signal, taken: () => stream.taken() };
+      } catch (cause) {
+        throw new DecantError('target', texts.noStream(messageOf(cause)), { code: 'from-page', cause });
+      }
+    case 'host':
+      if (typeof host.output !== 'function') throw new DecantError('usage', 'output must be a function');
+      try {
+        return { output: await host.output(disk), signal: ended };
+      } catch (cause) {
+        if (DecantError.is(cause)) throw cause;
+        throw new DecantError('target', messageOf(cause), { code: 'from-page', cause });
+      }
+  }
+}
+
+/** Finds the kept part of a download of the image; `undefined` if it could not be resumed. */
+export async function keptDownload(image: AnyImage, name: string, format: OutputFormat): Promise<Kept | undefined> {
+  try {
+    return await image.kept({ download: name }, { format: format.name, formatOptions: format.recommended });
+  } catch {
+    // Without storage nothing is kept. A conversion reports the missing storage.
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+// A session that saves disks, with conversions and dialogs that a test settles. The test file must mock `open` and `canStore`.
+
+import { type ConvertOptions, DecantError, type Image, type Output, type Result } from 'decant';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { fileOf, givenOf, Held, imageOf, images, PAGE, soon, stageIn, stepOf } from '../element.test-support.js';
+import { Session } from '../session/session.js';
+import type { State, Step } from '../steps/state.js';
+
+/** A conversion that has begun and ends when the test allows it. */
+export interface Conversion {
+  output: Output;
+  options: ConvertOptions;
+  end: Held<Result>;
+}
+
+export let session: Session;
+export let emitted: [string, unknown][];
+export let shown: State[];
+export let conversions: Conversion[];
+export const pickFolder = vi.fn<() => Promise<FileSystemDirectoryHandle>>();
+export const pickFile = vi.fn<() => Promise<FileSystemFileHandle>>();
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
+  vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
+  vi.stubGlobal('showSaveFilePicker', pickFile.mockReset());
+  const page = stageIn();
+  emitted = page.emitted;
+  shown = [];
+  conversions = [];
+  session = new Session(page.stage.host, () => shown.push(session.state));
+  images.clear();
+});
+afterEach(() => {
+  session.end();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+export const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
+/** Waits until the state of the shown image matches. */
+export const ready = (more: Partial<Step<'ready'>>) =>
+  soon(() => expect(session.state).toMatchObject({ step: 'ready', ...more }));
+
+/** Opens the image in the file `name`, and waits until a way is proposed. */
+export async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Promise<void> {
+  const convert = (output: Output, options: ConvertOptions = {}) => {
+    const end = new Held<Result>();
+    conversions.push({ output, options, end });
+    return end.promise;
+  };
+  images.set(name, imageOf({}, { convert, ...more }));
+  session.take([givenOf(name)]);
+  await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
+}
+
+/** Begins the conversion, and waits for it. */
+export async function converting(): Promise<Conversion> {
+  await step('converting');
+  return soon(() => {
+    expect(conversions.length).toBeGreaterThan(0);
+    return conversions.at(-1)!;
+  });
+}
+
+export async function saveTo(way: 'folder' | 'download' | 'dialog'): Promise<void> {
+  session.select(way);
+  session.convert(way);
+}
+
+export const cancelledBy = (signal: AbortSignal | undefined) =>
+  new Promise<never>((_, reject) => {
+    signal!.addEventListener('abort', () => reject(new DecantError('cancelled', 'The conversion was cancelled')));
+  });
+
+export const there = fileOf('disk.raw', 'what was there');

@@ -1,0 +1,119 @@
+// All images of the queue, converted the same way.
+
+import { DecantError } from 'decant';
+import { expect, test, vi } from 'vitest';
+import { imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
+import { english } from '../texts/english.js';
+import { given, imageCalled, needing, rows, session, step, waiting } from './session.test-support.js';
+
+vi.mock('decant', async (original) => ({
+  ...(await original<typeof import('decant')>()),
+  open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  canStore: async () => true,
+}));
+
+/** Gives images that convert at once, and waits for the first. Returns the names that are converted, in their order. */
+async function give(...names: string[]): Promise<string[]> {
+  const converted: string[] = [];
+  const convert = (name: string) => async () => {
+    converted.push(name);
+    return RESULT;
+  };
+  for (const name of names) if (!images.has(name)) images.set(name, imageCalled(name, { convert: convert(name) }));
+  session.take(given(...names));
+  await step('ready');
+  return converted;
+}
+
+test('one click converts all', async () => {
+  const converted = await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  await soon(() => expect(converted).toEqual(['a.qcow2', 'b.qcow2', 'c.qcow2']));
+  await soon(() => expect(session.isConvertingAll).toBe(false));
+  expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 done', 'c.qcow2 done']);
+  expect(session.queue.results).toEqual({ done: 3, all: 3 });
+  // The next image waits for the person.
+  await give('d.qcow2');
+  expect(converted).toHaveLength(3);
+});
+
+test('a failure does not stop the others', async () => {
+  const convert = () => Promise.reject(new DecantError('corrupt', 'It is damaged'));
+  images.set('b.qcow2', imageCalled('b.qcow2', { convert }));
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'b.qcow2 failed', 'c.qcow2 done']));
+});
+
+test('the end is that of all images; one that failed can be salvaged from its row', async () => {
+  const damaged = new DecantError('corrupt', 'It is damaged');
+  const result = { ...RESULT, lost: [], lostRanges: 1, lostBytes: 512 };
+  const map = async function* () {
+    yield { kind: 'data', start: 0, length: 512 } as never;
+  };
+  images.set('b.qcow2', ({ salvage }) =>
+    salvage ? imageCalled('b.qcow2', { map, convert: async () => result }) : damaged,
+  );
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  expect(session.overall).toBeUndefined();
+  session.convertAll();
+  await soon(() => expect(session.overall).toEqual({ done: 2, all: 3, failed: ['b.qcow2'], damaged: [] }));
+  const [, failed] = session.queue.items;
+  expect(failed).toMatchObject({ outcome: 'It is damaged.', next: ['salvage'] });
+  session.openNext(failed!.id, 'salvage');
+  await step('ready');
+  expect([session.isSalvage, session.overall]).toEqual([true, undefined]);
+  session.convert();
+  await step('done');
+  expect(session.overall).toEqual({ done: 3, all: 3, failed: [], damaged: ['b.qcow2'] });
+  expect(session.queue.items[1]!.outcome).toContain(english.lost(512, 1));
+});
+
+test('the last image fails: the end is that of all images, with its reason', async () => {
+  images.set('c.qcow2', new DecantError('corrupt', 'It is damaged'));
+  await give('a.qcow2', 'b.qcow2', 'c.qcow2');
+  session.convertAll();
+  expect(await step('failed')).toMatchObject({ message: 'It is damaged.' });
+  expect(session.overall).toMatchObject({ done: 2, all: 3, failed: ['c.qcow2'] });
+  // Opened again, it is no result any more.
+  session.openNext(session.queue.items[2]!.id);
+  expect(session.overall).toBeUndefined();
+  await step('failed');
+  expect(session.overall).toMatchObject({ done: 2, all: 3 });
+});
+
+test('images of one name become files of several names', async () => {
+  await give('disk.vdi', 'disk.vhdx', 'Disk.vmdk');
+  session.convertAll();
+  await soon(() => expect(session.overall).toMatchObject({ done: 3 }));
+  const outcomes = session.queue.items.map(({ outcome }) => outcome);
+  expect(outcomes.toSorted()).toEqual(['saved as disk-1.raw', 'saved as Disk-2.raw', 'saved as disk.raw'].toSorted());
+});
+
+test('images that ask something come last, and those that are converted otherwise', async () => {
+  needing('b.qcow2', 'base.qcow2');
+  const convert = async () => RESULT;
+  images.set('c.qcow2', imageOf({ name: 'c.qcow2' }, { formats: [outputOf('qcow2', '.qcow2')], convert }));
+  for (const name of ['a.qcow2', 'd.qcow2']) images.set(name, imageCalled(name, { convert }));
+  session.take(given('a.qcow2', 'b.qcow2', 'c.qcow2', 'd.qcow2'));
+  // The image that lacks a file is shown first.
+  await step('needs');
+  session.openNext(session.queue.waiting[0]!.id);
+  await step('ready');
+  session.convertAll();
+  await soon(() => expect(rows()).toEqual(['a.qcow2 done', 'd.qcow2 done', 'b.qcow2 current', 'c.qcow2 waiting']));
+  expect(session.state.step).toBe('needs');
+});
+
+test('a cancel ends it', async () => {
+  const held = waiting('a.qcow2');
+  const converted = await give('a.qcow2', 'b.qcow2');
+  session.convertAll();
+  await step('converting');
+  session.cancel();
+  held.reject(new DecantError('cancelled', 'It was cancelled'));
+  await step('failed');
+  await soon(() => expect(session.isConvertingAll).toBe(false));
+  expect(converted).toEqual([]);
+  expect(rows()).toEqual(['a.qcow2 failed', 'b.qcow2 waiting']);
+});

@@ -1,0 +1,201 @@
+// The text for screen readers and the title of the window, for each step.
+
+import type { Result } from 'decant';
+import { expect, test } from 'vitest';
+import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
+import { english } from '../texts/english.js';
+import { announcement, windowTitle } from './announcement.js';
+import type { Place, State, Step } from './state.js';
+
+const folder = folderHandle('picked', {});
+const place = (kind: Place['kind'], replaces?: File): Place =>
+  ({ kind, name: 'disk.raw', folder, replaces, handle: fileHandle(fileOf('disk.raw')), kept: undefined }) as Place;
+
+const converting = (more: Partial<Step<'converting'>>): State => ({
+  step: 'converting',
+  name: 'disk.qcow2',
+  place: place('stored'),
+  destination: undefined,
+  contents: undefined,
+  phase: 'converting',
+  share: 0.258,
+  secondsLeft: 9,
+  speed: 1e8,
+  picture: undefined,
+  silence: 0,
+  stalled: 0,
+  waiting: undefined,
+  cancelling: false,
+  ...more,
+});
+
+const done = (kind: Place['kind'], lostBytes = 0): State => ({
+  step: 'done',
+  name: 'disk.qcow2',
+  place: place(kind),
+  destination: undefined,
+  contents: undefined,
+  result: { lostBytes } as Result,
+  picture: undefined,
+  seconds: 1,
+  converting: 1,
+  speed: 1e8,
+  copying: 3,
+  hasGpt: false,
+  isCopyGone: false,
+  tooLate: false,
+});
+
+const ready = (picking: boolean): State =>
+  ({ step: 'ready', image: imageOf({ name: 'a\u202eb.qcow2' }), picking }) as Step<'ready'>;
+const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), notice }) as Step<'needs'>;
+
+const stopping = `Stopping disk.qcow2`;
+const failed: State = { step: 'failed', title: 'It failed', message: 'Because.', left: 'Nothing is left.', next: [] };
+
+// (case, state, text for screen readers, title)
+for (const [what, state, said, title] of [
+  ['the start', { step: 'empty' }, '', undefined],
+  ['the start, after a failure', { step: 'empty', notice: 'No files were found.' }, 'No files were found.', undefined],
+  ['opening', { step: 'opening', name: 'disk' }, 'Reading disk', 'Reading disk'],
+  ['a slow opening', { step: 'opening', name: 'disk', isSlow: true }, english.slow, 'Reading disk'],
+  ['an image that takes much memory', { step: 'large', name: 'disk.zst', size: 1 << 30 }, '', 'disk.zst'],
+  ['a packed image', { step: 'packed', name: 'disk.xz', format: 'qcow2', size: 3_000_000_000 }, '', 'disk.xz'],
+  ['unpacking', { step: 'unpacking', name: 'disk.xz', share: 0.5 }, 'Unpacking disk.xz', 'Unpacking disk.xz'],
+  ['unlocking', { step: 'unlocking', name: 'disk', share: 0.5 }, 'Unlocking disk', 'Reading disk'],
+  ['a question', needs('The password is wrong.'), 'The password is wrong.', 'disk.qcow2'],
+  ['an image', ready(false), '', 'a\\u202eb.qcow2'],
+  ['a dialog', ready(true), english.picking, 'a\\u202eb.qcow2'],
+  ['converting, in steps of ten', converting({}), '20 percent done', '25% disk.qcow2'],
+  ['almost converted', converting({ share: 0.9999 }), '90 percent done', '99% disk.qcow2'],
+  ['a short silence', converting({ silence: 4.9 }), '20 percent done', '25% disk.qcow2'],
+  ['a short standstill', converting({ stalled: 29 }), '20 percent done', '25% disk.qcow2'],
+  ['a standstill', converting({ stalled: 30 }), english.stalledShort, '25% disk.qcow2'],
+  ['a silence', converting({ silence: 5 }), english.silentShort, '25% disk.qcow2'],
+  [
+    'a waiting server',
+    converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, status: 503 } }),
+    english.waitingShort({ host: 'example.org', attempt: 0 }),
+    '25% disk.qcow2',
+  ],
+  [
+    'no network',
+    converting({ silence: 9, waiting: { host: 'example.org', attempt: 3, offline: true } }),
+    'This device is offline.',
+    '25% disk.qcow2',
+  ],
+  ['finishing', converting({ phase: 'finishing' }), 'Finishing disk.qcow2', '25% disk.qcow2'],
+  ['a cancel', converting({ cancelling: true }), stopping, '25% disk.qcow2'],
+  [
+    'a cancel while a new file is finished',
+    converting({ cancelling: true, phase: 'finishing', place: place('folder') }),
+    `${stopping}. ${english.cancelWaits}`,
+    '25% disk.qcow2',
+  ],
+  [
+    'a cancel while a file is replaced',
+    converting({ cancelling: true, phase: 'finishing', place: place('folder', fileOf('disk.raw')) }),
+    `${stopping}. ${english.cancelTooLate}`,
+    '25% disk.qcow2',
+  ],
+  [
+    'a cancel while the file of the dialog is finished',
+    converting({ cancelling: true, phase: 'finishing', place: place('dialog') }),
+    `${stopping}. ${english.cancelTooLate}`,
+    '25% disk.qcow2',
+  ],
+  [
+    'a cancel while a download is finished',
+    converting({ cancelling: true, phase: 'finishing' }),
+    stopping,
+    '25% disk.qcow2',
+  ],
+  ['a file in a folder', done('folder'), 'Done. disk.raw is in the folder picked.', 'Done: disk.raw'],
+  ['a file at a picked place', done('dialog'), 'Done. disk.raw was saved in the place you picked.', 'Done: disk.raw'],
+  [
+    'a disk that the page has received',
+    done('host'),
+    'Done. This page has received all of disk.raw.',
+    'Done: disk.raw',
+  ],
+  [
+    'a download',
+    done('stored'),
+    `${english.doneSaving}. ${english.place(place('stored'), 3)}`,
+    `${english.doneSaving}: disk.raw`,
+  ],
+  [
+    'a download whose copy is gone',
+    { ...done('stored'), isCopyGone: true } as State,
+    `Done. ${english.copied('disk.raw')}`,
+    'Done: disk.raw',
+  ],
+  [
+    'a stream',
+    done('streamed'),
+    `${english.doneSaving}. ${english.place(place('streamed'), 3)}`,
+    `${english.doneSaving}: disk.raw`,
+  ],
+  [
+    'a damaged disk',
+    done('stored', 512),
+    `${english.doneDamaged}. ${english.place(place('stored'), 3)}`,
+    `${english.doneDamaged}: disk.raw`,
+  ],
+  ['a failure', failed, 'It failed. Because. Nothing is left.', 'It failed'],
+  ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed.', 'It failed'],
+  [
+    'a cancel that is done',
+    { ...failed, title: english.cancelled, message: undefined },
+    'Cancelled. Nothing is left.',
+    'Cancelled.',
+  ],
+] as [string, State, string, string | undefined][]) {
+  test(`announcement and title: ${what}`, () => {
+    expect(announcement(state, english)).toBe(said);
+    expect(windowTitle(state, english)).toBe(title);
+  });
+}
+
+// (case, state of the last image, results of the queue, text for screen readers)
+for (const [what, state, overall, said] of [
+  [
+    'one has failed',
+    done('folder'),
+    { done: 3, all: 4, failed: ['a\u202eb.qcow2'], damaged: [] },
+    '3 of 4 converted. Not converted: a\\u202eb.qcow2. disk.raw is in the folder picked.',
+  ],
+  [
+    'the last one has failed',
+    failed,
+    { done: 3, all: 4, failed: ['disk.qcow2'], damaged: [] },
+    '3 of 4 converted. Not converted: disk.qcow2. It failed. Because. Nothing is left.',
+  ],
+  [
+    'one is damaged',
+    done('folder', 512),
+    { done: 4, all: 4, failed: [], damaged: ['disk.qcow2'] },
+    '4 of 4 converted. Converted, but damaged: disk.qcow2. disk.raw is in the folder picked.',
+  ],
+] as const) {
+  test(`announcement and title of the end of a queue: ${what}`, () => {
+    const all = { ...overall, failed: [...overall.failed], damaged: [...overall.damaged] };
+    expect(announcement(state, english, undefined, all)).toBe(said);
+    expect(windowTitle(state, english, all)).toBe(`${overall.done} of 4 converted`);
+  });
+}
+
+test('what interrupted conversions have left is announced', () => {
+  const left = ['One.', 'Two.'].map((text) => ({ image: 'a', text, action: 'Free', remove: async () => '' }));
+  expect(announcement({ step: 'empty', notice: 'No files.', left }, english)).toBe('No files. One. Two.');
+});
+
+test('a server that keeps the opening waiting is announced once, and its end', () => {
+  const opening: State = { step: 'opening', name: 'disk' };
+  const waiting = [{ host: 'example.org', attempt: 1, status: 500 }, { host: 'example.org', attempt: 2 }, undefined];
+  const said = waiting.map((waiting) => announcement(opening, english, waiting));
+  const waits = english.waitingShort({ host: 'example.org', attempt: 0 });
+  expect(said).toEqual([waits, waits, 'Reading disk']);
+  expect(waiting.map((waiting) => announcement(ready(false), english, waiting))).toEqual([waits, waits, '']);
+  expect(announcement(ready(true), english, waiting[0])).toBe(english.picking);
+});

@@ -1,0 +1,110 @@
+// What a step says to screen readers, and as the title of the window.
+
+import { shownText, type Waiting } from 'decant';
+import type { Overall } from '../queue/queue.js';
+import { SILENT, STALLED } from '../saving/progress-meter.js';
+import { sentence } from '../texts/sentences.js';
+import type { AllTexts } from '../types.texts.js';
+import { methodOf, type State, type Step } from './state.js';
+
+export const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
+  if (result.lostBytes > 0) return texts.doneDamaged;
+  return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
+};
+
+export const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
+  isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
+
+/** Whether the network has been silent long enough for a notice. */
+const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
+
+/** A notice about a conversion that makes no progress, and the same for screen readers. */
+export function standstill(state: Step<'converting'>, texts: AllTexts): [text: string, short: string] | undefined {
+  if (isSilent(state)) return [texts.silent(state.silence), texts.silentShort];
+  if (state.stalled >= STALLED) return [texts.stalled(state.stalled), texts.stalledShort];
+  return undefined;
+}
+
+export const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts: AllTexts): string =>
+  texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
+
+/** A hint while the browser completes a file, which it does without progress and cannot stop. */
+export function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
+  if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
+  if (!cancelling) return texts.finishing;
+  return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
+}
+
+/** What to know about the results of a queue besides their number. */
+export const overallNotes = ({ failed, damaged }: Overall, texts: AllTexts): string[] => [
+  ...(failed.length > 0 ? [texts.notAll(failed)] : []),
+  ...(damaged.length > 0 ? [texts.someDamaged(damaged)] : []),
+];
+
+/**
+ * The text for screen readers: the step, and the progress of a conversion in steps of 10 percent. `waiting` is the server that
+ * keeps the session waiting. The text has no number of attempts, so that each wait is announced once. `overall`: the results of
+ * the queue that has ended.
+ */
+export function announcement(state: State, texts: AllTexts, waiting?: Waiting, overall?: Overall): string {
+  if (overall) {
+    const last = state.step === 'done' ? donePlace(state, texts) : announcement(state, texts);
+    return [sentence(texts.allDone(overall.done, overall.all)), ...overallNotes(overall, texts), last].join(' ');
+  }
+  switch (state.step) {
+    case 'converting':
+      if (state.cancelling) return [workTitle(state, texts), finishingHint(state, texts)].filter(Boolean).join('. ');
+      if (state.phase === 'finishing') return workTitle(state, texts);
+      if (state.waiting) return texts.waitingShort(state.waiting);
+      return standstill(state, texts)?.[1] ?? texts.converted(Math.floor(state.share * 10) * 10);
+    case 'done':
+      return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
+    case 'failed':
+      return [sentence(state.title), state.message, state.left].filter(Boolean).join(' ');
+    case 'opening':
+      if (waiting) return texts.waitingShort(waiting);
+      return state.isSlow ? texts.slow : texts.opening(state.name);
+    case 'unlocking':
+      return texts.unlocking(state.name);
+    case 'unpacking':
+      return texts.unpacking(state.name);
+    case 'packed':
+    case 'large':
+      return '';
+    case 'needs':
+    case 'disks':
+      return state.notice ?? '';
+    case 'empty':
+      return [state.notice, ...(state.left ?? []).map(({ text }) => text)].filter(Boolean).join(' ');
+    case 'ready':
+      if (state.picking) return texts.picking;
+      return waiting ? texts.waitingShort(waiting) : '';
+  }
+}
+
+/** The title for the window; `undefined` for the title of the page. `overall`: the results of the queue that has ended. */
+export function windowTitle(state: State, texts: AllTexts, overall?: Overall): string | undefined {
+  if (overall) return texts.allDone(overall.done, overall.all);
+  switch (state.step) {
+    case 'converting':
+      return `${texts.percent(state.share)} ${shownText(state.name)}`;
+    case 'done':
+      return `${doneTitle(state, texts)}: ${shownText(state.place.name)}`;
+    case 'failed':
+      return state.title;
+    case 'opening':
+    case 'unlocking':
+      return texts.opening(state.name);
+    case 'unpacking':
+      return texts.unpacking(state.name);
+    case 'packed':
+    case 'large':
+    case 'disks':
+      return shownText(state.name);
+    case 'needs':
+    case 'ready':
+      return shownText(state.image.info.name ?? texts.image);
+    case 'empty':
+      return undefined;
+  }
+}

@@ -1,0 +1,226 @@
+// The states of the element.
+
+import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Snapshot, Waiting } from 'decant';
+import type { Contents } from 'decant/contents';
+import type { Given } from '../files/input-file.js';
+import type { DiskPicture } from '../picture/disk-picture.js';
+import type { Choice, Survey, Way } from '../ways/choices.js';
+import type { Destination } from '../ways/destinations.js';
+import type { Method } from '../ways/rates.js';
+
+/** A step that the person can take after a failure. */
+export type Next =
+  /** Read the file as a raw disk. */
+  | 'raw'
+  /** Read the undamaged parts of an image. */
+  | 'salvage'
+  /** Open the image again. */
+  | 'again'
+  /** Open the image again, to save its disk in another way. */
+  | 'saveAgain'
+  /** Open the image without its companions. */
+  | 'filesAgain'
+  /** Open the next image of the queue. */
+  | 'next'
+  | 'another';
+
+/** A question that the person must answer before anything is written. */
+export type Asking =
+  /** The folder already contains a file with this name. */
+  | { kind: 'replace'; folder: FileSystemDirectoryHandle; name: string; freeName: string; there: File }
+  /** The existing file is the image itself or belongs to it. */
+  | { kind: 'source'; folder: FileSystemDirectoryHandle; name: string; freeName: string }
+  /** The dialog for a folder was closed without a choice. */
+  | { kind: 'noFolder' }
+  /** A download of this disk was interrupted when `share` of it was done: 0 to 1. */
+  | { kind: 'resume'; name: string; share: number; kept: Kept }
+  /** Another tab has resumed that download by now. */
+  | { kind: 'elsewhere'; name: string; kept: Kept };
+
+/** A file that was given for a need, and the reasons why it may be the wrong one. */
+export interface Doubt {
+  need: FileNeed;
+  given: Given;
+  reasons: string[];
+}
+
+/** A text in a field for links that is not a link. */
+export interface AddressProblem {
+  turn: AbortSignal;
+  /** The need of the field; `undefined` on the first screen. */
+  need: string | undefined;
+  /** How often the text was refused. */
+  refusals: number;
+}
+
+export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
+
+/** A warning, which is shown and announced. */
+export interface Warning {
+  /** Stays the same while the figures in the text change. */
+  id: string;
+  text: string;
+  /** Whether a screen reader reads it anyway, as the description of what takes the focus. */
+  isDescription?: boolean;
+}
+
+/** A place where a disk is saved. */
+export type Place =
+  /** `replaces` is the existing file, if any. */
+  | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
+  | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
+  /** An interrupted download is kept, unless `kept` is undefined. */
+  | { kind: 'stored'; name: string; kept: Kept | undefined }
+  | { kind: 'streamed' | 'host'; name: string };
+
+export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
+
+/** The SHA-256 of a result, or how much of it is computed, or why that failed. */
+export interface Digest {
+  value?: string;
+  share?: number;
+  cancel?: () => void;
+  problem?: string;
+}
+
+/** What an interrupted conversion has left, on the first screen. */
+export interface Left {
+  /** The name of the image. */
+  image: string;
+  text: string;
+  /** Says what `remove` does. */
+  action: string;
+  /** Removes it. Resolves to a sentence about what has happened. Fails with a `DecantError`. */
+  remove(): Promise<string>;
+}
+
+export type State =
+  | { step: 'empty'; notice?: string; left?: Left[] }
+  /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
+  | { step: 'opening'; name: string; isSlow?: boolean; share?: number | undefined }
+  | {
+      step: 'needs';
+      image: AnyImage;
+      needs: Need[];
+      notice: string | undefined;
+      /** A file with another name than the missing one, which the person may use anyway. */
+      offered: Given | undefined;
+      doubt: Doubt | undefined;
+      canAssume: boolean;
+    }
+  /**
+   * Asks which of the disks in the archive, or of the machine, `name` to convert, and for the files of missing ones. `offered`: a
+   * file with another name, which may be one of them.
+   */
+  | {
+      step: 'disks';
+      name: string;
+      disks: readonly Member[];
+      /** Whether the disks are files of which none looks like a disk. */
+      isUnknown?: boolean;
+      /** The snapshots of the machine. */
+      snapshots: readonly Snapshot[];
+      notice: string | undefined;
+      offered?: Given;
+    }
+  /** Asks whether to unpack the file `name`, which contains a `format`. */
+  | { step: 'packed'; name: string; format: string; size: number | undefined }
+  /** Asks whether the image `name`, which needs `size` bytes of memory to be decoded, may take them. */
+  | { step: 'large'; name: string; size: number }
+  /** `share` is missing if it is unknown. */
+  | { step: 'unpacking'; name: string; share: number | undefined }
+  | { step: 'unlocking'; name: string; share: number }
+  | {
+      step: 'ready';
+      image: AnyImage;
+      survey: Survey;
+      choices: Choice[];
+      way: Way | undefined;
+      /** Whether the person has selected the way. */
+      isChosen: boolean;
+      /** Whether the focus is, or was, on Convert: then no proposal changes. */
+      isHeld: boolean;
+      /** Whether the way was proposed when enough was known, so that the proposal stays. */
+      isSettled: boolean;
+      /** The places where disks run; empty until they are known. */
+      destinations: Destination[];
+      /** The one that is chosen or proposed. */
+      destination: Destination | undefined;
+      /** Why the places are not known. */
+      placesProblem: string | undefined;
+      /** The way that was selected until it became impossible. No other one is selected in its place. */
+      lostWay: Way | undefined;
+      /** The chosen output format, which is possible for the image. */
+      output: OutputFormat;
+      otherTab: boolean;
+      /** The name in the text field, and the problem with it. */
+      name: string;
+      nameProblem: Warning | undefined;
+      /** How often Convert was refused because of the name. Each time the text field takes the focus. */
+      nameRefusals: number;
+      /** A folder that was picked before. */
+      folder: FileSystemDirectoryHandle | undefined;
+      asking: Asking | undefined;
+      /** Whether the place is being chosen or checked. */
+      placing: boolean;
+      /** Whether a dialog of the browser is open. */
+      picking: boolean;
+    }
+  | {
+      step: 'converting';
+      name: string;
+      place: Place;
+      destination: Destination | undefined;
+      /** The partitions and file systems, if they are known. */
+      contents: Contents | undefined;
+      phase: 'converting' | 'finishing';
+      /** The completed share of the work: 0 to 1. */
+      share: number;
+      secondsLeft: number | undefined;
+      speed: number | undefined;
+      picture: DiskPicture | undefined;
+      /** The seconds since the network last delivered bytes. */
+      silence: number;
+      /** The seconds since the last progress. */
+      stalled: number;
+      /** The server that keeps the conversion waiting. */
+      waiting: Waiting | undefined;
+      cancelling: boolean;
+    }
+  | {
+      step: 'done';
+      name: string;
+      place: Place;
+      destination: Destination | undefined;
+      contents: Contents | undefined;
+      result: Result;
+      picture: DiskPicture | undefined;
+      /** The total time, in seconds. */
+      seconds: number;
+      /** The time for converting alone, in seconds. */
+      converting: number;
+      /** Bytes per second while converting. */
+      speed: number | undefined;
+      /** About how many more seconds the browser copies the file, if known. */
+      copying: number | undefined;
+      /** Whether the copy in the browser's storage was removed. */
+      isCopyGone: boolean;
+      /** Whether the disk has a GPT, if known. */
+      hasGpt: boolean | undefined;
+      /** The SHA-256 of the file, once the person has asked for it. */
+      digest?: Digest | undefined;
+      /** Whether a cancel came too late to stop the conversion. */
+      tooLate: boolean;
+    }
+  | {
+      step: 'failed';
+      /** Whether it is a question, and nothing has failed. */
+      asks?: boolean;
+      title: string;
+      message: string | undefined;
+      /** A sentence about the remains of the output. */
+      left: string | undefined;
+      next: Next[];
+    };
+
+export type Step<S extends State['step']> = Extract<State, { step: S }>;

@@ -1,0 +1,120 @@
+// The warnings of a step, which are shown and announced to screen readers.
+
+import { render } from 'lit';
+import { smallerLayers } from '../files/image-info.js';
+import type { Session } from '../session/session.js';
+import { spoken } from '../texts/sentences.js';
+import type { AllTexts } from '../types.texts.js';
+import { hasGpt } from '../ways/choices.js';
+import { downloadName, nameProblem } from '../ways/names.js';
+import type { State, Step, Warning } from './state.js';
+
+/** Notices that the image names other files. Those were handed over by the time that its warnings are shown. */
+const OF_REFERENCES = ['backing-file', 'data-file', 'extent', 'extents', 'absolute-path', 'parent-path', 'protocol'];
+
+/** The warnings about the image, above the choices. */
+export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, session: Session): Warning[] {
+  const { texts, isSalvage } = session;
+  const { info } = image;
+  const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
+  return [
+    ...safety.map((notice, at) => ({ id: `safety ${at}`, text: texts.notice(notice, hasGpt(survey)) })),
+    ...smallerLayers(info, texts).map((text, at) => ({ id: `layer ${at}`, text })),
+    ...only(info.unusedCompanions.length > 0, 'unused', () => texts.unused(info.unusedCompanions)),
+    ...only(isSalvage, 'salvage', () => texts.salvaging(survey.lost)),
+    ...only(otherTab, 'other tab', () => texts.otherTab),
+  ];
+}
+
+/** The warnings about the chosen output format. */
+export const outputWarnings = ({ output, survey }: Step<'ready'>, texts: AllTexts): Warning[] =>
+  output.notices.map((notice) => ({
+    id: `output ${output.name} ${notice.code}`,
+    text: texts.notice(notice, hasGpt(survey)),
+  }));
+
+/** The warning that the name ends in the extension of another output format. */
+function extensionWarning({ image, output, name }: Step<'ready'>, texts: AllTexts): Warning[] {
+  const endsIn = (extension: string) => name.toLowerCase().endsWith(extension);
+  const other = image.formats.find(({ extension }) => endsIn(extension))?.extension;
+  if (other === undefined || endsIn(output.extension)) return [];
+  return [{ id: `extension ${other}`, text: texts.otherExtension(other, output.extension) }];
+}
+
+/** The warning that the browser changes the name of a download. */
+function changedName({ way, name }: Step<'ready'>, texts: AllTexts): Warning[] {
+  if (way !== 'download' || nameProblem(name, texts)) return [];
+  const changed = downloadName(name);
+  return only(changed !== name, 'changed name', () => texts.changedName(changed));
+}
+
+/** The warnings about the name. */
+export const nameWarnings = (state: Step<'ready'>, texts: AllTexts): Warning[] => [
+  ...extensionWarning(state, texts),
+  ...changedName(state, texts),
+];
+
+/** The warnings about a result. */
+export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts: AllTexts): Warning[] => [
+  ...only(tooLate, 'too late', () => texts.wasTooLate),
+  ...result.notices.map((notice, at) => ({ id: `result ${at}`, text: texts.notice(notice, hasGpt) })),
+];
+
+/** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */
+export function warningsOf(state: State, session: Session, isTyping: boolean): Warning[] {
+  const { texts, links } = session;
+  if (state.step === 'done') {
+    const { lostBytes, lostRanges } = state.result;
+    const lost = only(lostBytes > 0, 'lost', () => texts.lost(lostBytes, lostRanges));
+    return [...resultWarnings(state, texts), ...lost];
+  }
+  if (links.problem) {
+    const id = `address ${links.problem.refusals}`;
+    return [{ id, text: texts.noAddress, isDescription: !isTyping }];
+  }
+  if (state.step !== 'ready') return [];
+  const { survey, nameProblem: problem, choices, lostWay } = state;
+  const obstacle = choices.find(({ way }) => way === lostWay)?.obstacle;
+  return [
+    ...imageWarnings(state, session),
+    ...only(survey.contents?.table?.isDamaged, 'table', () => texts.contents.damaged),
+    ...outputWarnings(state, texts),
+    ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),
+    ...(problem ? [{ id: `name ${problem.id}`, text: problem.text, isDescription: !isTyping }] : []),
+    ...nameWarnings(state, texts),
+  ];
+}
+
+const only = (isThere: unknown, id: string, text: () => string): Warning[] => (isThere ? [{ id, text: text() }] : []);
+
+/** The warnings that a live region has: each is announced once, when it appears. */
+export class Announced {
+  #items = new Map<string, Warning>();
+  readonly #elements = new Map<string, Element>();
+
+  /** Takes the present warnings. A warning that stays keeps its first text. */
+  take(warnings: Warning[]): void {
+    this.#items = new Map(warnings.map((warning) => [warning.id, this.#items.get(warning.id) ?? warning]));
+  }
+
+  get items(): Warning[] {
+    return [...this.#items.values()].filter(({ isDescription }) => !isDescription);
+  }
+
+  /** Shows the warnings in `region`. The element of a warning that stays is not touched, since a change is announced. */
+  show(region: Element): void {
+    const { items } = this;
+    for (const [id, element] of this.#elements) {
+      if (items.some((item) => item.id === id)) continue;
+      element.remove();
+      this.#elements.delete(id);
+    }
+    for (const { id, text } of items) {
+      if (this.#elements.has(id)) continue;
+      const element = document.createElement('p');
+      render(spoken(text), element);
+      region.append(element);
+      this.#elements.set(id, element);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Where the disk will run: the output for each place, and the one that is proposed.
+
+import type { AnyImage, OutputFormat } from 'decant';
+import type { Host } from '../host.js';
+import type { OwnPlace } from '../types.element.js';
+
+/** A place where disks run, and the output for it. */
+export interface Destination {
+  name: string;
+  label: string;
+  output: OutputFormat;
+}
+
+/** The place that is proposed first. */
+const FIRST = 'raw';
+/** The key in `localStorage` for the place that was chosen last. */
+const CHOSEN = 'decant.place';
+
+export function rememberedPlace(): string | undefined {
+  try {
+    return localStorage.getItem(CHOSEN) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function rememberPlace(name: string): void {
+  try {
+    localStorage.setItem(CHOSEN, name);
+  } catch {
+    // Storage may be forbidden.
+  }
+}
+
+/** Lists the places of `image`: those that the page wants, or all. */
+export async function destinationsOf(image: AnyImage, { places: wanted, output }: Host): Promise<Destination[]> {
+  // A page that takes the disk is the place, unless it says more.
+  if (wanted ? wanted.length === 0 : output) return [];
+  const all = (await image.places()).flatMap((place) => destination(image, place));
+  if (!wanted) return all;
+  return wanted.flatMap((one) =>
+    typeof one === 'string' ? all.filter(({ name }) => name === one) : destination(image, one),
+  );
+}
+
+type PlaceOutput = OwnPlace & Partial<Pick<OutputFormat, 'size' | 'notices' | 'refusal'>>;
+
+function destination(image: AnyImage, { name, label, format, ...place }: PlaceOutput): Destination[] {
+  const base = image.formats.find((one) => one.name === format);
+  return base ? [{ name, label, output: outputWith(base, place) }] : [];
+}
+
+/** Returns `base` with the options of a place. Drops what `base` says of other options. */
+function outputWith(base: OutputFormat, place: Omit<PlaceOutput, 'name' | 'label' | 'format'>): OutputFormat {
+  const { formatOptions = base.recommended, size, notices = [] } = place;
+  const isBase = Object.entries(formatOptions).every(([option, value]) => value === usual(base, option));
+  const refusal = place.refusal ?? (isBase ? base.refusal : undefined);
+  const refused = refusal && { refusal };
+  if (isBase) return { ...base, recommended: formatOptions, ...refused };
+  const { size: _, refusal: __, ...rest } = base;
+  const unknown = { compressed: formatOptions.compress === 'on', resumable: false, streamable: false };
+  return {
+    ...rest,
+    ...unknown,
+    recommended: formatOptions,
+    notices,
+    ...(size === undefined ? {} : { size }),
+    ...refused,
+  };
+}
+
+/** The value of an option in the output that `base` describes. */
+const usual = ({ recommended, options }: OutputFormat, option: string): string | undefined =>
+  recommended[option] ?? options.find(({ name }) => name === option)?.values[0];
+
+/** Proposes the place called `chosen`, or else a raw disk, or the first possible one; `undefined` if none is possible. */
+export function proposed(destinations: Destination[], chosen: string | undefined): Destination | undefined {
+  const possible = destinations.filter(({ output }) => !output.refusal);
+  const named = (wanted: string | undefined) => possible.find(({ name }) => name === wanted);
+  return named(chosen) ?? named(FIRST) ?? possible[0];
+}
+
+/** Whether the image file itself is what the place takes. Only for formats without variants that places refuse. */
+export function fits({ info }: AnyImage, { output }: Destination): boolean {
+  const isPlain = info.layers.length === 1 && info.references.length === 0 && info.containers.length === 0;
+  return isPlain && !info.encryption && info.format === output.name && ['raw', 'qcow2'].includes(output.name);
+}

@@ -1,0 +1,119 @@
+// What this browser offers to this page for saving a disk.
+
+import { canStore, targets } from 'decant';
+import type { Host } from '../host.js';
+import type { Stage } from '../steps/stage.js';
+import { LEAST_ROOM } from '../texts/units.js';
+import type { AllTexts } from '../types.texts.js';
+import { currentRates, type Known, type Method, probe, type Rates } from './rates.js';
+import { isOtherTabBusy } from './work-guard.js';
+
+/** What this browser offers to this page for a disk. A field that is `undefined` is not known yet. */
+export interface Environment {
+  rates?: Rates;
+  /** The methods whose rates were measured, not only estimated. */
+  measured: Method[];
+  /** Whether the image comes over a network, whose speed is unknown. */
+  isRemote: boolean;
+  /** Whether the private storage has room for the largest output whose size is known. */
+  fits?: boolean;
+  /** If not: for about how many bytes the private storage has room. */
+  room?: number;
+  /** Whether a download of this image has failed because the storage was full. */
+  wasFull?: boolean;
+  /** Why a download cannot be streamed; the obstacle is `undefined` if it can. */
+  stream?: { obstacle: string | undefined };
+  folderObstacle: string | undefined;
+  dialogObstacle: string | undefined;
+  /** Why downloads are impossible, whatever room the storage has. */
+  downloadObstacle?: string;
+  otherTab: boolean;
+  /** Whether everything is known. */
+  complete: boolean;
+}
+
+export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Environment {
+  const nothing = { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, measured: [], isRemote };
+  // The page saves the disk itself, so no ability of the browser is needed.
+  if (host.output) return { ...nothing, complete: true };
+  const obstacle = (picker: string) => {
+    if (!isSecureContext) return texts.insecure;
+    return picker in globalThis ? undefined : texts.noPicker;
+  };
+  return {
+    ...nothing,
+    folderObstacle: obstacle('showDirectoryPicker'),
+    dialogObstacle: obstacle('showSaveFilePicker'),
+    complete: false,
+  };
+}
+
+/**
+ * Fills in `environment` for a file of `size` bytes. If the file `isKept`, the storage has room for it already. Calls
+ * `changed` after each finding.
+ */
+export async function explore(
+  environment: Environment,
+  size: number,
+  isKept: () => Promise<boolean>,
+  stage: Stage,
+  turn: AbortSignal,
+  changed: () => void,
+): Promise<void> {
+  const { host, texts } = stage;
+  const take = async (found: Partial<Environment> | Promise<Partial<Environment>>) => {
+    Object.assign(environment, await found);
+    changed();
+  };
+  if (host.output) return;
+  if (isSecureContext) {
+    await Promise.all([
+      take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
+      take(ratesOfBrowser().then((known) => known ?? {})),
+      take(window.parent === window ? {} : frameObstacles(stage)),
+      take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
+      // If the trial itself fails, the storage is not used.
+      take(
+        canStore(size)
+          .catch(() => false)
+          .then((fits) => ({ fits })),
+      ),
+    ]);
+  }
+  if (environment.fits === false && (await isKept())) await take({ fits: true });
+  if (environment.fits === false) await take(roomBelow(size, turn).then((room) => ({ room })));
+  await take({ complete: true });
+}
+
+/** The rates of this browser; `undefined` if they cannot be estimated. */
+export const ratesOfBrowser = (): Promise<Known | undefined> => currentRates(probe);
+
+/** The folder picker and downloads, if the frames around the page block them. */
+async function frameObstacles({ texts }: Stage): Promise<Partial<Environment>> {
+  const { foreignPicker, frameDownload } = texts;
+  const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
+  const picker = codes.get('folder') === 'foreign-frame' ? foreignPicker : undefined;
+  const forbidden: Partial<Record<string, string>> = frameDownload;
+  const download = forbidden[codes.get('download') ?? ''];
+  return {
+    ...(picker && { folderObstacle: picker, dialogObstacle: picker }),
+    ...(download && { downloadObstacle: download }),
+  };
+}
+
+const streamObstacle = async ({ streamedDownloads }: Host, texts: AllTexts): Promise<string | undefined> =>
+  streamedDownloads ? streamedDownloads.obstacle() : texts.streamsNot;
+
+/** The ratio of two successive sizes that are tried. */
+const STEP = 1.25;
+
+/**
+ * Estimates the room in the private storage, in bytes, if it is less than `size`; 0 if it is less than `LEAST_ROOM`. Tries sizes in descending order: a trial
+ * that fails ends at once, but one that succeeds takes time if the storage is in memory.
+ */
+async function roomBelow(size: number, turn: AbortSignal): Promise<number> {
+  for (let tried = size / STEP; tried > LEAST_ROOM && !turn.aborted; tried /= STEP) {
+    if (await canStore(Math.floor(tried)).catch(() => false)) return tried;
+  }
+  return 0;
+}
