@@ -17,7 +17,6 @@ import { convertingView } from './saving/converting-view.js';
 import { doneView } from './saving/done-view.js';
 import { notify } from './saving/notification.js';
 import { readyView } from './saving/ready-view.js';
-import { prepareForImage } from './session/ahead.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
 import type { State, Step } from './steps/state.js';
@@ -272,7 +271,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         </slot>
         <section class="card" part="card">${this.#view(state)}</section>
         ${news ? html`<p class="news">${spoken(news)}</p>` : nothing}
-        ${session.queue.isShown ? queueView(session) : nothing}
+        ${session.queue.isShown ? queueView(session.queue, session) : nothing}
         <p class="unseen" role="status" aria-live="polite">${spoken(announcement(state, texts, session.waiting, session.overall))}</p>
         <p class="unseen" aria-live="polite">${spoken(news)}</p>
         <div class="unseen" id="announced" aria-live="polite"></div>
@@ -341,7 +340,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   #choose = () => {
-    prepareForImage(this);
+    this.#session.prepare();
     this.#session.choose(() => this.renderRoot.querySelector<HTMLInputElement>('.drop input[type=file]')?.click());
   };
 
@@ -374,7 +373,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #dragOver = (event: DragEvent) => {
     if (!isTaken(event)) return;
     event.preventDefault();
-    if (!this.dragging && this.#session.state.step === 'empty') prepareForImage(this);
+    if (!this.dragging && this.#session.state.step === 'empty') this.#session.prepare();
     this.dragging = true;
   };
 

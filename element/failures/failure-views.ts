@@ -3,17 +3,17 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { overallView } from '../queue/queue-view.js';
-import type { Session } from '../session/session.js';
 import { heading } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import type { Left, Next, Step } from '../steps/state.js';
 import { sentence, spoken } from '../texts/sentences.js';
 
 /** A failure with possible steps, the most likely to work first. */
-export function failedView({ asks, title, message, left, next }: Step<'failed'>, session: Session): TemplateResult {
-  const { texts } = session;
-  const waiting = session.queue.waiting.length > 0;
+export function failedView({ asks, title, message, left, next }: Step<'failed'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
+  const waiting = controls.imagesWaiting > 0;
   const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
-  const { overall } = session;
+  const { overall } = controls;
   const titled = message || !left ? title : `${sentence(title)} ${left}`;
   return html`
     ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
@@ -22,18 +22,18 @@ export function failedView({ asks, title, message, left, next }: Step<'failed'>,
     <div class="actions">
       ${steps.map(
         (step, at) =>
-          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => session.takeStep(step)}>${texts.next[step]}</button>`,
+          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => controls.takeStep(step)}>${texts.next[step]}</button>`,
       )}
     </div>
   `;
 }
 
-export const leftView = (left: Left[], session: Session): TemplateResult => html`
+export const leftView = (left: Left[], controls: Controls): TemplateResult => html`
   <ul class="left">
     ${left.map(
       (one) => html`
         <li class="notice" part="notice"><span>${spoken(one.text)}</span>
-          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => session.removeLeft(one)}>${one.action}</button>
+          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => controls.removeLeft(one)}>${one.action}</button>
         </li>
       `,
     )}

@@ -92,16 +92,16 @@ test('a page that saves disks itself is not looked at', async () => {
 test('a notice stays, and another step is not changed', async () => {
   const { stage } = stageIn();
   stored = [part('a', 1)];
-  stage.begin({ step: 'empty', notice: 'No files were found.' });
+  stage.begin('left', { notice: 'No files were found.' });
   await recall(stage);
   expect(stage.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
-  stage.begin({ step: 'opening', name: 'a' });
+  stage.begin('chosen', { name: 'a' });
   await recall(stage);
   expect(stage.state).toEqual({ step: 'opening', name: 'a' });
   // The person goes on while the storage is read.
-  stage.begin({ step: 'empty' });
+  stage.begin('left', {});
   const recalling = recall(stage);
-  stage.begin({ step: 'empty' });
+  stage.begin('left', {});
   await recalling;
   expect(stage.state).toEqual({ step: 'empty' });
 });

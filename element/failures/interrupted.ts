@@ -18,9 +18,7 @@ export async function recall(stage: Stage): Promise<void> {
     leftAtPlaces(texts),
   ]);
   const left = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
-  if (stage.state.step !== 'empty') return;
-  const { left: _before, ...state } = stage.state;
-  stage.show(turn, left.length > 0 ? { ...state, left } : state);
+  stage.update(turn, 'empty', { left: left.length > 0 ? left : undefined });
 }
 
 function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Left {

@@ -1,8 +1,8 @@
 // Passes over what cannot be a disk image among very many files, such as those of a folder.
 
-import { hasImageName } from '../ways/names.js';
 import { wholeName } from './bundle.js';
 import type { Given } from './input-file.js';
+import { hasImageName } from './names.js';
 
 /** The most files in one drop that may be images. More come from a whole folder that was dropped by mistake. */
 export const MOST = 200;

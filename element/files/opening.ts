@@ -1,10 +1,12 @@
 // How an image is opened: its files, and the person's answers.
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
-import type { FileNeed, Next } from '../steps/state.js';
-import { diskName, stateName } from '../ways/names.js';
 import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
 import { type Given, isSame, sourceOf, without } from './input-file.js';
+import { diskName, stateName } from './names.js';
+
+/** A file that an image names and that was not given. */
+export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
 
 /** A file that the person has given for a file that the image names. */
 export interface Answer {
@@ -78,23 +80,6 @@ export function imageFiles(
     opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
   const files = [...named, ...answers].map(({ file }) => file.size);
   return [files.reduce((sum, size) => sum + size, fileSize), 1 + (opening?.bundle.parts ?? 0) + files.length];
-}
-
-/** How the image of `opening` is opened again by the step `next`. */
-export function openingAfter(next: Next, opening: Opening): Opening {
-  switch (next) {
-    case 'raw':
-      return { ...opening, format: 'raw' };
-    case 'salvage':
-      return { ...opening, salvage: true };
-    case 'filesAgain':
-      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
-    case 'again':
-      for (const { link } of sourcesOf(opening)) link?.renew();
-      return opening;
-    default:
-      return opening;
-  }
 }
 
 /** The options for `open` that are taken as they are. */

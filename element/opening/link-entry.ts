@@ -2,28 +2,25 @@
 
 import { html, nothing, type TemplateResult } from 'lit';
 import { addressIn, type Given, linked } from '../files/input-file.js';
-import type { Session } from '../session/session.js';
+import type { FileNeed } from '../files/opening.js';
+import type { Controls, LinkFields } from '../steps/controls.js';
 import type { Stage } from '../steps/stage.js';
-import type { AddressProblem, FileNeed } from '../steps/state.js';
+import type { AddressProblem } from '../steps/state.js';
 
-/** What entering links needs of the session. */
-interface Steps {
-  news: string;
+/** Opens the image of a link, or uses it for a need. */
+interface Takers {
   take(files: Given[]): void;
   answer(need: FileNeed, given: Given): void;
 }
 
-export class LinkEntry {
+export class LinkEntry implements LinkFields {
   #problem: AddressProblem | undefined;
 
-  /** Calls `report` with a problem that no field shows: `turn` is that of the first screen. */
   constructor(
-    private readonly session: Steps,
     private readonly stage: Stage,
-    private readonly report: (turn: AbortSignal | undefined, notice: string) => void,
+    private readonly takers: Takers,
   ) {}
 
-  /** The problem with a text in a field for links, until the text changes or the step ends. */
   get problem(): AddressProblem | undefined {
     return this.#problem?.turn === this.stage.turn ? this.#problem : undefined;
   }
@@ -35,9 +32,8 @@ export class LinkEntry {
       return;
     }
     const { turn } = this.stage;
-    this.session.news = '';
     this.#problem = { turn, need: need?.name, refusals: (this.problem?.refusals ?? 0) + 1 };
-    this.stage.refresh();
+    this.stage.tell('');
   }
 
   /** Forgets the problem, because the text in the field has changed. */
@@ -48,24 +44,25 @@ export class LinkEntry {
 
   /** Takes `text` as a link: for `need`, or to an image. */
   take(text: string, need?: FileNeed): void {
-    const { state, turn, texts } = this.stage;
+    const { phase, turn, texts } = this.stage;
     const url = addressIn(text);
-    if (!url) this.report(state.step === 'empty' ? turn : undefined, texts.noAddress);
-    else if (need) this.session.answer(need, linked(url));
-    else this.session.take([linked(url)]);
+    if (url && need) this.takers.answer(need, linked(url));
+    else if (url) this.takers.take([linked(url)]);
+    else if (phase === 'start') this.stage.update(turn, 'empty', { notice: texts.noAddress });
+    else this.stage.tell(texts.noAddress);
   }
 }
 
 /** A form for a link to an image, or to the file that `need` asks for. */
-export function linkForm(session: Session, need?: FileNeed): TemplateResult {
-  const { texts } = session;
+export function linkForm(controls: Controls, need?: FileNeed): TemplateResult {
+  const { texts } = controls;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
     const { value } = form.elements.namedItem('address') as HTMLInputElement;
-    session.links.submit(value, need);
+    controls.links.submit(value, need);
   };
-  const { problem } = session.links;
+  const { problem } = controls.links;
   const isBad = problem !== undefined && problem.need === need?.name;
   return html`
     <form class="with-button link-form" novalidate @submit=${submit}>
@@ -82,7 +79,7 @@ export function linkForm(session: Session, need?: FileNeed): TemplateResult {
           ?data-focus=${isBad}
           aria-invalid=${isBad ? 'true' : nothing}
           aria-describedby=${isBad ? 'address-problem' : nothing}
-          @input=${() => session.links.change()}
+          @input=${() => controls.links.change()}
         />
       </label>
       <button part="button">${texts.openAddress}</button>

@@ -2,44 +2,45 @@
 
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import type { FileNeed } from '../files/opening.js';
 import { isById } from '../files/opening.js';
-import type { Session } from '../session/session.js';
 import { heading } from '../steps/common-views.js';
-import type { Doubt, FileNeed, Step } from '../steps/state.js';
+import type { Controls } from '../steps/controls.js';
+import type { Doubt, Step } from '../steps/state.js';
 import { spoken } from '../texts/sentences.js';
 import { linkForm } from './link-entry.js';
 
-export function needsView(state: Step<'needs'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function needsView(state: Step<'needs'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { needs, notice, canAssume, doubt, offered } = state;
-  if (doubt) return doubtView(doubt, session);
+  if (doubt) return doubtView(doubt, controls);
   const first = needs[0]!;
   return html`
     ${heading(first.kind === 'missing-file' ? texts.needsTitle(first.of, first.role) : texts.needsPassword(first.of))}
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${needs.map((need) => {
-      if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, session);
-      return fileNeed(need, session, offered && { given: offered, only: needs.length === 1 });
+      if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, controls);
+      return fileNeed(need, controls, offered && { given: offered, only: needs.length === 1 });
     })}
-    <div class="actions"><button class="link" part="button link" @click=${() => session.reset()}>${texts.next.another}</button></div>
+    <div class="actions"><button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
 }
 
 type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
-function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): TemplateResult {
-  const { texts } = session;
+function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined): TemplateResult {
+  const { texts } = controls;
   const chosen = (event: Event) => {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
     input.value = '';
-    if (file) session.answer(need, { file });
+    if (file) controls.answer(need, { file });
   };
   const choose = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
-    session.chooseFor(need, () => input.click());
+    controls.chooseFor(need, () => input.click());
   };
-  const useOffered = () => session.answer(need, offer!.given, true);
+  const useOffered = () => controls.answer(need, offer!.given, true);
   return html`
     ${
       isById(need)
@@ -51,26 +52,26 @@ function fileNeed(need: FileNeed, session: Session, offer: Offer | undefined): T
       <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
       ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
     </div>
-    ${linkForm(session, need)}
+    ${linkForm(controls, need)}
     <p class="quiet">${texts.needsFileHint}</p>
   `;
 }
 
-function doubtView({ need, given, reasons }: Doubt, session: Session): TemplateResult {
-  const { texts } = session;
+function doubtView({ need, given, reasons }: Doubt, controls: Controls): TemplateResult {
+  const { texts } = controls;
   return html`
     ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
     <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
     <p>${texts.doubtHint}</p>
     <div class="actions">
-      <button class="primary" part="button primary" @click=${() => session.takeBack(need)}>${texts.chooseOther(need)}</button>
-      <button part="button" @click=${() => session.answer(need, given, true)}>${texts.useIt}</button>
+      <button class="primary" part="button primary" @click=${() => controls.takeBack(need)}>${texts.chooseOther(need)}</button>
+      <button part="button" @click=${() => controls.answer(need, given, true)}>${texts.useIt}</button>
     </div>
   `;
 }
 
-function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: Session): TemplateResult {
-  const { texts } = session;
+function passwordForm(need: Need, wrong: boolean, canAssume: boolean, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
@@ -78,7 +79,7 @@ function passwordForm(need: Need, wrong: boolean, canAssume: boolean, session: S
     const assume = form.elements.namedItem('assume') as HTMLInputElement | null;
     const { value } = password;
     password.value = '';
-    session.unlock(need.of, value, assume?.checked ?? false);
+    controls.unlock(need.of, value, assume?.checked ?? false);
   };
   return html`
     <form @submit=${submit}>

@@ -3,17 +3,17 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
-import type { Session } from '../session/session.js';
 import { overallNotes } from '../steps/announcement.js';
 import { heading } from '../steps/common-views.js';
-import type { Next } from '../steps/state.js';
+import type { Controls } from '../steps/controls.js';
+import type { Next, Overall } from '../steps/state.js';
 import { spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
-import type { Overall } from './queue.js';
+import type { Queue } from './queue.js';
 
-export function queueView(session: Session): TemplateResult {
-  const { texts } = session;
-  const { items } = session.queue;
+export function queueView(queue: Queue, controls: Controls): TemplateResult {
+  const { texts } = controls;
+  const { items } = queue;
   const text = (status: (typeof items)[number]['status'], outcome: string) =>
     status === 'waiting' || status === 'current' ? texts.queued[status] : outcome;
   return html`
@@ -26,8 +26,8 @@ export function queueView(session: Session): TemplateResult {
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
               <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
-              ${status === 'waiting' ? waitingActions(id, name, session) : nothing}
-              ${status === 'failed' && canOpen(session) ? failedActions(id, name, next, session) : nothing}
+              ${status === 'waiting' ? waitingActions(id, name, controls) : nothing}
+              ${status === 'failed' && canOpen(controls) ? failedActions(id, name, next, controls) : nothing}
             </li>
           `;
         })}
@@ -37,28 +37,28 @@ export function queueView(session: Session): TemplateResult {
 }
 
 /** Whether the person can open an image that has failed. */
-const canOpen = ({ isBusy, isConvertingAll }: Session): boolean => !isBusy && !isConvertingAll;
+const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;
 
-function failedActions(id: number, name: string, next: Next[], session: Session): TemplateResult {
-  const { queued } = session.texts;
+function failedActions(id: number, name: string, next: Next[], controls: Controls): TemplateResult {
+  const { queued } = controls.texts;
   return html`
     <span class="item-actions">
-      <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => session.openNext(id)}>${queued.open}</button>
-      ${next.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => session.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
+      <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => controls.openNext(id)}>${queued.open}</button>
+      ${next.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => controls.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
     </span>
   `;
 }
 
-function waitingActions(id: number, name: string, session: Session): TemplateResult {
-  const { texts } = session;
+function waitingActions(id: number, name: string, controls: Controls): TemplateResult {
+  const { texts } = controls;
   return html`
     <span class="item-actions">
       ${
-        session.isBusy
+        controls.isBusy
           ? nothing
-          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => session.openNext(id)}>${texts.queued.open}</button>`
+          : html`<button part="button" aria-label=${`${texts.queued.open} ${name}`} @click=${() => controls.openNext(id)}>${texts.queued.open}</button>`
       }
-      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => session.remove(id)}>${texts.queued.remove}</button>
+      <button class="link" part="button link" aria-label=${`${texts.queued.remove} ${name}`} @click=${() => controls.remove(id)}>${texts.queued.remove}</button>
     </span>
   `;
 }

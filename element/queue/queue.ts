@@ -3,7 +3,7 @@
 import { type Bundle, labelOf } from '../files/bundle.js';
 import type { Given } from '../files/input-file.js';
 import type { Opening } from '../files/opening.js';
-import type { Next } from '../steps/state.js';
+import type { Next, Overall } from '../steps/state.js';
 
 interface Item {
   id: number;
@@ -19,16 +19,6 @@ interface Item {
   isDamaged?: boolean;
   /** Whether it comes after those that need no answer. */
   isPostponed?: boolean;
-}
-
-/** The results of a queue, after the last one. */
-export interface Overall {
-  done: number;
-  all: number;
-  /** The images that were not converted. */
-  failed: string[];
-  /** The images whose disks have lost parts. */
-  damaged: string[];
 }
 
 export class Queue {

@@ -1,12 +1,12 @@
 // The questions before anything is written.
 
 import { html, type TemplateResult } from 'lit';
-import type { Session } from '../session/session.js';
+import type { Controls } from '../steps/controls.js';
 import type { Asking } from '../steps/state.js';
 
 /** A question that the person must answer before anything is written. */
-export function askingView(asking: Asking, session: Session): TemplateResult {
-  const { texts } = session;
+export function askingView(asking: Asking, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const box = (title: string, content: TemplateResult) => html`
     <section class="asking" aria-labelledby="asking">
       <h3 id="asking" tabindex="-1" data-focus aria-describedby="asking-text">${title}</h3>
@@ -20,8 +20,8 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.replaceQuestion(asking.there.size, new Date(asking.there.lastModified))}</p>
           <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
-            <button part="button" @click=${() => session.replace()}>${texts.replace}</button>
+            <button class="primary" part="button primary" @click=${() => controls.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button part="button" @click=${() => controls.replace()}>${texts.replace}</button>
           </div>
         `,
       );
@@ -31,7 +31,7 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.sourceHint}</p>
           <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
+            <button class="primary" part="button primary" @click=${() => controls.useFreeName()}>${texts.saveAs(asking.freeName)}</button>
           </div>
         `,
       );
@@ -41,8 +41,8 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.goOnQuestion}</p>
           <div class="actions">
-            <button class="primary" part="button primary" @click=${() => session.download(true)}>${texts.goOn}</button>
-            <button part="button" @click=${() => session.download(false)}>${texts.beginAnew}</button>
+            <button class="primary" part="button primary" @click=${() => controls.download(true)}>${texts.goOn}</button>
+            <button part="button" @click=${() => controls.download(false)}>${texts.beginAnew}</button>
           </div>
         `,
       );
@@ -52,7 +52,7 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
         html`
           <p id="asking-text">${texts.elsewhereHint}</p>
           <div class="actions">
-            <button part="button" @click=${() => session.downloadAgain()}>${texts.beginAnew}</button>
+            <button part="button" @click=${() => controls.downloadAgain()}>${texts.beginAnew}</button>
           </div>
         `,
       );
@@ -63,7 +63,7 @@ export function askingView(asking: Asking, session: Session): TemplateResult {
           <p id="asking-text">${texts.noFolderHint}</p>
           <p>${texts.dialogHint} ${texts.dialogWarning}</p>
           <div class="actions">
-            <button part="button" @click=${() => session.convert('dialog')}>${texts.useDialog}</button>
+            <button part="button" @click=${() => controls.convert('dialog')}>${texts.useDialog}</button>
           </div>
         `,
       );

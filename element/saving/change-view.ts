@@ -2,7 +2,7 @@
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Session } from '../session/session.js';
+import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
 import { noticeView, spoken } from '../texts/sentences.js';
@@ -10,19 +10,19 @@ import type { AllTexts } from '../types.texts.js';
 import { advice, type Choice } from '../ways/choices.js';
 import { snapshotPicker } from './details-view.js';
 
-export const changeFields = (state: Step<'ready'>, session: Session): TemplateResult => html`
-  ${state.image.info.snapshots.length > 0 ? snapshotPicker(session) : nothing}
-  ${outputField(state, session)}
-  ${state.way === 'host' ? nothing : placeFields(state, session)}
+export const changeFields = (state: Step<'ready'>, controls: Controls): TemplateResult => html`
+  ${state.image.info.snapshots.length > 0 ? snapshotPicker(controls) : nothing}
+  ${outputField(state, controls)}
+  ${state.way === 'host' ? nothing : placeFields(state, controls)}
 `;
 
-function outputField(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { image, output, placing } = state;
   const { formats } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
-    session.selectOutput(formats.find((one) => one.name === name)!);
+    controls.selectOutput(formats.find((one) => one.name === name)!);
   };
   // The closed list shows the name only, which fits into a narrow window.
   const option = (one: OutputFormat) =>
@@ -40,12 +40,12 @@ function outputField(state: Step<'ready'>, session: Session): TemplateResult {
 }
 
 /** The ways to save, and the name. */
-const placeFields = (state: Step<'ready'>, session: Session) => html`
+const placeFields = (state: Step<'ready'>, controls: Controls) => html`
   <fieldset>
-    <legend>${session.texts.saveHow}</legend>
-    ${state.choices.map((choice) => choiceView(choice, state, session))}
+    <legend>${controls.texts.saveHow}</legend>
+    ${state.choices.map((choice) => choiceView(choice, state, controls))}
   </fieldset>
-  ${nameField(state, session)}
+  ${nameField(state, controls)}
 `;
 
 /** The text about the cost of `choice`. */
@@ -60,8 +60,8 @@ function costOf(choice: Choice, { image, output }: Step<'ready'>, texts: AllText
 const resumes = ({ method }: Choice, { output, image }: Step<'ready'>): boolean =>
   method === 'stored' && output.resumable && image.info.virtualSize !== undefined;
 
-function choiceView(choice: Choice, state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { way, obstacle, note } = choice;
   const cost = costOf(choice, state, texts);
   const best = state.output.size === undefined ? undefined : advice(state.choices, texts);
@@ -77,7 +77,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
         aria-describedby=${`best-${way} cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
-        @click=${() => session.select(way)}
+        @click=${() => controls.select(way)}
       />
       <span>
         <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
@@ -85,23 +85,23 @@ function choiceView(choice: Choice, state: Step<'ready'>, session: Session): Tem
         ${way === 'dialog' ? html`<br /><span>${texts.dialogWarning}</span>` : nothing}
       </span>
     </label>
-    ${way === 'folder' && chosen && state.folder ? folderLine(state.folder, session) : nothing}
+    ${way === 'folder' && chosen && state.folder ? folderLine(state.folder, controls) : nothing}
   `;
 }
 
-const folderLine = (folder: FileSystemDirectoryHandle, session: Session) => html`
+const folderLine = (folder: FileSystemDirectoryHandle, controls: Controls) => html`
   <p class="folder">
-    <span class="name">${session.texts.folderChosen(folder.name)}</span>
-    <button class="link" part="button link" @click=${() => session.otherFolder()}>${session.texts.otherFolder}</button>
+    <span class="name">${controls.texts.folderChosen(folder.name)}</span>
+    <button class="link" part="button link" @click=${() => controls.otherFolder()}>${controls.texts.otherFolder}</button>
   </p>
 `;
 
-function nameField(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+function nameField(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { name, nameProblem, placing } = state;
-  const rename = (event: Event) => session.rename((event.target as HTMLInputElement).value);
+  const rename = (event: Event) => controls.rename((event.target as HTMLInputElement).value);
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
-    if (key === 'Enter' && !isComposing) session.convert();
+    if (key === 'Enter' && !isComposing) controls.convert();
   };
   const warnings = nameWarnings(state, texts);
   const describedBy = [nameProblem && 'name-problem', warnings.length > 0 && 'name-warnings'].filter(Boolean).join(' ');

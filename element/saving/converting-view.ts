@@ -3,15 +3,15 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { bottle } from '../picture/bottle.js';
 import { pictureView } from '../picture/view.js';
-import type { Session } from '../session/session.js';
 import { finishingHint, standstill, workTitle } from '../steps/announcement.js';
 import { heading, waitingView } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { noticeView } from '../texts/sentences.js';
 import { canAskToNotify } from './notification.js';
 
-export function convertingView(state: Step<'converting'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function convertingView(state: Step<'converting'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { share, secondsLeft, speed, phase, place, picture, contents, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
   const finishing = phase === 'finishing';
@@ -25,11 +25,11 @@ export function convertingView(state: Step<'converting'>, session: Session): Tem
       <span>${left}</span>
       <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
     </p>
-    ${waitingView(session) ?? (stands ? noticeView(stands) : nothing)}
+    ${waitingView(controls) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>
-    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => session.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(session) : nothing}</div>
+    <div class="actions"><button part="button" aria-disabled=${cancelling ? 'true' : nothing} @click=${() => controls.cancel()}>${texts.cancel}</button>${canAskToNotify() ? notifyButton(controls) : nothing}</div>
   `;
 }
 
-const notifyButton = (session: Session) =>
-  html`<button class="link more" part="button link" @click=${() => session.askToNotify()}>${session.texts.notify}</button>`;
+const notifyButton = (controls: Controls) =>
+  html`<button class="link more" part="button link" @click=${() => controls.askToNotify()}>${controls.texts.notify}</button>`;

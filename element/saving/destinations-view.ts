@@ -1,7 +1,7 @@
 // The places where the disk can run, as tiles.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Session } from '../session/session.js';
+import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
@@ -10,23 +10,23 @@ import type { Destination } from '../ways/destinations.js';
 /** The number of places that are shown before a search. */
 const SHOWN = 6;
 
-export function placesView(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function placesView(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { destinations, destination } = state;
-  const sought = session.placeSearch.trim().toLowerCase();
+  const sought = controls.placeSearch.trim().toLowerCase();
   const isFound = (one: Destination) => texts.placeLabel(one).toLowerCase().includes(sought);
   const shown = destinations.filter((one, at) =>
     sought ? isFound(one) : at < SHOWN || one.name === destination?.name,
   );
-  const search = (event: Event) => session.searchPlace((event.target as HTMLInputElement).value);
+  const search = (event: Event) => controls.searchPlace((event.target as HTMLInputElement).value);
   return html`
     <fieldset class="more">
       <legend>${texts.where}</legend>
       <div class="tiles">
-        ${shown.map((one) => tile(one, state, session))}
+        ${shown.map((one) => tile(one, state, controls))}
         ${
           destinations.length > SHOWN
-            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${session.placeSearch} @input=${search} />`
+            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${controls.placeSearch} @input=${search} />`
             : nothing
         }
       </div>
@@ -52,7 +52,7 @@ function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   );
 }
 
-const tile = (one: Destination, { destination, placing }: Step<'ready'>, session: Session) => html`
+const tile = (one: Destination, { destination, placing }: Step<'ready'>, controls: Controls) => html`
   <label class="tile" part="tile">
     <input
       type="radio"
@@ -60,8 +60,8 @@ const tile = (one: Destination, { destination, placing }: Step<'ready'>, session
       value=${one.name}
       .checked=${one.name === destination?.name}
       ?disabled=${one.output.refusal !== undefined || placing}
-      @change=${() => session.selectDestination(one)}
+      @change=${() => controls.selectDestination(one)}
     />
-    <span>${session.texts.placeLabel(one)}</span>
+    <span>${controls.texts.placeLabel(one)}</span>
   </label>
 `;

@@ -4,23 +4,23 @@ import { type Result, shownText } from 'decant';
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import { imageFiles } from '../files/opening.js';
-import type { Session } from '../session/session.js';
 import { facts } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { noticeView } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 
 /** The list of the states of the disk. A choice opens the state. */
-export function snapshotPicker(session: Session): TemplateResult {
-  const { snapshots, snapshotIndex: open } = session;
-  const { texts } = session;
+export function snapshotPicker(controls: Controls): TemplateResult {
+  const { snapshots, snapshotIndex: open } = controls;
+  const { texts } = controls;
   // The closed list may have no room for it.
   const chosen = snapshots[open];
-  const choose = (event: Event) => session.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
+  const choose = (event: Event) => controls.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`
     <label class="field">
       <span>${texts.snapshot}</span>
-      <select part="field" ?disabled=${session.isBusy} ?data-focus=${session.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
+      <select part="field" ?disabled=${controls.isBusy} ?data-focus=${controls.isChoosingSnapshot} @change=${choose} .value=${String(open)}>
         <option value="-1" ?selected=${open === -1}>${texts.activeDisk}</option>
         ${snapshots.map((snapshot, at) => html`<option value=${at} ?selected=${open === at}>${texts.snapshotValue(snapshot)}</option>`)}
       </select>
@@ -30,8 +30,8 @@ export function snapshotPicker(session: Session): TemplateResult {
 }
 
 /** The image's format, sizes, layers and partitions. */
-export function detailsView({ image, survey }: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function detailsView({ image, survey }: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { info } = image;
   const isSized = info.virtualSize !== undefined;
   const data = survey.complete ? texts.dataValue(survey.data, survey.compressed) : texts.dataCounting(survey.data);
@@ -42,7 +42,7 @@ export function detailsView({ image, survey }: Step<'ready'>, session: Session):
       [texts.virtualSize, info.virtualSize === undefined ? texts.unknownSize : texts.size(info.virtualSize)],
       [
         texts.fileSize,
-        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, session.opening)),
+        info.fileSize === undefined ? undefined : texts.fileSizeValue(...imageFiles(info, controls.opening)),
       ],
       [texts.data, isSized ? data : undefined],
       [texts.layers, info.layers.length > 1 ? info.layers.map(({ name }) => shownText(name)).join(', ') : undefined],

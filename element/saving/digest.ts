@@ -3,7 +3,7 @@
 import { sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { asError } from '../errors.js';
-import type { Session } from '../session/session.js';
+import type { Controls } from '../steps/controls.js';
 import type { Stage } from '../steps/stage.js';
 import type { Step } from '../steps/state.js';
 import { spoken } from '../texts/sentences.js';
@@ -19,11 +19,10 @@ async function resultOf({ place, result }: Step<'done'>): Promise<Blob> {
 
 /** Computes the digest of the result that is shown, until the person cancels it or leaves the result. */
 export async function digestResult(stage: Stage): Promise<void> {
-  const { state, turn } = stage;
-  if (state.step !== 'done' || state.digest?.cancel) return;
-  const show = (digest: Step<'done'>['digest']) => {
-    if (stage.state.step === 'done') stage.show(turn, { ...stage.state, digest });
-  };
+  const { turn } = stage;
+  const done = stage.at('done');
+  if (!done || done.digest?.cancel) return;
+  const show = (digest: Step<'done'>['digest']) => stage.update(turn, 'done', { digest });
   const cancelling = new AbortController();
   const cancel = () => cancelling.abort();
   const signal = AbortSignal.any([turn, cancelling.signal]);
@@ -35,21 +34,21 @@ export async function digestResult(stage: Stage): Promise<void> {
     show({ share, cancel });
   };
   try {
-    show({ value: await sha256(await resultOf(state), { signal, onProgress }) });
+    show({ value: await sha256(await resultOf(done), { signal, onProgress }) });
   } catch (thrown) {
     show(signal.aborted ? undefined : { problem: stage.texts.failure(asError(thrown)) });
   }
 }
 
-export function digestView(state: Step<'done'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function digestView(state: Step<'done'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { value = state.result.sha256, share, cancel, problem } = state.digest ?? {};
   if (value !== undefined) {
     return html`
       <section class="next" aria-labelledby="digest">
         <h3 id="digest">SHA-256</h3>
         <pre part="command" tabindex="0" aria-labelledby="digest">${value}</pre>
-        <div class="actions"><button part="button" aria-label=${`${texts.copy} SHA-256`} @click=${() => session.copy(value)}>${texts.copy}</button></div>
+        <div class="actions"><button part="button" aria-label=${`${texts.copy} SHA-256`} @click=${() => controls.copy(value)}>${texts.copy}</button></div>
       </section>
     `;
   }
@@ -65,6 +64,6 @@ export function digestView(state: Step<'done'>, session: Session): TemplateResul
   if (!canDigest(state)) return html``;
   return html`
     ${problem ? html`<p class="bad" role="alert">${spoken(problem)}</p>` : nothing}
-    <div class="actions"><button class="link" part="button link" @click=${() => session.digest()}>${texts.compute}</button></div>
+    <div class="actions"><button class="link" part="button link" @click=${() => controls.digest()}>${texts.compute}</button></div>
   `;
 }

@@ -5,41 +5,41 @@ import { nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/view.js';
 import { overallView } from '../queue/queue-view.js';
-import type { Session } from '../session/session.js';
 import { donePlace, doneTitle } from '../steps/announcement.js';
 import { facts, heading } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
 import { noticeView } from '../texts/sentences.js';
 import { lostView } from './details-view.js';
 import { digestView } from './digest.js';
 
-export function doneView(state: Step<'done'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function doneView(state: Step<'done'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { picture, contents } = state;
-  const waiting = session.queue.waiting[0];
-  const { overall } = session;
+  const waiting = controls.imagesWaiting > 0;
+  const { overall } = controls;
   return html`
     ${overall ? overallView(overall, texts) : heading(doneTitle(state, texts), 'place')}
     <p class="good" id="place">${donePlace(state, texts)}</p>
     ${resultWarnings(state, texts).map(({ text }) => noticeView(text))}
-    ${resultView(state, session)}
+    ${resultView(state, controls)}
     ${picture ? pictureView(picture, 1, texts, contents) : nothing}
     <div class="actions">
-      ${waiting ? html`<button class="primary" part="button primary" @click=${() => session.openNext()}>${texts.next.next}</button>` : nothing}
-      <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => session.reset()}>${texts.convertAnother}</button>
+      ${waiting ? html`<button class="primary" part="button primary" @click=${() => controls.openNext()}>${texts.next.next}</button>` : nothing}
+      <button class=${waiting ? 'link' : 'primary'} part=${`button ${waiting ? 'link' : 'primary'}`} @click=${() => controls.reset()}>${texts.convertAnother}</button>
     </div>
   `;
 }
 
-export function resultView(state: Step<'done'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { result, place, seconds, converting, speed } = state;
   const method = methodOf(place);
   return html`
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
-    ${state.destination ? nextView(state, session) : nothing}
-    <div class="more">${digestView(state, session)}</div>
+    ${state.destination ? nextView(state, controls) : nothing}
+    <div class="more">${digestView(state, controls)}</div>
     <details class="more">
       <summary>${texts.details}</summary>
       ${facts([
@@ -67,8 +67,8 @@ function hasWindows({ contents }: Step<'done'>): boolean {
   return parts.some(isSign) && parts.some(({ fileSystem }) => fileSystem?.name === 'NTFS');
 }
 
-export function nextView(state: Step<'done'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function nextView(state: Step<'done'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { result, place, contents } = state;
   const destination = state.destination!;
   const { outputSize: size, virtualSize } = result;
@@ -84,7 +84,7 @@ export function nextView(state: Step<'done'>, session: Session): TemplateResult 
       ${step.replace.length > 0 ? html`<p>${texts.replaceWords(step.replace)}</p>` : nothing}
       ${contents?.firmware ? html`<p>${texts.contents.firmware(contents.firmware)}</p>` : nothing}
       ${windows ? html`<p>${texts.virtio}</p>` : nothing}
-      <div class="actions"><button part="button" @click=${() => session.copy(commands)}>${texts.copy}</button></div>
+      <div class="actions"><button part="button" @click=${() => controls.copy(commands)}>${texts.copy}</button></div>
     </section>
   `;
 }

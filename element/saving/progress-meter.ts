@@ -3,21 +3,18 @@
 // carries the holes too. The time in which the browser completes a file is predicted.
 
 import type { Progress } from 'decant';
+import { SILENT, STALLED } from '../steps/state.js';
 import { type Method, type Prediction, predict, type Rates, TYPICAL } from '../ways/rates.js';
 
 /** From this share of the data on, only the measured speed counts, not the predicted one. */
 const KNOWN = 0.2;
 /** For outputs of unknown size, until they are measured: the expected share of the data, and bytes per second. */
 const UNSIZED = { size: 0.5, rate: 1e8 };
-/** Shorter silences of a network, in seconds, are not shown. */
-export const SILENT = 5;
-/** Shorter times without any progress, in seconds, are not shown. */
-export const STALLED = 30;
 /** The largest share that is shown of a part that reports no progress. */
 const ALMOST = 0.98;
 
 /** The conversion to measure. */
-export interface Conversion {
+export interface MeasuredWork {
   method: Method;
   /** The size of the disk, or of the image's file if the size of the disk is known only at its end. */
   virtualSize: number;
@@ -62,7 +59,7 @@ export class ProgressMeter {
   #before = { data: 0, share: 0 };
   #share = 0;
 
-  constructor(private readonly conversion: Conversion) {}
+  constructor(private readonly conversion: MeasuredWork) {}
 
   get phase(): Progress['phase'] {
     return this.#progress?.phase ?? 'preparing';

@@ -3,8 +3,8 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/view.js';
-import type { Session } from '../session/session.js';
 import { heading, waitingView } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
 import { noticeView, spoken } from '../texts/sentences.js';
@@ -15,26 +15,26 @@ import { changeFields } from './change-view.js';
 import { placesView } from './destinations-view.js';
 import { detailsView } from './details-view.js';
 
-export function readyView(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+export function readyView(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { survey, destinations, placesProblem } = state;
-  const warnings = [...outputWarnings(state, texts), ...imageWarnings(state, session)];
+  const warnings = [...outputWarnings(state, texts), ...imageWarnings(state, controls)];
   return html`
     ${heading(`${nameOf(state, texts)} → ${shownText(state.name)}`)}
-    ${destinations.length > 0 ? placesView(state, session) : nothing}
+    ${destinations.length > 0 ? placesView(state, controls) : nothing}
     ${placesProblem ? noticeView(placesProblem) : nothing}
-    ${convertLine(state, session)}
+    ${convertLine(state, controls)}
     ${warnings.length > 0 ? html`<ul class="notice" part="notice">${warnings.map(({ text }) => html`<li>${spoken(text)}</li>`)}</ul>` : nothing}
-    ${waitingView(session)}
-    ${state.asking ? askingView(state.asking, session) : nothing}
+    ${waitingView(controls)}
+    ${state.asking ? askingView(state.asking, controls) : nothing}
     ${survey.picture ? pictureView(survey.picture, undefined, texts, survey.contents) : nothing}
-    ${changeView(state, session)}
+    ${changeView(state, controls)}
     <details class="fold more">
       <summary>${texts.details}</summary>
-      ${detailsView(state, session)}
+      ${detailsView(state, controls)}
     </details>
     <div class="actions">
-      <button class="link" part="button link" aria-disabled=${state.placing ? 'true' : nothing} @click=${() => session.reset()}>${texts.next.another}</button>
+      <button class="link" part="button link" aria-disabled=${state.placing ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
 }
@@ -42,17 +42,17 @@ export function readyView(state: Step<'ready'>, session: Session): TemplateResul
 const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(image.info.name ?? texts.image);
 
 /** What will be made, and the button. */
-function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const { placing, picking, destination } = state;
-  const waiting = session.queue.waiting.length;
+  const waiting = controls.imagesWaiting;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
   const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
   const cannot = !state.way || placing;
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
-  const hasFit = destination && !session.opening?.snapshot && !session.isSalvage && fits(state.image, destination);
+  const hasFit = destination && !controls.opening?.snapshot && !controls.isSalvage && fits(state.image, destination);
   return html`
     <div class="line">
       <p>
@@ -60,8 +60,8 @@ function convertLine(state: Step<'ready'>, session: Session): TemplateResult {
         ${hasFit ? html`<br /><strong class="good">${texts.fits(nameOf(state, texts), texts.placeLabel(destination))}</strong>` : nothing}
         ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
       </p>
-      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => session.hold()} @focus=${() => session.hold()} @click=${() => session.convert()}>${texts.convert}</button>
-      ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => session.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
+      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.hold()} @focus=${() => controls.hold()} @click=${() => controls.convert()}>${texts.convert}</button>
+      ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
     </div>
   `;
 }
@@ -77,16 +77,16 @@ function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: All
 }
 
 /** What can be chosen instead of the proposals. Open if the person must choose. */
-function changeView(state: Step<'ready'>, session: Session): TemplateResult {
-  const { texts } = session;
+function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
+  const { texts } = controls;
   const must = state.nameProblem !== undefined || (!state.way && (state.isSettled || state.lostWay !== undefined));
   const toggled = (event: Event) => {
-    session.isChanging = (event.target as HTMLDetailsElement).open;
+    controls.isChanging = (event.target as HTMLDetailsElement).open;
   };
   return html`
-    <details class=${must ? 'fold' : 'fold more'} ?open=${session.isChanging || must} @toggle=${toggled}>
+    <details class=${must ? 'fold' : 'fold more'} ?open=${controls.isChanging || must} @toggle=${toggled}>
       <summary>${texts.change}</summary>
-      ${changeFields(state, session)}
+      ${changeFields(state, controls)}
     </details>
   `;
 }

@@ -13,8 +13,8 @@ import {
   RESULT,
   soon,
 } from '../element.test-support.js';
+import { problem } from '../files/names.js';
 import { english } from '../texts/english.js';
-import { problem } from '../ways/names.js';
 import {
   cancelledBy,
   conversions,

@@ -16,9 +16,9 @@ import {
   RESULT,
   soon,
 } from '../element.test-support.js';
+import { problem } from '../files/names.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import { problem } from '../ways/names.js';
 import {
   cancelledBy,
   conversions,

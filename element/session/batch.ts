@@ -1,20 +1,10 @@
 // Converts the image that is shown and all that wait, the same way.
 
+import type { Opener } from '../opening/opener.js';
 import type { Queue } from '../queue/queue.js';
-import type { State, Step } from '../steps/state.js';
-
-/** What it needs to know of the session. */
-interface Shown {
-  readonly queue: Queue;
-  readonly state: State;
-}
-
-interface Steps {
-  convert(): Promise<void>;
-  openNext(): Promise<void>;
-  /** Called when the work has ended, or waits for the person. */
-  ended(): void;
-}
+import type { Saver } from '../saving/saver.js';
+import type { Stage } from '../steps/stage.js';
+import type { Step } from '../steps/state.js';
 
 /** The output and the place for each image. */
 type Made = Pick<Step<'ready'>, 'output' | 'destination'>;
@@ -29,8 +19,10 @@ export class Batch {
   isRunning = false;
 
   constructor(
-    private readonly session: Shown,
-    private readonly steps: Steps,
+    private readonly stage: Stage,
+    private readonly queue: Queue,
+    private readonly opener: Opener,
+    private readonly saver: Saver,
   ) {}
 
   begin(made: Made): void {
@@ -41,7 +33,7 @@ export class Batch {
     this.#made = undefined;
   }
 
-  /** Goes on with the image that is shown, then with the others. Those that ask something come last. */
+  /** Continues with the image that is shown, then with the others. Those that ask something come last. */
   async run(): Promise<void> {
     if (!this.#made || this.isRunning) return;
     this.isRunning = true;
@@ -49,52 +41,53 @@ export class Batch {
       while (this.#made && (await this.#advance(this.#made)));
     } finally {
       this.isRunning = false;
-      this.steps.ended();
+      this.stage.refresh();
     }
   }
 
   /** Takes the next step. Resolves to `false` if there is none, or only the person can take it. */
   async #advance(made: Made): Promise<boolean> {
-    const { state } = this.session;
-    switch (state.step) {
-      case 'done':
-      case 'failed':
+    switch (this.stage.phase) {
+      case 'end':
         return this.#next();
-      case 'ready':
-        if (state.placing) return false;
-        if (state.asking || !state.way || !isAlike(state, made)) return this.#postpone();
-        await this.steps.convert();
-        return this.#settle();
-      case 'needs':
-      case 'disks':
-      case 'packed':
-      case 'large':
+      case 'question':
         return this.#postpone();
+      case 'choice':
+        return this.#save(made);
       default:
         return false;
     }
   }
 
+  /** Converts the image that is shown, unless it needs an answer or another output. */
+  async #save(made: Made): Promise<boolean> {
+    const ready = this.stage.at('ready');
+    if (!ready || ready.placing) return false;
+    if (ready.asking || !ready.way || !isAlike(ready, made)) return this.#postpone();
+    await this.saver.convert();
+    return this.#settle();
+  }
+
   async #next(): Promise<boolean> {
-    if (this.session.queue.waiting.length === 0) {
+    if (this.queue.waiting.length === 0) {
       this.end();
       return false;
     }
-    await this.steps.openNext();
+    await this.opener.openNext();
     return true;
   }
 
   async #postpone(): Promise<boolean> {
-    if (!this.session.queue.postpone()) return false;
-    await this.steps.openNext();
+    if (!this.queue.postpone()) return false;
+    await this.opener.openNext();
     return true;
   }
 
   /** After an image was converted, or has failed, or asks something. If the person has closed a dialog, nothing follows. */
   async #settle(): Promise<boolean> {
-    const { state } = this.session;
-    if (state.step !== 'ready') return true;
-    if (state.nameProblem || (state.asking && state.asking.kind !== 'noFolder')) return this.#postpone();
+    const ready = this.stage.at('ready');
+    if (!ready) return true;
+    if (ready.nameProblem || (ready.asking && ready.asking.kind !== 'noFolder')) return this.#postpone();
     this.end();
     return false;
   }

@@ -1,11 +1,10 @@
 // What a step says to screen readers, and as the title of the window.
 
 import { shownText, type Waiting } from 'decant';
-import type { Overall } from '../queue/queue.js';
-import { SILENT, STALLED } from '../saving/progress-meter.js';
 import { sentence } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
-import { methodOf, type State, type Step } from './state.js';
+import type { Overall } from './state.js';
+import { methodOf, SILENT, STALLED, type State, type Step } from './state.js';
 
 export const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;

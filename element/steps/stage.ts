@@ -2,20 +2,39 @@
 // are ignored.
 
 import type { AnyImage, Waiting } from 'decant';
+import { asError } from '../errors.js';
+import type { Opening } from '../files/opening.js';
 import type { Host } from '../host.js';
 import { english } from '../texts/english.js';
 import type { AllTexts } from '../types.texts.js';
-import type { State } from './state.js';
+import type { State, Step } from './state.js';
+import {
+  BEGINNINGS,
+  type Beginning,
+  type EVENTS,
+  type Event,
+  nextStep,
+  PHASES,
+  type Phase,
+  type StepName,
+} from './transitions.js';
+
+/** The fields of a step. */
+type Fields<S extends StepName> = Omit<Step<S>, 'step'>;
 
 export class Stage {
   state: State = { step: 'empty' };
   texts: AllTexts = english;
+  /** The image of this turn, with the person's answers; `undefined` until the chosen files are sorted. */
+  opening: Opening | undefined;
+  /** The latest news about files and the queue. Empty after the person's next step, and at the end of a conversion. */
+  news = '';
   /** The server that keeps this turn waiting. */
   waiting: Waiting | undefined;
   #turn = new AbortController();
   #image: AnyImage | undefined;
 
-  /** Calls `changed` after every change of state. */
+  /** Calls `changed` after every change of what is shown. */
   constructor(
     readonly host: Host,
     private readonly changed: () => void,
@@ -26,15 +45,30 @@ export class Stage {
     return this.#turn.signal;
   }
 
-  /** Ends the current turn and begins the next one with `state`. */
-  begin(state: State): AbortSignal {
+  get phase(): Phase {
+    return PHASES[this.state.step];
+  }
+
+  /** Whether new images have to wait, because a disk is being written or its place is being chosen. */
+  get isBusy(): boolean {
+    return this.phase === 'conversion' || (this.at('ready')?.placing ?? false);
+  }
+
+  /** The state, if it is `step`. */
+  at<S extends StepName>(step: S): Step<S> | undefined {
+    return this.state.step === step ? (this.state as Step<S>) : undefined;
+  }
+
+  /** Ends the current turn and begins the next one, for the image of `opening` if it is known. */
+  begin<B extends Beginning>(event: B, fields: Fields<(typeof BEGINNINGS)[B]['to']>, opening?: Opening): AbortSignal {
     this.#turn.abort();
     this.#turn = new AbortController();
     // Closing also ends a conversion. It fails only if a worker has died, and then nothing is left to close.
     this.#image?.close().catch(() => {});
     this.#image = undefined;
     this.waiting = undefined;
-    this.show(this.turn, state);
+    this.opening = opening;
+    this.#show({ ...fields, step: BEGINNINGS[event].to } as State);
     return this.turn;
   }
 
@@ -43,9 +77,18 @@ export class Stage {
     this.#image = image;
   }
 
-  /** Changes the state, unless the turn is over. */
-  show(turn: AbortSignal, state: State): void {
-    if (turn.aborted) return;
+  /** Shows the step that follows `event`. Ignored if the turn is over, or if the event does not belong to the step. */
+  send<E extends Event>(turn: AbortSignal, event: E, fields: Fields<(typeof EVENTS)[E]['to']>): void {
+    const step = nextStep(this.state.step, event);
+    if (step && !turn.aborted) this.#show({ ...fields, step } as State);
+  }
+
+  /** Changes fields of `step`. Ignored if the turn is over, or if another step is shown. */
+  update<S extends StepName>(turn: AbortSignal, step: S, change: Partial<Fields<S>>): void {
+    if (this.state.step === step && !turn.aborted) this.#show({ ...this.state, ...change } as State);
+  }
+
+  #show(state: State): void {
     this.state = state;
     this.changed();
   }
@@ -57,8 +100,23 @@ export class Stage {
     this.changed();
   }
 
+  /** Shows `news`, in any step. */
+  tell(news: string): void {
+    this.news = news;
+    this.changed();
+  }
+
   /** Reports a change outside of the state. */
   refresh(): void {
     this.changed();
+  }
+
+  /** Runs `work`. Shows an unexpected failure, without ending a conversion that is under way. */
+  run(work: Promise<void>): void {
+    work.catch((thrown) => {
+      const message = this.texts.failure(asError(thrown));
+      if (this.isBusy) this.tell(message);
+      else this.begin('crashed', { title: this.texts.failed, message, left: undefined, next: [] }, this.opening);
+    });
   }
 }

@@ -3,8 +3,9 @@
 import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
 import type { Given } from '../files/input-file.js';
+import type { FileNeed } from '../files/opening.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
-import type { Choice, Survey, Way } from '../ways/choices.js';
+import type { Choice, Selection, Survey } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
 import type { Method } from '../ways/rates.js';
 
@@ -53,7 +54,15 @@ export interface AddressProblem {
   refusals: number;
 }
 
-export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
+/** The results of a queue, after the last one. */
+export interface Overall {
+  done: number;
+  all: number;
+  /** The images that were not converted. */
+  failed: string[];
+  /** The images whose disks have lost parts. */
+  damaged: string[];
+}
 
 /** A warning, which is shown and announced. */
 export interface Warning {
@@ -75,6 +84,11 @@ export type Place =
 
 export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
+/** Shorter silences of a network, in seconds, are not shown. */
+export const SILENT = 5;
+/** Shorter times without any progress, in seconds, are not shown. */
+export const STALLED = 30;
+
 /** The SHA-256 of a result, or how much of it is computed, or why that failed. */
 export interface Digest {
   value?: string;
@@ -95,7 +109,7 @@ export interface Left {
 }
 
 export type State =
-  | { step: 'empty'; notice?: string; left?: Left[] }
+  | { step: 'empty'; notice?: string; left?: Left[] | undefined }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
   | { step: 'opening'; name: string; isSlow?: boolean; share?: number | undefined }
   | {
@@ -130,26 +144,17 @@ export type State =
   /** `share` is missing if it is unknown. */
   | { step: 'unpacking'; name: string; share: number | undefined }
   | { step: 'unlocking'; name: string; share: number }
-  | {
+  | (Selection & {
       step: 'ready';
       image: AnyImage;
       survey: Survey;
       choices: Choice[];
-      way: Way | undefined;
-      /** Whether the person has selected the way. */
-      isChosen: boolean;
-      /** Whether the focus is, or was, on Convert: then no proposal changes. */
-      isHeld: boolean;
-      /** Whether the way was proposed when enough was known, so that the proposal stays. */
-      isSettled: boolean;
       /** The places where disks run; empty until they are known. */
       destinations: Destination[];
       /** The one that is chosen or proposed. */
       destination: Destination | undefined;
       /** Why the places are not known. */
       placesProblem: string | undefined;
-      /** The way that was selected until it became impossible. No other one is selected in its place. */
-      lostWay: Way | undefined;
       /** The chosen output format, which is possible for the image. */
       output: OutputFormat;
       otherTab: boolean;
@@ -165,7 +170,7 @@ export type State =
       placing: boolean;
       /** Whether a dialog of the browser is open. */
       picking: boolean;
-    }
+    })
   | {
       step: 'converting';
       name: string;

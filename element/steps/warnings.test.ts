@@ -4,10 +4,10 @@ import type { Info, Notice } from 'decant';
 import { expect, test } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, OUTPUTS, outputOf, RESULT } from '../element.test-support.js';
+import { problem } from '../files/names.js';
 import type { Session } from '../session/session.js';
 import { english } from '../texts/english.js';
 import type { Survey } from '../ways/choices.js';
-import { problem } from '../ways/names.js';
 import type { Step, Warning } from './state.js';
 import { Announced, warningsOf } from './warnings.js';
 

@@ -2,19 +2,19 @@
 
 import { render } from 'lit';
 import { smallerLayers } from '../files/image-info.js';
-import type { Session } from '../session/session.js';
+import { downloadName, nameProblem } from '../files/names.js';
 import { spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 import { hasGpt } from '../ways/choices.js';
-import { downloadName, nameProblem } from '../ways/names.js';
+import type { Controls } from './controls.js';
 import type { State, Step, Warning } from './state.js';
 
 /** Notices that the image names other files. Those were handed over by the time that its warnings are shown. */
 const OF_REFERENCES = ['backing-file', 'data-file', 'extent', 'extents', 'absolute-path', 'parent-path', 'protocol'];
 
 /** The warnings about the image, above the choices. */
-export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, session: Session): Warning[] {
-  const { texts, isSalvage } = session;
+export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, controls: Controls): Warning[] {
+  const { texts, isSalvage } = controls;
   const { info } = image;
   const safety = info.safety.filter(({ code }) => !OF_REFERENCES.includes(code));
   return [
@@ -61,8 +61,8 @@ export const resultWarnings = ({ result, tooLate, hasGpt }: Step<'done'>, texts:
 ];
 
 /** All warnings of the step that is shown. `isTyping`: whether a name or a link is being typed. */
-export function warningsOf(state: State, session: Session, isTyping: boolean): Warning[] {
-  const { texts, links } = session;
+export function warningsOf(state: State, controls: Controls, isTyping: boolean): Warning[] {
+  const { texts, links } = controls;
   if (state.step === 'done') {
     const { lostBytes, lostRanges } = state.result;
     const lost = only(lostBytes > 0, 'lost', () => texts.lost(lostBytes, lostRanges));
@@ -76,7 +76,7 @@ export function warningsOf(state: State, session: Session, isTyping: boolean): W
   const { survey, nameProblem: problem, choices, lostWay } = state;
   const obstacle = choices.find(({ way }) => way === lostWay)?.obstacle;
   return [
-    ...imageWarnings(state, session),
+    ...imageWarnings(state, controls),
     ...only(survey.contents?.table?.isDamaged, 'table', () => texts.contents.damaged),
     ...outputWarnings(state, texts),
     ...only(obstacle, `way ${lostWay}`, () => `${obstacle} ${texts.chooseWay}`),

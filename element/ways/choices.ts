@@ -3,9 +3,8 @@
 import type { AnyInfo, OutputFormat } from 'decant';
 import type { Contents } from 'decant/contents';
 import { diskSize } from '../files/image-info.js';
+import type { Page } from '../host.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
-import type { Stage } from '../steps/stage.js';
-import type { Step } from '../steps/state.js';
 import { LEAST_ROOM } from '../texts/units.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Environment } from './environment.js';
@@ -20,7 +19,7 @@ export function listChoices(
   output: OutputFormat,
   survey: Survey,
   environment: Environment,
-  { host, texts }: Stage,
+  { host, texts }: Page,
 ): Choice[] {
   if (host.output) return [{ way: 'host', method: 'host' }];
   const { rates, measured, isRemote, folderObstacle, dialogObstacle } = environment;
@@ -98,11 +97,11 @@ export function bestChoice(choices: Choice[]): Choice | undefined {
  */
 export function selectWay(
   choices: Choice[],
-  before: Pick<Step<'ready'>, 'way' | 'lostWay' | 'isChosen' | 'isHeld' | 'isSettled'> | undefined,
+  before: Selection | undefined,
   remembered: Way | undefined,
   isDue: boolean,
   { wasFull }: Environment,
-): Pick<Step<'ready'>, 'way' | 'lostWay' | 'isSettled'> {
+): Pick<Selection, 'way' | 'lostWay' | 'isSettled'> {
   const best = bestChoice(choices);
   const possible = (way: Way | undefined) => choices.find((choice) => choice.way === way && !choice.obstacle);
   /** Whether its result probably does not fit, and there is another way or it has failed before. */
@@ -163,6 +162,19 @@ export interface Survey {
 
 /** Whether the disk has a GPT; `undefined` if unknown. */
 export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
+
+/** The way that is selected, or proposed. */
+export interface Selection {
+  way: Way | undefined;
+  /** The way that was selected until it became impossible. No other one is selected in its place. */
+  lostWay: Way | undefined;
+  /** Whether the person has selected the way. */
+  isChosen: boolean;
+  /** Whether the focus is, or was, on Convert: then no proposal changes. */
+  isHeld: boolean;
+  /** Whether the way was proposed when enough was known, so that the proposal stays. */
+  isSettled: boolean;
+}
 
 export interface Choice {
   way: Way;

@@ -1,8 +1,7 @@
 // What this browser offers to this page for saving a disk.
 
 import { canStore, targets } from 'decant';
-import type { Host } from '../host.js';
-import type { Stage } from '../steps/stage.js';
+import type { Host, Page } from '../host.js';
 import { LEAST_ROOM } from '../texts/units.js';
 import type { AllTexts } from '../types.texts.js';
 import { currentRates, type Known, type Method, probe, type Rates } from './rates.js';
@@ -32,7 +31,7 @@ export interface Environment {
   complete: boolean;
 }
 
-export function newEnvironment({ host, texts }: Stage, isRemote: boolean): Environment {
+export function newEnvironment({ host, texts }: Page, isRemote: boolean): Environment {
   const nothing = { folderObstacle: undefined, dialogObstacle: undefined, otherTab: false, measured: [], isRemote };
   // The page saves the disk itself, so no ability of the browser is needed.
   if (host.output) return { ...nothing, complete: true };
@@ -56,11 +55,11 @@ export async function explore(
   environment: Environment,
   size: number,
   isKept: () => Promise<boolean>,
-  stage: Stage,
+  page: Page,
   turn: AbortSignal,
   changed: () => void,
 ): Promise<void> {
-  const { host, texts } = stage;
+  const { host, texts } = page;
   const take = async (found: Partial<Environment> | Promise<Partial<Environment>>) => {
     Object.assign(environment, await found);
     changed();
@@ -70,7 +69,7 @@ export async function explore(
     await Promise.all([
       take(isOtherTabBusy().then((otherTab) => ({ otherTab }))),
       take(ratesOfBrowser().then((known) => known ?? {})),
-      take(window.parent === window ? {} : frameObstacles(stage)),
+      take(window.parent === window ? {} : frameObstacles(page)),
       take(streamObstacle(host, texts).then((obstacle) => ({ stream: { obstacle } }))),
       // If the trial itself fails, the storage is not used.
       take(
@@ -89,7 +88,7 @@ export async function explore(
 export const ratesOfBrowser = (): Promise<Known | undefined> => currentRates(probe);
 
 /** The folder picker and downloads, if the frames around the page block them. */
-async function frameObstacles({ texts }: Stage): Promise<Partial<Environment>> {
+async function frameObstacles({ texts }: Page): Promise<Partial<Environment>> {
   const { foreignPicker, frameDownload } = texts;
   const codes = new Map((await targets()).map(({ name, code }) => [name, code]));
   const picker = codes.get('folder') === 'foreign-frame' ? foreignPicker : undefined;

@@ -1,9 +1,8 @@
 // Names for the converted disk.
 
-import { endingIn, isSameName } from '../files/bundle.js';
 import { EXTENSIONS } from '../formats.js';
-import type { Warning } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
+import { endingIn, isSameName } from './bundle.js';
 
 /** The ends of names of disk images and of containers. */
 const KNOWN = endingIn(EXTENSIONS);
@@ -108,11 +107,16 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
   }
 }
 
-/** A problem with a name. */
-export const problem = (text: string, id = text): Warning => ({ id, text });
+/** A problem with a name. `id` stays the same while the figures in the text change. */
+export interface NameProblem {
+  id: string;
+  text: string;
+}
+
+export const problem = (text: string, id = text): NameProblem => ({ id, text });
 
 /** Says why no file name can begin with `name`; `undefined` if one can. */
-export function problemSoFar(name: string, texts: AllTexts): Warning | undefined {
+export function problemSoFar(name: string, texts: AllTexts): NameProblem | undefined {
   const bad = FORBIDDEN.exec(name)?.[0];
   if (bad) return problem(/\p{Cc}/u.test(bad) ? texts.controlInName : texts.badName(bad));
   const bytes = bytesOf(name);
@@ -120,7 +124,7 @@ export function problemSoFar(name: string, texts: AllTexts): Warning | undefined
 }
 
 /** Says why no file can have this name; `undefined` if one can. */
-export function nameProblem(name: string, texts: AllTexts): Warning | undefined {
+export function nameProblem(name: string, texts: AllTexts): NameProblem | undefined {
   if (name.trim() === '') return problem(texts.noName);
   return problemSoFar(name, texts) ?? (/[.\s]$/.test(name) ? problem(texts.nameEnd) : undefined);
 }

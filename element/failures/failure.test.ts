@@ -6,7 +6,7 @@ import { fileHandle, fileOf, givenOf, imageOf } from '../element.test-support.js
 import { asError } from '../errors.js';
 import { linked } from '../files/input-file.js';
 import { beginOpening, type Opening } from '../files/opening.js';
-import { isOfCompanion, nextSteps } from './next-steps.js';
+import { isOfCompanion, nextSteps } from './failure.js';
 
 /** The extents that a salvage lists; an error if the image cannot be opened. */
 let salvaged: Extent['kind'][] | Error = [];

@@ -1,9 +1,12 @@
-// Steps that a person can take after a failure: only those that may work, the most likely first.
+// Failures: the steps that a person can take after one, and how it is shown.
 
 import { type DecantError, type ErrorKind, open } from 'decant';
-import { mayBeRaw } from '../files/bundle.js';
+import { asError } from '../errors.js';
+import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
-import { type Opening, openingOptions } from '../files/opening.js';
+import { type Opening, openingOptions, sourcesOf } from '../files/opening.js';
+import type { Queue } from '../queue/queue.js';
+import type { Stage } from '../steps/stage.js';
 import type { Next } from '../steps/state.js';
 
 /** Whether a companion caused the error. */
@@ -65,4 +68,53 @@ async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolea
   } catch {
     return false;
   }
+}
+
+/** How the image of `opening` is opened again by the step `next`. */
+export function openingAfter(next: Next, opening: Opening): Opening {
+  switch (next) {
+    case 'raw':
+      return { ...opening, format: 'raw' };
+    case 'salvage':
+      return { ...opening, salvage: true };
+    case 'filesAgain':
+      return { ...opening, companions: [], repeated: [], answers: [], missing: [] };
+    case 'again':
+      for (const { link } of sourcesOf(opening)) link?.renew();
+      return opening;
+    default:
+      return opening;
+  }
+}
+
+/**
+ * Shows that the work of `turn` on its image has failed, unless the turn is over. `remains` resolves to a sentence about what the
+ * output has left, if that is known.
+ */
+export async function fail(
+  stage: Stage,
+  queue: Queue,
+  turn: AbortSignal,
+  thrown: unknown,
+  title: string,
+  remains?: Promise<string | undefined>,
+): Promise<void> {
+  const { opening, texts } = stage;
+  if (turn.aborted || !opening) return;
+  const error = asError(thrown);
+  stage.host.emit('decant-error', error);
+  const [left, next] = await Promise.all([remains, nextSteps(error, opening, turn)]);
+  if (turn.aborted) return;
+  const isCancelled = error.kind === 'cancelled';
+  const message = texts.failure(error);
+  queue.fail(isCancelled ? texts.queued.cancelled : message, opening, next);
+  const asks = error.code === 'state-format' && next[0] === 'raw';
+  const said = asks ? texts.isRaw(labelOf(opening.bundle)) : title;
+  stage.send(turn, 'failed', {
+    asks,
+    title: isCancelled ? texts.cancelled : said,
+    message: isCancelled ? undefined : message,
+    left,
+    next,
+  });
 }

@@ -1,0 +1,214 @@
+// The step that offers ways to save the disk of an open image: what is proposed, and what the person chooses.
+
+import type { AnyImage, OutputFormat } from 'decant';
+import { asError } from '../errors.js';
+import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
+import { nameForOutput, sourcesOf } from '../files/opening.js';
+import type { Queue } from '../queue/queue.js';
+import type { Stage } from '../steps/stage.js';
+import type { Step } from '../steps/state.js';
+import { listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
+import { type Destination, destinationsOf, proposed, rememberedPlace, rememberPlace } from '../ways/destinations.js';
+import { type Environment, explore, newEnvironment } from '../ways/environment.js';
+import { keptDownload } from './place.js';
+import { beginSurvey, readContents, readMap } from './survey.js';
+
+/** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
+const PROPOSAL_TIMEOUT = 2000;
+/** How long the description of an image waits for the places, in milliseconds. */
+const PLACES_TIMEOUT = 500;
+
+/** What a new image begins with, until the person changes it. */
+const UNCHANGED = {
+  nameProblem: undefined,
+  nameRefusals: 0,
+  asking: undefined,
+  placing: false,
+  picking: false,
+  isChosen: false,
+  isHeld: false,
+} satisfies Partial<Step<'ready'>>;
+
+export class Chooser {
+  environment: Environment | undefined;
+  /** The folder that the person has picked; kept for the next image. */
+  folder: FileSystemDirectoryHandle | undefined;
+  /** The text by which the person looks for a place. */
+  placeSearch = '';
+  /** The way that the person has chosen; kept for the next image. */
+  #way: Way | undefined;
+  /** The name of the output format that the person has chosen instead of a place; kept for the next image. */
+  #format: string | undefined;
+  /** The name of the place that was chosen last. */
+  #place = rememberedPlace();
+  #destinations: Destination[] = [];
+  #placesProblem: string | undefined;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly queue: Queue,
+  ) {}
+
+  /** The state of the image that is shown; `undefined` while its place is being chosen. */
+  get ready(): Step<'ready'> | undefined {
+    const ready = this.stage.at('ready');
+    return ready?.placing ? undefined : ready;
+  }
+
+  /** Shows the headers of `image` at once, then the findings from the map and the browser as they arrive. */
+  async describe(image: AnyImage, turn: AbortSignal): Promise<void> {
+    const opening = this.stage.opening!;
+    const survey = beginSurvey(image);
+    const show = () => this.#show(image, turn, { ...survey });
+    const isRemote = sourcesOf(opening).some(({ link }) => link);
+    this.#destinations = [];
+    this.#placesProblem = undefined;
+    this.environment = { ...newEnvironment(this.stage, isRemote), wasFull: opening.wasFull ?? false };
+    this.stage.host.emit('decant-info', image.info);
+    const due = setTimeout(() => {
+      survey.isDue = true;
+      show();
+    }, PROPOSAL_TIMEOUT);
+    turn.addEventListener('abort', () => clearTimeout(due));
+    // Places that appear later would move the button that the person is about to press.
+    const found = this.#findPlaces(image, turn, show);
+    await Promise.race([found, new Promise((resolve) => setTimeout(resolve, PLACES_TIMEOUT))]);
+    if (turn.aborted) return;
+    show();
+    const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
+    await Promise.all([
+      found,
+      explore(this.environment, largestOutput(image), isKept, this.stage, turn, show),
+      readMap(image, turn, survey, show, () => this.stage.at('ready') !== undefined),
+      readContents(image, turn, survey, show),
+    ]);
+  }
+
+  /** Finds the places where the disk can run. Without them, only the format can be chosen. */
+  async #findPlaces(image: AnyImage, turn: AbortSignal, show: () => void): Promise<void> {
+    try {
+      const found = await destinationsOf(image, this.stage.host);
+      if (!turn.aborted) this.#destinations = found;
+    } catch (thrown) {
+      if (!turn.aborted) this.#placesProblem = this.stage.texts.failure(asError(thrown));
+    }
+    show();
+  }
+
+  /** The output for the image: of the format that the person has chosen, or for a place, as far as places are known. */
+  #proposal(image: AnyImage): Pick<Step<'ready'>, 'output' | 'destination'> {
+    const possible = image.formats.filter(({ refusal }) => !refusal);
+    const format = possible.find(({ name }) => name === this.#format);
+    const destination = format ? undefined : proposed(this.#destinations, this.#place);
+    return { output: format ?? destination?.output ?? possible[0]!, destination };
+  }
+
+  /** Shows the image with the current findings. Keeps the person's choices. */
+  #show(image: AnyImage, turn: AbortSignal, survey: Survey): void {
+    const { opening } = this.stage;
+    const { environment } = this;
+    if (!opening || !environment) return;
+    const before = this.stage.at('ready');
+    const destinations = this.#destinations;
+    const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.placing);
+    const { output, destination } = isNew ? this.#proposal(image) : before;
+    const choices = listChoices(image.info, output, survey, environment, this.stage);
+    const isDue = survey.isDue || (survey.complete && environment.complete);
+    const selection = selectWay(choices, before, this.#way, isDue, environment);
+    const sources = sourcesOf(opening).map(({ file }) => file.name);
+    const suggested = () => suggestName(nameForOutput(opening, image.info), output.extension, sources, this.queue.made);
+    this.stage.send(turn, 'described', {
+      ...UNCHANGED,
+      folder: this.folder,
+      ...before,
+      output,
+      destinations,
+      destination,
+      placesProblem: this.#placesProblem,
+      // A question applies to one way only.
+      ...(before?.way === selection.way ? {} : { asking: undefined }),
+      name: opening.outputName ?? suggested(),
+      image,
+      survey,
+      choices,
+      ...selection,
+      otherTab: environment.otherTab,
+    });
+  }
+
+  /** Changes the state of the image of `turn`, unless the turn is over. */
+  change(turn: AbortSignal, change: Partial<Step<'ready'>>): void {
+    this.stage.update(turn, 'ready', change);
+  }
+
+  /** Shows why the disk cannot be saved under its name. */
+  refuseName(turn: AbortSignal, nameProblem: NameProblem): void {
+    const { nameRefusals = 0 } = this.stage.at('ready') ?? {};
+    this.change(turn, { nameProblem, nameRefusals: nameRefusals + 1 });
+  }
+
+  select(way: Way): void {
+    this.#way = way;
+    // A question applies to one way only.
+    const asking = this.ready?.way === way ? {} : { asking: undefined };
+    this.change(this.stage.turn, { way, isChosen: true, lostWay: undefined, ...asking });
+  }
+
+  /** Stops proposals, because the person is about to convert. */
+  hold(): void {
+    if (this.ready && !this.ready.isHeld) this.change(this.stage.turn, { isHeld: true });
+  }
+
+  selectDestination(destination: Destination): void {
+    if (!this.ready) return;
+    this.#format = undefined;
+    this.#place = destination.name;
+    rememberPlace(destination.name);
+    this.stage.host.emit('decant-place', destination.name);
+    this.#useOutput(this.ready, destination.output, destination);
+  }
+
+  selectOutput(output: OutputFormat): void {
+    if (!this.ready) return;
+    this.#format = output.name;
+    this.#useOutput(this.ready, output, undefined);
+  }
+
+  #useOutput({ image, survey }: Step<'ready'>, output: OutputFormat, destination: Destination | undefined): void {
+    const { turn } = this.stage;
+    this.change(turn, { output, destination, asking: undefined });
+    // The suggested name and the ways to save depend on the output.
+    this.#show(image, turn, survey);
+    const ready = this.stage.at('ready');
+    if (ready) this.change(turn, { nameProblem: problemSoFar(ready.name, this.stage.texts) });
+  }
+
+  rename(name: string): void {
+    if (!this.ready) return;
+    if (this.stage.opening) this.stage.opening.outputName = name;
+    const nameProblem = problemSoFar(name, this.stage.texts);
+    this.change(this.stage.turn, { name, nameProblem, asking: undefined });
+  }
+
+  /** Uses `folder`, which the person has picked, for this image and the next ones. */
+  useFolder(turn: AbortSignal, folder: FileSystemDirectoryHandle): void {
+    this.#way = 'folder';
+    this.folder = folder;
+    this.change(turn, { folder });
+  }
+
+  /** Marks the way whose dialog the browser refuses as impossible. */
+  refuseDialog(turn: AbortSignal, way: 'folder' | 'dialog'): void {
+    const { environment } = this;
+    const { texts } = this.stage;
+    const ready = this.stage.at('ready');
+    if (turn.aborted || !environment || !ready) return;
+    this.#way = undefined;
+    environment[`${way}Obstacle`] = texts.pickerFailed;
+    if (way === 'folder') environment.dialogObstacle ??= texts.pickerFailed;
+    this.#show(ready.image, turn, ready.survey);
+  }
+}
+
+/** The size of the largest output whose size is known before the conversion, in bytes. */
+const largestOutput = (image: AnyImage): number => Math.max(...image.formats.map(({ size = 0 }) => size));

@@ -1,0 +1,235 @@
+// One conversion of the image that is shown to a place: from its start until its result or its failure is shown.
+
+import {
+  copyLifetime,
+  DecantError,
+  type Kept,
+  type Leftover,
+  leftovers,
+  type Output,
+  type Progress,
+  type Result,
+} from 'decant';
+import { asError } from '../errors.js';
+import { fail } from '../failures/failure.js';
+import { leftBehind, type StoredRest } from '../failures/left-behind.js';
+import { rememberUnfinished } from '../failures/unfinished.js';
+import { diskSize } from '../files/image-info.js';
+import type { Opening } from '../files/opening.js';
+import type { Queue } from '../queue/queue.js';
+import type { Stage } from '../steps/stage.js';
+import { methodOf, type Place, type Step } from '../steps/state.js';
+import { hasGpt } from '../ways/choices.js';
+import type { Environment } from '../ways/environment.js';
+import { learn, type Method, predict } from '../ways/rates.js';
+import { guardWork } from '../ways/work-guard.js';
+import type { Chooser } from './chooser.js';
+import { outputAt } from './place.js';
+import { ProgressMeter } from './progress-meter.js';
+
+/** The interval at which progress is shown, in milliseconds. */
+const TICK = 200;
+
+/** With so many cores, one is left for the digest of an output that passes in order. */
+const CORES_TO_DIGEST = 4;
+
+/** What is shown before the first progress. */
+const NO_PROGRESS = {
+  share: 0,
+  secondsLeft: undefined,
+  speed: undefined,
+  silence: 0,
+  stalled: 0,
+  waiting: undefined,
+};
+
+/** The fields of the step that do not change. */
+type Shown = Pick<Step<'converting'>, 'name' | 'place' | 'picture' | 'destination' | 'contents'>;
+
+export class Conversion {
+  readonly #turn: AbortSignal;
+  readonly #cancel = new AbortController();
+  readonly #start = performance.now();
+  readonly #method: Method;
+  readonly #shown: Shown;
+  readonly #opening: Opening | undefined;
+  readonly #environment: Environment | undefined;
+  /** Whether the place may have been written to. */
+  #hasBegun = false;
+  #ticking: ReturnType<typeof setInterval> | undefined;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly queue: Queue,
+    private readonly chooser: Chooser,
+    private readonly ready: Step<'ready'>,
+    private readonly place: Place,
+  ) {
+    const { image, survey, destination } = ready;
+    const { picture, contents } = survey;
+    this.#turn = stage.turn;
+    this.#opening = stage.opening;
+    this.#environment = chooser.environment;
+    this.#method = methodOf(place);
+    this.#shown = { name: image.info.name ?? stage.texts.image, place, picture, destination, contents };
+  }
+
+  cancel(): void {
+    this.#cancel.abort();
+  }
+
+  /** Converts, and shows the progress and the result. */
+  async run(): Promise<void> {
+    // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
+    const start = { ...this.#shown, phase: 'converting', ...NO_PROGRESS, cancelling: false } as const;
+    this.stage.send(this.#turn, 'conversionStarted', start);
+    const release = guardWork();
+    const remembered = rememberUnfinished(this.place, this.#shown.name);
+    // A page may have no database: then the next visit says nothing.
+    remembered.catch(() => {});
+    try {
+      await this.#convert();
+    } catch (thrown) {
+      await this.#fail(thrown);
+    } finally {
+      clearInterval(this.#ticking);
+      release();
+      remembered.then((forget) => forget()).catch(() => {});
+    }
+  }
+
+  async #convert(): Promise<void> {
+    const { image, output: format } = this.ready;
+    const ended = AbortSignal.any([this.#turn, this.#cancel.signal]);
+    const disk = { info: image.info, format, name: this.place.name };
+    const { output, signal, taken } = await outputAt(this.place, disk, ended, this.stage);
+    this.#hasBegun = true;
+    const meter = this.#meter(taken);
+    const show = () => this.#showProgress(meter);
+    show();
+    this.#ticking = setInterval(show, TICK);
+    const result = await this.#write(output, signal, meter);
+    // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
+    if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);
+    this.stage.host.emit('decant-done', result);
+    if (!this.#turn.aborted) this.#finish(result, meter);
+  }
+
+  /** Measures the progress. `taken` counts the bytes of a stream that the browser has taken. */
+  #meter(taken: (() => number) | undefined): ProgressMeter {
+    const { image, survey, output } = this.ready;
+    const { rates, isRemote = false, measured = [] } = this.#environment ?? {};
+    const isSized = image.info.virtualSize !== undefined;
+    return new ProgressMeter({
+      method: this.#method,
+      virtualSize: diskSize(image.info),
+      data: survey.complete && isSized ? survey.data : undefined,
+      rates,
+      isMeasured: !isRemote && measured.includes(this.#method),
+      compressed: output.compressed,
+      // A compressed output has fewer bytes than the disk, so the bytes that the browser has taken do not measure progress.
+      ...(taken && isSized && !output.compressed ? { taken } : {}),
+    });
+  }
+
+  async #write(output: Output, signal: AbortSignal, meter: ProgressMeter): Promise<Result> {
+    const { image, output: format } = this.ready;
+    const { picture } = this.#shown;
+    const onProgress = (progress: Progress) => {
+      meter.update(progress);
+      if (picture) picture.done = progress.cells;
+      this.stage.host.emit('decant-progress', progress);
+    };
+    const passesInOrder = this.#method === 'streamed' || this.#method === 'host';
+    const result = await image.convert(output, {
+      format: format.name,
+      formatOptions: format.recommended,
+      signal,
+      onProgress,
+      resume: this.place.kind === 'stored' && this.place.kept !== undefined,
+      sha256: passesInOrder && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
+    });
+    if (picture) picture.done = undefined;
+    return result;
+  }
+
+  #showProgress(meter: ProgressMeter): void {
+    const cancelling = this.stage.at('converting')?.cancelling ?? false;
+    const phase = meter.phase === 'finalizing' ? 'finishing' : 'converting';
+    this.stage.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
+  }
+
+  /** Records the result in the queue, and shows it. */
+  #finish(result: Result, meter: ProgressMeter): void {
+    const { texts } = this.stage;
+    const { lostBytes, lostRanges, time, outputSize } = result;
+    this.stage.news = '';
+    const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
+    this.queue.finish([texts.queued.saved(this.place), ...lost].join('. '), this.place.name, lostBytes > 0);
+    for (const range of result.lost) this.#shown.picture?.lose(range);
+    const { rates } = this.#environment ?? {};
+    this.stage.send(this.#turn, 'converted', {
+      ...this.#shown,
+      result,
+      converting: time.converting / 1000,
+      speed: meter.speed(),
+      // The cancel came when the conversion could no longer be stopped.
+      tooLate: this.#cancel.signal.aborted,
+      seconds: (performance.now() - this.#start) / 1000,
+      copying: rates && predict(rates, this.#method, outputSize, meter.dataDone).copying,
+      hasGpt: hasGpt(this.ready.survey),
+      isCopyGone: false,
+    });
+    if (this.place.kind !== 'stored') return;
+    // The package has removed the copy by then.
+    const gone = () => this.stage.update(this.#turn, 'done', { isCopyGone: true });
+    const timer = setTimeout(gone, copyLifetime(outputSize));
+    this.#turn.addEventListener('abort', () => clearTimeout(timer));
+  }
+
+  async #fail(thrown: unknown): Promise<void> {
+    const { stage, place } = this;
+    const { texts } = stage;
+    const { name } = this.#shown;
+    const isCancelled = this.#cancel.signal.aborted || this.#turn.aborted;
+    const error = isCancelled && !this.#hasBegun ? new DecantError('cancelled', texts.cancelled) : asError(thrown);
+    // A place that has failed is not proposed again.
+    if (place.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
+    if (this.#opening && place.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
+    const rest = await storedRest(place, error, isCancelled, name);
+    if (this.#turn.aborted) {
+      // The element has left the page and shows nothing.
+      stage.host.emit('decant-error', error);
+      return;
+    }
+    stage.news = '';
+    const left = this.#hasBegun ? leftBehind(place, rest, texts) : Promise.resolve(texts.nothingLeft);
+    await fail(stage, this.queue, this.#turn, error, texts.notConverted(name), left);
+  }
+}
+
+/** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
+async function storedRest(place: Place, error: DecantError, isCancelled: boolean, name: string): Promise<StoredRest> {
+  const { kept, stored } = error.fields;
+  if (place.kind !== 'stored') return 'nothing';
+  if (typeof stored === 'number') return stored;
+  if (isCancelled) return discarded(place.kept);
+  if (kept || !place.kept) return kept ? 'kept' : 'nothing';
+  // The conversion may have failed before it resumed an earlier part.
+  const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
+  return leftovers().then(
+    (found) => (found.some(isOurs) ? 'kept' : 'nothing'),
+    () => 'unknown',
+  );
+}
+
+/** Discards `kept`. Returns what remains. */
+async function discarded(kept: Kept | undefined): Promise<StoredRest> {
+  try {
+    await kept?.discard();
+    return 'nothing';
+  } catch (thrown) {
+    const { stored } = asError(thrown).fields;
+    return typeof stored === 'number' ? stored : 'unknown';
+  }
+}

@@ -1,0 +1,65 @@
+// Reads what is on the disk of an open image: its map, its partitions and file systems.
+
+import type { AnyImage } from 'decant';
+import { contentsOf } from 'decant/contents';
+import { diskSize } from '../files/image-info.js';
+import { DiskPicture } from '../picture/disk-picture.js';
+import type { Survey } from '../ways/choices.js';
+
+/** The interval at which a survey is shown while the map is read, in milliseconds. */
+const TICK = 100;
+
+/** The survey of `image` before anything is read. */
+export function beginSurvey({ info: { virtualSize, layers } }: AnyImage): Survey {
+  const survey = { data: 0, compressed: 0, lost: 0, complete: false, isDue: false };
+  const names = layers.map(({ name }) => name);
+  return virtualSize === undefined ? survey : { ...survey, picture: new DiskPicture(virtualSize, names) };
+}
+
+/**
+ * Reads the map of `image` into `survey`, and calls `show` now and then. Stops when `isWanted` is false: a conversion reads the
+ * whole map itself, and reports the same failures.
+ */
+export async function readMap(
+  image: AnyImage,
+  signal: AbortSignal,
+  survey: Survey,
+  show: () => void,
+  isWanted: () => boolean,
+): Promise<void> {
+  let shown = performance.now();
+  if (image.streamed) survey.data = diskSize(image.info);
+  try {
+    for await (const extent of image.streamed ? [] : image.map({ signal })) {
+      if (signal.aborted || !isWanted()) return;
+      survey.picture?.add(extent);
+      if (extent.kind === 'lost') survey.lost += extent.length;
+      if (extent.kind === 'data') survey.data += extent.length;
+      if (extent.kind === 'data' && extent.compressed) survey.compressed += extent.length;
+      if (performance.now() - shown < TICK) continue;
+      show();
+      shown = performance.now();
+    }
+  } catch (thrown) {
+    if (isWanted()) throw thrown;
+    return;
+  }
+  survey.complete = true;
+  show();
+}
+
+/** Reads the partitions and file systems of `image` into `survey`. */
+export async function readContents(
+  image: AnyImage,
+  signal: AbortSignal,
+  survey: Survey,
+  show: () => void,
+): Promise<void> {
+  if (image.streamed) return;
+  const read = (offset: number, length: number) => image.read(offset, length, { signal });
+  // A conversion reports the same failure.
+  const contents = await contentsOf(read, image.info.virtualSize).catch(() => undefined);
+  if (!contents) return;
+  survey.contents = contents;
+  show();
+}

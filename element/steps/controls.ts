@@ -1,0 +1,111 @@
+// What the views of the steps read besides the state, and what they call. The session implements it.
+
+import type { OutputFormat, Snapshot, Waiting } from 'decant';
+import type { Given } from '../files/input-file.js';
+import type { FileNeed, Opening } from '../files/opening.js';
+import type { AllTexts } from '../types.texts.js';
+import type { Way } from '../ways/choices.js';
+import type { Destination } from '../ways/destinations.js';
+import type { AddressProblem, Left, Next, Overall } from './state.js';
+
+/** The fields for links. */
+export interface LinkFields {
+  /** The problem with a text in a field, until the text changes or the step ends. */
+  readonly problem: AddressProblem | undefined;
+  /** Takes `text` from the field for links of `need`, or of the first screen. */
+  submit(text: string, need?: FileNeed): void;
+  /** Forgets the problem, because the text in the field has changed. */
+  change(): void;
+}
+
+export interface Controls {
+  readonly texts: AllTexts;
+  readonly links: LinkFields;
+  readonly opening: Opening | undefined;
+  /** The server that keeps the session waiting. */
+  readonly waiting: Waiting | undefined;
+  /** How many images of the queue are not opened yet. */
+  readonly imagesWaiting: number;
+  /** The results of the queue, if the result that is shown is the last of several. */
+  readonly overall: Overall | undefined;
+  /** Whether new images have to wait, because a disk is being written or its place is being chosen. */
+  readonly isBusy: boolean;
+  /** Whether the images are converted one after the other, without a step of the person. */
+  readonly isConvertingAll: boolean;
+  readonly isSalvage: boolean;
+  /** The snapshots of the image or the machine that is shown. */
+  readonly snapshots: readonly Snapshot[];
+  /** The index of the open snapshot in the list; -1 is the active disk. */
+  readonly snapshotIndex: number;
+  /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
+  readonly isChoosingSnapshot: boolean;
+  /** Whether the person looks at what can be changed. */
+  isChanging: boolean;
+  /** The text by which the person looks for a place. */
+  readonly placeSearch: string;
+
+  /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
+  choose(fallback: () => void): void;
+  /** Opens the browser's dialog for the file that `need` asks for. Calls `fallback` if there is none. */
+  chooseFor(need: FileNeed, fallback: () => void): void;
+  /** Takes the files of an `<input>` or a paste, which have no handles. */
+  takePlain(files: Iterable<File>): void;
+  /** Ends the current turn and returns to the start. Images in the queue stay there. */
+  reset(): void;
+  /** Removes what an interrupted conversion has left, and reports it. */
+  removeLeft(left: Left): void;
+
+  /** Opens the image `id` of the queue, or the next one; with `next`, as this step after its failure says. */
+  openNext(id?: number, next?: Next): void;
+  /** Removes the image `id` from the queue. */
+  remove(id: number): void;
+  /** Takes a step that was offered after a failure. */
+  takeStep(next: Next): void;
+
+  /** Opens the snapshot at an index in the list; -1 is the active disk. */
+  chooseSnapshot(at: number): void;
+  /** Queues the disks at these indexes of the list in place of their archive, and opens the first. */
+  chooseDisks(indexes: number[]): void;
+  /** Uses the file that is offered as the missing disk `name` of the machine. */
+  useAsDisk(name: string): void;
+  /** Unpacks the image that is packed. */
+  unpack(): void;
+  /** Decodes the image, which takes much memory. */
+  allowMemory(): void;
+  /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
+  answer(need: FileNeed, given: Given, confirmed?: boolean): void;
+  /** Removes the file that was given for `need`. */
+  takeBack(need: FileNeed): void;
+  /** Tries `password` for the layer `name`. */
+  unlock(name: string, password: string, assumePassword: boolean): void;
+
+  select(way: Way): void;
+  selectDestination(destination: Destination): void;
+  selectOutput(output: OutputFormat): void;
+  /** Shows the places whose names contain `text`. */
+  searchPlace(text: string): void;
+  rename(name: string): void;
+  /** Stops proposals, because the person is about to convert. */
+  hold(): void;
+  convert(way?: Way): void;
+  /** Converts the image that is shown, and then all that wait the same way. */
+  convertAll(): void;
+  /** Asks for another folder. */
+  otherFolder(): void;
+  /** Replaces the existing file that the person was asked about. */
+  replace(): void;
+  /** Saves under a free name instead of replacing the existing file. */
+  useFreeName(): void;
+  /** Resumes an interrupted download, or starts it over. */
+  download(resumes: boolean): void;
+  /** Starts over a download that another tab has resumed. */
+  downloadAgain(): void;
+  cancel(): void;
+
+  /** Computes the SHA-256 of the result. */
+  digest(): void;
+  /** Copies a text, such as commands, for the person. */
+  copy(text: string): void;
+  /** Asks for the permission to notify the person at the end. */
+  askToNotify(): void;
+}
