@@ -19,12 +19,12 @@ import { notify } from './saving/notification.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
+import { noticeView, spoken } from './steps/common-views.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
 import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
-import { noticeView, spoken } from './texts/sentences.js';
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 import type { Texts } from './types.texts.js';
 

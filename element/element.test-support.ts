@@ -13,17 +13,17 @@ import {
 import { expect, vi } from 'vitest';
 import { infoOf } from '../worker/api/info.test-support.js';
 import { checkOpening } from '../worker/api/options.js';
-import type { Given } from './files/input-file.js';
+import type { InputFile } from './files/input-file.js';
 import type { Host } from './host.js';
 import type { Session } from './session/session.js';
-import { Stage } from './steps/stage.js';
+import { Screen } from './steps/screen.js';
 import type { State, Step } from './steps/state.js';
 import type { AllTexts } from './types.texts.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });
 
-export const givenOf = (name: string, content?: BlobPart): Given => ({ file: fileOf(name, content) });
+export const inputNamed = (name: string, content?: BlobPart): InputFile => ({ file: fileOf(name, content) });
 
 /** A handle of a file. Two handles with the same `entry` are handles of one file. */
 export const fileHandle = (file: File, entry: unknown = file): FileSystemFileHandle =>
@@ -97,13 +97,13 @@ export const imageOf = (info: Partial<Info> = {}, more: Partial<Image> = {}): Im
   }) as Image;
 
 /** A stage in a page that records the events of the element in `emitted`. */
-export function stageIn(host: Partial<Host> = {}): { stage: Stage; emitted: [string, unknown][] } {
+export function screenIn(host: Partial<Host> = {}): { screen: Screen; emitted: [string, unknown][] } {
   const emitted: [string, unknown][] = [];
   const emit: Host['emit'] = (type, detail) => {
     emitted.push([type, detail]);
   };
   return {
-    stage: new Stage({ output: undefined, places: undefined, streamedDownloads: undefined, emit, ...host }, () => {}),
+    screen: new Screen({ output: undefined, places: undefined, streamedDownloads: undefined, emit, ...host }, () => {}),
     emitted,
   };
 }

@@ -122,6 +122,9 @@ const dense = {
   },
 };
 
+/** What the texts of all languages use, which load one by one. */
+const TEXTS = { name: 'texts', test: /element.(formats|texts.(sentences|units))\.ts$/, minShareCount: 2 };
+
 /** The element imports the package as pages do, and includes Lit. */
 const element = (dir) => ({
   input: { element: join(root, 'element', 'index.ts') },
@@ -137,6 +140,7 @@ const element = (dir) => ({
   plugins: [withoutGlobals, dense],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
+    codeSplitting: { groups: [TEXTS] },
     paths: { decant: './browser.js', 'decant/contents': './contents.js', 'decant/places': './places.js' },
     minify: true,
   },

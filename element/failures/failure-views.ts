@@ -3,16 +3,19 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { overallView } from '../queue/queue-view.js';
-import { heading } from '../steps/common-views.js';
+import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import type { Left, Next, Step } from '../steps/state.js';
-import { sentence, spoken } from '../texts/sentences.js';
+import type { Left, Remedy, Step } from '../steps/state.js';
+import { sentence } from '../texts/sentences.js';
 
 /** A failure with possible steps, the most likely to work first. */
-export function failedView({ asks, title, message, left, next }: Step<'failed'>, controls: Controls): TemplateResult {
+export function failedView(
+  { asks, title, message, left, remedies }: Step<'failed'>,
+  controls: Controls,
+): TemplateResult {
   const { texts } = controls;
   const waiting = controls.imagesWaiting > 0;
-  const steps: Next[] = [...next, ...(waiting ? (['next'] as const) : []), 'another'];
+  const offered: Remedy[] = [...remedies, ...(waiting ? (['next'] as const) : []), 'another'];
   const { overall } = controls;
   const titled = message || !left ? title : `${sentence(title)} ${left}`;
   return html`
@@ -20,9 +23,9 @@ export function failedView({ asks, title, message, left, next }: Step<'failed'>,
     ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
     ${message && left ? html`<p>${left}</p>` : nothing}
     <div class="actions">
-      ${steps.map(
-        (step, at) =>
-          html`<button class=${at === 0 ? 'primary' : step === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : step === 'another' ? 'link' : ''}`} @click=${() => controls.takeStep(step)}>${texts.next[step]}</button>`,
+      ${offered.map(
+        (remedy, at) =>
+          html`<button class=${at === 0 ? 'primary' : remedy === 'another' ? 'link' : ''} part=${`button ${at === 0 ? 'primary' : remedy === 'another' ? 'link' : ''}`} @click=${() => controls.takeRemedy(remedy)}>${texts.next[remedy]}</button>`,
       )}
     </div>
   `;

@@ -2,11 +2,11 @@
 
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { fileHandle, fileOf, givenOf, imageOf } from '../element.test-support.js';
+import { fileHandle, fileOf, imageOf, inputNamed } from '../element.test-support.js';
 import { asError } from '../errors.js';
 import { linked } from '../files/input-file.js';
 import { beginOpening, type Opening } from '../files/opening.js';
-import { isOfCompanion, nextSteps } from './failure.js';
+import { isOfCompanion, remediesAfter } from './failure.js';
 
 /** The extents that a salvage lists; an error if the image cannot be opened. */
 let salvaged: Extent['kind'][] | Error = [];
@@ -34,14 +34,14 @@ beforeEach(() => {
 });
 
 const opened = (name: string, content?: BlobPart, more: Partial<Opening> = {}): Opening => ({
-  ...beginOpening({ top: givenOf(name, content), companions: [], called: [name] }),
+  ...beginOpening({ top: inputNamed(name, content), companions: [], called: [name] }),
   ...more,
 });
 
 const stepsAfter = (kind: ErrorKind, opening: Opening, fields: Fields = {}) =>
-  nextSteps(new DecantError(kind, 'Something is wrong', { fields }), opening, new AbortController().signal);
+  remediesAfter(new DecantError(kind, 'Something is wrong', { fields }), opening, new AbortController().signal);
 
-const withCompanion = { companions: [givenOf('base.qcow2')] };
+const withCompanion = { companions: [inputNamed('base.qcow2')] };
 const handled = (content: string) => {
   const file = fileOf('disk.qcow2', content);
   return { ...opened('disk.qcow2'), top: { file, handle: fileHandle(file) } };
@@ -94,7 +94,7 @@ test('a file whose size may be that of a raw disk can be read as one', async () 
     fields: { format: 'raw' },
   });
   const { signal } = new AbortController();
-  expect(await nextSteps(error, opened('disk'), signal)).toEqual(['raw']);
+  expect(await remediesAfter(error, opened('disk'), signal)).toEqual(['raw']);
 });
 
 test('if a companion caused the failure, choosing the files again comes first', async () => {

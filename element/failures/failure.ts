@@ -1,4 +1,4 @@
-// Failures: the steps that a person can take after one, and how it is shown.
+// Failures: what a person can do after one, most likely to work first, and how it is shown.
 
 import { type DecantError, type ErrorKind, open } from 'decant';
 import { asError } from '../errors.js';
@@ -6,42 +6,42 @@ import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
 import { type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Stage } from '../steps/stage.js';
-import type { Next } from '../steps/state.js';
+import type { Screen } from '../steps/screen.js';
+import type { Remedy } from '../steps/state.js';
 
 /** Whether a companion caused the error. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
   kind !== 'missing-file' && fields.file !== undefined;
 
-/** Lists the steps to offer after `error`. */
-export async function nextSteps(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Next[]> {
+/** Lists the remedies to offer after `error`. */
+export async function remediesAfter(error: DecantError, opening: Opening, signal: AbortSignal): Promise<Remedy[]> {
   const handedOver = opening.companions.length + opening.answers.length > 0;
-  const steps: Next[] = [];
+  const remedies: Remedy[] = [];
   switch (error.kind) {
     case 'not-recognised':
       if ((['state-format', 'later-part'].includes(error.code) || mayBeRaw(opening.top)) && !isOfCompanion(error))
-        steps.push('raw');
+        remedies.push('raw');
       break;
     case 'corrupt':
       // To find out, an image that was unpacked would be unpacked again.
-      if (!opening.salvage && (opening.spool || (await canSalvage(opening, signal)))) steps.push('salvage');
+      if (!opening.salvage && (opening.spool || (await canSalvage(opening, signal)))) remedies.push('salvage');
       break;
     case 'source':
       // A handle returns the file as it is now. A `File` stays as it was when it was chosen.
-      if (opening.top.link) steps.push('again');
-      else if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) steps.push('again');
+      if (opening.top.link) remedies.push('again');
+      else if (opening.top.handle && !(await isEmptyNow(opening.top.handle))) remedies.push('again');
       break;
     case 'cancelled':
     case 'target':
-      steps.push('saveAgain');
+      remedies.push('saveAgain');
       break;
     case 'internal':
-      steps.push('again');
+      remedies.push('again');
       break;
   }
-  if (handedOver && isOfCompanion(error)) steps.unshift('filesAgain');
-  else if (handedOver && aboutContent.includes(error.kind)) steps.push('filesAgain');
-  return steps;
+  if (handedOver && isOfCompanion(error)) remedies.unshift('filesAgain');
+  else if (handedOver && aboutContent.includes(error.kind)) remedies.push('filesAgain');
+  return remedies;
 }
 
 /** Whether the file is empty, as the browser's save dialog leaves it. False if the file cannot be read. */
@@ -70,9 +70,9 @@ async function canSalvage(opening: Opening, signal: AbortSignal): Promise<boolea
   }
 }
 
-/** How the image of `opening` is opened again by the step `next`. */
-export function openingAfter(next: Next, opening: Opening): Opening {
-  switch (next) {
+/** How the image of `opening` is opened again after `remedy`. */
+export function reopened(remedy: Remedy, opening: Opening): Opening {
+  switch (remedy) {
     case 'raw':
       return { ...opening, format: 'raw' };
     case 'salvage':
@@ -92,29 +92,29 @@ export function openingAfter(next: Next, opening: Opening): Opening {
  * output has left, if that is known.
  */
 export async function fail(
-  stage: Stage,
+  screen: Screen,
   queue: Queue,
   turn: AbortSignal,
   thrown: unknown,
   title: string,
   remains?: Promise<string | undefined>,
 ): Promise<void> {
-  const { opening, texts } = stage;
+  const { opening, texts } = screen;
   if (turn.aborted || !opening) return;
   const error = asError(thrown);
-  stage.host.emit('decant-error', error);
-  const [left, next] = await Promise.all([remains, nextSteps(error, opening, turn)]);
+  screen.host.emit('decant-error', error);
+  const [left, remedies] = await Promise.all([remains, remediesAfter(error, opening, turn)]);
   if (turn.aborted) return;
   const isCancelled = error.kind === 'cancelled';
   const message = texts.failure(error);
-  queue.fail(isCancelled ? texts.queued.cancelled : message, opening, next);
-  const asks = error.code === 'state-format' && next[0] === 'raw';
+  queue.fail(isCancelled ? texts.queued.cancelled : message, opening, remedies);
+  const asks = error.code === 'state-format' && remedies[0] === 'raw';
   const said = asks ? texts.isRaw(labelOf(opening.bundle)) : title;
-  stage.send(turn, 'failed', {
+  screen.send(turn, 'failed', {
     asks,
     title: isCancelled ? texts.cancelled : said,
     message: isCancelled ? undefined : message,
     left,
-    next,
+    remedies,
   });
 }

@@ -2,8 +2,8 @@
 
 import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { stageIn } from '../element.test-support.js';
-import type { Stage } from '../steps/stage.js';
+import { screenIn } from '../element.test-support.js';
+import type { Screen } from '../steps/screen.js';
 import type { Left } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { recall } from './interrupted.js';
@@ -34,16 +34,16 @@ beforeEach(() => {
   atPlaces.mockReset().mockResolvedValue([]);
 });
 
-async function recalled(stage: Stage): Promise<Left[]> {
-  await recall(stage);
-  return (stage.state.step === 'empty' && stage.state.left) || [];
+async function recalled(screen: Screen): Promise<Left[]> {
+  await recall(screen);
+  return (screen.state.step === 'empty' && screen.state.left) || [];
 }
 
 test('downloads and files at picked places are listed, files of the page are not', async () => {
-  const { stage } = stageIn();
+  const { screen } = screenIn();
   stored = [part('a.qcow2', 1e9), part('page.qcow2', 5e6, { kind: 'opfs' }), part(undefined, 5e6)];
   atPlaces.mockResolvedValue([inFolder]);
-  expect(await recalled(stage)).toMatchObject([
+  expect(await recalled(screen)).toMatchObject([
     { image: 'a.qcow2', text: english.interrupted('a.qcow2', 1e9), action: english.freeStorage(1e9) },
     { image: english.image, text: english.interrupted(english.image, 5e6) },
     inFolder,
@@ -51,57 +51,57 @@ test('downloads and files at picked places are listed, files of the page are not
 });
 
 test('a part is discarded alone, and listed until it is gone', async () => {
-  const { stage } = stageIn();
+  const { screen } = screenIn();
   const [one, two] = [part('a', 1e9), part('b', 1e9)];
   stored = [one, two];
-  const [left] = await recalled(stage);
+  const [left] = await recalled(screen);
   expect(await left!.remove()).toBe(english.storageFreed(1e9));
   expect([one.discard, two.discard].map((discard) => vi.mocked(discard).mock.calls.length)).toEqual([1, 0]);
   stored = [two];
-  expect(await recalled(stage)).toMatchObject([{ image: 'b' }]);
+  expect(await recalled(screen)).toMatchObject([{ image: 'b' }]);
   stored = [];
-  expect(await recalled(stage)).toEqual([]);
-  expect(stage.state).toEqual({ step: 'empty' });
+  expect(await recalled(screen)).toEqual([]);
+  expect(screen.state).toEqual({ step: 'empty' });
 });
 
 test('a part that cannot be discarded says why', async () => {
-  const { stage } = stageIn();
+  const { screen } = screenIn();
   const busy = new DecantError('target', 'Another tab is using it', { code: 'storage-in-use' });
   stored = [part('a', 1e9, { discard: () => Promise.reject(busy) })];
-  const [left] = await recalled(stage);
+  const [left] = await recalled(screen);
   await expect(left!.remove()).rejects.toBe(busy);
 });
 
 test('without one of the storages, the other one is listed', async () => {
-  const { stage } = stageIn();
+  const { screen } = screenIn();
   stored = new Error('no storage');
   atPlaces.mockResolvedValue([inFolder]);
-  expect(await recalled(stage)).toEqual([inFolder]);
+  expect(await recalled(screen)).toEqual([inFolder]);
   stored = [part('a', 1)];
   atPlaces.mockRejectedValue(new ReferenceError('indexedDB is not defined'));
-  expect(await recalled(stage)).toMatchObject([{ image: 'a' }]);
+  expect(await recalled(screen)).toMatchObject([{ image: 'a' }]);
 });
 
 test('a page that saves disks itself is not looked at', async () => {
-  const { stage } = stageIn({ output: () => new WritableStream() });
+  const { screen } = screenIn({ output: () => new WritableStream() });
   stored = [part('a', 1)];
-  expect(await recalled(stage)).toEqual([]);
+  expect(await recalled(screen)).toEqual([]);
   expect(atPlaces).not.toHaveBeenCalled();
 });
 
 test('a notice stays, and another step is not changed', async () => {
-  const { stage } = stageIn();
+  const { screen } = screenIn();
   stored = [part('a', 1)];
-  stage.begin('left', { notice: 'No files were found.' });
-  await recall(stage);
-  expect(stage.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
-  stage.begin('chosen', { name: 'a' });
-  await recall(stage);
-  expect(stage.state).toEqual({ step: 'opening', name: 'a' });
+  screen.begin('left', { notice: 'No files were found.' });
+  await recall(screen);
+  expect(screen.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
+  screen.begin('chosen', { name: 'a' });
+  await recall(screen);
+  expect(screen.state).toEqual({ step: 'opening', name: 'a' });
   // The person goes on while the storage is read.
-  stage.begin('left', {});
-  const recalling = recall(stage);
-  stage.begin('left', {});
+  screen.begin('left', {});
+  const recalling = recall(screen);
+  screen.begin('left', {});
   await recalling;
-  expect(stage.state).toEqual({ step: 'empty' });
+  expect(screen.state).toEqual({ step: 'empty' });
 });

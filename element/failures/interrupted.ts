@@ -1,16 +1,16 @@
 // What interrupted conversions have left in the browser's storage and at picked places: the first screen lists it.
 
 import { type Leftover, leftovers } from 'decant';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 import type { Left } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { leftAtPlaces } from './unfinished.js';
 
 /** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
-export async function recall(stage: Stage): Promise<void> {
-  const { turn, host } = stage;
+export async function recall(screen: Screen): Promise<void> {
+  const { turn, host } = screen;
   if (host.output) return;
-  const texts = stage.texts;
+  const texts = screen.texts;
   const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
   const lists = await Promise.allSettled([
     stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),
@@ -18,7 +18,7 @@ export async function recall(stage: Stage): Promise<void> {
     leftAtPlaces(texts),
   ]);
   const left = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
-  stage.update(turn, 'empty', { left: left.length > 0 ? left : undefined });
+  screen.update(turn, 'empty', { left: left.length > 0 ? left : undefined });
 }
 
 function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Left {

@@ -2,21 +2,21 @@
 
 import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
-import type { Place } from '../steps/state.js';
+import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { leftBehind, type StoredRest } from './left-behind.js';
 
 const before = fileOf('disk.raw', 'what was there');
-const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Place => ({
+const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Target => ({
   kind: 'folder',
   folder: folderHandle('picked', entry ? { 'disk.raw': entry } : {}),
   name: 'disk.raw',
   replaces,
 });
 
-const STORED: Place = { kind: 'stored', name: 'disk.raw', kept: undefined };
+const STORED: Target = { kind: 'stored', name: 'disk.raw', kept: undefined };
 const SWAP = 'disk.raw.crswap';
-const inMoved = (replaces?: File): Place => ({
+const inMoved = (replaces?: File): Target => ({
   kind: 'folder',
   name: 'disk.raw',
   replaces,
@@ -27,7 +27,7 @@ const gone = Object.assign(fileHandle(fileOf('disk.raw')), {
 });
 
 // (case, place, what is left in the storage, sentence)
-for (const [what, place, rest, left] of [
+for (const [what, target, rest, left] of [
   ['nothing in the storage', STORED, 'nothing', english.nothingLeft],
   ['a part in the storage', STORED, 'kept', english.partKept],
   ['a file in the storage that stays for now', STORED, 5e6, english.stillStored(5e6)],
@@ -73,6 +73,6 @@ for (const [what, place, rest, left] of [
     'nothing',
     english.fileLeft('disk.raw'),
   ],
-] as [string, Place, StoredRest, string | undefined][]) {
-  test(`the remains: ${what}`, async () => expect(await leftBehind(place, rest, english)).toBe(left));
+] as [string, Target, StoredRest, string | undefined][]) {
+  test(`the remains: ${what}`, async () => expect(await leftBehind(target, rest, english)).toBe(left));
 }

@@ -1,7 +1,7 @@
 // Finds out what remains at the place of a failed conversion.
 
 import { isAlike } from '../files/input-file.js';
-import type { Place } from '../steps/state.js';
+import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
 /**
@@ -11,22 +11,23 @@ import type { AllTexts } from '../types.texts.js';
 export type StoredRest = 'nothing' | 'kept' | 'unknown' | number;
 
 /**
- * Describes in a sentence what remains at `place` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
+ * Describes in a sentence what remains at `target` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
  * remains of a stored download.
  */
-export async function leftBehind(place: Place, rest: StoredRest, texts: AllTexts): Promise<string | undefined> {
-  switch (place.kind) {
+export async function leftBehind(target: Target, rest: StoredRest, texts: AllTexts): Promise<string | undefined> {
+  switch (target.kind) {
     case 'stored':
-      return inStorage(rest, place.name, texts);
+      return inStorage(rest, target.name, texts);
     case 'streamed':
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
-      return texts.streamLeft(place.name);
+      return texts.streamLeft(target.name);
     case 'folder':
-      return leftInFolder(place, texts);
+      return leftInFolder(target, texts);
     case 'dialog':
       // The browser's dialog has created this file. If it is missing, it was moved.
       return (
-        (await leftIn(place.handle, place.name, undefined, texts)) ?? texts.fileMoved(place.name, swapOf(place.name))
+        (await leftIn(target.handle, target.name, undefined, texts)) ??
+        texts.fileMoved(target.name, swapOf(target.name))
       );
     case 'host':
       return undefined;
@@ -42,7 +43,7 @@ function inStorage(rest: StoredRest, name: string, texts: AllTexts): string {
 const swapOf = (name: string): string => `${name}.crswap`;
 
 async function leftInFolder(
-  { folder, name, replaces }: Extract<Place, { kind: 'folder' }>,
+  { folder, name, replaces }: Extract<Target, { kind: 'folder' }>,
   texts: AllTexts,
 ): Promise<string> {
   try {

@@ -3,7 +3,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { asFolder, MemoryFolder, stubStorage } from '../../worker/targets/browser/memory-storage.test-support.js';
 import { fileHandle, fileOf } from '../element.test-support.js';
-import type { Place } from '../steps/state.js';
+import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { leftAtPlaces, rememberUnfinished } from './unfinished.js';
 
@@ -29,7 +29,7 @@ const picked = (before: PermissionState = 'granted', after: PermissionState = be
     requestPermission: async () => after,
     isSameEntry: async (other: unknown) => other === folder,
   });
-const inFolder = (folder: FileSystemDirectoryHandle, replaces?: File): Place => ({
+const inFolder = (folder: FileSystemDirectoryHandle, replaces?: File): Target => ({
   kind: 'folder',
   folder,
   name: 'disk.raw',
@@ -37,8 +37,8 @@ const inFolder = (folder: FileSystemDirectoryHandle, replaces?: File): Place => 
 });
 
 /** As if the tab were closed during a conversion to `place`: its locks are gone. */
-async function interrupt(place: Place): Promise<void> {
-  await rememberUnfinished(place, 'disk.vdi');
+async function interrupt(target: Target): Promise<void> {
+  await rememberUnfinished(target, 'disk.vdi');
   stubStorage();
 }
 
@@ -51,13 +51,13 @@ test('a file is remembered until its conversion has ended, and is not left until
   expect(records.size).toBe(0);
 });
 
-test.each<[string, Place]>([
+test.each<[string, Target]>([
   ['a file that is to be replaced', inFolder(asFolder(new MemoryFolder()), fileOf('disk.raw'))],
   ['a stored download', { kind: 'stored', name: 'disk.raw', kept: undefined }],
   ['a streamed download', { kind: 'streamed', name: 'disk.raw' }],
   ['an output of the page', { kind: 'host', name: 'disk.raw' }],
-])('nothing is remembered of %s', async (_, place) => {
-  const forget = await rememberUnfinished(place, 'disk.vdi');
+])('nothing is remembered of %s', async (_, target) => {
+  const forget = await rememberUnfinished(target, 'disk.vdi');
   expect(records.size).toBe(0);
   await forget();
 });
@@ -93,12 +93,12 @@ test.each([
 
 test('a conversion to the same file takes the place of an earlier one, also if it replaces the empty file', async () => {
   const picking = picked('prompt');
-  const place = inFolder(picking);
-  await interrupt(place);
-  await interrupt({ ...place, name: 'other.raw' });
+  const target = inFolder(picking);
+  await interrupt(target);
+  await interrupt({ ...target, name: 'other.raw' });
   await interrupt(inFolder(picking, fileOf('disk.raw', '')));
   expect([...records.values()]).toMatchObject([{ name: 'other.raw' }, { name: 'disk.raw' }]);
-  const forget = await rememberUnfinished(place, 'disk.vdi');
+  const forget = await rememberUnfinished(target, 'disk.vdi');
   await forget();
   expect([...records.values()]).toMatchObject([{ name: 'other.raw' }]);
 });

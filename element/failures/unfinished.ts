@@ -1,6 +1,6 @@
 // Files at picked places that are being written, remembered for the next visit: a closed tab leaves them empty.
 
-import type { Left, Place } from '../steps/state.js';
+import type { Left, Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { deleteRecord, storedRecords, storeRecord } from './record-store.js';
 
@@ -23,11 +23,11 @@ interface Unfinished {
 /** Held while the file is written. */
 const lockName = (id: string): string => `decant:unfinished:${id}`;
 
-/** What `place` leaves if the tab is closed; `undefined` if that is nothing. */
-function entryOf(place: Place): Unfinished['entry'] | undefined {
-  if (place.kind === 'dialog') return place.handle;
+/** What `target` leaves if the tab is closed; `undefined` if that is nothing. */
+function entryOf(target: Target): Unfinished['entry'] | undefined {
+  if (target.kind === 'dialog') return target.handle;
   // A file that is to be replaced stays unchanged.
-  return place.kind === 'folder' && !place.replaces?.size ? place.folder : undefined;
+  return target.kind === 'folder' && !target.replaces?.size ? target.folder : undefined;
 }
 
 /** Forgets earlier conversions to the same file: the new one completes it, or is remembered. */
@@ -43,11 +43,11 @@ const hold = (name: string): Promise<() => void> =>
     navigator.locks.request(name, take).catch(refused);
   });
 
-/** Remembers the file at `place`, made of `image`, until the returned function is called. */
-export async function rememberUnfinished(place: Place, image: string): Promise<() => Promise<void>> {
-  const entry = entryOf(place);
+/** Remembers the file at `target`, made of `image`, until the returned function is called. */
+export async function rememberUnfinished(target: Target, image: string): Promise<() => Promise<void>> {
+  const entry = entryOf(target);
   if (!entry) return async () => {};
-  const record = { id: crypto.randomUUID(), image, name: place.name, entry, at: Date.now() };
+  const record = { id: crypto.randomUUID(), image, name: target.name, entry, at: Date.now() };
   const release = await hold(lockName(record.id));
   try {
     await forgetEarlier(record);

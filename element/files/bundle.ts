@@ -1,12 +1,12 @@
 // An image to convert and the files that belong to it, and their names.
 
 import { RAW_EXTENSIONS } from '../formats.js';
-import type { Given } from './input-file.js';
+import type { InputFile } from './input-file.js';
 
 /** An image with the files that it refers to, directly or through other files. */
 export interface Bundle {
-  top: Given;
-  companions: Given[];
+  top: InputFile;
+  companions: InputFile[];
   /** How many of its companions are further parts of its file. */
   parts?: number;
   /** The names by which other images may refer to it: its file name and its IDs. */
@@ -24,9 +24,9 @@ export interface Sorted {
   /** Sorted by name, after those that refer to missing files. */
   bundles: Bundle[];
   /** Files that are not images and that no image refers to. */
-  skipped: Given[];
+  skipped: InputFile[];
   /** Images that stay with a virtual machine, because they may be older states, or parts, of a disk that it lacks. */
-  held: Given[];
+  held: InputFile[];
 }
 
 /** The number of the first part of a split file. */
@@ -43,7 +43,7 @@ export const endingIn = (extensions: string[]): RegExp =>
 const MAY_BE_RAW = endingIn([...RAW_EXTENSIONS, '.iso']);
 
 /** Whether an unrecognised file may be a raw disk. */
-export const mayBeRaw = ({ file, link }: Given): boolean =>
+export const mayBeRaw = ({ file, link }: InputFile): boolean =>
   [file.name, wholeName(file.name)].some((name) => MAY_BE_RAW.test(name)) && (file.size > 0 || link !== undefined);
 
 /** Normalises `name` for comparison: Unicode form and case are ignored. */
@@ -52,7 +52,7 @@ export const folded = (name: string): string => name.normalize('NFC').toLowerCas
 export const isSameName = (one: string, other: string): boolean => folded(one) === folded(other);
 
 /** A single file: it always counts as an image, and opening it reports its faults. */
-export const alone = (top: Given): Sorted => ({
+export const alone = (top: InputFile): Sorted => ({
   bundles: [{ top, companions: [], called: [top.file.name] }],
   skipped: [],
   held: [],

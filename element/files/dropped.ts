@@ -1,6 +1,6 @@
 // Files that the person gives by a drop or in the browser's dialog.
 
-import { type Given, givenBy } from './input-file.js';
+import { type InputFile, inputOf } from './input-file.js';
 import { type Listed, MOST, readLikely } from './many-files.js';
 
 /** Where VirtualBox puts the disks of snapshots, in the folder of a machine. */
@@ -10,7 +10,7 @@ const SNAPSHOTS = 'Snapshots';
  * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. Of more than `MOST`, those whose
  * names are of no image are empty.
  */
-export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
+export async function filesOf(transfer: DataTransfer): Promise<InputFile[]> {
   // All must be asked for now, because the list is empty after the event.
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
   const found = items.map((item) => ({
@@ -41,7 +41,7 @@ async function listItem({ handle, entry, file }: Dropped): Promise<Listed[]> {
   return files.map(({ name, read }) => ({ name, read: async () => ({ ...(await read()), folder: folder! }) }));
 }
 
-const listedBy = (handle: FileSystemFileHandle): Listed => ({ name: handle.name, read: () => givenBy(handle) });
+const listedBy = (handle: FileSystemFileHandle): Listed => ({ name: handle.name, read: () => inputOf(handle) });
 
 const isHidden = (name: string): boolean => name.startsWith('.');
 

@@ -3,7 +3,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
 import { filesOf, pickFiles } from './dropped.js';
-import { type Given, isSame, Link, mayBeSame, sourceOf, without } from './input-file.js';
+import { type InputFile, isSame, Link, mayBeSame, sourceOf, without } from './input-file.js';
 import { MOST } from './many-files.js';
 
 afterEach(() => {
@@ -13,7 +13,7 @@ afterEach(() => {
 const file = fileOf('disk.qcow2');
 const twin = fileOf('disk.qcow2');
 const entry = {};
-const link = (url: string): Given => ({ file: fileOf('disk.qcow2', ''), link: new Link(new URL(url)) });
+const link = (url: string): InputFile => ({ file: fileOf('disk.qcow2', ''), link: new Link(new URL(url)) });
 
 // (case, two files, whether they are certainly the same, whether they may be the same)
 for (const [what, a, b, certain, possible] of [
@@ -40,7 +40,7 @@ for (const [what, a, b, certain, possible] of [
   ['one URL', link('https://a.org/disk'), link('https://a.org/disk'), true, true],
   ['two URLs', link('https://a.org/disk?1'), link('https://a.org/disk?2'), false, false],
   ['a link and a file', link('https://a.org/disk'), { file: fileOf('disk.qcow2', '') }, false, false],
-] as [string, Given, Given, boolean, boolean][]) {
+] as [string, InputFile, InputFile, boolean, boolean][]) {
   test(`whether files are the same: ${what}`, async () => {
     expect([await isSame(a, b), await isSame(b, a)]).toEqual([certain, certain]);
     expect([await mayBeSame(a, b), await mayBeSame(b, a)]).toEqual([possible, possible]);

@@ -5,7 +5,7 @@ import { DecantError, httpSource, type Input, type Waiting } from 'decant';
 /**
  * A file or link that the person has given. With handles, two files can be compared.
  */
-export interface Given {
+export interface InputFile {
   file: File;
   handle?: FileSystemFileHandle;
   /** The link, if it is one. Then `file` is empty and has only the name. */
@@ -17,23 +17,23 @@ export interface Given {
 }
 
 /** The input for `open`. Asks the server of a link, and fails as `httpSource` does. */
-export const sourceOf = async ({ file, handle, link }: Given, signal: AbortSignal): Promise<Input> =>
+export const sourceOf = async ({ file, handle, link }: InputFile, signal: AbortSignal): Promise<Input> =>
   link ? link.source(signal) : (handle ?? file);
 
 /** Whether both are certainly the same file or link: by handle, by URL, or as one object. */
-export async function isSame(a: Given, b: Given): Promise<boolean> {
+export async function isSame(a: InputFile, b: InputFile): Promise<boolean> {
   if (a.handle && b.handle) return a.handle.isSameEntry(b.handle);
   if (a.link || b.link) return a.link?.url.href === b.link?.url.href;
   return a.file === b.file;
 }
 
 /** Whether both may be the same. Without two handles, names, sizes and times decide. */
-export async function mayBeSame(a: Given, b: Given): Promise<boolean> {
+export async function mayBeSame(a: InputFile, b: InputFile): Promise<boolean> {
   return (a.handle && b.handle) || a.link || b.link ? isSame(a, b) : isAlike(a.file, b.file);
 }
 
 /** Returns `files` without those that are among `others` according to `isOne`. */
-export async function without(files: Given[], others: Given[], isOne: typeof isSame): Promise<Given[]> {
+export async function without(files: InputFile[], others: InputFile[], isOne: typeof isSame): Promise<InputFile[]> {
   const found = await Promise.all(files.map((file) => Promise.all(others.map((other) => isOne(file, other)))));
   return files.filter((_, at) => !found[at]!.includes(true));
 }
@@ -42,14 +42,14 @@ export async function without(files: Given[], others: Given[], isOne: typeof isS
 export const isAlike = (a: File, b: File): boolean =>
   a.name === b.name && a.size === b.size && a.lastModified === b.lastModified;
 
-export async function givenBy(handle: FileSystemFileHandle): Promise<Given> {
+export async function inputOf(handle: FileSystemFileHandle): Promise<InputFile> {
   return { file: await handle.getFile(), handle };
 }
 
-export const plain = (files: Iterable<File>): Given[] => [...files].map((file) => ({ file }));
+export const plain = (files: Iterable<File>): InputFile[] => [...files].map((file) => ({ file }));
 
 /** The image at `url`, with an empty file that has its name. */
-export function linked(url: URL): Given {
+export function linked(url: URL): InputFile {
   const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.host;
   return { file: new File([], decoded(last)), link: new Link(url) };
 }

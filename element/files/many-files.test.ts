@@ -1,7 +1,7 @@
 // What is passed over among very many files.
 
 import { expect, test, vi } from 'vitest';
-import { fileOf, givenOf } from '../element.test-support.js';
+import { fileOf, inputNamed } from '../element.test-support.js';
 import { Link } from './input-file.js';
 import { passOver, readLikely } from './many-files.js';
 
@@ -41,12 +41,12 @@ test.each<[string, BlobPart, boolean]>([
   ['disk.raw.001', text, true],
   ['f1c0.bin', zeros(1024), true],
 ])('%s with %o: %o', async (name, content, mayBe) => {
-  const given = givenOf(name, content);
-  expect(await passOver([given])).toEqual(mayBe ? { likely: [given], passed: [] } : { likely: [], passed: [given] });
+  const input = inputNamed(name, content);
+  expect(await passOver([input])).toEqual(mayBe ? { likely: [input], passed: [] } : { likely: [], passed: [input] });
 });
 
 test('links, and files that cannot be read, are not passed over', async () => {
-  const link = { ...givenOf('disk', ''), link: new Link(new URL('https://a.org/disk')) };
+  const link = { ...inputNamed('disk', ''), link: new Link(new URL('https://a.org/disk')) };
   const unreadable = { file: fileOf('disk', zeros(1024)) };
   vi.spyOn(unreadable.file, 'slice').mockImplementation(() => {
     throw new DOMException('no', 'NotReadableError');
@@ -55,8 +55,8 @@ test('links, and files that cannot be read, are not passed over', async () => {
 });
 
 test('ten thousand text files and one disk: the order stays, and only what may be a disk is read', async () => {
-  const read = vi.fn(async () => givenOf('disk.qcow2', 'QFI\xfb'));
-  const other = vi.fn(async () => givenOf('notes.txt'));
+  const read = vi.fn(async () => inputNamed('disk.qcow2', 'QFI\xfb'));
+  const other = vi.fn(async () => inputNamed('notes.txt'));
   const listed = Array.from({ length: 10_000 }, (_, at) => ({ name: `${at}.txt`, read: other }));
   const files = await readLikely([...listed, { name: 'disk.qcow2', read }, { name: 'README', read: other }]);
   expect(read).toHaveBeenCalledOnce();

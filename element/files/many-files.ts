@@ -1,7 +1,7 @@
 // Passes over what cannot be a disk image among very many files, such as those of a folder.
 
 import { wholeName } from './bundle.js';
-import type { Given } from './input-file.js';
+import type { InputFile } from './input-file.js';
 import { hasImageName } from './names.js';
 
 /** The most files in one drop that may be images. More come from a whole folder that was dropped by mistake. */
@@ -10,7 +10,7 @@ export const MOST = 200;
 /** A file of a drop that is not read yet. */
 export interface Listed {
   name: string;
-  read(): Promise<Given>;
+  read(): Promise<InputFile>;
 }
 
 /** Extensions of files that are something else: they are not even opened. */
@@ -47,16 +47,16 @@ const UTF_16 = ['\xff\xfe', '\xfe\xff'];
 const IN_TEXT = '\t\n\f\r\x1b';
 
 /** Reads the files that may be images. The others are empty files with their names. */
-export const readLikely = (listed: Listed[]): Promise<Given[]> =>
+export const readLikely = (listed: Listed[]): Promise<InputFile[]> =>
   inTurn(listed, async (one) => (FOREIGN.test(one.name) ? { file: new File([], one.name) } : one.read()));
 
 /** Divides `files` into those that may be images, or belong to one, and those that cannot. */
-export async function passOver(files: Given[]): Promise<{ likely: Given[]; passed: Given[] }> {
+export async function passOver(files: InputFile[]): Promise<{ likely: InputFile[]; passed: InputFile[] }> {
   const may = await inTurn(files, mayBeImage);
   return { likely: files.filter((_, at) => may[at]), passed: files.filter((_, at) => !may[at]) };
 }
 
-async function mayBeImage({ file, link }: Given): Promise<boolean> {
+async function mayBeImage({ file, link }: InputFile): Promise<boolean> {
   if (link) return true;
   if (file.size === 0 || FOREIGN.test(file.name)) return false;
   if (hasImageName(wholeName(file.name))) return true;

@@ -107,7 +107,7 @@ for (const [name, problem] of [
 
 test('the name of a download is the one that the browser gives to it', () => {
   // (name, name of the download)
-  for (const [name, given] of [
+  for (const [name, input] of [
     ['disk.raw', 'disk.raw'],
     ['Größe und 名前.raw', 'Größe und 名前.raw'],
     ['.hidden', 'hidden'],
@@ -115,7 +115,7 @@ test('the name of a download is the one that the browser gives to it', () => {
     ['a~1\u200b.raw', 'a_1_.raw'],
   ] as const) {
     expect(nameProblem(name, english)).toBeUndefined();
-    expect(downloadName(name)).toBe(given);
+    expect(downloadName(name)).toBe(input);
   }
 });
 

@@ -3,7 +3,7 @@
 import type { Layer, Snapshot } from 'decant';
 import { expect, test } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
-import { fileHandle, givenOf } from '../element.test-support.js';
+import { fileHandle, inputNamed } from '../element.test-support.js';
 import {
   type Answer,
   beginOpening,
@@ -15,11 +15,11 @@ import {
 } from './opening.js';
 
 const { signal } = new AbortController();
-const [top, base, data] = [givenOf('top.qcow2'), givenOf('base.qcow2'), givenOf('data.raw')];
+const [top, base, data] = [inputNamed('top.qcow2'), inputNamed('base.qcow2'), inputNamed('data.raw')];
 const begun = () => beginOpening({ top, companions: [base, data], called: [] });
-const answer = (given = base): Answer => ({
+const answer = (input = base): Answer => ({
   need: { kind: 'missing-file', role: 'backing file', name: '/images/base', fileName: 'base', of: 'top.qcow2' },
-  given,
+  input,
   confirmed: false,
 });
 
@@ -54,7 +54,7 @@ test('the options contain the decisions of the person and nothing else', async (
 });
 
 test('a chosen disk of an archive is opened, and names the image and the output', async () => {
-  const bundle = { top: givenOf('vm.ova'), companions: [base], called: [], disk: { number: 2, name: 'data.vmdk' } };
+  const bundle = { top: inputNamed('vm.ova'), companions: [base], called: [], disk: { number: 2, name: 'data.vmdk' } };
   const options = await openingOptions(beginOpening(bundle), signal);
   expect(options).toEqual({ companions: [base.file], disk: 2, name: 'vm.ova: data.vmdk' });
   const info = infoOf({
@@ -74,8 +74,8 @@ test('a chosen disk of an archive is opened, and names the image and the output'
 
 test('the extents of an image count as parts of it, its parent does not', () => {
   const opening = beginOpening({
-    top: givenOf('disk.vmdk', 'x'.repeat(512)),
-    companions: [givenOf('disk-f001.vmdk', '12345'), givenOf('base.vmdk', '123')],
+    top: inputNamed('disk.vmdk', 'x'.repeat(512)),
+    companions: [inputNamed('disk-f001.vmdk', '12345'), inputNamed('base.vmdk', '123')],
     called: [],
   });
   const references = [
@@ -92,7 +92,7 @@ test('the extents of an image count as parts of it, its parent does not', () => 
     fileName: 'disk-f002.vmdk',
     of: 'disk.vmdk',
   } as const;
-  const answers = [{ need, given: givenOf('other.vmdk', '1234'), confirmed: true }];
+  const answers = [{ need, input: inputNamed('other.vmdk', '1234'), confirmed: true }];
   expect(imageFiles(info, { ...opening, answers })).toEqual([521, 3]);
   expect(imageFiles(infoOf({ fileSize: 9 }), undefined)).toEqual([9, 1]);
 });

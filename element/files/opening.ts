@@ -2,7 +2,7 @@
 
 import type { AnyInfo, Companion, Layer, Need, OpenOptions } from 'decant';
 import { type Bundle, isSameName, labelOf, wholeName } from './bundle.js';
-import { type Given, isSame, sourceOf, without } from './input-file.js';
+import { type InputFile, isSame, sourceOf, without } from './input-file.js';
 import { diskName, stateName } from './names.js';
 
 /** A file that an image names and that was not given. */
@@ -11,7 +11,7 @@ export type FileNeed = Extract<Need, { kind: 'missing-file' }>;
 /** A file that the person has given for a file that the image names. */
 export interface Answer {
   need: FileNeed;
-  given: Given;
+  input: InputFile;
   /** Whether no doubts were found, or the person ignores them. */
   confirmed: boolean;
 }
@@ -19,11 +19,11 @@ export interface Answer {
 /** The state of opening one image. Each answer of the person adds to it. */
 export interface Opening {
   bundle: Bundle;
-  top: Given;
+  top: InputFile;
   /** Files that the package matches by their own names. */
-  companions: Given[];
+  companions: InputFile[];
   /** Companions that may have been given again since. The later ones are companions too. */
-  repeated: Given[];
+  repeated: InputFile[];
   answers: Answer[];
   /** The files that the image needed when files were last given for it. */
   missing: FileNeed[];
@@ -63,10 +63,10 @@ export function nameForOutput({ top, bundle: { disk, parts }, snapshot }: Openin
 }
 
 /** All files of an image. A result must not replace any of them. */
-export const sourcesOf = ({ top, companions, answers }: Opening): Given[] => [
+export const sourcesOf = ({ top, companions, answers }: Opening): InputFile[] => [
   top,
   ...companions,
-  ...answers.map(({ given }) => given),
+  ...answers.map(({ input }) => input),
 ];
 
 /** The size of the image in bytes, and the number of its files. Parts and extents count, files of other layers do not. */
@@ -75,7 +75,7 @@ export function imageFiles(
   opening: Opening | undefined,
 ): [bytes: number, files: number] {
   const extents = references.filter(({ role }) => role === 'extent');
-  const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ given }) => given) ?? [];
+  const answers = opening?.answers.filter(({ need }) => need.role === 'extent').map(({ input }) => input) ?? [];
   const named =
     opening?.companions.filter(({ file }) => extents.some(({ fileName }) => isSameName(fileName, file.name))) ?? [];
   const files = [...named, ...answers].map(({ file }) => file.size);
@@ -91,14 +91,14 @@ export async function openingOptions(opening: Opening, signal: AbortSignal): Pro
   const options: OpenOptions = Object.fromEntries(
     OPTIONS.filter((name) => name in opening).map((name) => [name, opening[name]]),
   );
-  const answered = answers.map(({ given }) => given);
+  const answered = answers.map(({ input }) => input);
   const found = await without(companions, answered, isSame);
-  const named = async (given: Given, name?: string): Promise<Companion> => {
-    const source = await sourceOf(given, signal);
+  const named = async (input: InputFile, name?: string): Promise<Companion> => {
+    const source = await sourceOf(input, signal);
     return name === undefined ? source : { name, source };
   };
-  const sources = await Promise.all(found.map((given) => named(given, given.as)));
-  const answering = await Promise.all(answers.map(({ need, given }) => named(given, need.name)));
+  const sources = await Promise.all(found.map((input) => named(input, input.as)));
+  const answering = await Promise.all(answers.map(({ need, input }) => named(input, need.name)));
   const password = passwords.isEmpty ? {} : { password: (layer: Layer) => passwords.of(layer) };
   const disk = bundle.disk ? { disk: bundle.disk.number, name: labelOf(bundle) } : {};
   return { ...options, ...disk, ...password, companions: [...sources, ...answering] };

@@ -7,7 +7,7 @@ import { Passwords } from './opening.js';
 const layer = (name: string, encryption: 'luks' | 'aes') => ({ name, encryption }) as Layer;
 
 // (passwords by layer, in the order in which they were entered; layer; the tried password)
-for (const [given, asked, tried] of [
+for (const [input, asked, tried] of [
   [[], layer('top', 'luks'), undefined],
   [[['top', 'one']], layer('top', 'luks'), 'one'],
   [[['top', 'one']], layer('top', 'aes'), 'one'],
@@ -39,13 +39,13 @@ for (const [given, asked, tried] of [
     'two',
   ],
 ] as [[string, string][], Layer, string | undefined][]) {
-  const list = given.map(([name, password]) => `${name} ${password}`).join(', ') || 'none';
+  const list = input.map(([name, password]) => `${name} ${password}`).join(', ') || 'none';
   test(`entered ${list}: for ${asked.name} (${asked.encryption}) ${tried ?? 'nothing'} is tried`, () => {
     const passwords = new Passwords();
-    for (const [name, password] of given) passwords.give(name, password);
-    expect(passwords.isEmpty).toBe(given.length === 0);
+    for (const [name, password] of input) passwords.give(name, password);
+    expect(passwords.isEmpty).toBe(input.length === 0);
     expect(passwords.of(asked)).toBe(tried);
     expect(passwords.asked).toBe(asked);
-    expect(passwords.has(asked.name)).toBe(given.some(([name]) => name === asked.name));
+    expect(passwords.has(asked.name)).toBe(input.some(([name]) => name === asked.name));
   });
 }

@@ -2,7 +2,7 @@
 
 import { DecantError, type ErrorKind, type Input, type OpenOptions, type Reference } from 'decant';
 import { expect, test, vi } from 'vitest';
-import { givenOf, imageOf } from '../element.test-support.js';
+import { imageOf, inputNamed } from '../element.test-support.js';
 import { isSameName, mayBeRaw } from './bundle.js';
 import { sort, sortImages, sortMore } from './sorting.js';
 
@@ -69,16 +69,16 @@ vi.mock('decant', async (original) => ({
 async function sorted(files: Record<string, Kind>, by = sort) {
   kinds = files;
   const folders: Record<string, object> = {};
-  const given = Object.keys(files).map((path) => {
+  const input = Object.keys(files).map((path) => {
     const [name, folder] = path.split('/').reverse();
-    const one = givenOf(name!);
+    const one = inputNamed(name!);
     Object.assign(one.file, { path });
     if (folder === undefined) return one;
     folders[folder] ??= {};
     return { ...one, folder: folders[folder] };
   });
-  const { bundles, skipped, held } = await by(given, new AbortController().signal);
-  const namesOf = (given: { file: File }[]) => given.map(({ file }) => file.name);
+  const { bundles, skipped, held } = await by(input, new AbortController().signal);
+  const namesOf = (input: { file: File }[]) => input.map(({ file }) => file.name);
   return {
     bundles: bundles.map(({ top, companions }) => [top.file.name, ...namesOf(companions).toSorted()].join(' < ')),
     skipped: namesOf(skipped),
@@ -248,7 +248,7 @@ for (const [name, content, isIt] of [
   ['raw', 'x', false],
 ] as const) {
   test(`${name} of ${content.length} bytes ${isIt ? 'may' : 'cannot'} be a raw disk`, () => {
-    expect(mayBeRaw(givenOf(name, content))).toBe(isIt);
+    expect(mayBeRaw(inputNamed(name, content))).toBe(isIt);
   });
 }
 

@@ -2,12 +2,11 @@
 
 import { type Member, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { Given } from '../files/input-file.js';
+import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { heading } from '../steps/common-views.js';
+import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
-import { spoken } from '../texts/sentences.js';
 
 export function disksView(
   { name, disks, isUnknown = false, notice, offered }: Step<'disks'>,
@@ -48,7 +47,7 @@ export function disksView(
   `;
 }
 
-function missingFiles(missing: Member[], offered: Given | undefined, controls: Controls): TemplateResult {
+function missingFiles(missing: Member[], offered: InputFile | undefined, controls: Controls): TemplateResult {
   const { texts } = controls;
   const choose = (event: Event) => {
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;

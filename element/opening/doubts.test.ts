@@ -3,9 +3,9 @@
 import { DecantError, type Info, type Input, type Layer, type Role } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { infoOf, layerOf } from '../../worker/api/info.test-support.js';
-import { givenOf, imageOf } from '../element.test-support.js';
+import { imageOf, inputNamed } from '../element.test-support.js';
 import { smallerLayers } from '../files/image-info.js';
-import type { Given } from '../files/input-file.js';
+import type { InputFile } from '../files/input-file.js';
 import { english } from '../texts/english.js';
 import { doubtsAbout } from './doubts.js';
 
@@ -19,14 +19,20 @@ vi.mock('decant', async (original) => ({
 }));
 
 const SECTORS = new Uint8Array(1024);
-const top = givenOf('top.qcow2', 'the image');
+const top = inputNamed('top.qcow2', 'the image');
 
-/** Returns the doubts about `given` for the name `wanted` in an image with `layers`. */
-const doubts = (given: Given, wanted: string, layers: Layer[], more: Partial<Info> = {}, role: Role = 'backing file') =>
+/** Returns the doubts about `input` for the name `wanted` in an image with `layers`. */
+const doubts = (
+  input: InputFile,
+  wanted: string,
+  layers: Layer[],
+  more: Partial<Info> = {},
+  role: Role = 'backing file',
+) =>
   doubtsAbout(
     {
       need: { kind: 'missing-file', role, name: wanted, fileName: wanted.split('/').at(-1)!, of: 'top.qcow2' },
-      given,
+      input,
       confirmed: false,
     },
     top,
@@ -39,15 +45,15 @@ const above = layerOf('top.qcow2');
 
 test('a file with the right name and format is not in doubt', async () => {
   const layers = [above, layerOf('base.qcow2')];
-  expect(await doubts(givenOf('base.qcow2'), 'base.qcow2', layers)).toEqual([]);
-  expect(await doubts(givenOf('base.qcow2'), '/images/base.qcow2', layers)).toEqual([]);
+  expect(await doubts(inputNamed('base.qcow2'), 'base.qcow2', layers)).toEqual([]);
+  expect(await doubts(inputNamed('base.qcow2'), '/images/base.qcow2', layers)).toEqual([]);
 });
 
 test('another name is a doubt, except for a parent, which is found by its identity', async () => {
   const layers = [above, layerOf('other.qcow2')];
   const named = english.otherName('other.qcow2', 'base.qcow2');
-  expect(await doubts(givenOf('other.qcow2'), 'base.qcow2', layers)).toEqual([named]);
-  expect(await doubts(givenOf('other.qcow2'), '{1234}', layers, {}, 'parent')).toEqual([]);
+  expect(await doubts(inputNamed('other.qcow2'), 'base.qcow2', layers)).toEqual([named]);
+  expect(await doubts(inputNamed('other.qcow2'), '{1234}', layers, {}, 'parent')).toEqual([]);
 });
 
 test('the image itself is a doubt', async () => {
@@ -58,47 +64,47 @@ test('the image itself is a doubt', async () => {
 });
 
 // (case, file, its layer, doubts)
-for (const [what, given, layer, expected] of [
-  ['a raw disk', givenOf('base.raw', SECTORS), { format: 'raw' }, []],
+for (const [what, input, layer, expected] of [
+  ['a raw disk', inputNamed('base.raw', SECTORS), { format: 'raw' }, []],
   [
     'an image as a raw disk',
-    givenOf('base.qcow2'),
+    inputNamed('base.qcow2'),
     { format: 'raw' },
     [english.notRaw('base.qcow2', 'qcow2', 'top.qcow2')],
   ],
   [
     'a size that is not a multiple of a sector',
-    givenOf('base.raw', 'odd'),
+    inputNamed('base.raw', 'odd'),
     { format: 'raw' },
     [english.noDisk('base.raw')],
   ],
   [
     'a guessed format',
-    givenOf('base.raw', SECTORS),
+    inputNamed('base.raw', SECTORS),
     { format: 'raw', guessed: true },
     [english.guessedRaw('base.raw')],
   ],
-  ['a smaller disk alone', givenOf('base.qcow2'), { virtualSize: 3e6 }, []],
+  ['a smaller disk alone', inputNamed('base.qcow2'), { virtualSize: 3e6 }, []],
   [
     'a smaller disk with another doubt',
-    givenOf('base.raw', 'odd'),
+    inputNamed('base.raw', 'odd'),
     { format: 'raw', virtualSize: 3e6 },
     [english.noDisk('base.raw'), english.smallerLayer('base.raw', 3e6, 'top.qcow2', 5e6)],
   ],
-] as [string, Given, Partial<Layer>, string[]][]) {
+] as [string, InputFile, Partial<Layer>, string[]][]) {
   test(`doubts about a file: ${what}`, async () => {
-    const { name } = given.file;
-    expect(await doubts(given, name, [above, layerOf(name, layer)])).toEqual(expected);
+    const { name } = input.file;
+    expect(await doubts(input, name, [above, layerOf(name, layer)])).toEqual(expected);
   });
 }
 
 test('a raw data file that is shorter than the disk is a doubt', async () => {
   const specific = { 'data-file-raw': true };
   const short = [english.shortDataFile('data.raw', 1024, 5e6)];
-  expect(await doubts(givenOf('data.raw', SECTORS), 'data.raw', [above], { specific }, 'data file')).toEqual(short);
-  expect(await doubts(givenOf('data.raw', SECTORS), 'data.raw', [above], {}, 'data file')).toEqual([]);
+  expect(await doubts(inputNamed('data.raw', SECTORS), 'data.raw', [above], { specific }, 'data file')).toEqual(short);
+  expect(await doubts(inputNamed('data.raw', SECTORS), 'data.raw', [above], {}, 'data file')).toEqual([]);
   const long = await doubts(
-    givenOf('data.raw', SECTORS),
+    inputNamed('data.raw', SECTORS),
     'data.raw',
     [above],
     { specific, virtualSize: 1024 },

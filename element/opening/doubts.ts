@@ -3,7 +3,7 @@
 import { type AnyImage, open } from 'decant';
 import { isSameName } from '../files/bundle.js';
 import { diskSize, smaller } from '../files/image-info.js';
-import { type Given, mayBeSame, sourceOf } from '../files/input-file.js';
+import { type InputFile, mayBeSame, sourceOf } from '../files/input-file.js';
 import type { Answer } from '../files/opening.js';
 import type { AllTexts } from '../types.texts.js';
 
@@ -15,15 +15,15 @@ const SECTOR = 512;
  * enlarged; `smallerLayers` reports it.
  */
 export async function doubtsAbout(
-  { need, given }: Answer,
-  top: Given,
+  { need, input }: Answer,
+  top: InputFile,
   image: AnyImage,
   texts: AllTexts,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const { file, link } = given;
+  const { file, link } = input;
   const doubts: string[] = [];
-  if (await mayBeSame(given, top)) doubts.push(texts.probablyTheImage(file.name));
+  if (await mayBeSame(input, top)) doubts.push(texts.probablyTheImage(file.name));
   // Opening has checked the identity of a parent.
   if (need.role !== 'parent' && !isSameName(need.fileName, file.name))
     doubts.push(texts.otherName(file.name, need.fileName));
@@ -39,7 +39,7 @@ export async function doubtsAbout(
   }
   if (!above || !layer) return doubts;
   if (layer.format === 'raw') {
-    const format = await formatOf(given, signal);
+    const format = await formatOf(input, signal);
     if (format !== undefined) doubts.push(texts.notRaw(file.name, format, above.name));
     else if (file.size % SECTOR !== 0) doubts.push(texts.noDisk(file.name));
     else if (layer.guessed) doubts.push(texts.guessedRaw(file.name));
@@ -49,9 +49,9 @@ export async function doubtsAbout(
 }
 
 /** Recognises the format of a file by its content; `undefined` if it has none. */
-async function formatOf(given: Given, signal: AbortSignal): Promise<string | undefined> {
+async function formatOf(input: InputFile, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const image = await open(await sourceOf(given, signal), { signal });
+    const image = await open(await sourceOf(input, signal), { signal });
     await image.close();
     return image.info.format;
   } catch {

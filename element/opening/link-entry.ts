@@ -1,28 +1,28 @@
 // Links to images and their files, which the person types, pastes or drops.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { addressIn, type Given, linked } from '../files/input-file.js';
+import { addressIn, type InputFile, linked } from '../files/input-file.js';
 import type { FileNeed } from '../files/opening.js';
 import type { Controls, LinkFields } from '../steps/controls.js';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 import type { AddressProblem } from '../steps/state.js';
 
 /** Opens the image of a link, or uses it for a need. */
 interface Takers {
-  take(files: Given[]): void;
-  answer(need: FileNeed, given: Given): void;
+  take(files: InputFile[]): void;
+  answer(need: FileNeed, input: InputFile): void;
 }
 
 export class LinkEntry implements LinkFields {
   #problem: AddressProblem | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly takers: Takers,
   ) {}
 
   get problem(): AddressProblem | undefined {
-    return this.#problem?.turn === this.stage.turn ? this.#problem : undefined;
+    return this.#problem?.turn === this.screen.turn ? this.#problem : undefined;
   }
 
   /** Takes `text` from the field for links of `need`, or of the first screen. */
@@ -31,25 +31,25 @@ export class LinkEntry implements LinkFields {
       this.take(text, need);
       return;
     }
-    const { turn } = this.stage;
+    const { turn } = this.screen;
     this.#problem = { turn, need: need?.name, refusals: (this.problem?.refusals ?? 0) + 1 };
-    this.stage.tell('');
+    this.screen.tell('');
   }
 
   /** Forgets the problem, because the text in the field has changed. */
   change(): void {
     this.#problem = undefined;
-    this.stage.refresh();
+    this.screen.refresh();
   }
 
   /** Takes `text` as a link: for `need`, or to an image. */
   take(text: string, need?: FileNeed): void {
-    const { phase, turn, texts } = this.stage;
+    const { phase, turn, texts } = this.screen;
     const url = addressIn(text);
     if (url && need) this.takers.answer(need, linked(url));
     else if (url) this.takers.take([linked(url)]);
-    else if (phase === 'start') this.stage.update(turn, 'empty', { notice: texts.noAddress });
-    else this.stage.tell(texts.noAddress);
+    else if (phase === 'start') this.screen.update(turn, 'empty', { notice: texts.noAddress });
+    else this.screen.tell(texts.noAddress);
   }
 }
 

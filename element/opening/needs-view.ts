@@ -4,10 +4,9 @@ import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { FileNeed } from '../files/opening.js';
 import { isById } from '../files/opening.js';
-import { heading } from '../steps/common-views.js';
+import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Doubt, Step } from '../steps/state.js';
-import { spoken } from '../texts/sentences.js';
 import { linkForm } from './link-entry.js';
 
 export function needsView(state: Step<'needs'>, controls: Controls): TemplateResult {
@@ -20,13 +19,13 @@ export function needsView(state: Step<'needs'>, controls: Controls): TemplateRes
     ${notice ? html`<p class="bad" id="notice">${spoken(notice)}</p>` : nothing}
     ${needs.map((need) => {
       if (need.kind === 'password') return passwordForm(need, notice !== undefined, canAssume, controls);
-      return fileNeed(need, controls, offered && { given: offered, only: needs.length === 1 });
+      return fileNeed(need, controls, offered && { input: offered, only: needs.length === 1 });
     })}
     <div class="actions"><button class="link" part="button link" @click=${() => controls.reset()}>${texts.next.another}</button></div>
   `;
 }
 
-type Offer = { given: NonNullable<Step<'needs'>['offered']>; only: boolean };
+type Offer = { input: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
 function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined): TemplateResult {
   const { texts } = controls;
@@ -40,7 +39,7 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
     const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
     controls.chooseFor(need, () => input.click());
   };
-  const useOffered = () => controls.answer(need, offer!.given, true);
+  const useOffered = () => controls.answer(need, offer!.input, true);
   return html`
     ${
       isById(need)
@@ -50,22 +49,22 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
     <div class="actions">
       <button class="primary" part="button primary" @click=${choose}>${texts.chooseFor(need)}</button>
       <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
-      ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.given.file.name, need.role)}</button>` : nothing}
+      ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.input.file.name, need.role)}</button>` : nothing}
     </div>
     ${linkForm(controls, need)}
     <p class="quiet">${texts.needsFileHint}</p>
   `;
 }
 
-function doubtView({ need, given, reasons }: Doubt, controls: Controls): TemplateResult {
+function doubtView({ need, input, reasons }: Doubt, controls: Controls): TemplateResult {
   const { texts } = controls;
   return html`
-    ${heading(texts.doubt(given.file.name, need.role), 'reasons')}
+    ${heading(texts.doubt(input.file.name, need.role), 'reasons')}
     <ul class="notice" part="notice" id="reasons">${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>
     <p>${texts.doubtHint}</p>
     <div class="actions">
       <button class="primary" part="button primary" @click=${() => controls.takeBack(need)}>${texts.chooseOther(need)}</button>
-      <button part="button" @click=${() => controls.answer(need, given, true)}>${texts.useIt}</button>
+      <button part="button" @click=${() => controls.answer(need, input, true)}>${texts.useIt}</button>
     </div>
   `;
 }

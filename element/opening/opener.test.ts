@@ -3,15 +3,15 @@
 import type { Extent } from 'decant';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
-  givenOf,
   Held,
   imageOf,
   images,
+  inputNamed,
   OUTPUTS,
   openImage,
   outputOf,
   PAGE,
-  stageIn,
+  screenIn,
 } from '../element.test-support.js';
 import { Session } from '../session/session.js';
 import type { Step } from '../steps/state.js';
@@ -43,7 +43,7 @@ beforeEach(() => {
   fits.resolve(true);
   kinds = new Held();
   kinds.resolve([]);
-  session = new Session(stageIn().stage.host, () => {});
+  session = new Session(screenIn().screen.host, () => {});
   rest = new Held();
 });
 afterEach(() => {
@@ -67,7 +67,7 @@ async function open(): Promise<void> {
     yield extent(3e6, 2e6, { kind: 'zero' });
   };
   images.set('disk.qcow2', imageOf({}, { map, formats: [...OUTPUTS, QCOW2] }));
-  session.take([givenOf('disk.qcow2')]);
+  session.take([inputNamed('disk.qcow2')]);
   await vi.dynamicImportSettled();
   await vi.advanceTimersByTimeAsync(0);
 }
@@ -186,7 +186,7 @@ async function outgrow(chooses: boolean): Promise<void> {
   vi.stubGlobal('localStorage', { getItem: () => rates, setItem: () => {} });
   fits = new Held();
   fits.resolve(false);
-  session = new Session(stageIn({ streamedDownloads: STREAMED }).stage.host, () => {});
+  session = new Session(screenIn({ streamedDownloads: STREAMED }).screen.host, () => {});
   rest.resolve();
   await open();
   await vi.advanceTimersByTimeAsync(2000);

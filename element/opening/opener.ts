@@ -11,9 +11,9 @@ import {
   type Waiting,
 } from 'decant';
 import { asError } from '../errors.js';
-import { fail, openingAfter } from '../failures/failure.js';
+import { fail, reopened } from '../failures/failure.js';
 import { isSameName, labelOf } from '../files/bundle.js';
-import { type Given, isSame, mayBeSame, sourceOf, without } from '../files/input-file.js';
+import { type InputFile, isSame, mayBeSame, sourceOf, without } from '../files/input-file.js';
 import {
   beginOpening,
   type FileNeed,
@@ -26,8 +26,8 @@ import {
 import { claim, enqueueImages } from '../queue/arrivals.js';
 import type { Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
-import type { Stage } from '../steps/stage.js';
-import type { Next, Step } from '../steps/state.js';
+import type { Screen } from '../steps/screen.js';
+import type { Remedy, Step } from '../steps/state.js';
 import { doubtsAbout } from './doubts.js';
 
 /** How long an opening takes before that is called slow, in milliseconds. */
@@ -54,23 +54,23 @@ export class Opener {
   #mayUnpack = false;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly chooser: Chooser,
   ) {}
 
-  /** Opens the image `id` of the queue, or the next one; with `next`, as this step after its failure says. */
-  async openNext(id?: number, next?: Next): Promise<void> {
+  /** Opens the image `id` of the queue, or the next one; with `remedy`, as the person has chosen after its failure. */
+  async openNext(id?: number, remedy?: Remedy): Promise<void> {
     this.chooser.placeSearch = '';
-    const item = this.queue.take(id, this.stage.opening);
+    const item = this.queue.take(id, this.screen.opening);
     if (!item) return;
     const opening = { ...(item.opening ?? beginOpening(item.bundle)), missing: [] };
-    await this.open(next ? openingAfter(next, opening) : opening);
+    await this.open(remedy ? reopened(remedy, opening) : opening);
   }
 
   /** Opens the image. Shows `notice` if the image still needs a file or a password. */
   async open(opening: Opening, notice?: string): Promise<void> {
-    const turn = this.stage.begin('chosen', { name: labelOf(opening.bundle) }, opening);
+    const turn = this.screen.begin('chosen', { name: labelOf(opening.bundle) }, opening);
     this.#watchTime(turn);
     try {
       const image = await this.#read(opening, turn);
@@ -78,7 +78,7 @@ export class Opener {
         await image.close();
         return;
       }
-      this.stage.hold(image);
+      this.screen.hold(image);
       await this.#proceed(image, opening, turn, notice);
     } catch (thrown) {
       if (!turn.aborted) await this.#recover(asError(thrown), opening, turn, notice);
@@ -87,16 +87,16 @@ export class Opener {
 
   /** Says that the opening is slow if it takes long. */
   #watchTime(turn: AbortSignal): void {
-    const slow = setTimeout(() => this.stage.update(turn, 'opening', { isSlow: true }), SLOW);
+    const slow = setTimeout(() => this.screen.update(turn, 'opening', { isSlow: true }), SLOW);
     turn.addEventListener('abort', () => clearTimeout(slow));
   }
 
   /** Opens the file of `opening` by the package, and shows the progress. */
   async #read(opening: Opening, turn: AbortSignal): Promise<AnyImage> {
     const name = labelOf(opening.bundle);
-    const onWaiting = (waiting: Waiting | undefined) => this.stage.wait(turn, waiting);
+    const onWaiting = (waiting: Waiting | undefined) => this.screen.wait(turn, waiting);
     const onProgress = ({ phase, fraction }: Progress) =>
-      this.stage.send(turn, phase === 'measuring' ? 'reading' : 'unpacking', { name, share: fraction });
+      this.screen.send(turn, phase === 'measuring' ? 'reading' : 'unpacking', { name, share: fraction });
     const links = sourcesOf(opening).flatMap(({ link }) => link ?? []);
     for (const link of links) link.onWaiting = onWaiting;
     return open(await sourceOf(opening.top, turn), {
@@ -112,12 +112,12 @@ export class Opener {
     if (this.#askForDisks(error, opening, turn)) return;
     if (error.code === 'needs-spool' && !opening.spool) return this.#askToUnpack(error, opening, turn, notice);
     if (unconfirmed(opening)) return this.#openWithoutLast(error, opening, turn);
-    const once = opening.companions.filter((given) => !opening.repeated.includes(given));
+    const once = opening.companions.filter((input) => !opening.repeated.includes(input));
     if (error.kind === 'usage' && once.length < opening.companions.length) {
       // Two files that fit one name may be one file that was given twice: the later one is used.
       return this.open({ ...opening, companions: once, repeated: [] }, notice);
     }
-    await fail(this.stage, this.queue, turn, error, this.stage.texts.notOpened(labelOf(opening.bundle)));
+    await fail(this.screen, this.queue, turn, error, this.screen.texts.notOpened(labelOf(opening.bundle)));
   }
 
   /** Asks which disks to convert, if `error` lists them. Returns whether it does. */
@@ -129,8 +129,8 @@ export class Opener {
     const { disks, snapshots = [], machine = labelOf(opening.bundle) } = fields;
     // A disk that is missing in an archive is not in the list.
     const isInArchive = code === 'missing-file' && !disks.some(({ missing }) => missing);
-    const notice = isInArchive ? this.stage.texts.failure(error) : undefined;
-    this.stage.send(turn, 'disksListed', { name: String(machine), disks, snapshots, isUnknown, notice });
+    const notice = isInArchive ? this.screen.texts.failure(error) : undefined;
+    this.screen.send(turn, 'disksListed', { name: String(machine), disks, snapshots, isUnknown, notice });
     return true;
   }
 
@@ -138,39 +138,39 @@ export class Opener {
   async #askToUnpack(error: DecantError, opening: Opening, turn: AbortSignal, notice?: string): Promise<void> {
     const name = labelOf(opening.bundle);
     const { window = 0, format, size } = error.fields;
-    if (mustAsk(Number(window), opening)) this.stage.send(turn, 'memoryNeeded', { name, size: Number(window) });
+    if (mustAsk(Number(window), opening)) this.screen.send(turn, 'memoryNeeded', { name, size: Number(window) });
     else if (this.#mayUnpack) await this.open({ ...opening, spool: true }, notice);
-    else this.stage.send(turn, 'unpackingNeeded', { name, format: String(format), size: Number(size) || undefined });
+    else this.screen.send(turn, 'unpackingNeeded', { name, format: String(format), size: Number(size) || undefined });
   }
 
   /** Opens the image without the last answer: it could be opened before that file was given. */
   async #openWithoutLast(error: DecantError, opening: Opening, turn: AbortSignal): Promise<void> {
-    const { texts } = this.stage;
-    const { given } = unconfirmed(opening)!;
-    const isImage = await mayBeSame(given, opening.top);
+    const { texts } = this.screen;
+    const { input } = unconfirmed(opening)!;
+    const isImage = await mayBeSame(input, opening.top);
     if (turn.aborted) return;
-    const notice = isImage ? texts.probablyTheImage(given.file.name) : texts.failure(error);
+    const notice = isImage ? texts.probablyTheImage(input.file.name) : texts.failure(error);
     await this.open({ ...opening, answers: opening.answers.slice(0, -1) }, notice);
   }
 
   /** Opens the image again, to unpack it into the browser's storage. */
   async unpack(): Promise<void> {
     this.#mayUnpack = true;
-    const { opening } = this.stage;
+    const { opening } = this.screen;
     if (opening) await this.open({ ...opening, spool: true });
   }
 
   /** Opens the image again, which takes much memory to decode. */
   async allowMemory(): Promise<void> {
-    const { opening } = this.stage;
+    const { opening } = this.screen;
     if (opening) await this.open({ ...opening, mayBeLarge: true });
   }
 
   /** The files that the image needs. While it is opened again with more files: those that it needed before. */
   get missing(): FileNeed[] {
-    const asked = this.stage.at('needs');
+    const asked = this.screen.at('needs');
     if (asked) return asked.doubt ? [asked.doubt.need] : asked.needs.filter(isMissing);
-    return this.stage.at('opening') ? (this.stage.opening?.missing ?? []) : [];
+    return this.screen.at('opening') ? (this.screen.opening?.missing ?? []) : [];
   }
 
   /** Whether new files are for the image that is shown, because it needs some. */
@@ -179,13 +179,13 @@ export class Opener {
   }
 
   /** Opens the image again with more files, which are matched by their names and content. */
-  async take(files: Given[]): Promise<void> {
-    const { opening } = this.stage;
+  async take(files: InputFile[]): Promise<void> {
+    const { opening } = this.screen;
     if (!opening) return;
     const others = await without(opening.companions, files, isSame);
     const distinct = await without(others, files, mayBeSame);
     const { missing } = this;
-    const now = this.stage.opening;
+    const now = this.screen.opening;
     if (now !== opening) {
       // The person has already given other files in the meantime. These are added to them, or queued if another image is open.
       if (now?.bundle === opening.bundle && missing.length > 0) await this.take(files);
@@ -193,31 +193,32 @@ export class Opener {
       return;
     }
     // The new files replace one that is in doubt.
-    const isInDoubt = this.stage.at('needs')?.doubt !== undefined;
+    const isInDoubt = this.screen.at('needs')?.doubt !== undefined;
     const answers = isInDoubt ? opening.answers.filter(({ confirmed }) => confirmed) : opening.answers;
-    const repeated = [...opening.repeated, ...others.filter((given) => !distinct.includes(given))];
+    const repeated = [...opening.repeated, ...others.filter((input) => !distinct.includes(input))];
     const more = { ...opening, answers, missing, companions: [...others, ...files], repeated };
     const named = missing.some((need) => files.some(({ file }) => isSameName(file.name, need.fileName)));
-    const { texts } = this.stage;
+    const { texts } = this.screen;
     const names = files.map(({ file }) => file.name);
     const notice = missing.some(isById) ? texts.notTheDisk(names) : texts.notTheFile(names);
     await this.open(more, named || missing.length === 0 ? undefined : notice);
-    if (!this.stage.at('needs')?.notice || this.stage.opening !== more) return;
+    if (!this.screen.at('needs')?.notice || this.screen.opening !== more) return;
     // The disk with an ID is never one with another ID.
-    if (files.length === 1 && !missing.some(isById)) this.stage.update(this.stage.turn, 'needs', { offered: files[0] });
+    if (files.length === 1 && !missing.some(isById))
+      this.screen.update(this.screen.turn, 'needs', { offered: files[0] });
   }
 
-  /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
-  async answer(need: FileNeed, given: Given, confirmed = false): Promise<void> {
-    const { opening } = this.stage;
+  /** Uses `input` for `need`. If `confirmed`, doubts about the file are ignored. */
+  async answer(need: FileNeed, input: InputFile, confirmed = false): Promise<void> {
+    const { opening } = this.screen;
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
-    await this.open({ ...opening, missing: this.missing, answers: [...others, { need, given, confirmed }] });
+    await this.open({ ...opening, missing: this.missing, answers: [...others, { need, input, confirmed }] });
   }
 
   /** Removes the file that was given for `need`. */
   async takeBack(need: FileNeed): Promise<void> {
-    const { opening } = this.stage;
+    const { opening } = this.screen;
     if (!opening) return;
     const others = opening.answers.filter((answer) => answer.need.name !== need.name);
     await this.open({ ...opening, missing: this.missing, answers: others });
@@ -230,9 +231,9 @@ export class Opener {
     if (needs.some(isMissing)) return this.#askForFiles(image, opening, turn, notice);
     const surplus = surplusOf(image, opening);
     if (surplus.length > 0) return this.#openWithout(surplus, opening, turn);
-    if (needs.length > 0 && opening.passwords.isEmpty) this.stage.send(turn, 'answerNeeded', needed(image, notice));
+    if (needs.length > 0 && opening.passwords.isEmpty) this.screen.send(turn, 'answerNeeded', needed(image, notice));
     else if (mustAsk(windowOf(image), opening))
-      this.stage.send(turn, 'memoryNeeded', { name: labelOf(opening.bundle), size: windowOf(image) });
+      this.screen.send(turn, 'memoryNeeded', { name: labelOf(opening.bundle), size: windowOf(image) });
     else if (image.streamed) await this.chooser.describe(image, turn);
     else await this.#unlock(image, opening, turn);
   }
@@ -241,14 +242,14 @@ export class Opener {
   async #doubtLast(image: AnyImage, opening: Opening, turn: AbortSignal, notice?: string): Promise<boolean> {
     const last = unconfirmed(opening);
     if (!last) return false;
-    const reasons = await doubtsAbout(last, opening.top, image, this.stage.texts, turn);
+    const reasons = await doubtsAbout(last, opening.top, image, this.screen.texts, turn);
     if (turn.aborted) return true;
     if (reasons.length === 0) {
       last.confirmed = true;
       return false;
     }
-    const doubt = { need: last.need, given: last.given, reasons };
-    this.stage.send(turn, 'answerNeeded', { ...needed(image, notice), doubt });
+    const doubt = { need: last.need, input: last.input, reasons };
+    this.screen.send(turn, 'answerNeeded', { ...needed(image, notice), doubt });
     return true;
   }
 
@@ -256,31 +257,31 @@ export class Opener {
   async #askForFiles(image: AnyImage, opening: Opening, turn: AbortSignal, notice?: string): Promise<void> {
     const missing = image.info.needs.filter(isMissing);
     const names = missing.flatMap((need) => namesOf(need, image));
-    const waiting = claim(names, this.queue, this.stage);
+    const waiting = claim(names, this.queue, this.screen);
     // The notice is about a file that was asked for before.
     const isAskedAgain = missing.some((need) => opening.missing.some(({ name }) => name === need.name));
     if (waiting.length > 0) await this.open({ ...opening, companions: [...opening.companions, ...waiting] }, notice);
-    else this.stage.send(turn, 'answerNeeded', needed(image, isAskedAgain ? notice : undefined));
+    else this.screen.send(turn, 'answerNeeded', needed(image, isAskedAgain ? notice : undefined));
   }
 
   /** Opens the image without `surplus`, files that it does not use. Those that are other images are queued. */
-  async #openWithout(surplus: Given[], opening: Opening, turn: AbortSignal): Promise<void> {
+  async #openWithout(surplus: InputFile[], opening: Opening, turn: AbortSignal): Promise<void> {
     const others = await newAmong(surplus, opening);
     if (turn.aborted) return;
     if (others.length > 0) this.#queueImages(others);
-    const rest = (files: Given[]) => files.filter((given) => !surplus.includes(given));
+    const rest = (files: InputFile[]) => files.filter((input) => !surplus.includes(input));
     await this.open({ ...opening, companions: rest(opening.companions), repeated: rest(opening.repeated) });
   }
 
-  #queueImages(files: Given[]): void {
-    this.stage.run(enqueueImages(files, this.queue, this.stage));
+  #queueImages(files: InputFile[]): void {
+    this.screen.run(enqueueImages(files, this.queue, this.screen));
   }
 
   /** Unlocks the image and describes it, or asks for the password of a layer that is still locked. */
   async #unlock(image: Image, { passwords }: Opening, turn: AbortSignal): Promise<void> {
-    const name = image.info.name ?? this.stage.texts.image;
+    const name = image.info.name ?? this.screen.texts.image;
     try {
-      const onProgress = (share: number) => this.stage.send(turn, 'unlocking', { name, share });
+      const onProgress = (share: number) => this.screen.send(turn, 'unlocking', { name, share });
       await image.unlock({ signal: turn, onProgress });
     } catch (thrown) {
       const error = asError(thrown);
@@ -288,8 +289,8 @@ export class Opener {
       const { asked } = passwords;
       // A password that was given for another layer is not called wrong.
       const isWrong = !asked || passwords.has(asked.name);
-      const notice = isWrong ? this.stage.texts.failure(error) : undefined;
-      this.stage.send(turn, 'answerNeeded', needed(image, notice, asked));
+      const notice = isWrong ? this.screen.texts.failure(error) : undefined;
+      this.screen.send(turn, 'answerNeeded', needed(image, notice, asked));
       return;
     }
     if (!turn.aborted) await this.chooser.describe(image, turn);
@@ -323,21 +324,21 @@ const namesOf = ({ name, fileName }: FileNeed, { info }: AnyImage): string[] => 
 ];
 
 /** Lists the files that were given for the image later, and that it does not use. */
-function surplusOf({ info }: AnyImage, { bundle, companions }: Opening): Given[] {
+function surplusOf({ info }: AnyImage, { bundle, companions }: Opening): InputFile[] {
   const count = (names: string[], name: string) => names.filter((one) => one === name).length;
   const names = companions.map(({ file }) => file.name);
-  return companions.filter((given) => {
-    const { name } = given.file;
+  return companions.filter((input) => {
+    const { name } = input.file;
     // One of two files with the same name may be needed, so both stay.
     const isUnused = count(info.unusedCompanions, name) === count(names, name);
-    return isUnused && !bundle.companions.includes(given);
+    return isUnused && !bundle.companions.includes(input);
   });
 }
 
 /** Filters `surplus` for files that are not copies of other files of the image and were not given twice. */
-function newAmong(surplus: Given[], { top, bundle, answers, repeated }: Opening): Promise<Given[]> {
-  const stays = (given: Given) => !surplus.includes(given);
-  const before = [top, ...bundle.companions, ...answers.map(({ given }) => given), ...repeated.filter(stays)];
-  const once = surplus.filter((given) => !repeated.includes(given));
+function newAmong(surplus: InputFile[], { top, bundle, answers, repeated }: Opening): Promise<InputFile[]> {
+  const stays = (input: InputFile) => !surplus.includes(input);
+  const before = [top, ...bundle.companions, ...answers.map(({ input }) => input), ...repeated.filter(stays)];
+  const once = surplus.filter((input) => !repeated.includes(input));
   return without(once, before, mayBeSame);
 }

@@ -1,10 +1,9 @@
 // The steps that open, unpack or unlock an image, and that ask whether to unpack it or to take much memory for it.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { heading, waitingView } from '../steps/common-views.js';
+import { heading, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
-import { noticeView } from '../texts/sentences.js';
 
 export function openingView({ name, isSlow, share }: Step<'opening'>, controls: Controls): TemplateResult {
   const { texts } = controls;

@@ -4,10 +4,9 @@ import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { labelOf } from '../files/bundle.js';
 import { overallNotes } from '../steps/announcement.js';
-import { heading } from '../steps/common-views.js';
+import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import type { Next, Overall } from '../steps/state.js';
-import { spoken } from '../texts/sentences.js';
+import type { Overall, Remedy } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Queue } from './queue.js';
 
@@ -20,14 +19,14 @@ export function queueView(queue: Queue, controls: Controls): TemplateResult {
     <section class="queue" aria-labelledby="queue">
       <h2 id="queue">${texts.queue}</h2>
       <ol>
-        ${items.map(({ id, bundle, status, outcome, next = [] }) => {
+        ${items.map(({ id, bundle, status, outcome, remedies = [] }) => {
           const name = shownText(labelOf(bundle));
           return html`
             <li aria-current=${status === 'current' ? 'true' : nothing}>
               <span class="name">${name}</span>
               <span class=${status === 'failed' ? 'bad' : 'quiet'}>${spoken(text(status, outcome))}</span>
               ${status === 'waiting' ? waitingActions(id, name, controls) : nothing}
-              ${status === 'failed' && canOpen(controls) ? failedActions(id, name, next, controls) : nothing}
+              ${status === 'failed' && canOpen(controls) ? failedActions(id, name, remedies, controls) : nothing}
             </li>
           `;
         })}
@@ -39,12 +38,12 @@ export function queueView(queue: Queue, controls: Controls): TemplateResult {
 /** Whether the person can open an image that has failed. */
 const canOpen = ({ isBusy, isConvertingAll }: Controls): boolean => !isBusy && !isConvertingAll;
 
-function failedActions(id: number, name: string, next: Next[], controls: Controls): TemplateResult {
+function failedActions(id: number, name: string, remedies: Remedy[], controls: Controls): TemplateResult {
   const { queued } = controls.texts;
   return html`
     <span class="item-actions">
       <button part="button" aria-label=${`${queued.open} ${name}`} @click=${() => controls.openNext(id)}>${queued.open}</button>
-      ${next.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => controls.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
+      ${remedies.includes('salvage') ? html`<button part="button" aria-label=${`${queued.salvage} ${name}`} @click=${() => controls.openNext(id, 'salvage')}>${queued.salvage}</button>` : nothing}
     </span>
   `;
 }

@@ -1,17 +1,17 @@
 // The order of waiting images, and their results.
 
 import { beforeEach, expect, test } from 'vitest';
-import { givenOf } from '../element.test-support.js';
+import { inputNamed } from '../element.test-support.js';
 import type { Bundle } from '../files/bundle.js';
 import { beginOpening } from '../files/opening.js';
-import type { Next } from '../steps/state.js';
+import type { Remedy } from '../steps/state.js';
 import { Queue } from './queue.js';
 
-const bundle = (name: string): Bundle => ({ top: givenOf(name), companions: [], called: [name] });
+const bundle = (name: string): Bundle => ({ top: inputNamed(name), companions: [], called: [name] });
 const rows = (queue: Queue): string[] => queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
 
 let queue: Queue;
-const fail = (outcome: string, next: Next[] = []) => queue.fail(outcome, beginOpening(bundle('a')), next);
+const fail = (outcome: string, next: Remedy[] = []) => queue.fail(outcome, beginOpening(bundle('a')), next);
 beforeEach(() => {
   queue = new Queue();
 });
@@ -98,7 +98,7 @@ test('an image that is tried again is the current one, without a result', () => 
 });
 
 test('an image that another one needs is taken from the queue, with its companions', () => {
-  const middle = { ...bundle('middle'), companions: [givenOf('base')], called: ['middle', '1234'] };
+  const middle = { ...bundle('middle'), companions: [inputNamed('base')], called: ['middle', '1234'] };
   queue.add([bundle('top'), middle, bundle('other')]);
   queue.take();
   expect(queue.claim(['top', 'elsewhere'])).toEqual([]);
@@ -149,7 +149,7 @@ test('an image that has failed can be taken by its ID, with its answers', () => 
   queue.add([bundle('a'), bundle('b'), bundle('c')]);
   const { id } = queue.take()!;
   fail('It is truncated.', ['salvage']);
-  expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'It is truncated.', next: ['salvage'] });
+  expect(queue.items[0]).toMatchObject({ status: 'failed', outcome: 'It is truncated.', remedies: ['salvage'] });
   // Without an ID, only waiting images are taken.
   expect(queue.take()?.bundle.top.file.name).toBe('b');
   expect(queue.take(id)).toMatchObject({ status: 'current', outcome: '', opening: { missing: [] } });

@@ -1,9 +1,9 @@
 // The images that the person has given, each with its result.
 
 import { type Bundle, labelOf } from '../files/bundle.js';
-import type { Given } from '../files/input-file.js';
+import type { InputFile } from '../files/input-file.js';
 import type { Opening } from '../files/opening.js';
-import type { Next, Overall } from '../steps/state.js';
+import type { Overall, Remedy } from '../steps/state.js';
 
 interface Item {
   id: number;
@@ -14,7 +14,7 @@ interface Item {
   /** The person's answers, if it was opened before. */
   opening?: Opening;
   /** The steps that were offered after its failure. */
-  next?: Next[];
+  remedies?: Remedy[];
   /** Whether parts of its disk were lost. */
   isDamaged?: boolean;
   /** Whether it comes after those that need no answer. */
@@ -109,7 +109,7 @@ export class Queue {
   }
 
   /** Removes waiting images that have one of `names`, and returns their files. */
-  claim(names: string[]): Given[] {
+  claim(names: string[]): InputFile[] {
     const claimed = this.waiting.filter(({ bundle }) => bundle.called.some((name) => names.includes(name)));
     this.#items = this.#items.filter((item) => !claimed.includes(item));
     return claimed.flatMap(({ bundle }) => [bundle.top, ...bundle.companions]);
@@ -130,8 +130,8 @@ export class Queue {
   }
 
   /** Records that the current item has failed, and what it needs to be opened again. */
-  fail(outcome: string, opening: Opening, next: Next[]): void {
-    this.#settle({ status: 'failed', outcome, opening, next });
+  fail(outcome: string, opening: Opening, remedies: Remedy[]): void {
+    this.#settle({ status: 'failed', outcome, opening, remedies });
   }
 
   #settle(result: Partial<Item>): void {

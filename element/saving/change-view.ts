@@ -2,10 +2,10 @@
 
 import type { OutputFormat } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
+import { noticeView, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { nameWarnings } from '../steps/warnings.js';
-import { noticeView, spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 import { advice, type Choice } from '../ways/choices.js';
 import { snapshotPicker } from './details-view.js';

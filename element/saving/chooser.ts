@@ -5,13 +5,13 @@ import { asError } from '../errors.js';
 import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
 import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 import { listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
 import { type Destination, destinationsOf, proposed, rememberedPlace, rememberPlace } from '../ways/destinations.js';
 import { type Environment, explore, newEnvironment } from '../ways/environment.js';
-import { keptDownload } from './place.js';
 import { beginSurvey, readContents, readMap } from './survey.js';
+import { keptDownload } from './target.js';
 
 /** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
 const PROPOSAL_TIMEOUT = 2000;
@@ -45,26 +45,26 @@ export class Chooser {
   #placesProblem: string | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
   ) {}
 
   /** The state of the image that is shown; `undefined` while its place is being chosen. */
   get ready(): Step<'ready'> | undefined {
-    const ready = this.stage.at('ready');
+    const ready = this.screen.at('ready');
     return ready?.placing ? undefined : ready;
   }
 
   /** Shows the headers of `image` at once, then the findings from the map and the browser as they arrive. */
   async describe(image: AnyImage, turn: AbortSignal): Promise<void> {
-    const opening = this.stage.opening!;
+    const opening = this.screen.opening!;
     const survey = beginSurvey(image);
     const show = () => this.#show(image, turn, { ...survey });
     const isRemote = sourcesOf(opening).some(({ link }) => link);
     this.#destinations = [];
     this.#placesProblem = undefined;
-    this.environment = { ...newEnvironment(this.stage, isRemote), wasFull: opening.wasFull ?? false };
-    this.stage.host.emit('decant-info', image.info);
+    this.environment = { ...newEnvironment(this.screen, isRemote), wasFull: opening.wasFull ?? false };
+    this.screen.host.emit('decant-info', image.info);
     const due = setTimeout(() => {
       survey.isDue = true;
       show();
@@ -78,8 +78,8 @@ export class Chooser {
     const isKept = async () => ((await keptDownload(image, 'disk', image.formats[0]!))?.guestDone ?? 0) > 0;
     await Promise.all([
       found,
-      explore(this.environment, largestOutput(image), isKept, this.stage, turn, show),
-      readMap(image, turn, survey, show, () => this.stage.at('ready') !== undefined),
+      explore(this.environment, largestOutput(image), isKept, this.screen, turn, show),
+      readMap(image, turn, survey, show, () => this.screen.at('ready') !== undefined),
       readContents(image, turn, survey, show),
     ]);
   }
@@ -87,10 +87,10 @@ export class Chooser {
   /** Finds the places where the disk can run. Without them, only the format can be chosen. */
   async #findPlaces(image: AnyImage, turn: AbortSignal, show: () => void): Promise<void> {
     try {
-      const found = await destinationsOf(image, this.stage.host);
+      const found = await destinationsOf(image, this.screen.host);
       if (!turn.aborted) this.#destinations = found;
     } catch (thrown) {
-      if (!turn.aborted) this.#placesProblem = this.stage.texts.failure(asError(thrown));
+      if (!turn.aborted) this.#placesProblem = this.screen.texts.failure(asError(thrown));
     }
     show();
   }
@@ -105,19 +105,19 @@ export class Chooser {
 
   /** Shows the image with the current findings. Keeps the person's choices. */
   #show(image: AnyImage, turn: AbortSignal, survey: Survey): void {
-    const { opening } = this.stage;
+    const { opening } = this.screen;
     const { environment } = this;
     if (!opening || !environment) return;
-    const before = this.stage.at('ready');
+    const before = this.screen.at('ready');
     const destinations = this.#destinations;
     const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.placing);
     const { output, destination } = isNew ? this.#proposal(image) : before;
-    const choices = listChoices(image.info, output, survey, environment, this.stage);
+    const choices = listChoices(image.info, output, survey, environment, this.screen);
     const isDue = survey.isDue || (survey.complete && environment.complete);
     const selection = selectWay(choices, before, this.#way, isDue, environment);
     const sources = sourcesOf(opening).map(({ file }) => file.name);
     const suggested = () => suggestName(nameForOutput(opening, image.info), output.extension, sources, this.queue.made);
-    this.stage.send(turn, 'described', {
+    this.screen.send(turn, 'described', {
       ...UNCHANGED,
       folder: this.folder,
       ...before,
@@ -138,12 +138,12 @@ export class Chooser {
 
   /** Changes the state of the image of `turn`, unless the turn is over. */
   change(turn: AbortSignal, change: Partial<Step<'ready'>>): void {
-    this.stage.update(turn, 'ready', change);
+    this.screen.update(turn, 'ready', change);
   }
 
   /** Shows why the disk cannot be saved under its name. */
   refuseName(turn: AbortSignal, nameProblem: NameProblem): void {
-    const { nameRefusals = 0 } = this.stage.at('ready') ?? {};
+    const { nameRefusals = 0 } = this.screen.at('ready') ?? {};
     this.change(turn, { nameProblem, nameRefusals: nameRefusals + 1 });
   }
 
@@ -151,12 +151,12 @@ export class Chooser {
     this.#way = way;
     // A question applies to one way only.
     const asking = this.ready?.way === way ? {} : { asking: undefined };
-    this.change(this.stage.turn, { way, isChosen: true, lostWay: undefined, ...asking });
+    this.change(this.screen.turn, { way, isChosen: true, lostWay: undefined, ...asking });
   }
 
   /** Stops proposals, because the person is about to convert. */
   hold(): void {
-    if (this.ready && !this.ready.isHeld) this.change(this.stage.turn, { isHeld: true });
+    if (this.ready && !this.ready.isHeld) this.change(this.screen.turn, { isHeld: true });
   }
 
   selectDestination(destination: Destination): void {
@@ -164,7 +164,7 @@ export class Chooser {
     this.#format = undefined;
     this.#place = destination.name;
     rememberPlace(destination.name);
-    this.stage.host.emit('decant-place', destination.name);
+    this.screen.host.emit('decant-place', destination.name);
     this.#useOutput(this.ready, destination.output, destination);
   }
 
@@ -175,19 +175,19 @@ export class Chooser {
   }
 
   #useOutput({ image, survey }: Step<'ready'>, output: OutputFormat, destination: Destination | undefined): void {
-    const { turn } = this.stage;
+    const { turn } = this.screen;
     this.change(turn, { output, destination, asking: undefined });
     // The suggested name and the ways to save depend on the output.
     this.#show(image, turn, survey);
-    const ready = this.stage.at('ready');
-    if (ready) this.change(turn, { nameProblem: problemSoFar(ready.name, this.stage.texts) });
+    const ready = this.screen.at('ready');
+    if (ready) this.change(turn, { nameProblem: problemSoFar(ready.name, this.screen.texts) });
   }
 
   rename(name: string): void {
     if (!this.ready) return;
-    if (this.stage.opening) this.stage.opening.outputName = name;
-    const nameProblem = problemSoFar(name, this.stage.texts);
-    this.change(this.stage.turn, { name, nameProblem, asking: undefined });
+    if (this.screen.opening) this.screen.opening.outputName = name;
+    const nameProblem = problemSoFar(name, this.screen.texts);
+    this.change(this.screen.turn, { name, nameProblem, asking: undefined });
   }
 
   /** Uses `folder`, which the person has picked, for this image and the next ones. */
@@ -200,8 +200,8 @@ export class Chooser {
   /** Marks the way whose dialog the browser refuses as impossible. */
   refuseDialog(turn: AbortSignal, way: 'folder' | 'dialog'): void {
     const { environment } = this;
-    const { texts } = this.stage;
-    const ready = this.stage.at('ready');
+    const { texts } = this.screen;
+    const ready = this.screen.at('ready');
     if (turn.aborted || !environment || !ready) return;
     this.#way = undefined;
     environment[`${way}Obstacle`] = texts.pickerFailed;

@@ -17,15 +17,15 @@ import { rememberUnfinished } from '../failures/unfinished.js';
 import { diskSize } from '../files/image-info.js';
 import type { Opening } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Stage } from '../steps/stage.js';
-import { methodOf, type Place, type Step } from '../steps/state.js';
+import type { Screen } from '../steps/screen.js';
+import { methodOf, type Step, type Target } from '../steps/state.js';
 import { hasGpt } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
 import { guardWork } from '../ways/work-guard.js';
 import type { Chooser } from './chooser.js';
-import { outputAt } from './place.js';
 import { ProgressMeter } from './progress-meter.js';
+import { outputAt } from './target.js';
 
 /** The interval at which progress is shown, in milliseconds. */
 const TICK = 200;
@@ -44,7 +44,7 @@ const NO_PROGRESS = {
 };
 
 /** The fields of the step that do not change. */
-type Shown = Pick<Step<'converting'>, 'name' | 'place' | 'picture' | 'destination' | 'contents'>;
+type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destination' | 'contents'>;
 
 export class Conversion {
   readonly #turn: AbortSignal;
@@ -59,19 +59,19 @@ export class Conversion {
   #ticking: ReturnType<typeof setInterval> | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly chooser: Chooser,
     private readonly ready: Step<'ready'>,
-    private readonly place: Place,
+    private readonly target: Target,
   ) {
     const { image, survey, destination } = ready;
     const { picture, contents } = survey;
-    this.#turn = stage.turn;
-    this.#opening = stage.opening;
+    this.#turn = screen.turn;
+    this.#opening = screen.opening;
     this.#environment = chooser.environment;
-    this.#method = methodOf(place);
-    this.#shown = { name: image.info.name ?? stage.texts.image, place, picture, destination, contents };
+    this.#method = methodOf(target);
+    this.#shown = { name: image.info.name ?? screen.texts.image, target, picture, destination, contents };
   }
 
   cancel(): void {
@@ -82,9 +82,9 @@ export class Conversion {
   async run(): Promise<void> {
     // Shown at once, because a download may start slowly: it must not be started twice, and can be cancelled.
     const start = { ...this.#shown, phase: 'converting', ...NO_PROGRESS, cancelling: false } as const;
-    this.stage.send(this.#turn, 'conversionStarted', start);
+    this.screen.send(this.#turn, 'conversionStarted', start);
     const release = guardWork();
-    const remembered = rememberUnfinished(this.place, this.#shown.name);
+    const remembered = rememberUnfinished(this.target, this.#shown.name);
     // A page may have no database: then the next visit says nothing.
     remembered.catch(() => {});
     try {
@@ -101,8 +101,8 @@ export class Conversion {
   async #convert(): Promise<void> {
     const { image, output: format } = this.ready;
     const ended = AbortSignal.any([this.#turn, this.#cancel.signal]);
-    const disk = { info: image.info, format, name: this.place.name };
-    const { output, signal, taken } = await outputAt(this.place, disk, ended, this.stage);
+    const disk = { info: image.info, format, name: this.target.name };
+    const { output, signal, taken } = await outputAt(this.target, disk, ended, this.screen);
     this.#hasBegun = true;
     const meter = this.#meter(taken);
     const show = () => this.#showProgress(meter);
@@ -111,7 +111,7 @@ export class Conversion {
     const result = await this.#write(output, signal, meter);
     // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
     if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);
-    this.stage.host.emit('decant-done', result);
+    this.screen.host.emit('decant-done', result);
     if (!this.#turn.aborted) this.#finish(result, meter);
   }
 
@@ -138,7 +138,7 @@ export class Conversion {
     const onProgress = (progress: Progress) => {
       meter.update(progress);
       if (picture) picture.done = progress.cells;
-      this.stage.host.emit('decant-progress', progress);
+      this.screen.host.emit('decant-progress', progress);
     };
     const passesInOrder = this.#method === 'streamed' || this.#method === 'host';
     const result = await image.convert(output, {
@@ -146,7 +146,7 @@ export class Conversion {
       formatOptions: format.recommended,
       signal,
       onProgress,
-      resume: this.place.kind === 'stored' && this.place.kept !== undefined,
+      resume: this.target.kind === 'stored' && this.target.kept !== undefined,
       sha256: passesInOrder && navigator.hardwareConcurrency >= CORES_TO_DIGEST,
     });
     if (picture) picture.done = undefined;
@@ -154,21 +154,21 @@ export class Conversion {
   }
 
   #showProgress(meter: ProgressMeter): void {
-    const cancelling = this.stage.at('converting')?.cancelling ?? false;
+    const cancelling = this.screen.at('converting')?.cancelling ?? false;
     const phase = meter.phase === 'finalizing' ? 'finishing' : 'converting';
-    this.stage.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
+    this.screen.send(this.#turn, 'progressed', { ...this.#shown, phase, ...meter.read(), cancelling });
   }
 
   /** Records the result in the queue, and shows it. */
   #finish(result: Result, meter: ProgressMeter): void {
-    const { texts } = this.stage;
+    const { texts } = this.screen;
     const { lostBytes, lostRanges, time, outputSize } = result;
-    this.stage.news = '';
+    this.screen.news = '';
     const lost = lostBytes > 0 ? [texts.lost(lostBytes, lostRanges)] : [];
-    this.queue.finish([texts.queued.saved(this.place), ...lost].join('. '), this.place.name, lostBytes > 0);
+    this.queue.finish([texts.queued.saved(this.target), ...lost].join('. '), this.target.name, lostBytes > 0);
     for (const range of result.lost) this.#shown.picture?.lose(range);
     const { rates } = this.#environment ?? {};
-    this.stage.send(this.#turn, 'converted', {
+    this.screen.send(this.#turn, 'converted', {
       ...this.#shown,
       result,
       converting: time.converting / 1000,
@@ -180,41 +180,41 @@ export class Conversion {
       hasGpt: hasGpt(this.ready.survey),
       isCopyGone: false,
     });
-    if (this.place.kind !== 'stored') return;
+    if (this.target.kind !== 'stored') return;
     // The package has removed the copy by then.
-    const gone = () => this.stage.update(this.#turn, 'done', { isCopyGone: true });
+    const gone = () => this.screen.update(this.#turn, 'done', { isCopyGone: true });
     const timer = setTimeout(gone, copyLifetime(outputSize));
     this.#turn.addEventListener('abort', () => clearTimeout(timer));
   }
 
   async #fail(thrown: unknown): Promise<void> {
-    const { stage, place } = this;
-    const { texts } = stage;
+    const { screen, target } = this;
+    const { texts } = screen;
     const { name } = this.#shown;
     const isCancelled = this.#cancel.signal.aborted || this.#turn.aborted;
     const error = isCancelled && !this.#hasBegun ? new DecantError('cancelled', texts.cancelled) : asError(thrown);
     // A place that has failed is not proposed again.
-    if (place.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
-    if (this.#opening && place.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
-    const rest = await storedRest(place, error, isCancelled, name);
+    if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
+    if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
+    const rest = await storedRest(target, error, isCancelled, name);
     if (this.#turn.aborted) {
       // The element has left the page and shows nothing.
-      stage.host.emit('decant-error', error);
+      screen.host.emit('decant-error', error);
       return;
     }
-    stage.news = '';
-    const left = this.#hasBegun ? leftBehind(place, rest, texts) : Promise.resolve(texts.nothingLeft);
-    await fail(stage, this.queue, this.#turn, error, texts.notConverted(name), left);
+    screen.news = '';
+    const left = this.#hasBegun ? leftBehind(target, rest, texts) : Promise.resolve(texts.nothingLeft);
+    await fail(screen, this.queue, this.#turn, error, texts.notConverted(name), left);
   }
 }
 
 /** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
-async function storedRest(place: Place, error: DecantError, isCancelled: boolean, name: string): Promise<StoredRest> {
+async function storedRest(target: Target, error: DecantError, isCancelled: boolean, name: string): Promise<StoredRest> {
   const { kept, stored } = error.fields;
-  if (place.kind !== 'stored') return 'nothing';
+  if (target.kind !== 'stored') return 'nothing';
   if (typeof stored === 'number') return stored;
-  if (isCancelled) return discarded(place.kept);
-  if (kept || !place.kept) return kept ? 'kept' : 'nothing';
+  if (isCancelled) return discarded(target.kept);
+  if (kept || !target.kept) return kept ? 'kept' : 'nothing';
   // The conversion may have failed before it resumed an earlier part.
   const isOurs = ({ kind, image }: Leftover) => kind === 'download' && image === name;
   return leftovers().then(

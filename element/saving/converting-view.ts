@@ -4,15 +4,14 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { bottle } from '../picture/bottle.js';
 import { pictureView } from '../picture/view.js';
 import { finishingHint, standstill, workTitle } from '../steps/announcement.js';
-import { heading, waitingView } from '../steps/common-views.js';
+import { heading, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
-import { noticeView } from '../texts/sentences.js';
 import { canAskToNotify } from './notification.js';
 
 export function convertingView(state: Step<'converting'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { share, secondsLeft, speed, phase, place, picture, contents, cancelling } = state;
+  const { share, secondsLeft, speed, phase, target, picture, contents, cancelling } = state;
   const [stands] = standstill(state, texts) ?? [];
   const finishing = phase === 'finishing';
   const left = secondsLeft === undefined ? (finishing ? texts.leftUnknown : '') : texts.left(secondsLeft);
@@ -23,7 +22,7 @@ export function convertingView(state: Step<'converting'>, controls: Controls): T
     <p class="numbers">
       <strong>${texts.percent(share)}</strong>
       <span>${left}</span>
-      <span>${speed === undefined ? '' : texts.speed(speed, methodOf(place))}</span>
+      <span>${speed === undefined ? '' : texts.speed(speed, methodOf(target))}</span>
     </p>
     ${waitingView(controls) ?? (stands ? noticeView(stands) : nothing)}
     <p class="hint quiet">${finishingHint(state, texts) ?? html`<span class="more">${texts.keepOpen}</span>`}</p>

@@ -1,9 +1,9 @@
 // The places where the disk can run, as tiles.
 
 import { html, nothing, type TemplateResult } from 'lit';
+import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
-import { spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Destination } from '../ways/destinations.js';
 

@@ -4,10 +4,9 @@ import { type Result, shownText } from 'decant';
 import type { Contents } from 'decant/contents';
 import { html, nothing, type TemplateResult } from 'lit';
 import { imageFiles } from '../files/opening.js';
-import { facts } from '../steps/common-views.js';
+import { facts, noticeView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
-import { noticeView } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 
 /** The list of the states of the disk. A choice opens the state. */

@@ -3,26 +3,26 @@
 import { sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { asError } from '../errors.js';
+import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
-import { spoken } from '../texts/sentences.js';
 
 /** Whether the result can be read. */
-export const canDigest = ({ place, result, isCopyGone }: Step<'done'>): boolean =>
-  place.kind === 'folder' || place.kind === 'dialog' || (result.copy !== undefined && !isCopyGone);
+export const canDigest = ({ target, result, isCopyGone }: Step<'done'>): boolean =>
+  target.kind === 'folder' || target.kind === 'dialog' || (result.copy !== undefined && !isCopyGone);
 
-async function resultOf({ place, result }: Step<'done'>): Promise<Blob> {
-  if (place.kind === 'folder') return (await place.folder.getFileHandle(place.name)).getFile();
-  return place.kind === 'dialog' ? place.handle.getFile() : result.copy!;
+async function resultOf({ target, result }: Step<'done'>): Promise<Blob> {
+  if (target.kind === 'folder') return (await target.folder.getFileHandle(target.name)).getFile();
+  return target.kind === 'dialog' ? target.handle.getFile() : result.copy!;
 }
 
 /** Computes the digest of the result that is shown, until the person cancels it or leaves the result. */
-export async function digestResult(stage: Stage): Promise<void> {
-  const { turn } = stage;
-  const done = stage.at('done');
+export async function digestResult(screen: Screen): Promise<void> {
+  const { turn } = screen;
+  const done = screen.at('done');
   if (!done || done.digest?.cancel) return;
-  const show = (digest: Step<'done'>['digest']) => stage.update(turn, 'done', { digest });
+  const show = (digest: Step<'done'>['digest']) => screen.update(turn, 'done', { digest });
   const cancelling = new AbortController();
   const cancel = () => cancelling.abort();
   const signal = AbortSignal.any([turn, cancelling.signal]);
@@ -36,7 +36,7 @@ export async function digestResult(stage: Stage): Promise<void> {
   try {
     show({ value: await sha256(await resultOf(done), { signal, onProgress }) });
   } catch (thrown) {
-    show(signal.aborted ? undefined : { problem: stage.texts.failure(asError(thrown)) });
+    show(signal.aborted ? undefined : { problem: screen.texts.failure(asError(thrown)) });
   }
 }
 

@@ -6,11 +6,10 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/view.js';
 import { overallView } from '../queue/queue-view.js';
 import { donePlace, doneTitle } from '../steps/announcement.js';
-import { facts, heading } from '../steps/common-views.js';
+import { facts, heading, noticeView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { resultWarnings } from '../steps/warnings.js';
-import { noticeView } from '../texts/sentences.js';
 import { lostView } from './details-view.js';
 import { digestView } from './digest.js';
 
@@ -34,8 +33,8 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
 
 export function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { result, place, seconds, converting, speed } = state;
-  const method = methodOf(place);
+  const { result, target, seconds, converting, speed } = state;
+  const method = methodOf(target);
   return html`
     ${result.lostBytes > 0 ? lostView(result, texts) : nothing}
     ${state.destination ? nextView(state, controls) : nothing}
@@ -69,10 +68,10 @@ function hasWindows({ contents }: Step<'done'>): boolean {
 
 export function nextView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { result, place, contents } = state;
+  const { result, target, contents } = state;
   const destination = state.destination!;
   const { outputSize: size, virtualSize } = result;
-  const made: MadeDisk = { file: place.name, format: destination.output.name, size, virtualSize };
+  const made: MadeDisk = { file: target.name, format: destination.output.name, size, virtualSize };
   const step = nextStep(destination.name, made);
   const windows = VIRTIO.includes(destination.name) && hasWindows(state);
   if (!step) return html``;

@@ -3,11 +3,10 @@
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/view.js';
-import { heading, waitingView } from '../steps/common-views.js';
+import { heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 import { imageWarnings, outputWarnings } from '../steps/warnings.js';
-import { noticeView, spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 import { fits } from '../ways/destinations.js';
 import { askingView } from './asking-view.js';

@@ -5,9 +5,9 @@ import { expect, test, vi } from 'vitest';
 import {
   fileHandle,
   folderHandle,
-  givenOf,
   imageOf,
   images,
+  inputNamed,
   OUTPUTS,
   openImage,
   RESULT,
@@ -72,7 +72,7 @@ async function cancelAndReturn(): Promise<void> {
   cancelledBy(options.signal).catch(end.reject);
   session.cancel();
   await step('failed');
-  session.takeStep('saveAgain');
+  session.takeRemedy('saveAgain');
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
   conversions.length = 0;
 }
@@ -125,7 +125,7 @@ async function take(...names: string[]): Promise<string[]> {
     return RESULT;
   };
   for (const name of names) images.set(name, imageOf({ name }, { convert }));
-  session.take(names.map((name) => givenOf(name)));
+  session.take(names.map((name) => inputNamed(name)));
   await ready({ way: expect.anything() });
   return outputs;
 }

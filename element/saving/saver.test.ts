@@ -6,10 +6,10 @@ import {
   fileHandle,
   fileOf,
   folderHandle,
-  givenOf,
   Held,
   imageOf,
   images,
+  inputNamed,
   OUTPUTS,
   openImage,
   progressOf,
@@ -60,7 +60,7 @@ test('a new file in a folder is written without a question, and the next image g
   expect(output).toEqual({ folder, name: 'disk.raw' });
   expect(options).toMatchObject({ format: 'raw', resume: false });
   end.resolve(RESULT);
-  expect(await step('done')).toMatchObject({ place: { kind: 'folder', folder, name: 'disk.raw' }, tooLate: false });
+  expect(await step('done')).toMatchObject({ target: { kind: 'folder', folder, name: 'disk.raw' }, tooLate: false });
   await open();
   await ready({ way: 'folder', folder });
   session.convert();
@@ -90,7 +90,7 @@ test('an existing file is replaced only if the person agrees', async () => {
   const { output, end } = await converting();
   expect(output).toEqual({ folder, name: 'disk.raw' });
   end.resolve(RESULT);
-  expect(await step('done')).toMatchObject({ place: { replaces: there } });
+  expect(await step('done')).toMatchObject({ target: { replaces: there } });
 });
 
 test('beside an existing file, the disk gets a free name', async () => {
@@ -112,7 +112,7 @@ test('the name of the image is not free, wherever the image is', async () => {
 });
 
 test('the image itself is never replaced', async () => {
-  const image = givenOf('disk.qcow2');
+  const image = inputNamed('disk.qcow2');
   const folder = folderHandle('picked', { 'disk.qcow2': fileHandle(image.file) });
   pickFolder.mockResolvedValue(folder);
   await open();
@@ -203,7 +203,7 @@ test('the disk is written to the file of the save dialog', async () => {
     title: english.notConverted('disk.qcow2'),
     message: 'The disk is full.',
     left: english.emptyLeft('mine.raw'),
-    next: ['saveAgain'],
+    remedies: ['saveAgain'],
   });
 });
 
@@ -219,7 +219,7 @@ test('while a dialog is open, the image and its name stay, and new files wait', 
   session.convert();
   session.selectOutput(OUTPUTS[2]!);
   images.set('b.qcow2', imageOf());
-  session.take([givenOf('b.qcow2')]);
+  session.take([inputNamed('b.qcow2')]);
   await soon(() => expect(session.news).toBe(english.queued.added(['b.qcow2'])));
   await ready({ name: 'disk.raw', output: OUTPUTS[0]!, placing: true });
   picked.resolve(folderHandle('picked', {}));
@@ -246,7 +246,7 @@ test('a cancel ends the conversion once, and the remains are reported', async ()
     title: english.cancelled,
     message: undefined,
     left: english.asItWas('disk.raw'),
-    next: ['saveAgain'],
+    remedies: ['saveAgain'],
   });
   expect(emitted.map(([type]) => type)).toEqual(['decant-info', 'decant-error']);
   expect(session.queue.items[0]).toMatchObject({ status: 'failed', outcome: english.queued.cancelled });
@@ -277,7 +277,7 @@ test('a folder is not proposed again after writing to it has failed', async () =
   await saveTo('folder');
   (await converting()).end.reject(new DecantError('target', 'The disk is full'));
   expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
-  session.takeStep('saveAgain');
+  session.takeRemedy('saveAgain');
   await ready({ way: 'folder', folder: undefined });
 });
 
@@ -286,7 +286,7 @@ test('a download for which the storage was too full is not proposed again for th
   await saveTo('download');
   (await converting()).end.reject(new DecantError('target', 'The storage is full', { code: 'storage-full' }));
   await step('failed');
-  session.takeStep('saveAgain');
+  session.takeRemedy('saveAgain');
   await ready({ way: 'folder' });
   session.reset();
   await open();
@@ -301,7 +301,7 @@ test('not even if there is no other way', async () => {
   await saveTo('download');
   (await converting()).end.reject(new DecantError('target', 'The storage is full', { code: 'storage-full' }));
   await step('failed');
-  session.takeStep('saveAgain');
+  session.takeRemedy('saveAgain');
   await ready({ survey: expect.objectContaining({ complete: true }), way: undefined });
 });
 

@@ -13,12 +13,12 @@ import {
 } from '../files/names.js';
 import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Stage } from '../steps/stage.js';
-import type { Place, Step } from '../steps/state.js';
+import type { Screen } from '../steps/screen.js';
+import type { Step, Target } from '../steps/state.js';
 import type { Way } from '../ways/choices.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
-import { keptDownload } from './place.js';
+import { keptDownload } from './target.js';
 
 const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
 
@@ -26,14 +26,14 @@ export class Saver {
   #conversion: Conversion | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly chooser: Chooser,
   ) {}
 
   /** Asks for another folder. */
   async otherFolder(): Promise<void> {
-    const { turn } = this.stage;
+    const { turn } = this.screen;
     if (this.chooser.ready) await this.#whilePlacing(turn, () => this.#pickFolder(turn));
   }
 
@@ -41,23 +41,23 @@ export class Saver {
   async convert(way = this.chooser.ready?.way): Promise<void> {
     const { ready } = this.chooser;
     if (!ready || !way) return;
-    const { turn } = this.stage;
-    const unusable = nameProblem(ready.name, this.stage.texts) ?? this.#nameTaken(ready.name, way);
+    const { turn } = this.screen;
+    const unusable = nameProblem(ready.name, this.screen.texts) ?? this.#nameTaken(ready.name, way);
     if (unusable) {
       this.chooser.refuseName(turn, unusable);
       return;
     }
     // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
     ready.image.prepare().catch(() => {});
-    const place = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, ready));
-    if (place && !turn.aborted) await this.#convertTo(place);
+    const target = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, ready));
+    if (target && !turn.aborted) await this.#convertTo(target);
   }
 
   /** Says that the queue has made a file called `name`. Only a typed name can be that of another file. */
   #nameTaken(name: string, way: Way): NameProblem | undefined {
     if (way !== 'folder' && way !== 'download') return undefined;
     const file = way === 'download' ? downloadName(name) : name;
-    return isTaken(file, this.queue.made) ? problem(this.stage.texts.nameMade) : undefined;
+    return isTaken(file, this.queue.made) ? problem(this.screen.texts.nameMade) : undefined;
   }
 
   /** Replaces the existing file that the person was asked about. */
@@ -73,7 +73,7 @@ export class Saver {
     const asking = this.chooser.ready?.asking;
     if (asking?.kind !== 'replace' && asking?.kind !== 'source') return;
     const { folder, freeName: name } = asking;
-    const { turn } = this.stage;
+    const { turn } = this.screen;
     // Another program may have created a file with this name by now.
     const isFree = await this.#whilePlacing(turn, () => this.#isFree(turn, folder, name));
     if (isFree && !turn.aborted) await this.#convertTo({ kind: 'folder', folder, name, replaces: undefined });
@@ -83,7 +83,7 @@ export class Saver {
   async download(resumes: boolean): Promise<void> {
     const { ready } = this.chooser;
     if (ready?.asking?.kind !== 'resume') return;
-    const { turn } = this.stage;
+    const { turn } = this.screen;
     const { name, kept } = ready.asking;
     const isThere = await this.#whilePlacing(turn, async () => {
       if (resumes) return ((await keptDownload(ready.image, name, ready.output))?.guestDone ?? 0) > 0;
@@ -102,17 +102,17 @@ export class Saver {
   }
 
   cancel(): void {
-    const converting = this.stage.at('converting');
+    const converting = this.screen.at('converting');
     if (!converting || converting.cancelling) return;
-    this.stage.update(this.stage.turn, 'converting', { cancelling: true });
+    this.screen.update(this.screen.turn, 'converting', { cancelling: true });
     this.#conversion?.cancel();
   }
 
-  /** Converts the image that is shown to `place`, and shows the progress and the result. */
-  async #convertTo(place: Place): Promise<void> {
-    const ready = this.stage.at('ready');
+  /** Converts the image that is shown to `target`, and shows the progress and the result. */
+  async #convertTo(target: Target): Promise<void> {
+    const ready = this.screen.at('ready');
     if (!ready) return;
-    this.#conversion = new Conversion(this.stage, this.queue, this.chooser, ready, place);
+    this.#conversion = new Conversion(this.screen, this.queue, this.chooser, ready, target);
     await this.#conversion.run();
   }
 
@@ -127,7 +127,7 @@ export class Saver {
   }
 
   /** Finds the place for `way` and the current name. Returns `undefined` if the person must answer a question first. */
-  async #askForPlace(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Place | undefined> {
+  async #askForPlace(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const { name } = ready;
     if (way === 'dialog') {
       const handle = await this.#pickFile(turn, name, ready.output);
@@ -143,12 +143,12 @@ export class Saver {
   }
 
   /** As {@link #askForPlace}, for a download. */
-  async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Place | undefined> {
+  async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const name = downloadName(ready.name);
     const kept = await keptDownload(ready.image, name, ready.output);
     const { virtualSize = 0 } = ready.image.info;
     // The person may have chosen another way in the meantime.
-    const now = this.stage.at('ready');
+    const now = this.screen.at('ready');
     if (now && now.way !== way) return undefined;
     if (kept && kept.guestDone > 0) {
       // The kept part already has its room in the storage. Even if little remains, the download is not complete: never 100%.
@@ -164,7 +164,7 @@ export class Saver {
   async #isFree(turn: AbortSignal, folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
     try {
       const handle = await folder.getFileHandle(name);
-      const sources = sourcesOf(this.stage.opening!);
+      const sources = sourcesOf(this.screen.opening!);
       const there = { file: await handle.getFile(), handle };
       const same = await Promise.all(sources.map((source) => mayBeSame(there, source)));
       const taken = [...sources.map(({ file }) => file.name), ...this.queue.made];
@@ -181,7 +181,7 @@ export class Saver {
 
   /** Whether `thrown` means that there is no file of the name. Otherwise says why none can be written. */
   #isFreeAfter(turn: AbortSignal, thrown: unknown): boolean {
-    const { texts } = this.stage;
+    const { texts } = this.screen;
     if (isNamed(thrown, 'NotFoundError')) return true;
     if (isNamed(thrown, 'TypeMismatchError')) this.chooser.refuseName(turn, problem(texts.folderOfName));
     else if (thrown instanceof TypeError) this.chooser.refuseName(turn, problem(texts.nameRefused));
@@ -195,8 +195,8 @@ export class Saver {
 
   /** The name to number instead of `name`: the typed one, or the suggested one without its number. */
   #unnumbered(name: string): string {
-    const { opening } = this.stage;
-    const ready = this.stage.at('ready');
+    const { opening } = this.screen;
+    const ready = this.screen.at('ready');
     if (!opening || !ready) return name;
     return opening.outputName ?? plainName(nameForOutput(opening, ready.image.info), ready.output.extension);
   }
@@ -213,7 +213,7 @@ export class Saver {
       this.chooser.change(turn, { picking: false });
       return picked;
     } catch (thrown) {
-      const isChosen = this.stage.at('ready')?.way === way;
+      const isChosen = this.screen.at('ready')?.way === way;
       this.chooser.change(turn, { picking: false });
       if (!isNamed(thrown, 'AbortError')) this.chooser.refuseDialog(turn, way);
       // No question if a folder was picked before, or if the person has chosen another way in the meantime.

@@ -2,7 +2,7 @@
 
 import { type ConvertOptions, DecantError, type Image, type Output, type Result } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { fileOf, givenOf, Held, imageOf, images, PAGE, soon, stageIn, stepOf } from '../element.test-support.js';
+import { fileOf, Held, imageOf, images, inputNamed, PAGE, screenIn, soon, stepOf } from '../element.test-support.js';
 import { Session } from '../session/session.js';
 import type { State, Step } from '../steps/state.js';
 
@@ -24,11 +24,11 @@ beforeEach(() => {
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
   vi.stubGlobal('showDirectoryPicker', pickFolder.mockReset());
   vi.stubGlobal('showSaveFilePicker', pickFile.mockReset());
-  const page = stageIn();
+  const page = screenIn();
   emitted = page.emitted;
   shown = [];
   conversions = [];
-  session = new Session(page.stage.host, () => shown.push(session.state));
+  session = new Session(page.screen.host, () => shown.push(session.state));
   images.clear();
 });
 afterEach(() => {
@@ -50,7 +50,7 @@ export async function open(more: Partial<Image> = {}, name = 'disk.qcow2'): Prom
     return end.promise;
   };
   images.set(name, imageOf({}, { convert, ...more }));
-  session.take([givenOf(name)]);
+  session.take([inputNamed(name)]);
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', way: expect.anything() }));
 }
 

@@ -4,7 +4,7 @@ import { DecantError } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { imageOf, images, openImage, outputOf, RESULT, soon } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { given, imageCalled, needing, rows, session, step, waiting } from './session.test-support.js';
+import { imageCalled, input, needing, rows, session, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -20,7 +20,7 @@ async function give(...names: string[]): Promise<string[]> {
     return RESULT;
   };
   for (const name of names) if (!images.has(name)) images.set(name, imageCalled(name, { convert: convert(name) }));
-  session.take(given(...names));
+  session.take(input(...names));
   await step('ready');
   return converted;
 }
@@ -59,7 +59,7 @@ test('the end is that of all images; one that failed can be salvaged from its ro
   session.convertAll();
   await soon(() => expect(session.overall).toEqual({ done: 2, all: 3, failed: ['b.qcow2'], damaged: [] }));
   const [, failed] = session.queue.items;
-  expect(failed).toMatchObject({ outcome: 'It is damaged.', next: ['salvage'] });
+  expect(failed).toMatchObject({ outcome: 'It is damaged.', remedies: ['salvage'] });
   session.openNext(failed!.id, 'salvage');
   await step('ready');
   expect([session.isSalvage, session.overall]).toEqual([true, undefined]);
@@ -95,7 +95,7 @@ test('images that ask something come last, and those that are converted otherwis
   const convert = async () => RESULT;
   images.set('c.qcow2', imageOf({ name: 'c.qcow2' }, { formats: [outputOf('qcow2', '.qcow2')], convert }));
   for (const name of ['a.qcow2', 'd.qcow2']) images.set(name, imageCalled(name, { convert }));
-  session.take(given('a.qcow2', 'b.qcow2', 'c.qcow2', 'd.qcow2'));
+  session.take(input('a.qcow2', 'b.qcow2', 'c.qcow2', 'd.qcow2'));
   // The image that lacks a file is shown first.
   await step('needs');
   session.openNext(session.queue.waiting[0]!.id);

@@ -3,7 +3,7 @@
 import type { Opener } from '../opening/opener.js';
 import type { Queue } from '../queue/queue.js';
 import type { Saver } from '../saving/saver.js';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 
 /** The output and the place for each image. */
@@ -19,7 +19,7 @@ export class Batch {
   isRunning = false;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly opener: Opener,
     private readonly saver: Saver,
@@ -41,13 +41,13 @@ export class Batch {
       while (this.#made && (await this.#advance(this.#made)));
     } finally {
       this.isRunning = false;
-      this.stage.refresh();
+      this.screen.refresh();
     }
   }
 
   /** Takes the next step. Resolves to `false` if there is none, or only the person can take it. */
   async #advance(made: Made): Promise<boolean> {
-    switch (this.stage.phase) {
+    switch (this.screen.phase) {
       case 'end':
         return this.#next();
       case 'question':
@@ -61,7 +61,7 @@ export class Batch {
 
   /** Converts the image that is shown, unless it needs an answer or another output. */
   async #save(made: Made): Promise<boolean> {
-    const ready = this.stage.at('ready');
+    const ready = this.screen.at('ready');
     if (!ready || ready.placing) return false;
     if (ready.asking || !ready.way || !isAlike(ready, made)) return this.#postpone();
     await this.saver.convert();
@@ -85,7 +85,7 @@ export class Batch {
 
   /** After an image was converted, or has failed, or asks something. If the person has closed a dialog, nothing follows. */
   async #settle(): Promise<boolean> {
-    const ready = this.stage.at('ready');
+    const ready = this.screen.at('ready');
     if (!ready) return true;
     if (ready.nameProblem || (ready.asking && ready.asking.kind !== 'noFolder')) return this.#postpone();
     this.end();

@@ -2,13 +2,13 @@
 
 import type { Member } from 'decant';
 import { isSameName, type Sorted } from '../files/bundle.js';
-import { type Given, mayBeSame } from '../files/input-file.js';
+import { type InputFile, mayBeSame } from '../files/input-file.js';
 import { MOST, passOver } from '../files/many-files.js';
 import { sort, sortMore } from '../files/sorting.js';
 import type { Opener } from '../opening/opener.js';
 import { enqueue, newsOf } from '../queue/arrivals.js';
 import type { Queue } from '../queue/queue.js';
-import type { Stage } from '../steps/stage.js';
+import type { Screen } from '../steps/screen.js';
 
 /** A turn whose files are being found and sorted. */
 interface Taking {
@@ -19,12 +19,12 @@ interface Taking {
 
 /** Files that may be images or belong to one, and those that were passed over because they cannot. */
 interface Found {
-  likely: Given[];
-  passed: Given[];
+  likely: InputFile[];
+  passed: InputFile[];
 }
 
 /** Up to `MOST` files are all looked at later, when they are sorted. */
-const foundAmong = async (files: Given[]): Promise<Found> =>
+const foundAmong = async (files: InputFile[]): Promise<Found> =>
   files.length > MOST ? passOver(files) : { likely: files, passed: [] };
 
 const withPassed = (sorted: Sorted, { passed }: Found): Sorted => ({
@@ -36,65 +36,65 @@ export class Intake {
   #taking: Taking | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly screen: Screen,
     private readonly queue: Queue,
     private readonly opener: Opener,
   ) {}
 
   /** Whether an image is open, or being opened, that can give way to a new one. */
   get #isOpen(): boolean {
-    const { phase, opening, isBusy } = this.stage;
-    if (this.stage.at('opening')) return opening !== undefined && !this.opener.asksForFile;
+    const { phase, opening, isBusy } = this.screen;
+    if (this.screen.at('opening')) return opening !== undefined && !this.opener.asksForFile;
     return phase === 'opening' || (phase === 'choice' && !isBusy);
   }
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
-  async takeFrom(name: string, find: () => Promise<Given[]>): Promise<void> {
-    const { stage, opener } = this;
-    const asking = opener.asksForFile ? stage.opening?.bundle : undefined;
+  async takeFrom(name: string, find: () => Promise<InputFile[]>): Promise<void> {
+    const { screen, opener } = this;
+    const asking = opener.asksForFile ? screen.opening?.bundle : undefined;
     // Any other screen stays until there are files.
-    const first = stage.phase === 'start' ? this.#beginTaking(name) : undefined;
-    let files: Given[];
+    const first = screen.phase === 'start' ? this.#beginTaking(name) : undefined;
+    let files: InputFile[];
     try {
       files = await find();
     } catch {
-      this.#report(first, stage.texts.notFetched(name));
+      this.#report(first, screen.texts.notFetched(name));
       return;
     }
     const found = await foundAmong(files);
     const { likely } = found;
-    if (files.length === 0) this.#report(first, stage.texts.noFiles);
-    else if (likely.length === 0 || likely.length > MOST) this.#report(first, stage.texts.tooMany(MOST));
+    if (files.length === 0) this.#report(first, screen.texts.noFiles);
+    else if (likely.length === 0 || likely.length > MOST) this.#report(first, screen.texts.tooMany(MOST));
     else if (first?.isOvertaken) await this.#sortToQueue(found);
     else if (first) await this.#openSorted(found, first);
-    else if (asking && opener.asksForFile && stage.opening?.bundle === asking) await opener.take(likely);
+    else if (asking && opener.asksForFile && screen.opening?.bundle === asking) await opener.take(likely);
     else if (this.#hasMissingDisk(likely)) await opener.take(likely);
-    else if (stage.isBusy || stage.phase === 'question' || opener.asksForFile) await this.#offer(found);
-    else if (this.#isOpen) await this.#takeMore(found, stage.turn);
+    else if (screen.isBusy || screen.phase === 'question' || opener.asksForFile) await this.#offer(found);
+    else if (this.#isOpen) await this.#takeMore(found, screen.turn);
     else await this.#openSorted(found, this.#beginTaking(name));
   }
 
   /** Reports a problem with new files: on the first screen if they have begun a turn, otherwise as news. */
   #report(taking: Taking | undefined, notice: string): void {
-    if (taking) this.stage.send(taking.turn, 'nothingFound', { notice });
-    else this.stage.tell(notice);
+    if (taking) this.screen.send(taking.turn, 'nothingFound', { notice });
+    else this.screen.tell(notice);
   }
 
   /** Adds files to the queue; a single one may also be a missing disk of the machine that is shown. */
   async #offer(found: Found): Promise<void> {
     const [offered, ...others] = found.likely;
     if (this.#missingDisks.length > 0 && offered && others.length === 0)
-      this.stage.update(this.stage.turn, 'disks', { offered });
+      this.screen.update(this.screen.turn, 'disks', { offered });
     await this.#sortToQueue(found);
   }
 
   /** The disks that the machine that is shown lacks. */
   get #missingDisks(): Member[] {
-    return this.stage.at('disks')?.disks.filter((disk) => disk.missing) ?? [];
+    return this.screen.at('disks')?.disks.filter((disk) => disk.missing) ?? [];
   }
 
   /** Whether one of `files` is a missing disk of the machine that is shown. */
-  #hasMissingDisk(files: Given[]): boolean {
+  #hasMissingDisk(files: InputFile[]): boolean {
     return this.#missingDisks.some(({ name }) => files.some(({ file }) => isSameName(file.name, name)));
   }
 
@@ -102,8 +102,8 @@ export class Intake {
   #beginTaking(name: string): Taking {
     if (this.#taking && !this.#taking.turn.aborted) this.#taking.isOvertaken = true;
     this.queue.begin();
-    this.stage.news = '';
-    this.#taking = { turn: this.stage.begin('chosen', { name }), isOvertaken: false };
+    this.screen.news = '';
+    this.#taking = { turn: this.screen.begin('chosen', { name }), isOvertaken: false };
     return this.#taking;
   }
 
@@ -119,16 +119,16 @@ export class Intake {
   /** Adds the images among the files to the end of the queue. */
   async #sortToQueue(found: Found): Promise<void> {
     const sorted = withPassed(await sortMore(found.likely, new AbortController().signal), found);
-    enqueue(sorted, this.queue, this.stage);
+    enqueue(sorted, this.queue, this.screen);
   }
 
   /** Opens the first image among the files. The image that is open in `turn` waits, unless it is given again. */
   async #takeMore(found: Found, turn: AbortSignal): Promise<void> {
-    const { opening } = this.stage;
+    const { opening } = this.screen;
     const sorted = withPassed(await sortMore(found.likely, new AbortController().signal), found);
     const again = await Promise.all(sorted.bundles.map(({ top }) => opening && mayBeSame(top, opening.top)));
     if (turn.aborted || !this.#isOpen || sorted.bundles.length === 0) {
-      enqueue(sorted, this.queue, this.stage);
+      enqueue(sorted, this.queue, this.screen);
       return;
     }
     if (again.includes(true)) this.queue.leave();
@@ -137,7 +137,7 @@ export class Intake {
 
   /** Adds images before those in the queue, and opens the first one. */
   async #openFirst(sorted: Sorted): Promise<void> {
-    this.stage.news = newsOf(sorted, this.stage.texts);
+    this.screen.news = newsOf(sorted, this.screen.texts);
     this.queue.addFirst(sorted.bundles);
     await this.opener.openNext();
   }

@@ -3,9 +3,9 @@
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
-import { givenOf, imageOf, images, openImage, soon } from '../element.test-support.js';
+import { imageOf, images, inputNamed, openImage, soon } from '../element.test-support.js';
 import { english } from '../texts/english.js';
-import { given, imageCalled, needing, news, rows, session, step } from './session.test-support.js';
+import { imageCalled, input, needing, news, rows, session, step } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -16,10 +16,10 @@ vi.mock('decant', async (original) => ({
 test('a missing file is matched by its name, and other images wait', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   expect((await step('needs')).needs).toHaveLength(1);
   expect(session.asksForFile).toBe(true);
-  session.take(given('other.qcow2', 'base.qcow2', 'notes'));
+  session.take(input('other.qcow2', 'base.qcow2', 'notes'));
   await step('ready');
   await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
   expect(session.news).toBe(`${english.queued.added(['other.qcow2'])} ${english.aside(['notes'])}`);
@@ -28,12 +28,12 @@ test('a missing file is matched by its name, and other images wait', async () =>
 test('files with other names are reported, and a single one is offered', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('other.qcow2', imageCalled('other.qcow2'));
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   await step('needs');
-  session.take(given('notes', 'paper'));
+  session.take(input('notes', 'paper'));
   await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['notes', 'paper']) }));
   expect(session.state).toMatchObject({ step: 'needs', offered: undefined });
-  const other = givenOf('other.qcow2');
+  const other = inputNamed('other.qcow2');
   session.take([other]);
   await soon(() => expect(session.state).toMatchObject({ offered: other }));
   expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2']) });
@@ -49,26 +49,26 @@ test('a disk that is asked for by its ID: no other one is offered, and a deeper 
     return imageOf({ name: 'top.vdi', needs: name ? [{ ...need, name, fileName: name }] : [] });
   });
   for (const name of ['one.vdi', 'two.vdi', 'other.vdi']) images.set(name, imageCalled(name));
-  session.take(given('top.vdi'));
+  session.take(input('top.vdi'));
   await step('needs');
-  session.take(given('other.vdi'));
+  session.take(input('other.vdi'));
   await soon(() => expect(session.state).toMatchObject({ notice: english.notTheDisk(['other.vdi']) }));
   expect(session.state).toMatchObject({ step: 'needs', offered: undefined });
-  session.take(given('one.vdi'));
+  session.take(input('one.vdi'));
   await soon(() => expect(session.state).toMatchObject({ needs: [{ name: ids[1] }], notice: undefined }));
-  session.take(given('two.vdi'));
+  session.take(input('two.vdi'));
   await step('ready');
 });
 
 test('a file that may be wrong is in doubt until the person confirms or removes it', async () => {
   needing('top.qcow2', 'base.qcow2');
   images.set('other.qcow2', imageCalled('other.qcow2'));
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   const [need] = (await step('needs')).needs;
   if (need?.kind !== 'missing-file') throw new Error('no file is missing');
-  const other = givenOf('other.qcow2');
+  const other = inputNamed('other.qcow2');
   session.answer(need, other);
-  const doubt = { need, given: other, reasons: [english.otherName('other.qcow2', 'base.qcow2')] };
+  const doubt = { need, input: other, reasons: [english.otherName('other.qcow2', 'base.qcow2')] };
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt }));
   session.takeBack(need);
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: undefined }));
@@ -79,12 +79,12 @@ test('a file that may be wrong is in doubt until the person confirms or removes 
 test('the right file replaces one that is in doubt', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   const [need] = (await step('needs')).needs;
   if (need?.kind !== 'missing-file') throw new Error('no file is missing');
-  session.answer(need, givenOf('other.qcow2'));
+  session.answer(need, inputNamed('other.qcow2'));
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', doubt: { need } }));
-  session.take(given('base.qcow2'));
+  session.take(input('base.qcow2'));
   const { image } = await step('ready');
   expect(image.info.layers.map(({ name }) => name)).toEqual(['top.qcow2', 'base.qcow2']);
 });
@@ -92,11 +92,11 @@ test('the right file replaces one that is in doubt', async () => {
 test('files that are given again, with a missing one, count once', async () => {
   needing('top.qcow2', 'base.qcow2');
   for (const name of ['base.qcow2', 'other.qcow2']) images.set(name, imageCalled(name));
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   await step('needs');
-  session.take(given('other.qcow2', 'notes'));
+  session.take(input('other.qcow2', 'notes'));
   await soon(() => expect(session.state).toMatchObject({ notice: english.notTheFile(['other.qcow2', 'notes']) }));
-  session.take(given('top.qcow2', 'base.qcow2', 'other.qcow2'));
+  session.take(input('top.qcow2', 'base.qcow2', 'other.qcow2'));
   await step('ready');
   await soon(() => expect(rows()).toEqual(['top.qcow2 current', 'other.qcow2 waiting']));
 });
@@ -110,9 +110,9 @@ test('after a failure of a companion, the image can ask for its files again', as
       ? new DecantError('not-recognised', "In 'base.qcow2': The file is not a qcow2 image")
       : open({ companions }),
   );
-  session.take(given('top.qcow2', 'base.qcow2'));
-  expect((await step('failed')).next).toEqual(['filesAgain']);
-  session.takeStep('filesAgain');
+  session.take(input('top.qcow2', 'base.qcow2'));
+  expect((await step('failed')).remedies).toEqual(['filesAgain']);
+  session.takeRemedy('filesAgain');
   expect((await step('needs')).needs).toHaveLength(1);
 });
 
@@ -124,10 +124,10 @@ test('after an impossible file, the question is asked again with the reason', as
       ? new DecantError('not-recognised', "In 'paper.pdf': The file is not a qcow2 image")
       : open(options),
   );
-  session.take(given('top.qcow2'));
+  session.take(input('top.qcow2'));
   const [need] = (await step('needs')).needs;
   if (need?.kind !== 'missing-file') throw new Error('no file is missing');
-  session.answer(need, givenOf('paper.pdf'));
+  session.answer(need, inputNamed('paper.pdf'));
   const notice = "In 'paper.pdf': The file is not a qcow2 image.";
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice, needs: [need] }));
 });
@@ -139,13 +139,13 @@ test('after a wrong password, the password is asked for again', async () => {
       { layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] },
       {
         unlock: async () => {
-          const given = await (password as (layer: typeof locked) => Promise<string>)(locked);
-          if (given !== 'right') throw new DecantError('password', 'The password is wrong');
+          const input = await (password as (layer: typeof locked) => Promise<string>)(locked);
+          if (input !== 'right') throw new DecantError('password', 'The password is wrong');
         },
       },
     ),
   );
-  session.take(given('disk.qcow2'));
+  session.take(input('disk.qcow2'));
   expect(await step('needs')).toMatchObject({ needs: [{ kind: 'password' }], notice: undefined, canAssume: false });
   session.unlock('disk.qcow2', 'wrong', false);
   await soon(() => expect(session.state).toMatchObject({ step: 'needs', notice: 'The password is wrong.' }));
@@ -157,9 +157,9 @@ test('files that are given during the question for a password wait', async () =>
   const locked = layerOf('disk.qcow2', { encryption: 'luks' });
   images.set('disk.qcow2', imageOf({ layers: [locked], needs: [{ kind: 'password', of: 'disk.qcow2' }] }));
   images.set('b.qcow2', imageCalled('b.qcow2'));
-  session.take(given('disk.qcow2'));
+  session.take(input('disk.qcow2'));
   await step('needs');
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   await news(english.queued.added(['b.qcow2']));
   expect(session.state.step).toBe('needs');
 });
@@ -173,7 +173,7 @@ test('a packed image is unpacked after a question, the next one without', async 
       return spool ? imageCalled(name) : packed;
     });
   }
-  session.take(given('a.xz', 'b.xz'));
+  session.take(input('a.xz', 'b.xz'));
   expect(await step('packed')).toMatchObject({ name: 'a.xz', format: 'qcow2' });
   expect(session.asksForFile).toBe(false);
   session.unpack();
@@ -189,12 +189,12 @@ test('an image that takes much memory to decode is opened after a question', asy
     imageOf({ safety: [{ code: 'large-window', fields: { size: mib << 20 }, message: 'It is large' }] });
   images.set('a.zst', noticed(1024));
   images.set('b.zst', noticed(512));
-  session.take(given('a.zst'));
+  session.take(input('a.zst'));
   expect(await step('large')).toEqual({ step: 'large', name: 'a.zst', size: 1 << 30 });
   session.allowMemory();
   await step('ready');
   session.reset();
-  session.take(given('b.zst'));
+  session.take(input('b.zst'));
   await step('ready');
 });
 
@@ -206,7 +206,7 @@ test('an image that takes much memory to unpack is unpacked after a question', a
   images.set('a.zst', ({ spool }) => (spool ? imageCalled('a.zst') : needed(1024)));
   images.set('b.zst', ({ spool }) => (spool ? imageCalled('b.zst') : needed(513)));
   images.set('c.zst', ({ spool }) => (spool ? imageCalled('c.zst') : needed(512)));
-  session.take(given('a.zst'));
+  session.take(input('a.zst'));
   expect(await step('large')).toEqual({ step: 'large', name: 'a.zst', size: 1 << 30 });
   session.allowMemory();
   await step('packed');
@@ -214,12 +214,12 @@ test('an image that takes much memory to unpack is unpacked after a question', a
   await step('ready');
   session.reset();
   // That images may be unpacked is remembered, but the memory is asked for again.
-  session.take(given('b.zst'));
+  session.take(input('b.zst'));
   expect(await step('large')).toMatchObject({ name: 'b.zst' });
   session.allowMemory();
   await step('ready');
   session.reset();
-  session.take(given('c.zst'));
+  session.take(input('c.zst'));
   await step('ready');
 });
 
@@ -241,15 +241,15 @@ function machine(name: string, ...wanted: string[]): void {
 test('a machine asks for its missing disk, and its base is not opened instead', async () => {
   machine('vm.vbox', 'now.vdi', 'second.vdi');
   for (const name of ['base.vdi', 'now.vdi', 'second.vdi', 'other.vdi']) images.set(name, imageCalled(name));
-  session.take(given('vm.vbox', 'base.vdi', 'second.vdi'));
+  session.take(input('vm.vbox', 'base.vdi', 'second.vdi'));
   const { disks } = await step('disks');
   expect(disks).toMatchObject([{ name: 'now.vdi', missing: true }, { name: 'second.vdi' }]);
   expect(rows()).toEqual(['vm.vbox current']);
   expect(session.news).toBe(english.held(['base.vdi']));
   // Other files wait.
-  session.take(given('other.vdi'));
+  session.take(input('other.vdi'));
   await soon(() => expect(rows()).toEqual(['vm.vbox current', 'other.vdi waiting']));
-  session.take(given('NOW.vdi', 'now.vdi'));
+  session.take(input('NOW.vdi', 'now.vdi'));
   await soon(() => expect((session.state as { disks?: object[] }).disks?.[0]).toEqual({ name: 'now.vdi', size: 1 }));
   session.chooseDisks([0]);
   expect((await step('ready')).image.info.name).toBe('now.vdi');
@@ -260,7 +260,7 @@ test('a machine asks for its missing disk, and its base is not opened instead', 
 
 test('a configuration alone asks for its disk', async () => {
   machine('vm.vmx', 'a.vmdk');
-  session.take(given('vm.vmx'));
+  session.take(input('vm.vmx'));
   expect(await step('disks')).toMatchObject({ disks: [{ name: 'a.vmdk', missing: true }] });
 });
 
@@ -274,7 +274,7 @@ test('files of which none looks like a disk are listed, and none is chosen', asy
       ? new DecantError('usage', 'Choose', { code: 'no-image', fields: { disks } })
       : imageOf({ name: disks[Number(disk) - 1]!.name }, { members: disks }),
   );
-  session.take(given('a.tar'));
+  session.take(input('a.tar'));
   expect(await step('disks')).toMatchObject({ name: 'a.tar', disks, isUnknown: true, notice: undefined });
   session.chooseDisks([1]);
   expect((await step('ready')).image.info.name).toBe('data.bin');
@@ -287,7 +287,7 @@ test('an archive that lacks a disk of its machine says so, and offers the others
       ? new DecantError('missing-file', 'b.vmdk is missing', { fields: { disks, file: 'b.vmdk' } })
       : imageOf({ name: 'a.vmdk' }, { members: disks }),
   );
-  session.take(given('vm.ova'));
+  session.take(input('vm.ova'));
   expect((await step('disks')).notice).toContain('b.vmdk');
   session.chooseDisks([0]);
   expect((await step('ready')).image.info.name).toBe('a.vmdk');

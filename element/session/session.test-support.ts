@@ -3,8 +3,18 @@
 import type { Image } from 'decant';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
-import { givenOf, Held, imageOf, images, PAGE, type RESULT, soon, stageIn, stepOf } from '../element.test-support.js';
-import type { Given } from '../files/input-file.js';
+import {
+  Held,
+  imageOf,
+  images,
+  inputNamed,
+  PAGE,
+  type RESULT,
+  screenIn,
+  soon,
+  stepOf,
+} from '../element.test-support.js';
+import type { InputFile } from '../files/input-file.js';
 import type { State, Step } from '../steps/state.js';
 import { Session } from './session.js';
 
@@ -13,9 +23,9 @@ export let emitted: [string, unknown][];
 
 beforeEach(() => {
   for (const [name, value] of Object.entries(PAGE)) vi.stubGlobal(name, value);
-  const page = stageIn({ output: () => new WritableStream() });
+  const page = screenIn({ output: () => new WritableStream() });
   emitted = page.emitted;
-  session = new Session(page.stage.host, () => {});
+  session = new Session(page.screen.host, () => {});
   images.clear();
 });
 afterEach(() => {
@@ -26,7 +36,7 @@ afterEach(() => {
 export const step = <S extends State['step']>(name: S): Promise<Step<S>> => stepOf(session, name);
 export const news = (text: string) => soon(() => expect(session.news).toBe(text));
 export const rows = () => session.queue.items.map(({ bundle, status }) => `${bundle.top.file.name} ${status}`);
-export const given = (...names: string[]): Given[] => names.map((name) => givenOf(name));
+export const input = (...names: string[]): InputFile[] => names.map((name) => inputNamed(name));
 export const imageCalled = (name: string, more: Partial<Image> = {}) => imageOf({ name }, more);
 
 /** An image that needs the file `wanted` until it is given. */

@@ -3,12 +3,12 @@
 import { DecantError, type Image } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
-import { fileOf, givenOf, Held, imageOf, images, openImage, RESULT, soon } from '../element.test-support.js';
-import type { Given } from '../files/input-file.js';
+import { fileOf, Held, imageOf, images, inputNamed, openImage, RESULT, soon } from '../element.test-support.js';
+import type { InputFile } from '../files/input-file.js';
 import { MOST } from '../files/many-files.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import { emitted, given, imageCalled, news, rows, session, step, waiting } from './session.test-support.js';
+import { emitted, imageCalled, input, news, rows, session, step, waiting } from './session.test-support.js';
 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
@@ -19,7 +19,7 @@ vi.mock('decant', async (original) => ({
 test('several images are converted one after the other, each with its result', async () => {
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name, { convert: async () => RESULT }));
   images.set('c.qcow2', new DecantError('corrupt', 'The image is truncated'));
-  session.take(given('b.qcow2', 'c.qcow2', 'a.qcow2', 'notes'));
+  session.take(input('b.qcow2', 'c.qcow2', 'a.qcow2', 'notes'));
   await step('ready');
   expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting', 'c.qcow2 waiting']);
   expect(session.news).toBe(english.aside(['notes']));
@@ -53,7 +53,7 @@ test('several images are converted one after the other, each with its result', a
 test('an image takes the files that it needs from the queue', async () => {
   const isGiven = (names: string[], one: string) => names.includes(one);
   images.set('top', ({ companions = [] }) => {
-    const names = companions.map((given) => (given as File).name);
+    const names = companions.map((input) => (input as File).name);
     const wanted = ['middle', 'base'].find((name) => !isGiven(names, name));
     return imageOf({
       name: 'top',
@@ -68,17 +68,17 @@ test('an image takes the files that it needs from the queue', async () => {
     imageOf({ name: 'middle', references: [{ role: 'backing file', name: 'base', fileName: 'base' }] }),
   );
   images.set('base', imageCalled('base'));
-  session.take(given('base', 'top'));
+  session.take(input('base', 'top'));
   expect((await step('needs')).needs).toMatchObject([{ name: '/disks/middle' }]);
   expect(rows()).toEqual(['top current', 'base waiting']);
-  session.take(given('middle'));
+  session.take(input('middle'));
   await step('ready');
   expect(rows()).toEqual(['top current']);
   expect(session.news).toBe(english.queued.claimed(['base']));
 });
 
 test('a single file is shown by its name while it is read', () => {
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   expect(session.state).toMatchObject({ step: 'opening', name: 'a.qcow2' });
   session.reset();
   session.takePlain([fileOf('a.qcow2'), fileOf('b.qcow2')]);
@@ -100,12 +100,12 @@ test.each([
 test('files that are given during a conversion wait in the queue, and the conversion continues', async () => {
   const held = waiting('a.qcow2');
   images.set('b.qcow2', imageCalled('b.qcow2'));
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   session.convert();
   await step('converting');
   expect(session.isBusy).toBe(true);
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   await news(english.queued.added(['b.qcow2']));
   expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting']);
   expect(session.state.step).toBe('converting');
@@ -122,11 +122,11 @@ for (const [what, name, said, waits] of [
 ] as [string, string, string, boolean][]) {
   test(`given during a conversion: ${what}`, async () => {
     const held = waiting('a.qcow2');
-    session.take(given('a.qcow2'));
+    session.take(input('a.qcow2'));
     await step('ready');
     session.convert();
     const before = await step('converting');
-    session.take(given(name));
+    session.take(input(name));
     await news(said);
     expect(rows()).toEqual(['a.qcow2 current', ...(waits ? [`${name} waiting`] : [])]);
     expect(session.state).toMatchObject({ step: 'converting', name: before.name });
@@ -136,13 +136,13 @@ for (const [what, name, said, waits] of [
 }
 
 test('files that are found only after others were given wait in the queue', async () => {
-  const slow = new Held<Given[]>();
+  const slow = new Held<InputFile[]>();
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
   session.takeFrom('slow', () => slow.promise);
   await step('opening');
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
-  slow.resolve(given('a.qcow2'));
+  slow.resolve(input('a.qcow2'));
   await news(english.queued.added(['a.qcow2']));
   expect((await step('ready')).image.info.name).toBe('b.qcow2');
   expect(rows()).toEqual(['b.qcow2 current', 'a.qcow2 waiting']);
@@ -152,8 +152,8 @@ test('files that are still sorted when others are given wait in the queue', asyn
   const held = new Held<Image>();
   images.set('a.qcow2', () => held.promise);
   for (const name of ['b.qcow2', 'c.qcow2']) images.set(name, imageCalled(name));
-  session.take(given('a.qcow2', 'b.qcow2'));
-  session.take(given('c.qcow2'));
+  session.take(input('a.qcow2', 'b.qcow2'));
+  session.take(input('c.qcow2'));
   expect((await step('ready')).image.info.name).toBe('c.qcow2');
   images.set('a.qcow2', imageCalled('a.qcow2'));
   held.resolve(imageCalled('a.qcow2'));
@@ -162,10 +162,10 @@ test('files that are still sorted when others are given wait in the queue', asyn
 });
 
 test('files that are still sorted after a cancel are dropped', async () => {
-  const slow = new Held<Given[]>();
+  const slow = new Held<InputFile[]>();
   session.takeFrom('slow', () => slow.promise);
   session.reset();
-  slow.resolve(given('a.qcow2'));
+  slow.resolve(input('a.qcow2'));
   await slow.promise;
   await news('');
   expect([session.state, rows()]).toEqual([{ step: 'empty' }, []]);
@@ -180,9 +180,9 @@ for (const [what, files, shown, expected] of [
     const held = new Held<Image>();
     images.set('a.qcow2', () => held.promise);
     images.set('b.qcow2', imageCalled('b.qcow2'));
-    session.take(given('a.qcow2'));
+    session.take(input('a.qcow2'));
     await soon(() => expect(rows()).toEqual(['a.qcow2 current']));
-    session.take(given(...files));
+    session.take(input(...files));
     await soon(() => expect(rows()).toEqual(expected));
     held.resolve(imageCalled('a.qcow2'));
     expect((await step('ready')).image.info.name).toBe(shown);
@@ -192,7 +192,7 @@ for (const [what, files, shown, expected] of [
 
 test('a drop that holds nothing leaves the result on the screen', async () => {
   const held = waiting('a.qcow2');
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   session.convert();
   held.resolve(RESULT);
@@ -214,10 +214,10 @@ for (const [what, files, expected, skipped] of [
 ] as [string, string[], string[], string[] | undefined][]) {
   test(`given while an image is open: ${what}`, async () => {
     for (const name of ['a.qcow2', 'b.qcow2', 'disk.raw']) images.set(name, () => imageCalled(name));
-    const open = given('a.qcow2');
+    const open = input('a.qcow2');
     session.take(open);
     const before = await step('ready');
-    session.take(files.includes('a.qcow2') ? open : given(...files));
+    session.take(files.includes('a.qcow2') ? open : input(...files));
     const isReplaced = expected[0] !== 'a.qcow2 current' || files.includes('a.qcow2');
     if (isReplaced) await soon(() => expect((session.state as Step<'ready'>).image).not.toBe(before.image));
     await news(skipped ? (skipped.length > 0 ? english.aside(skipped) : '') : english.noFiles);
@@ -228,10 +228,10 @@ for (const [what, files, expected, skipped] of [
 
 test('an image that gave way to another one is opened again with the answers of the person', async () => {
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   session.rename('mine.raw');
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', name: 'b.raw' }));
   session.openNext(session.queue.items[0]!.id);
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', name: 'mine.raw' }));
@@ -241,9 +241,9 @@ test('an image that gave way to another one is opened again with the answers of 
 test('an image that is given when a conversion has just begun waits', async () => {
   const held = waiting('a.qcow2');
   images.set('b.qcow2', imageCalled('b.qcow2'));
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   session.convert();
   await news(english.queued.added(['b.qcow2']));
   expect(rows()).toEqual(['a.qcow2 current', 'b.qcow2 waiting']);
@@ -257,7 +257,7 @@ test('an image that was opened too late is closed', async () => {
     session.reset();
     return imageCalled('a.qcow2', { close });
   });
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await soon(() => expect(close).toHaveBeenCalledTimes(1));
   expect(session.state).toEqual({ step: 'empty' });
 });
@@ -265,14 +265,18 @@ test('an image that was opened too late is closed', async () => {
 // (case, files, notice)
 for (const [what, find, notice] of [
   ['nothing', async () => [], english.noFiles],
-  ['too many files', async () => Array.from({ length: MOST + 1 }, (_, at) => givenOf(`${at}`)), english.tooMany(MOST)],
+  [
+    'too many files',
+    async () => Array.from({ length: MOST + 1 }, (_, at) => inputNamed(`${at}`)),
+    english.tooMany(MOST),
+  ],
   ['unreadable files', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
-] as [string, () => Promise<Given[]>, string][]) {
+] as [string, () => Promise<InputFile[]>, string][]) {
   test(`${what}: reported at the start, or as news during a conversion`, async () => {
     session.takeFrom('disk', find);
     await soon(() => expect(session.state).toEqual({ step: 'empty', notice }));
     const held = waiting('a.qcow2');
-    session.take(given('a.qcow2'));
+    session.take(input('a.qcow2'));
     await step('ready');
     session.convert();
     await step('converting');
@@ -285,24 +289,24 @@ for (const [what, find, notice] of [
 
 test('of very many files, what cannot be an image is passed over before the limit counts', async () => {
   images.set('disk.qcow2', imageCalled('disk.qcow2'));
-  const texts = Array.from({ length: 5 * MOST }, (_, at) => givenOf(`${at}.txt`));
-  session.take([...texts, givenOf('disk.qcow2')]);
+  const texts = Array.from({ length: 5 * MOST }, (_, at) => inputNamed(`${at}.txt`));
+  session.take([...texts, inputNamed('disk.qcow2')]);
   expect((await step('ready')).image.info.name).toBe('disk.qcow2');
   const skipped = english.aside(texts.map(({ file }) => file.name));
   expect(session.news).toBe(skipped);
   expect(rows()).toEqual(['disk.qcow2 current']);
   // More than can be opened may be images.
-  session.take([...texts, ...Array.from({ length: MOST + 1 }, (_, at) => givenOf(`${at}.img`))]);
+  session.take([...texts, ...Array.from({ length: MOST + 1 }, (_, at) => inputNamed(`${at}.img`))]);
   await news(english.tooMany(MOST));
   // During a conversion, the image is added to the queue.
   const held = waiting('disk.qcow2');
   session.reset();
-  session.take(given('disk.qcow2'));
+  session.take(input('disk.qcow2'));
   await step('ready');
   session.convert();
   await step('converting');
   images.set('b.qcow2', imageCalled('b.qcow2'));
-  session.take([...texts, givenOf('b.qcow2')]);
+  session.take([...texts, inputNamed('b.qcow2')]);
   await news(`${english.queued.added(['b.qcow2'])} ${skipped}`);
   held.resolve(RESULT);
   await step('done');
@@ -322,7 +326,7 @@ test('text that is not a link is reported', async () => {
   session.links.take('example.org/disk');
   expect(session.state).toEqual({ step: 'empty', notice: english.noAddress });
   images.set('a.qcow2', imageCalled('a.qcow2'));
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   session.links.take('no address');
   expect(session.news).toBe(english.noAddress);
@@ -338,14 +342,14 @@ test('a text that is not a link is a problem of its field, until it changes or t
   expect(session.links.problem).toBeUndefined();
   session.links.submit('foo');
   images.set('a.qcow2', imageCalled('a.qcow2'));
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   expect(session.links.problem).toBeUndefined();
 });
 
 test('a waiting image can be opened early or removed, and stays when the person returns to the start', async () => {
   for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
-  session.take(given('a', 'b', 'c'));
+  session.take(input('a', 'b', 'c'));
   await step('ready');
   session.openNext(session.queue.items[1]!.id);
   await soon(() => expect((session.state as Step<'ready'>).image?.info.name).toBe('b'));
@@ -358,7 +362,7 @@ test('a waiting image can be opened early or removed, and stays when the person 
 
 test('a removed image is reported', async () => {
   for (const name of ['a', 'b', 'c']) images.set(name, imageCalled(name));
-  session.take(given('a', 'b', 'c'));
+  session.take(input('a', 'b', 'c'));
   await step('ready');
   session.remove(session.queue.items[2]!.id);
   expect(session.news).toBe(english.queued.removed('c'));
@@ -375,11 +379,11 @@ for (const [what, act, reached] of [
   test(`news from during a conversion ends with ${what}, and the results with the next image`, async () => {
     const held = waiting('a.qcow2');
     for (const name of ['b.qcow2', 'c.qcow2']) images.set(name, imageCalled(name));
-    session.take(given('a.qcow2'));
+    session.take(input('a.qcow2'));
     await step('ready');
     session.convert();
     await step('converting');
-    session.take(given('b.qcow2'));
+    session.take(input('b.qcow2'));
     await news(english.queued.added(['b.qcow2']));
     act();
     if (reached === 'done') held.resolve(RESULT);
@@ -387,7 +391,7 @@ for (const [what, act, reached] of [
     await step(reached);
     expect(session.news).toBe('');
     expect(rows()).toEqual([`a.qcow2 ${reached}`, 'b.qcow2 waiting']);
-    session.take(given('c.qcow2'));
+    session.take(input('c.qcow2'));
     await step('ready');
     expect(rows()).toEqual(['c.qcow2 current', 'b.qcow2 waiting']);
   });
@@ -399,9 +403,9 @@ test('news ends with the next step of the person', async () => {
     imageOf({ layers: [locked], needs: password ? [] : [{ kind: 'password', of: 'disk.qcow2' }] }),
   );
   images.set('b.qcow2', imageCalled('b.qcow2'));
-  session.take(given('disk.qcow2'));
+  session.take(input('disk.qcow2'));
   await step('needs');
-  session.take(given('b.qcow2'));
+  session.take(input('b.qcow2'));
   await news(english.queued.added(['b.qcow2']));
   session.unlock('disk.qcow2', 'right', false);
   await step('ready');
@@ -422,10 +426,10 @@ for (const [next, expected] of [
   test(`after a failure: ${next}`, async () => {
     const opened = vi.fn((_options: object): Image | Error => new DecantError('internal', 'A worker has died'));
     images.set('disk.img', opened);
-    session.take(given('disk.img'));
+    session.take(input('disk.img'));
     await step('failed');
     opened.mockImplementation(() => imageCalled('disk.img'));
-    session.takeStep(next);
+    session.takeRemedy(next);
     await step('ready');
     const {
       signal: _,
@@ -458,14 +462,14 @@ test('a chosen snapshot is opened, and names the result', async () => {
 
 test('an unexpected failure is shown, and does not end a conversion', async () => {
   const held = waiting('a.qcow2');
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await step('ready');
   session.convert();
   await step('converting');
   vi.spyOn(session.queue, 'add').mockImplementationOnce(() => {
     throw new DecantError('internal', 'Something is wrong');
   });
-  session.take(given('a.qcow2'));
+  session.take(input('a.qcow2'));
   await news('Something is wrong.');
   expect(session.state.step).toBe('converting');
   held.resolve(RESULT);
@@ -473,6 +477,6 @@ test('an unexpected failure is shown, and does not end a conversion', async () =
   vi.spyOn(session.queue, 'addFirst').mockImplementationOnce(() => {
     throw new DecantError('internal', 'Something is wrong');
   });
-  session.take(given('a.qcow2'));
-  expect(await step('failed')).toMatchObject({ title: english.failed, message: 'Something is wrong.', next: [] });
+  session.take(input('a.qcow2'));
+  expect(await step('failed')).toMatchObject({ title: english.failed, message: 'Something is wrong.', remedies: [] });
 });

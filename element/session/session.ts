@@ -2,11 +2,11 @@
 
 import { type OutputFormat, prepare, type Snapshot, type Waiting } from 'decant';
 import { asError } from '../errors.js';
-import { openingAfter } from '../failures/failure.js';
+import { reopened } from '../failures/failure.js';
 import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
 import { pickFiles } from '../files/dropped.js';
-import { type Given, givenBy, plain } from '../files/input-file.js';
+import { type InputFile, inputOf, plain } from '../files/input-file.js';
 import type { FileNeed, Opening } from '../files/opening.js';
 import type { Host } from '../host.js';
 import { LinkEntry } from '../opening/link-entry.js';
@@ -17,8 +17,8 @@ import { digestResult } from '../saving/digest.js';
 import { askToNotify } from '../saving/notification.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
-import { Stage } from '../steps/stage.js';
-import type { Left, Next, Overall, State } from '../steps/state.js';
+import { Screen } from '../steps/screen.js';
+import type { Left, Overall, Remedy, State } from '../steps/state.js';
 import { replaced } from '../texts/languages.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
@@ -30,7 +30,7 @@ import { Intake } from './intake.js';
 export class Session implements Controls {
   readonly queue = new Queue();
   readonly links: LinkEntry;
-  readonly #stage: Stage;
+  readonly #stage: Screen;
   readonly #chooser: Chooser;
   readonly #opener: Opener;
   readonly #saver: Saver;
@@ -41,7 +41,7 @@ export class Session implements Controls {
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
-    this.#stage = new Stage(host, changed);
+    this.#stage = new Screen(host, changed);
     this.#chooser = new Chooser(this.#stage, this.queue);
     this.#opener = new Opener(this.#stage, this.queue, this.#chooser);
     this.#saver = new Saver(this.#stage, this.queue, this.#chooser);
@@ -109,13 +109,13 @@ export class Session implements Controls {
     if (!this.#stage.host.output && isSecureContext) ratesOfBrowser().catch(() => {});
   }
 
-  take(files: Given[]): void {
+  take(files: InputFile[]): void {
     const [first, ...others] = files;
     this.takeFrom(first && others.length === 0 ? first.file.name : this.texts.chosen, async () => files);
   }
 
   /** Takes the files that `find` fetches or lists. Shows `name` until then. */
-  takeFrom(name: string, find: () => Promise<Given[]>): void {
+  takeFrom(name: string, find: () => Promise<InputFile[]>): void {
     this.#step(() => this.#intake.takeFrom(name, find));
   }
 
@@ -127,7 +127,7 @@ export class Session implements Controls {
     this.#stage.run(
       pickFiles(true).then((handles) => {
         if (!handles) fallback();
-        else if (handles.length > 0) this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(givenBy)));
+        else if (handles.length > 0) this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(inputOf)));
       }),
     );
   }
@@ -143,9 +143,9 @@ export class Session implements Controls {
     if (!handles) fallback();
     const [handle] = handles ?? [];
     if (!handle) return;
-    const given = await givenBy(handle).catch(() => undefined);
+    const input = await inputOf(handle).catch(() => undefined);
     if (turn.aborted) return;
-    if (given) await this.#opener.answer(need, given);
+    if (input) await this.#opener.answer(need, input);
     else this.#stage.tell(this.texts.notFetched(handle.name));
   }
 
@@ -184,8 +184,8 @@ export class Session implements Controls {
     });
   }
 
-  openNext(id?: number, next?: Next): void {
-    this.#step(() => this.#opener.openNext(id, next));
+  openNext(id?: number, remedy?: Remedy): void {
+    this.#step(() => this.#opener.openNext(id, remedy));
   }
 
   remove(id: number): void {
@@ -193,13 +193,13 @@ export class Session implements Controls {
     this.#stage.tell(removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '');
   }
 
-  takeStep(next: Next): void {
+  takeRemedy(remedy: Remedy): void {
     const { opening } = this;
-    if (next === 'next') this.openNext();
-    else if (next === 'another' || !opening) this.reset();
+    if (remedy === 'next') this.openNext();
+    else if (remedy === 'another' || !opening) this.reset();
     else {
       this.queue.resume(opening.bundle);
-      this.#step(() => this.#opener.open(openingAfter(next, opening)));
+      this.#step(() => this.#opener.open(reopened(remedy, opening)));
     }
   }
 
@@ -259,8 +259,8 @@ export class Session implements Controls {
     this.#step(() => this.#opener.allowMemory());
   }
 
-  answer(need: FileNeed, given: Given, confirmed = false): void {
-    this.#step(() => this.#opener.answer(need, given, confirmed));
+  answer(need: FileNeed, input: InputFile, confirmed = false): void {
+    this.#step(() => this.#opener.answer(need, input, confirmed));
   }
 
   takeBack(need: FileNeed): void {

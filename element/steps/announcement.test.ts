@@ -5,16 +5,16 @@ import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle, imageOf } from '../element.test-support.js';
 import { english } from '../texts/english.js';
 import { announcement, windowTitle } from './announcement.js';
-import type { Place, State, Step } from './state.js';
+import type { State, Step, Target } from './state.js';
 
 const folder = folderHandle('picked', {});
-const place = (kind: Place['kind'], replaces?: File): Place =>
-  ({ kind, name: 'disk.raw', folder, replaces, handle: fileHandle(fileOf('disk.raw')), kept: undefined }) as Place;
+const target = (kind: Target['kind'], replaces?: File): Target =>
+  ({ kind, name: 'disk.raw', folder, replaces, handle: fileHandle(fileOf('disk.raw')), kept: undefined }) as Target;
 
 const converting = (more: Partial<Step<'converting'>>): State => ({
   step: 'converting',
   name: 'disk.qcow2',
-  place: place('stored'),
+  target: target('stored'),
   destination: undefined,
   contents: undefined,
   phase: 'converting',
@@ -29,10 +29,10 @@ const converting = (more: Partial<Step<'converting'>>): State => ({
   ...more,
 });
 
-const done = (kind: Place['kind'], lostBytes = 0): State => ({
+const done = (kind: Target['kind'], lostBytes = 0): State => ({
   step: 'done',
   name: 'disk.qcow2',
-  place: place(kind),
+  target: target(kind),
   destination: undefined,
   contents: undefined,
   result: { lostBytes } as Result,
@@ -51,7 +51,13 @@ const ready = (picking: boolean): State =>
 const needs = (notice?: string): State => ({ step: 'needs', image: imageOf(), notice }) as Step<'needs'>;
 
 const stopping = `Stopping disk.qcow2`;
-const failed: State = { step: 'failed', title: 'It failed', message: 'Because.', left: 'Nothing is left.', next: [] };
+const failed: State = {
+  step: 'failed',
+  title: 'It failed',
+  message: 'Because.',
+  left: 'Nothing is left.',
+  remedies: [],
+};
 
 // (case, state, text for screen readers, title)
 for (const [what, state, said, title] of [
@@ -88,19 +94,19 @@ for (const [what, state, said, title] of [
   ['a cancel', converting({ cancelling: true }), stopping, '25% disk.qcow2'],
   [
     'a cancel while a new file is finished',
-    converting({ cancelling: true, phase: 'finishing', place: place('folder') }),
+    converting({ cancelling: true, phase: 'finishing', target: target('folder') }),
     `${stopping}. ${english.cancelWaits}`,
     '25% disk.qcow2',
   ],
   [
     'a cancel while a file is replaced',
-    converting({ cancelling: true, phase: 'finishing', place: place('folder', fileOf('disk.raw')) }),
+    converting({ cancelling: true, phase: 'finishing', target: target('folder', fileOf('disk.raw')) }),
     `${stopping}. ${english.cancelTooLate}`,
     '25% disk.qcow2',
   ],
   [
     'a cancel while the file of the dialog is finished',
-    converting({ cancelling: true, phase: 'finishing', place: place('dialog') }),
+    converting({ cancelling: true, phase: 'finishing', target: target('dialog') }),
     `${stopping}. ${english.cancelTooLate}`,
     '25% disk.qcow2',
   ],
@@ -121,7 +127,7 @@ for (const [what, state, said, title] of [
   [
     'a download',
     done('stored'),
-    `${english.doneSaving}. ${english.place(place('stored'), 3)}`,
+    `${english.doneSaving}. ${english.place(target('stored'), 3)}`,
     `${english.doneSaving}: disk.raw`,
   ],
   [
@@ -133,13 +139,13 @@ for (const [what, state, said, title] of [
   [
     'a stream',
     done('streamed'),
-    `${english.doneSaving}. ${english.place(place('streamed'), 3)}`,
+    `${english.doneSaving}. ${english.place(target('streamed'), 3)}`,
     `${english.doneSaving}: disk.raw`,
   ],
   [
     'a damaged disk',
     done('stored', 512),
-    `${english.doneDamaged}. ${english.place(place('stored'), 3)}`,
+    `${english.doneDamaged}. ${english.place(target('stored'), 3)}`,
     `${english.doneDamaged}: disk.raw`,
   ],
   ['a failure', failed, 'It failed. Because. Nothing is left.', 'It failed'],

@@ -6,13 +6,13 @@ import type { AllTexts } from '../types.texts.js';
 import type { Overall } from './state.js';
 import { methodOf, SILENT, STALLED, type State, type Step } from './state.js';
 
-export const doneTitle = ({ result, place, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
+export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;
-  return (place.kind === 'stored' && !isCopyGone) || place.kind === 'streamed' ? texts.doneSaving : texts.done;
+  return (target.kind === 'stored' && !isCopyGone) || target.kind === 'streamed' ? texts.doneSaving : texts.done;
 };
 
-export const donePlace = ({ place, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
-  isCopyGone ? texts.copied(place.name) : texts.place(place, copying);
+export const donePlace = ({ target, copying, isCopyGone }: Step<'done'>, texts: AllTexts): string =>
+  isCopyGone ? texts.copied(target.name) : texts.place(target, copying);
 
 /** Whether the network has been silent long enough for a notice. */
 const isSilent = ({ silence }: Step<'converting'>): boolean => silence >= SILENT;
@@ -28,10 +28,10 @@ export const workTitle = ({ phase, name, cancelling }: Step<'converting'>, texts
   texts.working(cancelling ? texts.cancelling : texts.phase[phase], name);
 
 /** A hint while the browser completes a file, which it does without progress and cannot stop. */
-export function finishingHint({ phase, place, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
-  if (phase !== 'finishing' || methodOf(place) !== 'picked') return undefined;
+export function finishingHint({ phase, target, cancelling }: Step<'converting'>, texts: AllTexts): string | undefined {
+  if (phase !== 'finishing' || methodOf(target) !== 'picked') return undefined;
   if (!cancelling) return texts.finishing;
-  return place.kind === 'folder' && !place.replaces ? texts.cancelWaits : texts.cancelTooLate;
+  return target.kind === 'folder' && !target.replaces ? texts.cancelWaits : texts.cancelTooLate;
 }
 
 /** What to know about the results of a queue besides their number. */
@@ -88,7 +88,7 @@ export function windowTitle(state: State, texts: AllTexts, overall?: Overall): s
     case 'converting':
       return `${texts.percent(state.share)} ${shownText(state.name)}`;
     case 'done':
-      return `${doneTitle(state, texts)}: ${shownText(state.place.name)}`;
+      return `${doneTitle(state, texts)}: ${shownText(state.target.name)}`;
     case 'failed':
       return state.title;
     case 'opening':

@@ -1,8 +1,14 @@
 // What several steps show.
 
-import { html, nothing } from 'lit';
-import { noticeView } from '../texts/sentences.js';
+import { html, nothing, type TemplateResult } from 'lit';
+import { partsOf } from '../texts/sentences.js';
 import type { Controls } from './controls.js';
+
+/** Text with its English parts marked, so that a screen reader changes its voice. */
+export const spoken = (text: string): (string | TemplateResult)[] =>
+  partsOf(text).map((part, at) => (at % 2 === 1 ? html`<bdi lang="en">${part}</bdi>` : part));
+
+export const noticeView = (text: string): TemplateResult => html`<p class="notice" part="notice">${spoken(text)}</p>`;
 
 /** The heading of a step, which takes the focus. `by` is the ID of its description. */
 export const heading = (text: string, by?: string) =>

@@ -1,12 +1,12 @@
 // What the views of the steps read besides the state, and what they call. The session implements it.
 
 import type { OutputFormat, Snapshot, Waiting } from 'decant';
-import type { Given } from '../files/input-file.js';
+import type { InputFile } from '../files/input-file.js';
 import type { FileNeed, Opening } from '../files/opening.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
-import type { AddressProblem, Left, Next, Overall } from './state.js';
+import type { AddressProblem, Left, Overall, Remedy } from './state.js';
 
 /** The fields for links. */
 export interface LinkFields {
@@ -55,12 +55,12 @@ export interface Controls {
   /** Removes what an interrupted conversion has left, and reports it. */
   removeLeft(left: Left): void;
 
-  /** Opens the image `id` of the queue, or the next one; with `next`, as this step after its failure says. */
-  openNext(id?: number, next?: Next): void;
+  /** Opens the image `id` of the queue, or the next one; with `remedy`, as the person has chosen after its failure. */
+  openNext(id?: number, remedy?: Remedy): void;
   /** Removes the image `id` from the queue. */
   remove(id: number): void;
-  /** Takes a step that was offered after a failure. */
-  takeStep(next: Next): void;
+  /** Does what was offered after a failure. */
+  takeRemedy(remedy: Remedy): void;
 
   /** Opens the snapshot at an index in the list; -1 is the active disk. */
   chooseSnapshot(at: number): void;
@@ -72,8 +72,8 @@ export interface Controls {
   unpack(): void;
   /** Decodes the image, which takes much memory. */
   allowMemory(): void;
-  /** Uses `given` for `need`. If `confirmed`, doubts about the file are ignored. */
-  answer(need: FileNeed, given: Given, confirmed?: boolean): void;
+  /** Uses `input` for `need`. If `confirmed`, doubts about the file are ignored. */
+  answer(need: FileNeed, input: InputFile, confirmed?: boolean): void;
   /** Removes the file that was given for `need`. */
   takeBack(need: FileNeed): void;
   /** Tries `password` for the layer `name`. */

@@ -2,15 +2,15 @@
 
 import type { AnyImage, Kept, Member, Need, OutputFormat, Result, Snapshot, Waiting } from 'decant';
 import type { Contents } from 'decant/contents';
-import type { Given } from '../files/input-file.js';
+import type { InputFile } from '../files/input-file.js';
 import type { FileNeed } from '../files/opening.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
 import type { Choice, Selection, Survey } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
 import type { Method } from '../ways/rates.js';
 
-/** A step that the person can take after a failure. */
-export type Next =
+/** What a person can do after a failure. */
+export type Remedy =
   /** Read the file as a raw disk. */
   | 'raw'
   /** Read the undamaged parts of an image. */
@@ -41,7 +41,7 @@ export type Asking =
 /** A file that was given for a need, and the reasons why it may be the wrong one. */
 export interface Doubt {
   need: FileNeed;
-  given: Given;
+  input: InputFile;
   reasons: string[];
 }
 
@@ -74,7 +74,7 @@ export interface Warning {
 }
 
 /** A place where a disk is saved. */
-export type Place =
+export type Target =
   /** `replaces` is the existing file, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
   | { kind: 'dialog'; handle: FileSystemFileHandle; name: string }
@@ -82,7 +82,7 @@ export type Place =
   | { kind: 'stored'; name: string; kept: Kept | undefined }
   | { kind: 'streamed' | 'host'; name: string };
 
-export const methodOf = ({ kind }: Place): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
+export const methodOf = ({ kind }: Target): Method => (kind === 'folder' || kind === 'dialog' ? 'picked' : kind);
 
 /** Shorter silences of a network, in seconds, are not shown. */
 export const SILENT = 5;
@@ -118,7 +118,7 @@ export type State =
       needs: Need[];
       notice: string | undefined;
       /** A file with another name than the missing one, which the person may use anyway. */
-      offered: Given | undefined;
+      offered: InputFile | undefined;
       doubt: Doubt | undefined;
       canAssume: boolean;
     }
@@ -135,7 +135,7 @@ export type State =
       /** The snapshots of the machine. */
       snapshots: readonly Snapshot[];
       notice: string | undefined;
-      offered?: Given;
+      offered?: InputFile;
     }
   /** Asks whether to unpack the file `name`, which contains a `format`. */
   | { step: 'packed'; name: string; format: string; size: number | undefined }
@@ -174,7 +174,7 @@ export type State =
   | {
       step: 'converting';
       name: string;
-      place: Place;
+      target: Target;
       destination: Destination | undefined;
       /** The partitions and file systems, if they are known. */
       contents: Contents | undefined;
@@ -195,7 +195,7 @@ export type State =
   | {
       step: 'done';
       name: string;
-      place: Place;
+      target: Target;
       destination: Destination | undefined;
       contents: Contents | undefined;
       result: Result;
@@ -225,7 +225,7 @@ export type State =
       message: string | undefined;
       /** A sentence about the remains of the output. */
       left: string | undefined;
-      next: Next[];
+      remedies: Remedy[];
     };
 
 export type Step<S extends State['step']> = Extract<State, { step: S }>;

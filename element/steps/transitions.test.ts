@@ -1,8 +1,8 @@
 // Every event in every step: the step that follows, or that the event is ignored.
 
 import { expect, test } from 'vitest';
-import { stageIn } from '../element.test-support.js';
-import { BEGINNINGS, type Beginning, EVENTS, type Event, nextStep, PHASES, type StepName } from './transitions.js';
+import { screenIn } from '../element.test-support.js';
+import { BEGINNINGS, type Beginning, EVENTS, type Event, PHASES, type StepName, stepAfter } from './transitions.js';
 
 const STEPS = Object.keys(PHASES) as StepName[];
 const OPENING = 'opening unpacking unlocking';
@@ -26,7 +26,7 @@ const EXPECTED: Record<Event, [from: string, to: StepName]> = {
 
 test.each(Object.entries(EXPECTED) as [Event, [string, StepName]][])('%s', (event, [from, to]) => {
   for (const step of STEPS)
-    expect([step, nextStep(step, event)]).toEqual([step, from.split(' ').includes(step) ? to : undefined]);
+    expect([step, stepAfter(step, event)]).toEqual([step, from.split(' ').includes(step) ? to : undefined]);
 });
 
 test.each([
@@ -41,15 +41,15 @@ test('each step is reached, from the first one', () => {
   const reached = new Set<StepName>(['empty']);
   for (const step of reached) {
     for (const { to } of Object.values(BEGINNINGS)) reached.add(to);
-    for (const event of Object.keys(EVENTS) as Event[]) reached.add(nextStep(step, event) ?? step);
+    for (const event of Object.keys(EVENTS) as Event[]) reached.add(stepAfter(step, event) ?? step);
   }
   expect([...reached].toSorted()).toEqual(STEPS.toSorted());
 });
 
 test('late events of an image do not replace a question or a result', () => {
-  const { stage } = stageIn();
-  const turn = stage.begin('chosen', { name: 'disk' });
-  stage.send(turn, 'memoryNeeded', { name: 'disk', size: 1e9 });
-  stage.send(turn, 'unpacking', { name: 'disk', share: 1 });
-  expect(stage.state).toEqual({ step: 'large', name: 'disk', size: 1e9 });
+  const { screen } = screenIn();
+  const turn = screen.begin('chosen', { name: 'disk' });
+  screen.send(turn, 'memoryNeeded', { name: 'disk', size: 1e9 });
+  screen.send(turn, 'unpacking', { name: 'disk', share: 1 });
+  expect(screen.state).toEqual({ step: 'large', name: 'disk', size: 1e9 });
 });

@@ -66,7 +66,7 @@ export type Beginning = keyof typeof BEGINNINGS;
 export type Event = keyof typeof EVENTS;
 
 /** The step after `event` in `step`; `undefined` if the event is ignored there. */
-export function nextStep(step: StepName, event: Event): StepName | undefined {
+export function stepAfter(step: StepName, event: Event): StepName | undefined {
   const { from, to }: Transition = EVENTS[event];
   return from.includes(step) ? to : undefined;
 }

@@ -3,9 +3,9 @@
 import { render } from 'lit';
 import { smallerLayers } from '../files/image-info.js';
 import { downloadName, nameProblem } from '../files/names.js';
-import { spoken } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
 import { hasGpt } from '../ways/choices.js';
+import { spoken } from './common-views.js';
 import type { Controls } from './controls.js';
 import type { State, Step, Warning } from './state.js';
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
 import { fileHandle, fileOf, folderHandle, outputOf, textsIn } from '../element.test-support.js';
 import type { FileNeed } from '../files/opening.js';
-import type { Place } from '../steps/state.js';
+import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways/choices.js';
 import { english } from './english.js';
@@ -29,7 +29,7 @@ const needOf = (name: string): FileNeed => ({
   fileName: name,
   of: name,
 });
-const placesOf = (name: string): Place[] => [
+const placesOf = (name: string): Target[] => [
   { kind: 'folder', folder: folderHandle(name, {}), name, replaces: undefined },
   { kind: 'dialog', handle: fileHandle(fileOf(name)), name },
   { kind: 'stored', name, kept: undefined },
@@ -228,10 +228,10 @@ const valuesWith = (name: string): Record<string, unknown[][]> => {
       { host: name, attempt: 0 },
       { host: name, attempt: 0, offline: true },
     ]),
-    place: placesOf(name).flatMap((place) => [
-      [place, undefined],
-      [place, 1],
-      [place, 90],
+    place: placesOf(name).flatMap((target) => [
+      [target, undefined],
+      [target, 1],
+      [target, 90],
     ]),
     copied: named,
     copyKept: bytes,

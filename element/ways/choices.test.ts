@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
-import { outputOf, stageIn } from '../element.test-support.js';
+import { outputOf, screenIn } from '../element.test-support.js';
 import { english } from '../texts/english.js';
 import { advice, bestChoice, type Choice, listChoices, type Survey } from './choices.js';
 import { type Environment, explore, newEnvironment } from './environment.js';
@@ -53,10 +53,10 @@ const all: Environment = {
   otherTab: false,
   complete: true,
 };
-const { stage } = stageIn();
+const { screen } = screenIn();
 
 const list = (environment: Partial<Environment>, of: Partial<Survey> = {}, output = raw): Choice[] =>
-  listChoices(info, output, { ...survey, ...of }, { ...all, ...environment }, stage);
+  listChoices(info, output, { ...survey, ...of }, { ...all, ...environment }, screen);
 const download = (...args: Parameters<typeof list>): Choice => list(...args).at(-1)!;
 
 test('a folder takes the space of the data, a download the space of the disk', () => {
@@ -170,7 +170,7 @@ test('after the storage was full, a download is streamed, or may not fit', () =>
 test('without https nothing can be downloaded', () => {
   vi.stubGlobal('isSecureContext', false);
   expect(download({}).obstacle).toBe(english.insecure);
-  expect(newEnvironment(stage, false)).toMatchObject({
+  expect(newEnvironment(screen, false)).toMatchObject({
     folderObstacle: english.insecure,
     dialogObstacle: english.insecure,
   });
@@ -178,7 +178,7 @@ test('without https nothing can be downloaded', () => {
 
 test('a picker that the browser does not have is an obstacle', () => {
   vi.stubGlobal('showSaveFilePicker', () => {});
-  expect(newEnvironment(stage, false)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
+  expect(newEnvironment(screen, false)).toMatchObject({ folderObstacle: english.noPicker, dialogObstacle: undefined });
 });
 
 const choice = (
@@ -227,13 +227,13 @@ for (const [what, choices, reason] of [
 /** Explores the browser for a disk of `DISK` bytes. */
 async function explored(isKept = false, turn = new AbortController().signal): Promise<Environment> {
   const streamedDownloads = { obstacle: async () => 'no worker', open: () => Promise.reject(new Error('no')) };
-  const { stage } = stageIn({ streamedDownloads });
-  const environment = newEnvironment(stage, false);
+  const { screen } = screenIn({ streamedDownloads });
+  const environment = newEnvironment(screen, false);
   await explore(
     environment,
     DISK,
     async () => isKept,
-    stage,
+    screen,
     turn,
     () => {},
   );
@@ -302,19 +302,19 @@ test('nothing more is tried after the turn is over', async () => {
 });
 
 test('if the page saves disks itself, the browser is not explored', async () => {
-  const { stage } = stageIn({ output: () => new WritableStream() });
-  const environment = newEnvironment(stage, false);
+  const { screen } = screenIn({ output: () => new WritableStream() });
+  const environment = newEnvironment(screen, false);
   expect(environment.complete).toBe(true);
   await explore(
     environment,
     DISK,
     async () => true,
-    stage,
+    screen,
     new AbortController().signal,
     () => {},
   );
   expect(tried).toEqual([]);
-  expect(listChoices(info, raw, survey, environment, stage)).toEqual([{ way: 'host', method: 'host' }]);
+  expect(listChoices(info, raw, survey, environment, screen)).toEqual([{ way: 'host', method: 'host' }]);
 });
 
 test('an estimated speed gives no advice, and the speed of a network is not shown', () => {

@@ -3,28 +3,28 @@
 import { DecantError, type Output } from 'decant';
 import { expect, test, vi } from 'vitest';
 import { infoOf } from '../../worker/api/info.test-support.js';
-import { fileHandle, fileOf, folderHandle, outputOf, stageIn } from '../element.test-support.js';
-import type { Place } from '../steps/state.js';
+import { fileHandle, fileOf, folderHandle, outputOf, screenIn } from '../element.test-support.js';
+import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import type { DecantConverterElement } from '../types.element.js';
-import { outputAt } from './place.js';
+import { outputAt } from './target.js';
 
 const disk = { info: infoOf(), format: outputOf('raw', '.raw', { size: 5e6 }), name: 'disk.raw' };
 const { signal } = new AbortController();
 const folder = folderHandle('picked', {});
 const handle = fileHandle(fileOf('disk.raw'));
-const { stage } = stageIn();
+const { screen } = screenIn();
 
-for (const [place, output] of [
+for (const [target, output] of [
   [
     { kind: 'folder', folder, name: 'disk.raw', replaces: undefined },
     { folder, name: 'disk.raw' },
   ],
   [{ kind: 'dialog', handle, name: 'disk.raw' }, handle],
   [{ kind: 'stored', name: 'disk.raw', kept: undefined }, { download: 'disk.raw' }],
-] as [Place, Output][]) {
-  test(`the output at a place: ${place.kind}`, async () => {
-    expect(await outputAt(place, disk, signal, stage)).toEqual({ output, signal });
+] as [Target, Output][]) {
+  test(`the output at a place: ${target.kind}`, async () => {
+    expect(await outputAt(target, disk, signal, screen)).toEqual({ output, signal });
   });
 }
 
@@ -33,8 +33,8 @@ for (const which of ['ended', 'cancelled'] as const) {
     const ends = { ended: new AbortController(), cancelled: new AbortController() };
     const writable = new WritableStream<Uint8Array>();
     const open = vi.fn(async () => ({ writable, cancelled: ends.cancelled.signal, taken: () => 7 }));
-    const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
-    const opened = await outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, ends.ended.signal, stage);
+    const { screen } = screenIn({ streamedDownloads: { obstacle: async () => undefined, open } });
+    const opened = await outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, ends.ended.signal, screen);
     expect(opened.output).toBe(writable);
     expect(opened.taken?.()).toBe(7);
     expect(open).toHaveBeenCalledWith('disk.raw', 5e6, ends.ended.signal);
@@ -46,14 +46,19 @@ for (const which of ['ended', 'cancelled'] as const) {
 
 test('a stream that does not start is a failure of the output', async () => {
   const open = () => Promise.reject(new Error('no answer'));
-  const { stage } = stageIn({ streamedDownloads: { obstacle: async () => undefined, open } });
-  const failed = outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, signal, stage);
+  const { screen } = screenIn({ streamedDownloads: { obstacle: async () => undefined, open } });
+  const failed = outputAt({ kind: 'streamed', name: 'disk.raw' }, disk, signal, screen);
   await expect(failed).rejects.toMatchObject({ kind: 'target', message: english.noStream('no answer') });
 });
 
 test('an error that the page throws is a failure of the output, unless it is a DecantError', async () => {
   const at = (thrown: unknown) =>
-    outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stageIn({ output: () => Promise.reject(thrown) }).stage);
+    outputAt(
+      { kind: 'host', name: 'disk.raw' },
+      disk,
+      signal,
+      screenIn({ output: () => Promise.reject(thrown) }).screen,
+    );
   await expect(at(new Error('Your quota is used up'))).rejects.toMatchObject({
     kind: 'target',
     message: 'Your quota is used up',
@@ -64,7 +69,7 @@ test('an error that the page throws is a failure of the output, unless it is a D
 });
 
 test('an output that is not a function', async () => {
-  const { stage } = stageIn({ output: 'disk.raw' as unknown as DecantConverterElement['output'] });
-  const failed = outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, stage);
+  const { screen } = screenIn({ output: 'disk.raw' as unknown as DecantConverterElement['output'] });
+  const failed = outputAt({ kind: 'host', name: 'disk.raw' }, disk, signal, screen);
   await expect(failed).rejects.toMatchObject({ kind: 'usage', message: 'output must be a function' });
 });

@@ -3,8 +3,8 @@
 import type { AnyImage, Kept, OutputFormat } from 'decant';
 import { DecantError, type Output } from 'decant';
 import { messageOf } from '../errors.js';
-import type { Stage } from '../steps/stage.js';
-import type { Place } from '../steps/state.js';
+import type { Screen } from '../steps/screen.js';
+import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
 
 /** The output at a place. */
@@ -16,23 +16,23 @@ interface Opened {
   taken?: () => number;
 }
 
-/** Opens `place` for `disk`. `ended` or a cancel in the browser's list of downloads aborts the returned `signal`. */
+/** Opens `target` for `disk`. `ended` or a cancel in the browser's list of downloads aborts the returned `signal`. */
 export async function outputAt(
-  place: Place,
+  target: Target,
   disk: DiskToSave,
   ended: AbortSignal,
-  { host, texts }: Stage,
+  { host, texts }: Screen,
 ): Promise<Opened> {
-  switch (place.kind) {
+  switch (target.kind) {
     case 'folder':
-      return { output: { folder: place.folder, name: place.name }, signal: ended };
+      return { output: { folder: target.folder, name: target.name }, signal: ended };
     case 'dialog':
-      return { output: place.handle, signal: ended };
+      return { output: target.handle, signal: ended };
     case 'stored':
-      return { output: { download: place.name }, signal: ended };
+      return { output: { download: target.name }, signal: ended };
     case 'streamed':
       try {
-        const stream = await host.streamedDownloads!.open(place.name, disk.format.size, ended);
+        const stream = await host.streamedDownloads!.open(target.name, disk.format.size, ended);
         const signal = AbortSignal.any([ended, stream.cancelled]);
         return { output: stream.writable, signal, taken: () => stream.taken() };
       } catch (cause) {

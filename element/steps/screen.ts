@@ -13,16 +13,16 @@ import {
   type Beginning,
   type EVENTS,
   type Event,
-  nextStep,
   PHASES,
   type Phase,
   type StepName,
+  stepAfter,
 } from './transitions.js';
 
 /** The fields of a step. */
 type Fields<S extends StepName> = Omit<Step<S>, 'step'>;
 
-export class Stage {
+export class Screen {
   state: State = { step: 'empty' };
   texts: AllTexts = english;
   /** The image of this turn, with the person's answers; `undefined` until the chosen files are sorted. */
@@ -79,7 +79,7 @@ export class Stage {
 
   /** Shows the step that follows `event`. Ignored if the turn is over, or if the event does not belong to the step. */
   send<E extends Event>(turn: AbortSignal, event: E, fields: Fields<(typeof EVENTS)[E]['to']>): void {
-    const step = nextStep(this.state.step, event);
+    const step = stepAfter(this.state.step, event);
     if (step && !turn.aborted) this.#show({ ...fields, step } as State);
   }
 
@@ -116,7 +116,7 @@ export class Stage {
     work.catch((thrown) => {
       const message = this.texts.failure(asError(thrown));
       if (this.isBusy) this.tell(message);
-      else this.begin('crashed', { title: this.texts.failed, message, left: undefined, next: [] }, this.opening);
+      else this.begin('crashed', { title: this.texts.failed, message, left: undefined, remedies: [] }, this.opening);
     });
   }
 }
