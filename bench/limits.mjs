@@ -2,11 +2,10 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { brotliCompressSync } from 'node:zlib';
 import { builds, quick } from './arguments.mjs';
+import { firstLoadRows } from './first-load.mjs';
 import { firstWrite } from './first-write.mjs';
 import { cell, empty, image, sparse } from './images.mjs';
 import { median, OUT, print, repeatedPerBuild, settle, sorted, table } from './report.mjs';
@@ -54,23 +53,6 @@ function memory(build, path, { workers = 2, format = 'raw', formatOptions } = {}
     console.log(idle, peak());
     process.exit();`;
   return runNode(build, program, empty('1M'), path, OUT).trim().split(' ').map(Number);
-}
-
-const compressed = ({ assets }, name) => brotliCompressSync(readFileSync(join(assets, name))).length / 1000;
-
-/** Kilobytes of the page's files whose names match, compressed by brotli. */
-function wire(build, ...patterns) {
-  const { assets } = build;
-  const names = readdirSync(assets).filter((name) => patterns.some((pattern) => pattern.test(name)));
-  return names.map((name) => compressed(build, name)).reduce((sum, size) => sum + size, 0);
-}
-
-/** Compressed kilobytes of a build of the crate, which has another name in the page. */
-function wasmOf(build, variant) {
-  const { assets, wasm } = build;
-  const { size } = statSync(wasm[variant]);
-  const isIt = (name) => name.endsWith('.wasm') && statSync(join(assets, name)).size === size;
-  return compressed(build, readdirSync(assets).find(isIt));
 }
 
 /** Milliseconds until `count` workers have each decoded `bytes`. */
@@ -162,19 +144,6 @@ async function memoryRows(browser) {
   return rows;
 }
 
-function pageRows() {
-  const page = /^index-.*\.(js|css)$/;
-  // Earlier builds had several worker scripts, and a smaller wasm for qcow2 and raw.
-  const workers = (build) => wire(build, page, /^worker(-|\.plain|\.browser)/) + wasmOf(build, 'workers');
-  const ofThreads = [/^worker\.(threads|browser)/, /^threads-(?!extras).*\.js$/, /^workerHelpers/];
-  const threads = (build) => workers(build) + wire(build, ...ofThreads) + wasmOf(build, 'threads');
-  const cells = (size) => builds.map((build) => `${size(build).toFixed(0)} KB`);
-  return [
-    ['page, wasm and JavaScript of a first conversion, brotli', ...cells(workers)],
-    ['the same, threads', ...cells(threads)],
-  ];
-}
-
 async function readyRows(browser) {
   const rows = [];
   for (const engine of ['workers', 'threads']) {
@@ -215,7 +184,7 @@ export async function limits(browser) {
   print('\n## Limits');
   const rows = await emptyRows(browser);
   rows.push(await sparseRow());
-  rows.push(...pageRows());
+  rows.push(...firstLoadRows(builds));
   if (!quick) {
     rows.push(...(await memoryRows(browser)));
     rows.push(...(await readyRows(browser)));

@@ -2,7 +2,7 @@
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { failedView, leftView } from './failures/failure-views.js';
-import { filesOf } from './files/dropped.js';
+import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import type { Host } from './host.js';
@@ -20,6 +20,7 @@ import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
 import { noticeView, spoken } from './steps/common-views.js';
+import { Focus } from './steps/focus.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
 import { styles } from './styles.js';
@@ -30,41 +31,8 @@ import type { Texts } from './types.texts.js';
 
 const SAMPLE = 'sample.qcow2';
 
-/** The step and the question in it. When this key changes, the focus moves. */
-function focusKey({ state, links }: Session): string {
-  const { problem } = links;
-  const refused = problem && `address ${problem.need} ${problem.refusals}`;
-  if (state.step === 'ready') {
-    const problem = state.nameProblem && `${state.nameProblem.id} ${state.nameRefusals}`;
-    return [state.step, state.asking?.kind ?? problem].filter(Boolean).join(' ');
-  }
-  if (state.step === 'needs')
-    return [state.step, state.doubt ? 'doubt' : state.notice, refused].filter(Boolean).join(' ');
-  if (state.step === 'disks') return [state.step, state.notice].filter(Boolean).join(' ');
-  return [state.step, refused].filter(Boolean).join(' ');
-}
-
 /** Calls `work` when the browser has time. Not all browsers say when. */
 const whenIdle = (work: () => void): unknown => (globalThis.requestIdleCallback ?? setTimeout)(work);
-
-/** A drag with data. */
-type Dragging = DragEvent & { dataTransfer: DataTransfer };
-
-const hasFiles = ({ dataTransfer }: Dragging): boolean => dataTransfer.types.includes('Files');
-
-/** Whether files or a link are dragged. A link that is dragged over a text field stays text. */
-function isTaken(event: DragEvent): event is Dragging {
-  const types = event.dataTransfer?.types ?? [];
-  const [target] = event.composedPath();
-  return types.includes('Files') || (types.includes('text/uri-list') && !(target instanceof HTMLInputElement));
-}
-
-/** The first address in a dragged list of links, where lines with `#` are comments. */
-const linkOf = (transfer: DataTransfer): string =>
-  transfer
-    .getData('text/uri-list')
-    .split(/\r?\n/)
-    .find((line) => line !== '' && !line.startsWith('#')) ?? '';
 
 export class Converter extends LitElement implements DecantConverterElement, Host {
   static override styles = styles;
@@ -94,9 +62,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   #texts = english;
   #session = new Session(this, () => this.requestUpdate());
   readonly #announced = new Announced();
-  #focused = 'empty';
-  /** The focusable elements around the focus, as they were before an update. */
-  #stops: { before: HTMLElement[]; after: HTMLElement[] } | undefined;
+  readonly #focus = new Focus();
   #title: string | undefined;
   readonly #resized = new ResizeObserver(() => this.#paintPicture());
   #listening = new AbortController();
@@ -153,7 +119,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   }
 
   override willUpdate(changed: PropertyValues<this>): void {
-    this.#stops = this.#tabStops();
+    if (this.shadowRoot) this.#focus.remember(this.shadowRoot);
     const isTyping = this.shadowRoot?.activeElement?.matches('[name=name], [name=address]') ?? false;
     this.#announced.take(warningsOf(this.#session.state, this.#session, isTyping));
     if (changed.has('texts')) this.#session.useTexts(this.#texts, this.texts);
@@ -186,12 +152,12 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     this.#announced.show(this.renderRoot.querySelector('#announced')!);
     this.#paintPicture();
     this.#notifyEnd();
-    this.#moveFocus();
-    this.#keepFocus();
+    const { state, links } = this.#session;
+    this.#focus.follow(this.renderRoot as ShadowRoot, state, links.problem);
     this.#reportTitle();
   }
 
-  /** Notifies the person when the last conversion has ended, or one needs an answer, until the person goes on. */
+  /** Notifies the person when the last conversion has ended, or one needs an answer, until the person continues. */
   #notifyEnd(): void {
     const { state, texts } = this.#session;
     const now = performance.now() / 1000;
@@ -215,38 +181,6 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     const picture = state.step === 'ready' ? state.survey.picture : 'picture' in state ? state.picture : undefined;
     const figure = this.renderRoot.querySelector<HTMLElement>('.picture');
     if (picture && figure) paint(figure, picture);
-  }
-
-  /** Moves the focus to a new step or question, for keyboards and screen readers. */
-  #moveFocus(): void {
-    const key = focusKey(this.#session);
-    const before = this.#focused;
-    this.#focused = key;
-    if (key === before) return;
-    if (before.startsWith(key)) {
-      // A question was answered. If it had the focus, the focus returns to the button that led to the question.
-      if (!this.shadowRoot?.activeElement) this.renderRoot.querySelector<HTMLElement>('[data-convert]')?.focus();
-      return;
-    }
-    [...this.renderRoot.querySelectorAll<HTMLElement>('[data-focus]')].at(-1)?.focus();
-  }
-
-  /** The focusable elements up to the focused one, and those after it; `undefined` if the focus is elsewhere. */
-  #tabStops(): { before: HTMLElement[]; after: HTMLElement[] } | undefined {
-    const focused = this.shadowRoot?.activeElement;
-    if (!focused) return undefined;
-    const stops = [...this.renderRoot.querySelectorAll<HTMLElement>('button, input, select, summary, [tabindex]')];
-    const at = stops.indexOf(focused as HTMLElement);
-    return { before: stops.slice(0, at + 1), after: stops.slice(at + 1) };
-  }
-
-  /** Moves the focus to a neighbour if the focused element is gone. */
-  #keepFocus(): void {
-    const stops = this.#stops;
-    this.#stops = undefined;
-    if (!stops || this.shadowRoot?.activeElement || stops.before.at(-1)?.isConnected) return;
-    const isThere = (stop: HTMLElement) => stop.isConnected && stop.offsetParent !== null && !stop.matches(':disabled');
-    (stops.before.findLast(isThere) ?? stops.after.find(isThere))?.focus();
   }
 
   /** Reports a new title, which the page may show as the window's. */
@@ -387,7 +321,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     event.preventDefault();
     this.dragging = false;
     if (!hasFiles(event)) {
-      this.#session.links.take(linkOf(event.dataTransfer));
+      this.#session.links.take(linkIn(event.dataTransfer));
       return;
     }
     // Asked for now, because the dropped items are gone after the event.

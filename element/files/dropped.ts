@@ -1,7 +1,26 @@
-// Files that the person gives by a drop or in the browser's dialog.
+// Files and links that the person drops, and files from the browser's dialog.
 
 import { type InputFile, inputOf } from './input-file.js';
 import { type Listed, MOST, readLikely } from './many-files.js';
+
+/** A drag with data. */
+type Dragging = DragEvent & { dataTransfer: DataTransfer };
+
+export const hasFiles = ({ dataTransfer }: Dragging): boolean => dataTransfer.types.includes('Files');
+
+/** Whether files or a link are dragged. A link that is dragged over a text field stays text. */
+export function isTaken(event: DragEvent): event is Dragging {
+  const types = event.dataTransfer?.types ?? [];
+  const [target] = event.composedPath();
+  return types.includes('Files') || (types.includes('text/uri-list') && !(target instanceof HTMLInputElement));
+}
+
+/** The first address in a dragged list of links, where lines with `#` are comments. */
+export const linkIn = (transfer: DataTransfer): string =>
+  transfer
+    .getData('text/uri-list')
+    .split(/\r?\n/)
+    .find((line) => line !== '' && !line.startsWith('#')) ?? '';
 
 /** Where VirtualBox puts the disks of snapshots, in the folder of a machine. */
 const SNAPSHOTS = 'Snapshots';

@@ -1,4 +1,4 @@
-// The size of a disk.
+// What the description of an image says of the size of its disk and of its layers.
 
 import type { AnyImage, AnyInfo } from 'decant';
 import type { AllTexts } from '../types.texts.js';
