@@ -139,7 +139,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
       target.addEventListener(type, listener as EventListener, { signal });
   }
 
-  /** Loads the texts of the element's language, then lists what interrupted conversions have left. */
+  /** Loads the texts of the element's language, then lists the remains of interrupted conversions. */
   #loadTexts(): void {
     textsIn(languageOf(this)).then((texts) => {
       this.#texts = texts;

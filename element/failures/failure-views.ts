@@ -1,4 +1,4 @@
-// What is shown of failures: the step after one, and what interrupted conversions have left.
+// The views of failures: the step after a failure, and the list of interrupted conversions on the first screen.
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';

@@ -1,4 +1,4 @@
-// Failures: what a person can do after one, most likely to work first, and how it is shown.
+// Shows a failure, with the remedies that may work, the most likely first.
 
 import { type DecantError, type ErrorKind, open } from 'decant';
 import { asError } from '../errors.js';

@@ -1,4 +1,4 @@
-// What interrupted conversions have left in the browser's storage and at picked places: the first screen lists it.
+// Lists on the first screen the remains of interrupted conversions, in the browser's storage and in picked folders.
 
 import { type Leftover, leftovers } from 'decant';
 import type { Screen } from '../steps/screen.js';

@@ -1,4 +1,4 @@
-// Finds out what remains at the place of a failed conversion.
+// Finds out which files a failed conversion has left.
 
 import { isAlike } from '../files/input-file.js';
 import type { Target } from '../steps/state.js';
@@ -59,7 +59,7 @@ async function leftInFolder(
 }
 
 /**
- * Tells what remains in a file: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
+ * Describes a file after a failure: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
  */
 async function leftIn(
   handle: FileSystemFileHandle,

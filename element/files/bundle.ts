@@ -25,7 +25,7 @@ export interface Sorted {
   bundles: Bundle[];
   /** Files that are not images and that no image refers to. */
   skipped: InputFile[];
-  /** Images that stay with a virtual machine, because they may be older states, or parts, of a disk that it lacks. */
+  /** Images that may be older states or parts of a machine's missing disk: they stay with the machine. */
   held: InputFile[];
 }
 

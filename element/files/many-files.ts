@@ -1,4 +1,4 @@
-// Passes over what cannot be a disk image among very many files, such as those of a folder.
+// Finds the files that may be disk images among very many, for example in a dropped folder.
 
 import { wholeName } from './bundle.js';
 import type { InputFile } from './input-file.js';
@@ -13,7 +13,7 @@ export interface Listed {
   read(): Promise<InputFile>;
 }
 
-/** Extensions of files that are something else: they are not even opened. */
+/** Extensions of other kinds of files, which are not even opened. */
 const FOREIGN =
   /\.(?:aac|ai|apk|avi|avif|bat|bmp|c|cc|cfg|class|conf|cpp|cs|css|csv|deb|dll|docx?|eml|eps|epub|exe|flac|flv|gif|go|h|heic|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|js|json|jsx|kt|lnk|log|lua|m4a|map|md|mjs|mkv|mov|mp3|mp4|mpe?g|msi|nef|o|odp|ods|odt|ogg|opus|otf|pdf|php|pl|png|pptx?|properties|ps1|psd|py|pyc|rb|rpm|rs|rtf|scss|sh|so|sql|sqlite|srt|svg|swift|tex|tiff?|toml|ts|tsv|tsx|ttf|txt|url|vue|wasm|wav|webm|webp|wma|wmv|woff2?|xlsx?|xml|ya?ml)$/i;
 

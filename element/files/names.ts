@@ -46,7 +46,7 @@ function cut(stem: string, most: number): string {
   return fitting;
 }
 
-/** The name with `extension` for the disk in the image file `name`. It may be that of the image. */
+/** The name with `extension` for the disk in the image file `name`. It may equal the name of the image. */
 export function plainName(name: string, extension: string): string {
   const visible = stemOf(name).replace(INVISIBLE, '');
   const stem = visible.replace(new RegExp(FORBIDDEN, 'gu'), '_') || 'disk';

@@ -82,7 +82,7 @@ export function imageFiles(
   return [files.reduce((sum, size) => sum + size, fileSize), 1 + (opening?.bundle.parts ?? 0) + files.length];
 }
 
-/** The options for `open` that are taken as they are. */
+/** The fields of an opening that are options of `open` with the same name. */
 const OPTIONS = ['assumePassword', 'format', 'salvage', 'snapshot', 'spool'] as const satisfies (keyof OpenOptions)[];
 
 /** The options for `open`. A file that was given for a name is not also passed under its own name. */
@@ -115,7 +115,7 @@ export class Passwords {
   readonly #byName = new Map<string, string>();
   #latest: string | undefined;
   /** The layer whose password the package asked for last. Unlocking stops there if the password is wrong. */
-  asked: Layer | undefined;
+  lastAsked: Layer | undefined;
 
   get isEmpty(): boolean {
     return this.#latest === undefined;
@@ -136,7 +136,7 @@ export class Passwords {
    * except for the old AES method, which cannot reliably detect a wrong password.
    */
   of(layer: Layer): string | undefined {
-    this.asked = layer;
+    this.lastAsked = layer;
     return this.#byName.get(layer.name) ?? (layer.encryption === 'aes' ? undefined : this.#latest);
   }
 }

@@ -45,7 +45,7 @@ for (const [input, asked, tried] of [
     for (const [name, password] of input) passwords.give(name, password);
     expect(passwords.isEmpty).toBe(input.length === 0);
     expect(passwords.of(asked)).toBe(tried);
-    expect(passwords.asked).toBe(asked);
+    expect(passwords.lastAsked).toBe(asked);
     expect(passwords.has(asked.name)).toBe(input.some(([name]) => name === asked.name));
   });
 }

@@ -5,7 +5,7 @@ import { MACHINE_EXTENSIONS } from '../formats.js';
 import { alone, type Bundle, endingIn, folded, mayBeRaw, type Sorted } from './bundle.js';
 import { type InputFile, sourceOf } from './input-file.js';
 
-/** How an image refers to others, and they to it: by folded file names and by IDs of disks. */
+/** The references of an image to others, and of others to it: folded file names and IDs of disks. */
 interface References {
   /** Its references. */
   wanted: string[];

@@ -228,7 +228,7 @@ test('a folder picker that is closed after another way was chosen asks nothing',
   session.select('download');
   picked.reject(new DOMException('closed', 'AbortError'));
   await vi.advanceTimersByTimeAsync(0);
-  expect(ready()).toMatchObject({ way: 'download', asking: undefined, placing: false });
+  expect(ready()).toMatchObject({ way: 'download', asking: undefined, choosingTarget: false });
 });
 
 test('an image that the person has left is not shown again', async () => {

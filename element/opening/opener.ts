@@ -286,11 +286,11 @@ export class Opener {
     } catch (thrown) {
       const error = asError(thrown);
       if (error.kind !== 'password') throw thrown;
-      const { asked } = passwords;
+      const { lastAsked } = passwords;
       // A password that was given for another layer is not called wrong.
-      const isWrong = !asked || passwords.has(asked.name);
+      const isWrong = !lastAsked || passwords.has(lastAsked.name);
       const notice = isWrong ? this.screen.texts.failure(error) : undefined;
-      this.screen.send(turn, 'answerNeeded', needed(image, notice, asked));
+      this.screen.send(turn, 'answerNeeded', needed(image, notice, lastAsked));
       return;
     }
     if (!turn.aborted) await this.chooser.describe(image, turn);

@@ -1,4 +1,4 @@
-// Images that join the queue or leave it for the image that needs them, and the news about it.
+// Adds images to the queue, and takes out files that an image needs, with the news about both.
 
 import type { Sorted } from '../files/bundle.js';
 import type { InputFile } from '../files/input-file.js';
@@ -22,7 +22,7 @@ export function enqueue(sorted: Sorted, queue: Queue, screen: Screen): void {
   screen.tell([added, newsOf(sorted, screen.texts)].filter(Boolean).join(' '));
 }
 
-/** Adds those of `files` that are images to the end of the queue. */
+/** Adds the images among `files` to the end of the queue. */
 export async function enqueueImages(files: InputFile[], queue: Queue, screen: Screen): Promise<void> {
   enqueue(await sortImages(files, new AbortController().signal), queue, screen);
 }

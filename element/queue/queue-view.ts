@@ -62,7 +62,7 @@ function waitingActions(id: number, name: string, controls: Controls): TemplateR
   `;
 }
 
-/** The results of a queue: the heading, and what to know besides the number. */
+/** The results of a queue: a heading with the number of converted images, then the failed and the damaged ones. */
 export function overallView(overall: Overall, texts: AllTexts): TemplateResult {
   const notes = overallNotes(overall, texts);
   return html`

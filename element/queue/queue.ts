@@ -129,7 +129,7 @@ export class Queue {
     this.#settle({ status: 'done', outcome, isDamaged });
   }
 
-  /** Records that the current item has failed, and what it needs to be opened again. */
+  /** Records that the current item has failed. `opening` opens it again. */
   fail(outcome: string, opening: Opening, remedies: Remedy[]): void {
     this.#settle({ status: 'failed', outcome, opening, remedies });
   }
@@ -149,7 +149,7 @@ export class Queue {
     this.#items = this.waiting;
   }
 
-  /** As `leave`; if nothing waits, what comes next is another queue, which may use all names again. */
+  /** As `leave`. If nothing waits, the next images are another queue, which may use all names again. */
   begin(): void {
     this.leave();
     if (this.#items.length === 0) this.#made = [];

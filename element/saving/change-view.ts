@@ -18,7 +18,7 @@ export const changeFields = (state: Step<'ready'>, controls: Controls): Template
 
 function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { image, output, placing } = state;
+  const { image, output, choosingTarget } = state;
   const { formats } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
@@ -30,7 +30,7 @@ function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
   return html`
     <label class="field">
       <span>${texts.output}</span>
-      <select name="output" part="field" ?disabled=${placing} .value=${output.name} aria-describedby=${output.hint ? 'output-hint' : nothing} @change=${choose}>
+      <select name="output" part="field" ?disabled=${choosingTarget} .value=${output.name} aria-describedby=${output.hint ? 'output-hint' : nothing} @change=${choose}>
         ${formats.map((one) => (one.hint ? html`<optgroup label=${texts.outputHint(one)}>${option(one)}</optgroup>` : option(one)))}
       </select>
     </label>
@@ -98,7 +98,7 @@ const folderLine = (folder: FileSystemDirectoryHandle, controls: Controls) => ht
 
 function nameField(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { name, nameProblem, placing } = state;
+  const { name, nameProblem, choosingTarget } = state;
   const rename = (event: Event) => controls.rename((event.target as HTMLInputElement).value);
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
     if (key === 'Enter' && !isComposing) controls.convert();
@@ -115,7 +115,7 @@ function nameField(state: Step<'ready'>, controls: Controls): TemplateResult {
         autocomplete="off"
         spellcheck="false"
         .value=${name}
-        ?readonly=${placing}
+        ?readonly=${choosingTarget}
         ?data-focus=${nameProblem !== undefined}
         aria-invalid=${nameProblem ? 'true' : nothing}
         aria-describedby=${describedBy || nothing}

@@ -1,4 +1,4 @@
-// The step that offers ways to save the disk of an open image: what is proposed, and what the person chooses.
+// The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
 import type { AnyImage, OutputFormat } from 'decant';
 import { asError } from '../errors.js';
@@ -13,17 +13,17 @@ import { type Environment, explore, newEnvironment } from '../ways/environment.j
 import { beginSurvey, readContents, readMap } from './survey.js';
 import { keptDownload } from './target.js';
 
-/** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses what is known. */
+/** How long a proposal waits for the map and the browser, in milliseconds. Afterwards it uses the findings so far. */
 const PROPOSAL_TIMEOUT = 2000;
 /** How long the description of an image waits for the places, in milliseconds. */
 const PLACES_TIMEOUT = 500;
 
-/** What a new image begins with, until the person changes it. */
+/** The fields of a new image that only the person changes. */
 const UNCHANGED = {
   nameProblem: undefined,
   nameRefusals: 0,
   asking: undefined,
-  placing: false,
+  choosingTarget: false,
   picking: false,
   isChosen: false,
   isHeld: false,
@@ -49,10 +49,10 @@ export class Chooser {
     private readonly queue: Queue,
   ) {}
 
-  /** The state of the image that is shown; `undefined` while its place is being chosen. */
+  /** The state of the image that is shown; `undefined` while its target is being chosen. */
   get ready(): Step<'ready'> | undefined {
     const ready = this.screen.at('ready');
-    return ready?.placing ? undefined : ready;
+    return ready?.choosingTarget ? undefined : ready;
   }
 
   /** Shows the headers of `image` at once, then the findings from the map and the browser as they arrive. */
@@ -110,7 +110,7 @@ export class Chooser {
     if (!opening || !environment) return;
     const before = this.screen.at('ready');
     const destinations = this.#destinations;
-    const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.placing);
+    const isNew = !before || (before.destinations !== destinations && !before.isHeld && !before.choosingTarget);
     const { output, destination } = isNew ? this.#proposal(image) : before;
     const choices = listChoices(image.info, output, survey, environment, this.screen);
     const isDue = survey.isDue || (survey.complete && environment.complete);

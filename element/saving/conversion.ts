@@ -1,4 +1,4 @@
-// One conversion of the image that is shown to a place: from its start until its result or its failure is shown.
+// One conversion of the image that is shown: from its start until its result or its failure is shown.
 
 import {
   copyLifetime,
@@ -33,7 +33,7 @@ const TICK = 200;
 /** With so many cores, one is left for the digest of an output that passes in order. */
 const CORES_TO_DIGEST = 4;
 
-/** What is shown before the first progress. */
+/** The progress at the start. */
 const NO_PROGRESS = {
   share: 0,
   secondsLeft: undefined,
@@ -54,7 +54,7 @@ export class Conversion {
   readonly #shown: Shown;
   readonly #opening: Opening | undefined;
   readonly #environment: Environment | undefined;
-  /** Whether the place may have been written to. */
+  /** Whether the target may have been written to. */
   #hasBegun = false;
   #ticking: ReturnType<typeof setInterval> | undefined;
 
@@ -193,7 +193,7 @@ export class Conversion {
     const { name } = this.#shown;
     const isCancelled = this.#cancel.signal.aborted || this.#turn.aborted;
     const error = isCancelled && !this.#hasBegun ? new DecantError('cancelled', texts.cancelled) : asError(thrown);
-    // A place that has failed is not proposed again.
+    // A folder that has failed is not proposed again.
     if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
     if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
     const rest = await storedRest(target, error, isCancelled, name);
@@ -223,7 +223,7 @@ async function storedRest(target: Target, error: DecantError, isCancelled: boole
   );
 }
 
-/** Discards `kept`. Returns what remains. */
+/** Discards `kept`, and returns the rest that could not be removed yet. */
 async function discarded(kept: Kept | undefined): Promise<StoredRest> {
   try {
     await kept?.discard();

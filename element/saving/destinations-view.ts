@@ -52,14 +52,14 @@ function refusals(shown: Destination[], texts: AllTexts): TemplateResult[] {
   );
 }
 
-const tile = (one: Destination, { destination, placing }: Step<'ready'>, controls: Controls) => html`
+const tile = (one: Destination, { destination, choosingTarget }: Step<'ready'>, controls: Controls) => html`
   <label class="tile" part="tile">
     <input
       type="radio"
       name="place"
       value=${one.name}
       .checked=${one.name === destination?.name}
-      ?disabled=${one.output.refusal !== undefined || placing}
+      ?disabled=${one.output.refusal !== undefined || choosingTarget}
       @change=${() => controls.selectDestination(one)}
     />
     <span>${controls.texts.placeLabel(one)}</span>

@@ -1,4 +1,4 @@
-// The last step: facts of the result, and what to do with it.
+// The last step: the result, its facts, and the commands that come next.
 
 import type { MadeDisk } from 'decant/places';
 import { nextStep } from 'decant/places';

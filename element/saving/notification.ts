@@ -1,4 +1,4 @@
-// Notifications at the end of a conversion, for a person who looks at something else.
+// Notifications at the end of a conversion, for a person in another tab or program.
 
 /** In seconds. During shorter conversions, people keep looking at the page. */
 const LONG = 10;

@@ -33,7 +33,7 @@ export function readyView(state: Step<'ready'>, controls: Controls): TemplateRes
       ${detailsView(state, controls)}
     </details>
     <div class="actions">
-      <button class="link" part="button link" aria-disabled=${state.placing ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
+      <button class="link" part="button link" aria-disabled=${state.choosingTarget ? 'true' : nothing} @click=${() => controls.reset()}>${texts.next.another}</button>
     </div>
   `;
 }
@@ -43,12 +43,12 @@ const nameOf = ({ image }: Step<'ready'>, texts: AllTexts): string => shownText(
 /** What will be made, and the button. */
 function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const { placing, picking, destination } = state;
+  const { choosingTarget, picking, destination } = state;
   const waiting = controls.imagesWaiting;
   const canChoose = state.choices.some(({ obstacle }) => obstacle === undefined);
   const choose = state.lostWay || state.isSettled ? texts.chooseWay : texts.noWay;
   const why = picking ? texts.picking : !state.way && canChoose ? choose : undefined;
-  const cannot = !state.way || placing;
+  const cannot = !state.way || choosingTarget;
   // If the question has a primary button, Convert is not primary: it would only ask again.
   const questionLeadsOn = state.asking !== undefined && state.asking.kind !== 'noFolder';
   const hasFit = destination && !controls.opening?.snapshot && !controls.isSalvage && fits(state.image, destination);

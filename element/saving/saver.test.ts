@@ -84,7 +84,10 @@ test('an existing file is replaced only if the person agrees', async () => {
   pickFolder.mockResolvedValue(folder);
   await open();
   await saveTo('folder');
-  await ready({ asking: { kind: 'replace', folder, name: 'disk.raw', freeName: 'disk-2.raw', there }, placing: false });
+  await ready({
+    asking: { kind: 'replace', folder, name: 'disk.raw', freeName: 'disk-2.raw', there },
+    choosingTarget: false,
+  });
   expect(conversions).toEqual([]);
   session.replace();
   const { output, end } = await converting();
@@ -134,7 +137,7 @@ for (const [what, entry, nameProblem] of [
     pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': entry }));
     await open();
     await saveTo('folder');
-    await ready({ nameProblem: problem(nameProblem), asking: undefined, placing: false });
+    await ready({ nameProblem: problem(nameProblem), asking: undefined, choosingTarget: false });
     session.rename('other.raw');
     await ready({ nameProblem: undefined });
     session.convert();
@@ -163,13 +166,13 @@ test('after a closed dialog the image stays, and so does a folder that was picke
   pickFolder.mockRejectedValue(new DOMException('closed', 'AbortError'));
   await open();
   await saveTo('folder');
-  await ready({ asking: { kind: 'noFolder' }, picking: false, placing: false });
+  await ready({ asking: { kind: 'noFolder' }, picking: false, choosingTarget: false });
   const folder = folderHandle('picked', {});
   pickFolder.mockResolvedValueOnce(folder);
   session.otherFolder();
   await ready({ folder, asking: undefined });
   session.otherFolder();
-  await ready({ folder, asking: undefined, placing: false });
+  await ready({ folder, asking: undefined, choosingTarget: false });
   expect(pickFolder).toHaveBeenCalledTimes(3);
 });
 
@@ -177,7 +180,7 @@ test('if the browser refuses its dialog, the download remains, and is not select
   pickFolder.mockRejectedValue(new DOMException('no', 'SecurityError'));
   await open();
   await saveTo('folder');
-  await ready({ way: undefined, lostWay: 'folder', placing: false });
+  await ready({ way: undefined, lostWay: 'folder', choosingTarget: false });
   session.convert();
   expect(conversions).toEqual([]);
   await saveTo('download');
@@ -212,7 +215,7 @@ test('while a dialog is open, the image and its name stay, and new files wait', 
   pickFolder.mockReturnValue(picked.promise);
   await open();
   await saveTo('folder');
-  await ready({ placing: true, picking: true });
+  await ready({ choosingTarget: true, picking: true });
   expect(session.isBusy).toBe(true);
   session.reset();
   session.rename('other.raw');
@@ -221,7 +224,7 @@ test('while a dialog is open, the image and its name stay, and new files wait', 
   images.set('b.qcow2', imageOf());
   session.take([inputNamed('b.qcow2')]);
   await soon(() => expect(session.news).toBe(english.queued.added(['b.qcow2'])));
-  await ready({ name: 'disk.raw', output: OUTPUTS[0]!, placing: true });
+  await ready({ name: 'disk.raw', output: OUTPUTS[0]!, choosingTarget: true });
   picked.resolve(folderHandle('picked', {}));
   expect((await converting()).output).toMatchObject({ name: 'disk.raw' });
   expect(pickFolder).toHaveBeenCalledTimes(1);

@@ -1,4 +1,4 @@
-// Saves the disk of an image: asks for the place, then converts.
+// Saves the disk of an image: asks for the target, then converts.
 
 import type { OutputFormat } from 'decant';
 import { mayBeSame } from '../files/input-file.js';
@@ -34,10 +34,10 @@ export class Saver {
   /** Asks for another folder. */
   async otherFolder(): Promise<void> {
     const { turn } = this.screen;
-    if (this.chooser.ready) await this.#whilePlacing(turn, () => this.#pickFolder(turn));
+    if (this.chooser.ready) await this.#whileChoosing(turn, () => this.#pickFolder(turn));
   }
 
-  /** Asks for the place if necessary, and converts. */
+  /** Asks for the target if necessary, and converts. */
   async convert(way = this.chooser.ready?.way): Promise<void> {
     const { ready } = this.chooser;
     if (!ready || !way) return;
@@ -49,11 +49,11 @@ export class Saver {
     }
     // Workers start while a dialog is open. A failure is ignored here, because the conversion reports it.
     ready.image.prepare().catch(() => {});
-    const target = await this.#whilePlacing(turn, () => this.#askForPlace(turn, way, ready));
+    const target = await this.#whileChoosing(turn, () => this.#askForTarget(turn, way, ready));
     if (target && !turn.aborted) await this.#convertTo(target);
   }
 
-  /** Says that the queue has made a file called `name`. Only a typed name can be that of another file. */
+  /** Says that the queue has made a file called `name`. Suggested names are free: only a typed name can be taken. */
   #nameTaken(name: string, way: Way): NameProblem | undefined {
     if (way !== 'folder' && way !== 'download') return undefined;
     const file = way === 'download' ? downloadName(name) : name;
@@ -75,7 +75,7 @@ export class Saver {
     const { folder, freeName: name } = asking;
     const { turn } = this.screen;
     // Another program may have created a file with this name by now.
-    const isFree = await this.#whilePlacing(turn, () => this.#isFree(turn, folder, name));
+    const isFree = await this.#whileChoosing(turn, () => this.#isFree(turn, folder, name));
     if (isFree && !turn.aborted) await this.#convertTo({ kind: 'folder', folder, name, replaces: undefined });
   }
 
@@ -85,7 +85,7 @@ export class Saver {
     if (ready?.asking?.kind !== 'resume') return;
     const { turn } = this.screen;
     const { name, kept } = ready.asking;
-    const isThere = await this.#whilePlacing(turn, async () => {
+    const isThere = await this.#whileChoosing(turn, async () => {
       if (resumes) return ((await keptDownload(ready.image, name, ready.output))?.guestDone ?? 0) > 0;
       await kept.discard();
       return true;
@@ -116,18 +116,18 @@ export class Saver {
     await this.#conversion.run();
   }
 
-  /** Runs `ask`, which asks for a place. Until it ends, the image and the name cannot be changed. */
-  async #whilePlacing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T> {
-    this.chooser.change(turn, { placing: true, asking: undefined });
+  /** Runs `ask`, which asks for a target. Until it ends, the image and the name cannot be changed. */
+  async #whileChoosing<T>(turn: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    this.chooser.change(turn, { choosingTarget: true, asking: undefined });
     try {
       return await ask();
     } finally {
-      this.chooser.change(turn, { placing: false });
+      this.chooser.change(turn, { choosingTarget: false });
     }
   }
 
-  /** Finds the place for `way` and the current name. Returns `undefined` if the person must answer a question first. */
-  async #askForPlace(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
+  /** Finds the target for `way` and the current name. Returns `undefined` if the person must answer a question first. */
+  async #askForTarget(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const { name } = ready;
     if (way === 'dialog') {
       const handle = await this.#pickFile(turn, name, ready.output);
@@ -142,7 +142,7 @@ export class Saver {
     return this.#askForDownload(turn, way, ready);
   }
 
-  /** As {@link #askForPlace}, for a download. */
+  /** As {@link #askForTarget}, for a download. */
   async #askForDownload(turn: AbortSignal, way: Way, ready: Step<'ready'>): Promise<Target | undefined> {
     const name = downloadName(ready.name);
     const kept = await keptDownload(ready.image, name, ready.output);

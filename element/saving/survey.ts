@@ -1,4 +1,4 @@
-// Reads what is on the disk of an open image: its map, its partitions and file systems.
+// Surveys the disk of an open image: its map, its partitions and file systems.
 
 import type { AnyImage } from 'decant';
 import { contentsOf } from 'decant/contents';

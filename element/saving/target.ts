@@ -1,13 +1,12 @@
-// The output that the package writes at a place.
+// The output of the package at a target, and interrupted downloads there.
 
-import type { AnyImage, Kept, OutputFormat } from 'decant';
-import { DecantError, type Output } from 'decant';
+import { type AnyImage, DecantError, type Kept, type Output, type OutputFormat } from 'decant';
 import { messageOf } from '../errors.js';
 import type { Screen } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
 
-/** The output at a place. */
+/** The output at a target. */
 interface Opened {
   output: Output;
   /** Cancels the conversion. */

@@ -62,7 +62,7 @@ export class Batch {
   /** Converts the image that is shown, unless it needs an answer or another output. */
   async #save(made: Made): Promise<boolean> {
     const ready = this.screen.at('ready');
-    if (!ready || ready.placing) return false;
+    if (!ready || ready.choosingTarget) return false;
     if (ready.asking || !ready.way || !isAlike(ready, made)) return this.#postpone();
     await this.saver.convert();
     return this.#settle();

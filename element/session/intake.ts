@@ -17,13 +17,13 @@ interface Taking {
   isOvertaken: boolean;
 }
 
-/** Files that may be images or belong to one, and those that were passed over because they cannot. */
+/** Files that may be images or belong to one, and all others. */
 interface Found {
   likely: InputFile[];
   passed: InputFile[];
 }
 
-/** Up to `MOST` files are all looked at later, when they are sorted. */
+/** Up to `MOST` files are all opened later, to sort them. */
 const foundAmong = async (files: InputFile[]): Promise<Found> =>
   files.length > MOST ? passOver(files) : { likely: files, passed: [] };
 

@@ -151,7 +151,7 @@ export class Session implements Controls {
 
   reset(): void {
     // A dialog for this image is open, which must be answered first.
-    if (this.#stage.at('ready')?.placing) return;
+    if (this.#stage.at('ready')?.choosingTarget) return;
     this.#leave();
     this.recall();
   }
@@ -169,7 +169,7 @@ export class Session implements Controls {
     this.#stage.begin('left', {});
   }
 
-  /** Lists on the first screen what interrupted conversions have left. */
+  /** Lists the remains of interrupted conversions on the first screen. */
   recall(): void {
     this.#stage.run(recall(this.#stage));
   }

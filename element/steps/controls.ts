@@ -1,4 +1,4 @@
-// What the views of the steps read besides the state, and what they call. The session implements it.
+// The interface between the views and the session: what a view reads besides the state of its step, and the person's actions.
 
 import type { OutputFormat, Snapshot, Waiting } from 'decant';
 import type { InputFile } from '../files/input-file.js';
@@ -28,7 +28,7 @@ export interface Controls {
   readonly imagesWaiting: number;
   /** The results of the queue, if the result that is shown is the last of several. */
   readonly overall: Overall | undefined;
-  /** Whether new images have to wait, because a disk is being written or its place is being chosen. */
+  /** Whether new images have to wait, because a disk is being written or its target is being chosen. */
   readonly isBusy: boolean;
   /** Whether the images are converted one after the other, without a step of the person. */
   readonly isConvertingAll: boolean;
@@ -39,7 +39,7 @@ export interface Controls {
   readonly snapshotIndex: number;
   /** Whether a snapshot was chosen in the last step: the focus stays on the list. */
   readonly isChoosingSnapshot: boolean;
-  /** Whether the person looks at what can be changed. */
+  /** Whether the section "Change" is open. */
   isChanging: boolean;
   /** The text by which the person looks for a place. */
   readonly placeSearch: string;
@@ -52,14 +52,14 @@ export interface Controls {
   takePlain(files: Iterable<File>): void;
   /** Ends the current turn and returns to the start. Images in the queue stay there. */
   reset(): void;
-  /** Removes what an interrupted conversion has left, and reports it. */
+  /** Removes the remains of an interrupted conversion, and reports it. */
   removeLeft(left: Left): void;
 
   /** Opens the image `id` of the queue, or the next one; with `remedy`, as the person has chosen after its failure. */
   openNext(id?: number, remedy?: Remedy): void;
   /** Removes the image `id` from the queue. */
   remove(id: number): void;
-  /** Does what was offered after a failure. */
+  /** Applies a remedy that was offered after a failure. */
   takeRemedy(remedy: Remedy): void;
 
   /** Opens the snapshot at an index in the list; -1 is the active disk. */

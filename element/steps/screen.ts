@@ -49,9 +49,9 @@ export class Screen {
     return PHASES[this.state.step];
   }
 
-  /** Whether new images have to wait, because a disk is being written or its place is being chosen. */
+  /** Whether new images have to wait, because a disk is being written or its target is being chosen. */
   get isBusy(): boolean {
-    return this.phase === 'conversion' || (this.at('ready')?.placing ?? false);
+    return this.phase === 'conversion' || (this.at('ready')?.choosingTarget ?? false);
   }
 
   /** The state, if it is `step`. */

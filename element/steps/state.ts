@@ -69,11 +69,11 @@ export interface Warning {
   /** Stays the same while the figures in the text change. */
   id: string;
   text: string;
-  /** Whether a screen reader reads it anyway, as the description of what takes the focus. */
+  /** Whether it describes the element that takes the focus, so that screen readers read it anyway. */
   isDescription?: boolean;
 }
 
-/** A place where a disk is saved. */
+/** Where a disk is saved. */
 export type Target =
   /** `replaces` is the existing file, if any. */
   | { kind: 'folder'; folder: FileSystemDirectoryHandle; name: string; replaces: File | undefined }
@@ -130,7 +130,7 @@ export type State =
       step: 'disks';
       name: string;
       disks: readonly Member[];
-      /** Whether the disks are files of which none looks like a disk. */
+      /** Whether no file in the archive looks like a disk: `disks` are all its files. */
       isUnknown?: boolean;
       /** The snapshots of the machine. */
       snapshots: readonly Snapshot[];
@@ -166,8 +166,8 @@ export type State =
       /** A folder that was picked before. */
       folder: FileSystemDirectoryHandle | undefined;
       asking: Asking | undefined;
-      /** Whether the place is being chosen or checked. */
-      placing: boolean;
+      /** Whether the target is being chosen or checked. */
+      choosingTarget: boolean;
       /** Whether a dialog of the browser is open. */
       picking: boolean;
     })

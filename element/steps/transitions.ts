@@ -1,4 +1,4 @@
-// The steps of the element, and what leads from one to another.
+// The steps of the element, and the events that lead from one to another.
 
 import type { State } from './state.js';
 

@@ -45,7 +45,7 @@ type Text = (...values: unknown[]) => string;
 /** Functions of pages that have failed: an element calls one at each update. */
 const reported = new WeakSet<Text>();
 
-/** Returns a function like `own`. If `own` throws, which is reported once, or does not return a string, the result is that of `text`. */
+/** Returns a function like `own`. If `own` throws, which is reported once, or returns no string, `text` is called instead. */
 function guarded(own: Text, text: Text): Text {
   return (...values) => {
     try {

@@ -10,6 +10,62 @@ import type { AllTexts } from '../types.texts.js';
 import type { Environment } from './environment.js';
 import { type Method, predict } from './rates.js';
 
+/** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
+export type Way = 'folder' | 'dialog' | 'download' | 'host';
+
+/** The findings so far from reading the map and the contents of a disk. Sizes are in bytes. */
+export interface Survey {
+  data: number;
+  compressed: number;
+  /** In a salvage: bytes that the tables show to be lost. */
+  lost: number;
+  /** Whether the map was read to its end. Until then the sizes are lower bounds. */
+  complete: boolean;
+  /** The map as a picture; missing if the size of the disk is known only at its end. */
+  picture?: DiskPicture;
+  /** Partitions and file systems, once they are read. */
+  contents?: Contents;
+  /** Whether to show figures and propose a way before the map is complete, because reading it takes long. */
+  isDue: boolean;
+}
+
+/** Whether the disk has a GPT; `undefined` if unknown. */
+export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
+
+/** The way that is selected, or proposed. */
+export interface Selection {
+  way: Way | undefined;
+  /** The way that was selected until it became impossible. No other one is selected in its place. */
+  lostWay: Way | undefined;
+  /** Whether the person has selected the way. */
+  isChosen: boolean;
+  /** Whether the focus is, or was, on Convert: then no proposal changes. */
+  isHeld: boolean;
+  /** Whether the way was proposed when enough was known, so that the proposal stays. */
+  isSettled: boolean;
+}
+
+export interface Choice {
+  way: Way;
+  method: Method;
+  /** Why it cannot be chosen, if so. */
+  obstacle?: string;
+  /** The time that it will take, in seconds, if known. */
+  seconds?: number;
+  /** Whether `seconds` is only estimated, because nothing was converted in this way yet. */
+  isGuess?: boolean;
+  /** The part of `seconds` in which the browser still copies after the page is done. */
+  copying?: number;
+  /** The space that the file will take, in bytes, if known. */
+  space?: number;
+  /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
+  atLeast?: boolean;
+  /** Whether the result fits into the browser's storage, if that is not certain. */
+  fit?: 'unknown' | 'unlikely';
+  /** Another fact that the person should know beforehand. */
+  note?: string;
+}
+
 /**
  * Lists all ways to save `output`. The browser's save dialog is offered only if no folder can be picked, because the dialog
  * empties an existing file that is picked there.
@@ -85,7 +141,7 @@ export const BYTES_PER_SECOND = 1e8;
 /** What a choice costs, in seconds. */
 export const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
 
-/** Returns the cheapest possible choice, if possible one whose result fits; `undefined` if none is possible. */
+/** Returns the cheapest possible choice; one whose result probably does not fit comes last. `undefined` if none is possible. */
 export function bestChoice(choices: Choice[]): Choice | undefined {
   const rank = ({ fit }: Choice) => (fit === 'unlikely' ? 1 : 0);
   return choices.filter(({ obstacle }) => !obstacle).toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0];
@@ -139,60 +195,4 @@ export function advice(choices: Choice[], texts: AllTexts): { way: Way; reason: 
     way: best.way,
     reason: bySpace ? texts.betterSpace(best.space ?? 0, other.space ?? 0) : texts.betterTime(sooner),
   };
-}
-
-/** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
-export type Way = 'folder' | 'dialog' | 'download' | 'host';
-
-/** The findings so far from reading the map and the contents of a disk. Sizes are in bytes. */
-export interface Survey {
-  data: number;
-  compressed: number;
-  /** In a salvage: bytes that the tables show to be lost. */
-  lost: number;
-  /** Whether the map was read to its end. Until then the sizes are lower bounds. */
-  complete: boolean;
-  /** The map as a picture; missing if the size of the disk is known only at its end. */
-  picture?: DiskPicture;
-  /** Partitions and file systems, once they are read. */
-  contents?: Contents;
-  /** Whether to show figures and propose a way before the map is complete, because reading it takes long. */
-  isDue: boolean;
-}
-
-/** Whether the disk has a GPT; `undefined` if unknown. */
-export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';
-
-/** The way that is selected, or proposed. */
-export interface Selection {
-  way: Way | undefined;
-  /** The way that was selected until it became impossible. No other one is selected in its place. */
-  lostWay: Way | undefined;
-  /** Whether the person has selected the way. */
-  isChosen: boolean;
-  /** Whether the focus is, or was, on Convert: then no proposal changes. */
-  isHeld: boolean;
-  /** Whether the way was proposed when enough was known, so that the proposal stays. */
-  isSettled: boolean;
-}
-
-export interface Choice {
-  way: Way;
-  method: Method;
-  /** Why it cannot be chosen, if so. */
-  obstacle?: string;
-  /** The time that it will take, in seconds, if known. */
-  seconds?: number;
-  /** Whether `seconds` is only estimated, because nothing was converted in this way yet. */
-  isGuess?: boolean;
-  /** The part of `seconds` in which the browser still copies after the page is done. */
-  copying?: number;
-  /** The space that the file will take, in bytes, if known. */
-  space?: number;
-  /** Whether `seconds` and `space` are lower bounds, because the map was not read to its end. */
-  atLeast?: boolean;
-  /** Whether the result fits into the browser's storage, if that is not certain. */
-  fit?: 'unknown' | 'unlikely';
-  /** Another fact that the person should know beforehand. */
-  note?: string;
 }

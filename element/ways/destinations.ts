@@ -1,4 +1,4 @@
-// Where the disk will run: the output for each place, and the one that is proposed.
+// The places where the disk can run, the output for each, and the proposed place.
 
 import type { AnyImage, OutputFormat } from 'decant';
 import type { Host } from '../host.js';
@@ -80,7 +80,7 @@ export function proposed(destinations: Destination[], chosen: string | undefined
   return named(chosen) ?? named(FIRST) ?? possible[0];
 }
 
-/** Whether the image file itself is what the place takes. Only for formats without variants that places refuse. */
+/** Whether the place takes the image file itself. Only for formats without variants that places refuse. */
 export function fits({ info }: AnyImage, { output }: Destination): boolean {
   const isPlain = info.layers.length === 1 && info.references.length === 0 && info.containers.length === 0;
   return isPlain && !info.encryption && info.format === output.name && ['raw', 'qcow2'].includes(output.name);

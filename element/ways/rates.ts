@@ -122,7 +122,7 @@ async function probeAlone(): Promise<Rates> {
   }
 }
 
-/** The probe that runs. Whoever needs rates in the meantime waits for it. */
+/** The probe under way: a second call waits for it. */
 let probing: Promise<Rates> | undefined;
 
 function probeOnce(probe: () => Promise<Rates>): Promise<Rates> {
