@@ -1,7 +1,8 @@
 // The element: takes files and links, and shows the step that the session is in.
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import { failedView, leftView } from './failures/failure-views.js';
+import { failedView } from './failures/failure.js';
+import { leftView } from './failures/interrupted.js';
 import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';

@@ -1,13 +1,18 @@
 // Shows a failure, with the remedies that may work, the most likely first.
 
 import { type DecantError, type ErrorKind, open } from 'decant';
+import { html, nothing, type TemplateResult } from 'lit';
 import { asError } from '../errors.js';
 import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
 import { type Opening, openingOptions, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
+import { overallView } from '../queue/queue-view.js';
+import { heading, spoken } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
-import type { Remedy } from '../steps/state.js';
+import type { Remedy, Step } from '../steps/state.js';
+import { sentence } from '../texts/sentences.js';
 
 /** Whether a companion caused the error. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>
@@ -117,4 +122,30 @@ export async function fail(
     left,
     remedies,
   });
+}
+
+/** The class of the button of a remedy, the first or a later one. */
+const styleOf = (remedy: Remedy, at: number): string => (at === 0 ? 'primary' : remedy === 'another' ? 'link' : '');
+
+/** A failure with its remedies. */
+export function failedView(
+  { asks, title, message, left, remedies }: Step<'failed'>,
+  controls: Controls,
+): TemplateResult {
+  const { texts } = controls;
+  const waiting = controls.imagesWaiting > 0;
+  const offered: Remedy[] = [...remedies, ...(waiting ? (['next'] as const) : []), 'another'];
+  const { overall } = controls;
+  const titled = message || !left ? title : `${sentence(title)} ${left}`;
+  return html`
+    ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
+    ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
+    ${message && left ? html`<p>${left}</p>` : nothing}
+    <div class="actions">
+      ${offered.map(
+        (remedy, at) =>
+          html`<button class=${styleOf(remedy, at)} part=${`button ${styleOf(remedy, at)}`} @click=${() => controls.takeRemedy(remedy)}>${texts.next[remedy]}</button>`,
+      )}
+    </div>
+  `;
 }

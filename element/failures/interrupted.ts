@@ -1,6 +1,9 @@
 // Lists on the first screen the remains of interrupted conversions, in the browser's storage and in picked folders.
 
-import { type Leftover, leftovers } from 'decant';
+import { type Leftover, leftovers, shownText } from 'decant';
+import { html, type TemplateResult } from 'lit';
+import { spoken } from '../steps/common-views.js';
+import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { Left } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
@@ -33,3 +36,16 @@ function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): L
     },
   };
 }
+
+/** The list, with a button to remove each of the remains. */
+export const leftView = (left: Left[], controls: Controls): TemplateResult => html`
+  <ul class="left">
+    ${left.map(
+      (one) => html`
+        <li class="notice" part="notice"><span>${spoken(one.text)}</span>
+          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => controls.removeLeft(one)}>${one.action}</button>
+        </li>
+      `,
+    )}
+  </ul>
+`;

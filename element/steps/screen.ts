@@ -12,9 +12,9 @@ import {
   BEGINNINGS,
   type Beginning,
   type EVENTS,
-  type Event,
   PHASES,
   type Phase,
+  type StepEvent,
   type StepName,
   stepAfter,
 } from './transitions.js';
@@ -78,7 +78,7 @@ export class Screen {
   }
 
   /** Shows the step that follows `event`. Ignored if the turn is over, or if the event does not belong to the step. */
-  send<E extends Event>(turn: AbortSignal, event: E, fields: Fields<(typeof EVENTS)[E]['to']>): void {
+  send<E extends StepEvent>(turn: AbortSignal, event: E, fields: Fields<(typeof EVENTS)[E]['to']>): void {
     const step = stepAfter(this.state.step, event);
     if (step && !turn.aborted) this.#show({ ...fields, step } as State);
   }

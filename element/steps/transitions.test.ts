@@ -2,13 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { screenIn } from '../element.test-support.js';
-import { BEGINNINGS, type Beginning, EVENTS, type Event, PHASES, type StepName, stepAfter } from './transitions.js';
+import { BEGINNINGS, type Beginning, EVENTS, PHASES, type StepEvent, type StepName, stepAfter } from './transitions.js';
 
 const STEPS = Object.keys(PHASES) as StepName[];
 const OPENING = 'opening unpacking unlocking';
 
 /** By event: the steps in which it changes something, and the step that follows. */
-const EXPECTED: Record<Event, [from: string, to: StepName]> = {
+const EXPECTED: Record<StepEvent, [from: string, to: StepName]> = {
   nothingFound: ['opening', 'empty'],
   reading: [OPENING, 'opening'],
   unpacking: [OPENING, 'unpacking'],
@@ -24,7 +24,7 @@ const EXPECTED: Record<Event, [from: string, to: StepName]> = {
   failed: [`${OPENING} ready converting`, 'failed'],
 };
 
-test.each(Object.entries(EXPECTED) as [Event, [string, StepName]][])('%s', (event, [from, to]) => {
+test.each(Object.entries(EXPECTED) as [StepEvent, [string, StepName]][])('%s', (event, [from, to]) => {
   for (const step of STEPS)
     expect([step, stepAfter(step, event)]).toEqual([step, from.split(' ').includes(step) ? to : undefined]);
 });
@@ -41,7 +41,7 @@ test('each step is reached, from the first one', () => {
   const reached = new Set<StepName>(['empty']);
   for (const step of reached) {
     for (const { to } of Object.values(BEGINNINGS)) reached.add(to);
-    for (const event of Object.keys(EVENTS) as Event[]) reached.add(stepAfter(step, event) ?? step);
+    for (const event of Object.keys(EVENTS) as StepEvent[]) reached.add(stepAfter(step, event) ?? step);
   }
   expect([...reached].toSorted()).toEqual(STEPS.toSorted());
 });

@@ -63,10 +63,10 @@ export const EVENTS = {
 } as const satisfies Record<string, Transition>;
 
 export type Beginning = keyof typeof BEGINNINGS;
-export type Event = keyof typeof EVENTS;
+export type StepEvent = keyof typeof EVENTS;
 
 /** The step after `event` in `step`; `undefined` if the event is ignored there. */
-export function stepAfter(step: StepName, event: Event): StepName | undefined {
+export function stepAfter(step: StepName, event: StepEvent): StepName | undefined {
   const { from, to }: Transition = EVENTS[event];
   return from.includes(step) ? to : undefined;
 }
