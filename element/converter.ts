@@ -2,7 +2,7 @@
 
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { failedView } from './failures/failure.js';
-import { leftView } from './failures/interrupted.js';
+import { remainsView } from './failures/interrupted.js';
 import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
@@ -254,7 +254,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     }
   }
 
-  #dropZone({ notice, left }: Step<'empty'>): TemplateResult {
+  #dropZone({ notice, remains }: Step<'empty'>): TemplateResult {
     const { texts } = this.#session;
     return html`
       <div class="drop" part="drop">
@@ -266,7 +266,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         <details class="fold more"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
         ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
-        ${left ? leftView(left, this.#session) : nothing}
+        ${remains ? remainsView(remains, this.#session) : nothing}
       </div>
       <slot name="help">
         ${this.output ? nothing : html`<details class="help quiet more"><summary>${texts.proof}</summary>${texts.checkUploads}</details>`}

@@ -93,8 +93,8 @@ export function reopened(remedy: Remedy, opening: Opening): Opening {
 }
 
 /**
- * Shows that the work of `turn` on its image has failed, unless the turn is over. `remains` resolves to a sentence about what the
- * output has left, if that is known.
+ * Shows that the work of `turn` on its image has failed, unless the turn is over. `describing` resolves to a sentence about
+ * the remains of the output, if they are known.
  */
 export async function fail(
   screen: Screen,
@@ -102,13 +102,13 @@ export async function fail(
   turn: AbortSignal,
   thrown: unknown,
   title: string,
-  remains?: Promise<string | undefined>,
+  describing?: Promise<string | undefined>,
 ): Promise<void> {
   const { opening, texts } = screen;
   if (turn.aborted || !opening) return;
   const error = asError(thrown);
   screen.host.emit('decant-error', error);
-  const [left, remedies] = await Promise.all([remains, remediesAfter(error, opening, turn)]);
+  const [remains, remedies] = await Promise.all([describing, remediesAfter(error, opening, turn)]);
   if (turn.aborted) return;
   const isCancelled = error.kind === 'cancelled';
   const message = texts.failure(error);
@@ -119,7 +119,7 @@ export async function fail(
     asks,
     title: isCancelled ? texts.cancelled : said,
     message: isCancelled ? undefined : message,
-    left,
+    remains,
     remedies,
   });
 }
@@ -129,18 +129,18 @@ const styleOf = (remedy: Remedy, at: number): string => (at === 0 ? 'primary' : 
 
 /** A failure with its remedies. */
 export function failedView(
-  { asks, title, message, left, remedies }: Step<'failed'>,
+  { asks, title, message, remains, remedies }: Step<'failed'>,
   controls: Controls,
 ): TemplateResult {
   const { texts } = controls;
   const waiting = controls.imagesWaiting > 0;
   const offered: Remedy[] = [...remedies, ...(waiting ? (['next'] as const) : []), 'another'];
   const { overall } = controls;
-  const titled = message || !left ? title : `${sentence(title)} ${left}`;
+  const titled = message || !remains ? title : `${sentence(title)} ${remains}`;
   return html`
     ${overall ? html`${overallView(overall, texts)}<h3>${titled}</h3>` : heading(titled)}
     ${message ? html`<p class=${asks ? '' : 'bad'}>${spoken(message)}</p>` : nothing}
-    ${message && left ? html`<p>${left}</p>` : nothing}
+    ${message && remains ? html`<p>${remains}</p>` : nothing}
     <div class="actions">
       ${offered.map(
         (remedy, at) =>

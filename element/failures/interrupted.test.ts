@@ -4,7 +4,7 @@ import { DecantError, type Leftover } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { screenIn } from '../element.test-support.js';
 import type { Screen } from '../steps/screen.js';
-import type { Left } from '../steps/state.js';
+import type { Remains } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { recall } from './interrupted.js';
 
@@ -16,8 +16,8 @@ vi.mock('decant', async (original) => ({
     return stored;
   },
 }));
-const atPlaces = vi.fn<() => Promise<Left[]>>();
-vi.mock('./unfinished.js', () => ({ leftAtPlaces: () => atPlaces() }));
+const atPlaces = vi.fn<() => Promise<Remains[]>>();
+vi.mock('./unfinished.js', () => ({ remainsAtTargets: () => atPlaces() }));
 
 const part = (image: string | undefined, size: number, more: Partial<Leftover> = {}): Leftover => ({
   kind: 'download',
@@ -27,16 +27,16 @@ const part = (image: string | undefined, size: number, more: Partial<Leftover> =
   discard: vi.fn(async () => {}),
   ...more,
 });
-const inFolder: Left = { image: 'b.vdi', text: 'In a folder.', action: 'Remove', remove: async () => 'Removed.' };
+const inFolder: Remains = { image: 'b.vdi', text: 'In a folder.', action: 'Remove', remove: async () => 'Removed.' };
 
 beforeEach(() => {
   stored = [];
   atPlaces.mockReset().mockResolvedValue([]);
 });
 
-async function recalled(screen: Screen): Promise<Left[]> {
+async function recalled(screen: Screen): Promise<Remains[]> {
   await recall(screen);
-  return (screen.state.step === 'empty' && screen.state.left) || [];
+  return (screen.state.step === 'empty' && screen.state.remains) || [];
 }
 
 test('downloads and files at picked places are listed, files of the page are not', async () => {
@@ -54,8 +54,8 @@ test('a part is discarded alone, and listed until it is gone', async () => {
   const { screen } = screenIn();
   const [one, two] = [part('a', 1e9), part('b', 1e9)];
   stored = [one, two];
-  const [left] = await recalled(screen);
-  expect(await left!.remove()).toBe(english.storageFreed(1e9));
+  const [remains] = await recalled(screen);
+  expect(await remains!.remove()).toBe(english.storageFreed(1e9));
   expect([one.discard, two.discard].map((discard) => vi.mocked(discard).mock.calls.length)).toEqual([1, 0]);
   stored = [two];
   expect(await recalled(screen)).toMatchObject([{ image: 'b' }]);
@@ -68,8 +68,8 @@ test('a part that cannot be discarded says why', async () => {
   const { screen } = screenIn();
   const busy = new DecantError('target', 'Another tab is using it', { code: 'storage-in-use' });
   stored = [part('a', 1e9, { discard: () => Promise.reject(busy) })];
-  const [left] = await recalled(screen);
-  await expect(left!.remove()).rejects.toBe(busy);
+  const [remains] = await recalled(screen);
+  await expect(remains!.remove()).rejects.toBe(busy);
 });
 
 test('without one of the storages, the other one is listed', async () => {
@@ -94,7 +94,7 @@ test('a notice stays, and another step is not changed', async () => {
   stored = [part('a', 1)];
   screen.begin('left', { notice: 'No files were found.' });
   await recall(screen);
-  expect(screen.state).toMatchObject({ notice: 'No files were found.', left: [{ image: 'a' }] });
+  expect(screen.state).toMatchObject({ notice: 'No files were found.', remains: [{ image: 'a' }] });
   screen.begin('chosen', { name: 'a' });
   await recall(screen);
   expect(screen.state).toEqual({ step: 'opening', name: 'a' });

@@ -5,9 +5,9 @@ import { html, type TemplateResult } from 'lit';
 import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
-import type { Left } from '../steps/state.js';
+import type { Remains } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
-import { leftAtPlaces } from './unfinished.js';
+import { remainsAtTargets } from './unfinished.js';
 
 /** Lists on the first screen what interrupted conversions have left. A page that saves disks itself has its own storage. */
 export async function recall(screen: Screen): Promise<void> {
@@ -18,13 +18,13 @@ export async function recall(screen: Screen): Promise<void> {
   const lists = await Promise.allSettled([
     stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),
     // Without a database, nothing was remembered.
-    leftAtPlaces(texts),
+    remainsAtTargets(texts),
   ]);
-  const left = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
-  screen.update(turn, 'empty', { left: left.length > 0 ? left : undefined });
+  const remains = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []));
+  screen.update(turn, 'empty', { remains: remains.length > 0 ? remains : undefined });
 }
 
-function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Left {
+function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Remains {
   const image = name || texts.image;
   return {
     image,
@@ -38,12 +38,12 @@ function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): L
 }
 
 /** The list, with a button to remove each of the remains. */
-export const leftView = (left: Left[], controls: Controls): TemplateResult => html`
+export const remainsView = (remains: Remains[], controls: Controls): TemplateResult => html`
   <ul class="left">
-    ${left.map(
+    ${remains.map(
       (one) => html`
         <li class="notice" part="notice"><span>${spoken(one.text)}</span>
-          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => controls.removeLeft(one)}>${one.action}</button>
+          <button part="button" aria-label=${`${one.action}: ${shownText(one.image)}`} @click=${() => controls.removeRemains(one)}>${one.action}</button>
         </li>
       `,
     )}

@@ -5,7 +5,7 @@ import { asFolder, MemoryFolder, stubStorage } from '../../worker/targets/browse
 import { fileHandle, fileOf } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import { leftAtPlaces, rememberUnfinished } from './unfinished.js';
+import { remainsAtTargets, rememberUnfinished } from './unfinished.js';
 
 const records = new Map<string, { id: string }>();
 vi.mock('./record-store.js', () => ({
@@ -46,7 +46,7 @@ test('a file is remembered until its conversion has ended, and is not left until
   folder.add('disk.raw');
   const forget = await rememberUnfinished(inFolder(picked()), 'disk.vdi');
   expect(records.size).toBe(1);
-  expect(await leftAtPlaces(english)).toEqual([]);
+  expect(await remainsAtTargets(english)).toEqual([]);
   await forget();
   expect(records.size).toBe(0);
 });
@@ -75,16 +75,16 @@ test.each([
   folder.add('other.raw');
   if (content !== undefined) folder.add('disk.raw', content);
   await interrupt(inFolder(picked(before, after)));
-  const [left] = await leftAtPlaces(english);
+  const [remains] = await remainsAtTargets(english);
   const { fileInterrupted, removeFile } = english;
   const listed = {
     image: 'disk.vdi',
     text: fileInterrupted('disk.vdi', 'disk.raw', 'picked'),
     action: removeFile('disk.raw'),
   };
-  if (isListed) expect(left).toMatchObject(listed);
-  else expect(left).toBeUndefined();
-  expect(await left?.remove()).toBe(said);
+  if (isListed) expect(remains).toMatchObject(listed);
+  else expect(remains).toBeUndefined();
+  expect(await remains?.remove()).toBe(said);
   const stays = content !== undefined && said !== english.fileRemoved('disk.raw');
   expect(folder.names).toEqual([...(stays ? ['disk.raw'] : []), 'other.raw']);
   // What the browser does not let the page remove is listed again.
@@ -106,8 +106,8 @@ test('a conversion to the same file takes the place of an earlier one, also if i
 test('a file that another tab writes is not removed', async () => {
   folder.add('disk.raw').isHeld = true;
   await interrupt(inFolder(picked()));
-  const [left] = await leftAtPlaces(english);
-  expect(await left!.remove()).toBe(english.fileNotRemoved('disk.raw'));
+  const [remains] = await remainsAtTargets(english);
+  expect(await remains!.remove()).toBe(english.fileNotRemoved('disk.raw'));
   expect(folder.names).toEqual(['disk.raw']);
 });
 
@@ -119,9 +119,9 @@ test('the file of a save dialog is removed by its handle', async () => {
     requestPermission: async () => 'granted',
   }) as unknown as FileSystemFileHandle;
   await interrupt({ kind: 'dialog', handle, name: 'disk.raw' });
-  const [left] = await leftAtPlaces(english);
-  expect(left!.text).toBe(english.fileInterrupted('disk.vdi', 'disk.raw', undefined));
-  expect(await left!.remove()).toBe(english.fileRemoved('disk.raw'));
+  const [remains] = await remainsAtTargets(english);
+  expect(remains!.text).toBe(english.fileInterrupted('disk.vdi', 'disk.raw', undefined));
+  expect(await remains!.remove()).toBe(english.fileRemoved('disk.raw'));
   expect(remove).toHaveBeenCalledOnce();
 });
 
@@ -130,8 +130,8 @@ test('after a week a file is forgotten', async () => {
   folder.add('disk.raw');
   await interrupt(inFolder(picked('prompt')));
   vi.advanceTimersByTime(7 * 86_400_000);
-  expect(await leftAtPlaces(english)).toHaveLength(1);
+  expect(await remainsAtTargets(english)).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  expect(await leftAtPlaces(english)).toEqual([]);
+  expect(await remainsAtTargets(english)).toEqual([]);
   expect(records.size).toBe(0);
 });

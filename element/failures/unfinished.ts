@@ -1,6 +1,6 @@
 // Files at picked places that are being written, remembered for the next visit: a closed tab leaves them empty.
 
-import type { Left, Target } from '../steps/state.js';
+import type { Remains, Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { deleteRecord, storedRecords, storeRecord } from './record-store.js';
 
@@ -60,17 +60,17 @@ export async function rememberUnfinished(target: Target, image: string): Promise
 }
 
 /** Lists the files that interrupted conversions may have left. */
-export async function leftAtPlaces(texts: AllTexts): Promise<Left[]> {
+export async function remainsAtTargets(texts: AllTexts): Promise<Remains[]> {
   const records = await storedRecords<Unfinished>();
   if (records.length === 0) return [];
   const { held = [] } = await navigator.locks.query();
   const ended = records.filter(({ id }) => held.every(({ name }) => name !== lockName(id)));
-  const left = await Promise.all(ended.map((record) => leftOf(record, texts)));
-  return left.filter((one) => one !== undefined);
+  const remains = await Promise.all(ended.map((record) => remainsOf(record, texts)));
+  return remains.filter((one) => one !== undefined);
 }
 
 /** As far as the page may look without a question, only a file that is there and empty is left. */
-async function leftOf(record: Unfinished, texts: AllTexts): Promise<Left | undefined> {
+async function remainsOf(record: Unfinished, texts: AllTexts): Promise<Remains | undefined> {
   const { id, image, name, entry, at } = record;
   const mayLook = (await entry.queryPermission({ mode: 'read' })) === 'granted';
   // What cannot be looked at may be empty.

@@ -12,7 +12,7 @@ import {
 } from 'decant';
 import { asError } from '../errors.js';
 import { fail } from '../failures/failure.js';
-import { leftBehind, type StoredRest } from '../failures/left-behind.js';
+import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
 import { diskSize } from '../files/image-info.js';
 import type { Opening } from '../files/opening.js';
@@ -196,20 +196,25 @@ export class Conversion {
     // A folder that has failed is not proposed again.
     if (target.kind === 'folder' && error.kind === 'target') this.chooser.folder = undefined;
     if (this.#opening && target.kind === 'stored' && error.code === 'storage-full') this.#opening.wasFull = true;
-    const rest = await storedRest(target, error, isCancelled, name);
+    const rest = await storedRemains(target, error, isCancelled, name);
     if (this.#turn.aborted) {
       // The element has left the page and shows nothing.
       screen.host.emit('decant-error', error);
       return;
     }
     screen.news = '';
-    const left = this.#hasBegun ? leftBehind(target, rest, texts) : Promise.resolve(texts.nothingLeft);
-    await fail(screen, this.queue, this.#turn, error, texts.notConverted(name), left);
+    const remains = this.#hasBegun ? describeRemains(target, rest, texts) : Promise.resolve(texts.nothingLeft);
+    await fail(screen, this.queue, this.#turn, error, texts.notConverted(name), remains);
   }
 }
 
 /** What an unsuccessful conversion of the image `name` leaves in the browser's storage. After a cancel, it is discarded. */
-async function storedRest(target: Target, error: DecantError, isCancelled: boolean, name: string): Promise<StoredRest> {
+async function storedRemains(
+  target: Target,
+  error: DecantError,
+  isCancelled: boolean,
+  name: string,
+): Promise<StoredRemains> {
   const { kept, stored } = error.fields;
   if (target.kind !== 'stored') return 'nothing';
   if (typeof stored === 'number') return stored;
@@ -224,7 +229,7 @@ async function storedRest(target: Target, error: DecantError, isCancelled: boole
 }
 
 /** Discards `kept`, and returns the rest that could not be removed yet. */
-async function discarded(kept: Kept | undefined): Promise<StoredRest> {
+async function discarded(kept: Kept | undefined): Promise<StoredRemains> {
   try {
     await kept?.discard();
     return 'nothing';

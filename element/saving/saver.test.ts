@@ -205,7 +205,7 @@ test('the disk is written to the file of the save dialog', async () => {
   expect(await step('failed')).toMatchObject({
     title: english.notConverted('disk.qcow2'),
     message: 'The disk is full.',
-    left: english.emptyLeft('mine.raw'),
+    remains: english.emptyLeft('mine.raw'),
     remedies: ['saveAgain'],
   });
 });
@@ -248,7 +248,7 @@ test('a cancel ends the conversion once, and the remains are reported', async ()
     asks: false,
     title: english.cancelled,
     message: undefined,
-    left: english.asItWas('disk.raw'),
+    remains: english.asItWas('disk.raw'),
     remedies: ['saveAgain'],
   });
   expect(emitted.map(([type]) => type)).toEqual(['decant-info', 'decant-error']);
@@ -279,7 +279,7 @@ test('a folder is not proposed again after writing to it has failed', async () =
   await open();
   await saveTo('folder');
   (await converting()).end.reject(new DecantError('target', 'The disk is full'));
-  expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
+  expect(await step('failed')).toMatchObject({ remains: english.nothingLeft });
   session.takeRemedy('saveAgain');
   await ready({ way: 'folder', folder: undefined });
 });
@@ -332,8 +332,8 @@ test('a conversion that is complete when its element leaves the page is reported
 
 /** An interrupted download: `guestDone` bytes of five million. */
 function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
-  const left = { guestDone, discard: vi.fn(async () => Object.assign(left, { guestDone: 0 })) };
-  return left as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
+  const remains = { guestDone, discard: vi.fn(async () => Object.assign(remains, { guestDone: 0 })) };
+  return remains as unknown as Kept & { discard: ReturnType<typeof vi.fn> };
 }
 
 test('a download has the name that the browser gives to it', async () => {
@@ -344,28 +344,28 @@ test('a download has the name that the browser gives to it', async () => {
 });
 
 test('an interrupted download is resumed', async () => {
-  const left = kept(2e6);
-  await open({ kept: async () => left });
+  const remains = kept(2e6);
+  await open({ kept: async () => remains });
   await saveTo('download');
-  await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: left } });
+  await ready({ asking: { kind: 'resume', name: 'disk.raw', share: 0.4, kept: remains } });
   session.download(true);
   const { output, options } = await converting();
   expect(output).toEqual({ download: 'disk.raw' });
   expect(options.resume).toBe(true);
-  expect(left.discard).not.toHaveBeenCalled();
+  expect(remains.discard).not.toHaveBeenCalled();
 });
 
 test('a download that another tab has resumed is left to it', async () => {
-  const [left, none] = [kept(2e6), kept(0)];
-  const found = [left, none];
+  const [remains, none] = [kept(2e6), kept(0)];
+  const found = [remains, none];
   await open({ kept: async () => found.shift() });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
   session.download(true);
-  await ready({ asking: { kind: 'elsewhere', name: 'disk.raw', kept: left } });
+  await ready({ asking: { kind: 'elsewhere', name: 'disk.raw', kept: remains } });
   session.downloadAgain();
   expect((await converting()).output).toEqual({ download: 'disk.raw' });
-  expect(left.discard).not.toHaveBeenCalled();
+  expect(remains.discard).not.toHaveBeenCalled();
 });
 
 test('a download that was interrupted near its end is not called complete', async () => {
@@ -376,37 +376,37 @@ test('a download that was interrupted near its end is not called complete', asyn
 });
 
 test('an interrupted download is started over', async () => {
-  const left = kept(2e6);
-  await open({ kept: async () => left });
+  const remains = kept(2e6);
+  await open({ kept: async () => remains });
   await saveTo('download');
   await ready({ asking: expect.objectContaining({ kind: 'resume' }) });
   session.download(false);
   expect((await converting()).options.resume).toBe(true);
-  expect(left.discard).toHaveBeenCalledTimes(1);
+  expect(remains.discard).toHaveBeenCalledTimes(1);
 });
 
 test('the part before a failure is kept and reported, the part before a cancel is not', async () => {
-  const left = kept(0);
-  await open({ kept: async () => left });
+  const remains = kept(0);
+  await open({ kept: async () => remains });
   await saveTo('download');
   const first = await converting();
-  Object.assign(left, { guestDone: 1e6 });
+  Object.assign(remains, { guestDone: 1e6 });
   const reason = 'The server answers 403';
   first.end.reject(new DecantError('source', `${reason}; it is kept`, { fields: { reason, kept: true } }));
-  expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', left: english.partKept });
-  expect(left.discard).not.toHaveBeenCalled();
-  Object.assign(left, { guestDone: 0 });
-  await open({ kept: async () => left });
+  expect(await step('failed')).toMatchObject({ message: 'The server answers 403.', remains: english.partKept });
+  expect(remains.discard).not.toHaveBeenCalled();
+  Object.assign(remains, { guestDone: 0 });
+  await open({ kept: async () => remains });
   await saveTo('download');
   const { options, end } = await converting();
   cancelledBy(options.signal).catch(end.reject);
   session.cancel();
-  expect(await step('failed')).toMatchObject({ left: english.nothingLeft });
-  expect(left.discard).toHaveBeenCalledTimes(1);
+  expect(await step('failed')).toMatchObject({ remains: english.nothingLeft });
+  expect(remains.discard).toHaveBeenCalledTimes(1);
 });
 
 // (case, fields of the error, what the storage has, what is said)
-for (const [what, fields, there, left] of [
+for (const [what, fields, there, remains] of [
   ['a part is kept', { kept: true }, [], english.partKept],
   ['the image has changed, and the part was removed', {}, [], english.nothingLeft],
   ['the browser does not remove the file yet', { stored: 5e6 }, [], english.stillStored(5e6)],
@@ -420,12 +420,12 @@ for (const [what, fields, there, left] of [
     await open({ kept: async () => kept(0) });
     await saveTo('download');
     (await converting()).end.reject(new DecantError('source', 'It is gone', { fields }));
-    expect(await step('failed')).toMatchObject({ left });
+    expect(await step('failed')).toMatchObject({ remains });
   });
 }
 
 // (case, what discarding the part does, what is said)
-for (const [what, discard, left] of [
+for (const [what, discard, remains] of [
   ['the part is gone', async () => {}, english.nothingLeft],
   [
     'the browser does not remove the part yet',
@@ -440,7 +440,7 @@ for (const [what, discard, left] of [
     const { options, end } = await converting();
     cancelledBy(options.signal).catch(end.reject);
     session.cancel();
-    expect(await step('failed')).toMatchObject({ left });
+    expect(await step('failed')).toMatchObject({ remains });
   });
 }
 

@@ -314,11 +314,11 @@ test('of very many files, what cannot be an image is passed over before the limi
 
 test('what an interrupted conversion has left is removed, and that is reported', async () => {
   const remove = vi.fn(async () => 'It is gone.');
-  session.removeLeft({ image: 'a', text: 'A part.', action: 'Free', remove });
+  session.removeRemains({ image: 'a', text: 'A part.', action: 'Free', remove });
   await news('It is gone.');
   expect(remove).toHaveBeenCalledOnce();
   const busy = new DecantError('target', 'Another tab is using it');
-  session.removeLeft({ image: 'a', text: 'A part.', action: 'Free', remove: () => Promise.reject(busy) });
+  session.removeRemains({ image: 'a', text: 'A part.', action: 'Free', remove: () => Promise.reject(busy) });
   await news('Another tab is using it.');
 });
 

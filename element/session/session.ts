@@ -18,7 +18,7 @@ import { askToNotify } from '../saving/notification.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
 import { Screen } from '../steps/screen.js';
-import type { Left, Overall, Remedy, State } from '../steps/state.js';
+import type { Overall, Remains, Remedy, State } from '../steps/state.js';
 import { replaced } from '../texts/languages.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
@@ -174,10 +174,10 @@ export class Session implements Controls {
     this.#stage.run(recall(this.#stage));
   }
 
-  removeLeft(left: Left): void {
+  removeRemains(remains: Remains): void {
     const { turn } = this.#stage;
     this.#step(async () => {
-      const text = await left.remove().catch((thrown) => this.texts.failure(asError(thrown)));
+      const text = await remains.remove().catch((thrown) => this.texts.failure(asError(thrown)));
       if (turn.aborted) return;
       this.#stage.news = text;
       await recall(this.#stage);

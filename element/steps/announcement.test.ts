@@ -55,7 +55,7 @@ const failed: State = {
   step: 'failed',
   title: 'It failed',
   message: 'Because.',
-  left: 'Nothing is left.',
+  remains: 'Nothing is left.',
   remedies: [],
 };
 
@@ -149,7 +149,7 @@ for (const [what, state, said, title] of [
     `${english.doneDamaged}: disk.raw`,
   ],
   ['a failure', failed, 'It failed. Because. Nothing is left.', 'It failed'],
-  ['a failure alone', { ...failed, message: undefined, left: undefined }, 'It failed.', 'It failed'],
+  ['a failure alone', { ...failed, message: undefined, remains: undefined }, 'It failed.', 'It failed'],
   [
     'a cancel that is done',
     { ...failed, title: english.cancelled, message: undefined },
@@ -192,8 +192,8 @@ for (const [what, state, overall, said] of [
 }
 
 test('what interrupted conversions have left is announced', () => {
-  const left = ['One.', 'Two.'].map((text) => ({ image: 'a', text, action: 'Free', remove: async () => '' }));
-  expect(announcement({ step: 'empty', notice: 'No files.', left }, english)).toBe('No files. One. Two.');
+  const remains = ['One.', 'Two.'].map((text) => ({ image: 'a', text, action: 'Free', remove: async () => '' }));
+  expect(announcement({ step: 'empty', notice: 'No files.', remains }, english)).toBe('No files. One. Two.');
 });
 
 test('a server that keeps the opening waiting is announced once, and its end', () => {

@@ -59,7 +59,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting, o
     case 'done':
       return `${doneTitle(state, texts)}. ${donePlace(state, texts)}`;
     case 'failed':
-      return [sentence(state.title), state.message, state.left].filter(Boolean).join(' ');
+      return [sentence(state.title), state.message, state.remains].filter(Boolean).join(' ');
     case 'opening':
       if (waiting) return texts.waitingShort(waiting);
       return state.isSlow ? texts.slow : texts.opening(state.name);
@@ -74,7 +74,7 @@ export function announcement(state: State, texts: AllTexts, waiting?: Waiting, o
     case 'disks':
       return state.notice ?? '';
     case 'empty':
-      return [state.notice, ...(state.left ?? []).map(({ text }) => text)].filter(Boolean).join(' ');
+      return [state.notice, ...(state.remains ?? []).map(({ text }) => text)].filter(Boolean).join(' ');
     case 'ready':
       if (state.picking) return texts.picking;
       return waiting ? texts.waitingShort(waiting) : '';

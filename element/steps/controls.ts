@@ -6,7 +6,7 @@ import type { FileNeed, Opening } from '../files/opening.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Way } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
-import type { AddressProblem, Left, Overall, Remedy } from './state.js';
+import type { AddressProblem, Overall, Remains, Remedy } from './state.js';
 
 /** The fields for links. */
 export interface LinkFields {
@@ -53,7 +53,7 @@ export interface Controls {
   /** Ends the current turn and returns to the start. Images in the queue stay there. */
   reset(): void;
   /** Removes the remains of an interrupted conversion, and reports it. */
-  removeLeft(left: Left): void;
+  removeRemains(remains: Remains): void;
 
   /** Opens the image `id` of the queue, or the next one; with `remedy`, as the person has chosen after its failure. */
   openNext(id?: number, remedy?: Remedy): void;

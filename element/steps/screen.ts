@@ -116,7 +116,7 @@ export class Screen {
     work.catch((thrown) => {
       const message = this.texts.failure(asError(thrown));
       if (this.isBusy) this.tell(message);
-      else this.begin('crashed', { title: this.texts.failed, message, left: undefined, remedies: [] }, this.opening);
+      else this.begin('crashed', { title: this.texts.failed, message, remains: undefined, remedies: [] }, this.opening);
     });
   }
 }

@@ -98,7 +98,7 @@ export interface Digest {
 }
 
 /** What an interrupted conversion has left, on the first screen. */
-export interface Left {
+export interface Remains {
   /** The name of the image. */
   image: string;
   text: string;
@@ -109,7 +109,7 @@ export interface Left {
 }
 
 export type State =
-  | { step: 'empty'; notice?: string; left?: Left[] | undefined }
+  | { step: 'empty'; notice?: string; remains?: Remains[] | undefined }
   /** `isSlow`: it takes longer than usual, and no server is known to be the reason. */
   | { step: 'opening'; name: string; isSlow?: boolean; share?: number | undefined }
   | {
@@ -224,7 +224,7 @@ export type State =
       title: string;
       message: string | undefined;
       /** A sentence about the remains of the output. */
-      left: string | undefined;
+      remains: string | undefined;
       remedies: Remedy[];
     };
 

@@ -8,13 +8,17 @@ import type { AllTexts } from '../types.texts.js';
  * What remains in the browser's storage: nothing, a part that can be resumed, something of unknown size, or so many bytes that the
  * browser does not remove yet.
  */
-export type StoredRest = 'nothing' | 'kept' | 'unknown' | number;
+export type StoredRemains = 'nothing' | 'kept' | 'unknown' | number;
 
 /**
  * Describes in a sentence what remains at `target` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
  * remains of a stored download.
  */
-export async function leftBehind(target: Target, rest: StoredRest, texts: AllTexts): Promise<string | undefined> {
+export async function describeRemains(
+  target: Target,
+  rest: StoredRemains,
+  texts: AllTexts,
+): Promise<string | undefined> {
   switch (target.kind) {
     case 'stored':
       return inStorage(rest, target.name, texts);
@@ -22,11 +26,11 @@ export async function leftBehind(target: Target, rest: StoredRest, texts: AllTex
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
       return texts.streamLeft(target.name);
     case 'folder':
-      return leftInFolder(target, texts);
+      return remainsInFolder(target, texts);
     case 'dialog':
       // The browser's dialog has created this file. If it is missing, it was moved.
       return (
-        (await leftIn(target.handle, target.name, undefined, texts)) ??
+        (await remainsInFile(target.handle, target.name, undefined, texts)) ??
         texts.fileMoved(target.name, swapOf(target.name))
       );
     case 'host':
@@ -34,7 +38,7 @@ export async function leftBehind(target: Target, rest: StoredRest, texts: AllTex
   }
 }
 
-function inStorage(rest: StoredRest, name: string, texts: AllTexts): string {
+function inStorage(rest: StoredRemains, name: string, texts: AllTexts): string {
   if (typeof rest === 'number') return texts.stillStored(rest);
   return { nothing: texts.nothingLeft, kept: texts.partKept, unknown: texts.unknownLeft(name) }[rest];
 }
@@ -42,15 +46,15 @@ function inStorage(rest: StoredRest, name: string, texts: AllTexts): string {
 /** The name of the file that Chromium writes beside `name` until the output is complete. */
 const swapOf = (name: string): string => `${name}.crswap`;
 
-async function leftInFolder(
+async function remainsInFolder(
   { folder, name, replaces }: Extract<Target, { kind: 'folder' }>,
   texts: AllTexts,
 ): Promise<string> {
   try {
     // Another folder with a file of this name can have taken the place of the folder.
     const changed = texts.fileInFolderLeft(folder.name, name, swapOf(name));
-    const left = await leftIn(await folder.getFileHandle(name), name, replaces, texts, changed);
-    if (left !== undefined) return left;
+    const remains = await remainsInFile(await folder.getFileHandle(name), name, replaces, texts, changed);
+    if (remains !== undefined) return remains;
   } catch (thrown) {
     if (!isMissing(thrown)) return texts.unknownLeft(name);
   }
@@ -61,7 +65,7 @@ async function leftInFolder(
 /**
  * Describes a file after a failure: `changed` if it is neither empty nor the file `before`; `undefined` if it is missing.
  */
-async function leftIn(
+async function remainsInFile(
   handle: FileSystemFileHandle,
   name: string,
   before: File | undefined,

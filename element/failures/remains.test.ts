@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
 import type { Target } from '../steps/state.js';
 import { english } from '../texts/english.js';
-import { leftBehind, type StoredRest } from './left-behind.js';
+import { describeRemains, type StoredRemains } from './remains.js';
 
 const before = fileOf('disk.raw', 'what was there');
 const inFolder = (entry: FileSystemFileHandle | Error | undefined, replaces?: File): Target => ({
@@ -27,7 +27,7 @@ const gone = Object.assign(fileHandle(fileOf('disk.raw')), {
 });
 
 // (case, place, what is left in the storage, sentence)
-for (const [what, target, rest, left] of [
+for (const [what, target, rest, remains] of [
   ['nothing in the storage', STORED, 'nothing', english.nothingLeft],
   ['a part in the storage', STORED, 'kept', english.partKept],
   ['a file in the storage that stays for now', STORED, 5e6, english.stillStored(5e6)],
@@ -73,6 +73,6 @@ for (const [what, target, rest, left] of [
     'nothing',
     english.fileLeft('disk.raw'),
   ],
-] as [string, Target, StoredRest, string | undefined][]) {
-  test(`the remains: ${what}`, async () => expect(await leftBehind(target, rest, english)).toBe(left));
+] as [string, Target, StoredRemains, string | undefined][]) {
+  test(`the remains: ${what}`, async () => expect(await describeRemains(target, rest, english)).toBe(remains));
 }
