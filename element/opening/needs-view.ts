@@ -2,8 +2,7 @@
 
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import type { FileNeed } from '../files/opening.js';
-import { isById } from '../files/opening.js';
+import { type FileNeed, isById } from '../files/opening.js';
 import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Doubt, Step } from '../steps/state.js';

@@ -67,7 +67,7 @@ export function lostView({ lost, lostRanges, lostBytes }: Result, texts: AllText
 /** The most partitions that are listed. Further ones are only counted. */
 const MOST_SHOWN = 16;
 
-export function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
+function contentsView({ table, parts, firmware }: Contents, texts: AllTexts): TemplateResult | typeof nothing {
   if (!table && parts.length === 0) return nothing;
   const more = parts.length - MOST_SHOWN;
   return html`

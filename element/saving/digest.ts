@@ -9,7 +9,7 @@ import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 
 /** Whether the result can be read. */
-export const canDigest = ({ target, result, isCopyGone }: Step<'done'>): boolean =>
+const canDigest = ({ target, result, isCopyGone }: Step<'done'>): boolean =>
   target.kind === 'folder' || target.kind === 'dialog' || (result.copy !== undefined && !isCopyGone);
 
 async function resultOf({ target, result }: Step<'done'>): Promise<Blob> {

@@ -1,7 +1,6 @@
 // The last step: the result, its facts, and the commands that come next.
 
-import type { MadeDisk } from 'decant/places';
-import { nextStep } from 'decant/places';
+import { type MadeDisk, nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
 import { pictureView } from '../picture/view.js';
 import { overallView } from '../queue/queue-view.js';
@@ -31,7 +30,7 @@ export function doneView(state: Step<'done'>, controls: Controls): TemplateResul
   `;
 }
 
-export function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
+function resultView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { result, target, seconds, converting, speed } = state;
   const method = methodOf(target);
@@ -66,7 +65,7 @@ function hasWindows({ contents }: Step<'done'>): boolean {
   return parts.some(isSign) && parts.some(({ fileSystem }) => fileSystem?.name === 'NTFS');
 }
 
-export function nextView(state: Step<'done'>, controls: Controls): TemplateResult {
+function nextView(state: Step<'done'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { result, target, contents } = state;
   const destination = state.destination!;

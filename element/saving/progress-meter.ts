@@ -14,7 +14,7 @@ const UNSIZED = { size: 0.5, rate: 1e8 };
 const ALMOST = 0.98;
 
 /** The conversion to measure. */
-export interface MeasuredWork {
+interface MeasuredWork {
   method: Method;
   /** The size of the disk, or of the image's file if the size of the disk is known only at its end. */
   virtualSize: number;

@@ -3,8 +3,7 @@
 import { shownText, type Waiting } from 'decant';
 import { sentence } from '../texts/sentences.js';
 import type { AllTexts } from '../types.texts.js';
-import type { Overall } from './state.js';
-import { methodOf, SILENT, STALLED, type State, type Step } from './state.js';
+import { methodOf, type Overall, SILENT, STALLED, type State, type Step } from './state.js';
 
 export const doneTitle = ({ result, target, isCopyGone }: Step<'done'>, texts: AllTexts): string => {
   if (result.lostBytes > 0) return texts.doneDamaged;

@@ -90,7 +90,7 @@ export const SILENT = 5;
 export const STALLED = 30;
 
 /** The SHA-256 of a result, or how much of it is computed, or why that failed. */
-export interface Digest {
+interface Digest {
   value?: string;
   share?: number;
   cancel?: () => void;

@@ -136,7 +136,7 @@ const isFarLarger = (data: number, { compressed }: OutputFormat, room: number | 
   room !== undefined && data * (compressed ? COMPRESSED : 1) > Math.max(room, LEAST_ROOM);
 
 /** The number of bytes of space that count as much as a second. */
-export const BYTES_PER_SECOND = 1e8;
+const BYTES_PER_SECOND = 1e8;
 
 /** What a choice costs, in seconds. */
 export const cost = ({ seconds = 0, space = 0 }: Choice): number => seconds + space / BYTES_PER_SECOND;
