@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
 /// A block cipher; the length of the key selects the variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockCipher {
     /// AES.
     Aes,
@@ -15,7 +15,7 @@ pub enum BlockCipher {
 }
 
 /// A block cipher mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// XTS (IEEE 1619): XEX with ciphertext stealing. The first half of the key is for the data, the second makes tweaks
     /// from initialisation vectors.
@@ -30,7 +30,7 @@ pub enum Mode {
 
 /// A method to derive the initialisation vector from a sector number, which counts in 512 bytes. All numbers are
 /// little-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IvGenerator {
     /// The low 32 bits of the sector number.
     Plain,
@@ -41,7 +41,7 @@ pub enum IvGenerator {
 }
 
 /// The encryption of sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CipherSpec {
     /// The cipher.
     pub cipher: BlockCipher,
@@ -55,21 +55,15 @@ pub struct CipherSpec {
     pub iv_offset: u64,
 }
 
-/// Length of an encoded specification, in bytes.
-const ENCODED: usize = 16;
+/// The most bytes of an encoded specification.
+const LONGEST: usize = 24;
 
 impl CipherSpec {
     /// Encodes the specification with a key, as [`SectorCipher::new`](crate::SectorCipher::new) takes it.
     pub fn with_key(&self, key: &[u8]) -> Vec<u8> {
-        let (iv, hash) = match self.iv {
-            IvGenerator::Plain => (0, 0),
-            IvGenerator::Plain64 => (1, 0),
-            IvGenerator::Essiv(hash) => (2, hash as u8),
-        };
-        let mut encoded = Vec::with_capacity(ENCODED + key.len());
-        encoded.extend([self.cipher as u8, self.mode as u8, iv, hash]);
-        encoded.extend(self.sector.to_le_bytes());
-        encoded.extend(self.iv_offset.to_le_bytes());
+        // It does not grow: nothing would wipe the memory that it leaves.
+        let encoded = postcard::to_extend(self, Vec::with_capacity(LONGEST + key.len()));
+        let mut encoded = encoded.expect("memory grows or aborts");
         encoded.extend(key);
         encoded
     }
@@ -77,20 +71,7 @@ impl CipherSpec {
     /// Decodes the result of `with_key`.
     #[cfg(feature = "direct")]
     pub(crate) fn and_key(encoded: &[u8]) -> (Self, &[u8]) {
-        let (spec, key) = encoded.split_at(ENCODED);
-        let iv = match spec[2] {
-            0 => IvGenerator::Plain,
-            1 => IvGenerator::Plain64,
-            _ => IvGenerator::Essiv(Hash::ALL[usize::from(spec[3])]),
-        };
-        let spec = Self {
-            cipher: [BlockCipher::Aes, BlockCipher::Serpent, BlockCipher::Twofish][usize::from(spec[0])],
-            mode: [Mode::Xts, Mode::Cbc, Mode::Ecb, Mode::Ctr][usize::from(spec[1])],
-            iv,
-            sector: u32::from_le_bytes(spec[4..8].try_into().expect("four bytes")),
-            iv_offset: u64::from_le_bytes(spec[8..ENCODED].try_into().expect("eight bytes")),
-        };
-        (spec, key)
+        postcard::take_from_bytes(encoded).expect("both sides are of one version")
     }
 }
 
@@ -128,10 +109,6 @@ pub enum Hash {
 }
 
 impl Hash {
-    #[cfg(feature = "direct")]
-    const ALL: [Self; 7] =
-        [Self::Md5, Self::Sha1, Self::Ripemd160, Self::Sha224, Self::Sha256, Self::Sha384, Self::Sha512];
-
     /// The hash called `name` in LUKS headers.
     #[cfg(feature = "direct")]
     pub fn by_name(name: &str) -> Option<Self> {

@@ -1,16 +1,21 @@
-//! Answers about LUKS headers, encoded as bytes: a number, its operands, and a text or other bytes.
+//! Answers about LUKS headers, and their encoding.
+
+use serde::{Deserialize, Serialize};
 
 /// The longest encoded answer, in bytes: the description of a header with 32 key slots and long names.
 pub const MAX_ANSWER: usize = 2048;
 
-/// The length of the number and the operands.
-const START: usize = 17;
+/// The most bytes of texts in an answer. The rest encodes their lengths and a number.
+#[cfg(feature = "direct")]
+const MOST_TEXT: usize = MAX_ANSWER - 32;
 
 /// An answer. Texts are clauses; names from the header are not escaped.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer<'a> {
-    /// The result: a description of the header, or a key.
-    Done(&'a [u8]),
+    /// The description of the header.
+    Described(Description),
+    /// The encoded key.
+    Found(&'a [u8]),
     /// The header violates the format, at this offset from its start.
     Corrupt(u64, &'a str),
     /// The header uses a feature that is not supported, with this name in it.
@@ -29,52 +34,118 @@ pub enum Answer<'a> {
     OutOfMemory(u64),
 }
 
+/// A validated header.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Description {
+    /// The cipher and its key length in bits.
+    pub cipher: String,
+    /// The mode of the cipher.
+    pub mode: String,
+    /// The method for initialisation vectors.
+    pub iv: String,
+    /// The hash of that method, if it has one.
+    pub iv_hash: Option<String>,
+    /// The hash of the key's digest.
+    pub hash: String,
+    /// The UUID.
+    pub uuid: String,
+    /// The version of LUKS.
+    pub version: u32,
+    /// Whether one of the two copies of the header is damaged.
+    pub is_copy_damaged: bool,
+    /// The length of an encrypted sector, in bytes.
+    pub sector: u32,
+    /// Offset of the payload in a LUKS file, in bytes.
+    pub payload_offset: u64,
+    /// The length of the payload, in bytes; `None` if it reaches to the end of the file.
+    pub payload_len: Option<u64>,
+    /// Iterations of the key's digest.
+    pub iterations: u32,
+    /// The key slots.
+    pub slots: Vec<Slot>,
+}
+
+/// A key slot.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Slot {
+    /// Whether it holds a key.
+    pub active: bool,
+    /// Of PBKDF2, or passes of Argon2.
+    pub iterations: u32,
+    /// Offset of its key material from the start of the header, in bytes.
+    pub offset: u64,
+    /// Stripes that the key is split into.
+    pub stripes: u32,
+}
+
 impl<'a> Answer<'a> {
     /// Encodes the answer at the start of `output`, which has [`MAX_ANSWER`] bytes. Returns its length. A text that is
     /// too long is cut.
-    pub fn encode(self, output: &mut [u8]) -> usize {
-        let nothing: [&[u8]; 2] = Default::default();
-        let (number, a, b, rest) = match self {
-            Self::Done(result) => (0, 0, 0, [result, &[]]),
-            Self::Corrupt(at, what) => (1, at, 0, [what.as_bytes(), &[]]),
-            // The operand is the length of the first text.
-            Self::Unsupported(what, name) => (2, what.len() as u64, 0, [what.as_bytes(), name.as_bytes()]),
-            Self::Limit(size, what) => (3, size, 0, [what.as_bytes(), &[]]),
-            Self::NoHeader => (4, 0, 0, nothing),
-            Self::WrongPassword => (5, 0, 0, nothing),
-            Self::Busy(done, total) => (6, done, total, nothing),
-            Self::Needs(offset, len) => (7, offset, len, nothing),
-            Self::OutOfMemory(size) => (8, size, 0, nothing),
+    #[cfg(feature = "direct")]
+    pub(crate) fn encode(self, output: &mut [u8]) -> usize {
+        let cut = |text: &'a str, most: usize| &text[..text.floor_char_boundary(most)];
+        let answer = match self {
+            Self::Corrupt(at, what) => Self::Corrupt(at, cut(what, MOST_TEXT)),
+            Self::Unsupported(what, name) => Self::Unsupported(what, cut(name, MOST_TEXT - what.len())),
+            Self::Limit(size, what) => Self::Limit(size, cut(what, MOST_TEXT)),
+            other => other,
         };
-        output[0] = number;
-        output[1..9].copy_from_slice(&u64::to_le_bytes(a));
-        output[9..START].copy_from_slice(&u64::to_le_bytes(b));
-        let mut end = START;
-        for part in rest {
-            let len = part.len().min(output.len() - end);
-            output[end..end + len].copy_from_slice(&part[..len]);
-            end += len;
-        }
-        end
+        postcard::to_slice(&answer, output).expect("there is room for any answer").len()
     }
 
     /// Decodes an answer.
     pub fn decode(bytes: &'a [u8]) -> Self {
-        let (start, rest) = bytes.split_at(START);
-        let operand = |at: usize| u64::from_le_bytes(start[at..at + 8].try_into().expect("eight bytes"));
-        // Not more than the end of a character is missing.
-        let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-        let (a, b) = (operand(1), operand(9));
-        match start[0] {
-            0 => Self::Done(rest),
-            1 => Self::Corrupt(a, text),
-            2 => text.split_at_checked(a as usize).map_or(Self::NoHeader, |(what, name)| Self::Unsupported(what, name)),
-            3 => Self::Limit(a, text),
-            4 => Self::NoHeader,
-            5 => Self::WrongPassword,
-            6 => Self::Busy(a, b),
-            7 => Self::Needs(a, b),
-            _ => Self::OutOfMemory(a),
+        postcard::from_bytes(bytes).expect("both sides are of one version")
+    }
+}
+
+#[cfg(all(test, feature = "direct"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_any_length_fit() {
+        for name in ["", "x", "ab".repeat(1500).as_str(), "äöü€".repeat(1000).as_str()] {
+            for answer in [
+                Answer::Corrupt(u64::MAX, name),
+                Answer::Unsupported("LUKS with the hash", name),
+                Answer::Limit(u64::MAX, name),
+            ] {
+                let mut output = [0; MAX_ANSWER];
+                let len = answer.encode(&mut output);
+                let text = match Answer::decode(&output[..len]) {
+                    Answer::Corrupt(u64::MAX, text) | Answer::Limit(u64::MAX, text) => text,
+                    Answer::Unsupported("LUKS with the hash", text) => text,
+                    other => panic!("{other:?}"),
+                };
+                assert!(name.starts_with(text) && (text == name || text.len() > 1900), "{} bytes", text.len());
+            }
         }
+    }
+
+    /// The longest description that a header can have.
+    #[test]
+    fn a_description_of_many_slots_fits() {
+        let name = || "€".repeat(21);
+        let slot = Slot { active: true, iterations: u32::MAX, offset: u64::MAX, stripes: 4000 };
+        let description = Description {
+            cipher: name(),
+            mode: name(),
+            iv: name(),
+            iv_hash: Some(name()),
+            hash: name(),
+            uuid: name(),
+            version: 2,
+            is_copy_damaged: true,
+            sector: 4096,
+            payload_offset: u64::MAX,
+            payload_len: Some(u64::MAX),
+            iterations: u32::MAX,
+            slots: vec![slot; 32],
+        };
+        let mut output = [0; MAX_ANSWER];
+        let len = Answer::Described(description).encode(&mut output);
+        let Answer::Described(found) = Answer::decode(&output[..len]) else { panic!("another answer") };
+        assert_eq!((found.slots.len(), found.uuid, found.iterations), (32, name(), u32::MAX));
     }
 }

@@ -8,13 +8,13 @@ mod unlocking;
 
 pub use unlocking::Unlocking;
 
-use crate::Answer;
+use crate::{Answer, Description, Slot};
 use decant_crypt::{Argon2, CryptError, Hash, SALT};
 use names::{CipherNames, cipher_names};
 
 /// A validated header. Names of ciphers and hashes are as in the header.
 struct Luks {
-    version: u64,
+    version: u32,
     /// The cipher with its mode and initialisation vectors: "aes-xts-plain64".
     cipher: String,
     /// The length of the key, in bytes.
@@ -121,41 +121,37 @@ fn read(start: &[u8], len: usize) -> Read<Luks> {
     if start[7] == 1 { luks1::read(start) } else { luks2::read(start, len) }
 }
 
-/// Describes the header at `start`: see [`read`]. Encodes an answer in `output`: the names of the cipher, its mode, its
-/// initialisation vectors, their hash, the hash of the key's digest, and the UUID, each with a NUL after it; then numbers
-/// of 64 bits, little-endian: the fields of `Described` and `DescribedSlot` in the core.
-/// Never fails.
+/// Describes the header at `start`: see [`read`]. Encodes an [`Answer`] in `output`, and returns its length. Never fails.
 // Inlined in the module, it would be compiled for speed.
 #[inline(never)]
 pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
-    let luks = match read(start, len) {
-        Ok(luks) => luks,
-        Err(fault) => return Ok(fault.answer().encode(output)),
-    };
+    Ok(match read(start, len) {
+        Ok(luks) => Answer::Described(description(luks)).encode(output),
+        Err(fault) => fault.answer().encode(output),
+    })
+}
+
+fn description(luks: Luks) -> Description {
     let CipherNames { cipher, mode, iv, hash } = cipher_names(&luks.cipher);
     let keys = if mode == "xts" { 2 } else { 1 };
-    let cipher = format!("{cipher}-{}", luks.key_len * 8 / keys);
-    let iv = iv.unwrap_or_default();
-    // Other generators may name a hash too, but do not use it; QEMU does not show it either.
-    let iv_hash = hash.filter(|_| iv == "essiv").unwrap_or_default();
-    let mut described = Vec::new();
-    for name in [&cipher, mode, iv, iv_hash, &luks.digest.hash, &luks.uuid] {
-        described.extend(name.bytes().filter(|&byte| byte != 0));
-        described.push(0);
-    }
-    let mut number = |number: u64| described.extend(number.to_le_bytes());
-    number(luks.version);
-    number(luks.is_other_damaged.into());
-    number(luks.sector.into());
-    number(luks.payload_offset);
-    number(luks.payload_len.unwrap_or(u64::MAX));
-    number(luks.digest.iterations.into());
-    for slot in &luks.slots {
+    let slot = |slot: &KeySlot| {
         let (Kdf::Pbkdf2 { iterations, .. } | Kdf::Argon2(Argon2 { passes: iterations, .. })) = slot.kdf;
-        number(slot.active.into());
-        number(iterations.into());
-        number(slot.offset);
-        number(slot.stripes.into());
+        Slot { active: slot.active, iterations, offset: slot.offset, stripes: slot.stripes }
+    };
+    Description {
+        cipher: format!("{cipher}-{}", luks.key_len * 8 / keys),
+        mode: mode.to_owned(),
+        iv: iv.unwrap_or_default().to_owned(),
+        // Other generators may name a hash too, but do not use it; QEMU does not show it either.
+        iv_hash: hash.filter(|hash| iv == Some("essiv") && !hash.is_empty()).map(str::to_owned),
+        hash: luks.digest.hash,
+        uuid: luks.uuid,
+        version: luks.version,
+        is_copy_damaged: luks.is_other_damaged,
+        sector: luks.sector,
+        payload_offset: luks.payload_offset,
+        payload_len: luks.payload_len,
+        iterations: luks.digest.iterations,
+        slots: luks.slots.iter().map(slot).collect(),
     }
-    Ok(Answer::Done(&described).encode(output))
 }

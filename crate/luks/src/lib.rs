@@ -6,7 +6,7 @@ mod answer;
 #[cfg(feature = "direct")]
 mod direct;
 
-pub use answer::{Answer, MAX_ANSWER};
+pub use answer::{Answer, Description, MAX_ANSWER, Slot};
 #[cfg(not(feature = "direct"))]
 pub use decant_crypt::{Unlocking, describe};
 #[cfg(feature = "direct")]

@@ -4,7 +4,7 @@
 use super::Encryption;
 use super::ciphers::out_of_memory;
 use super::keys::CipherKey;
-use super::luks::{Luks, result_of};
+use super::luks::{Luks, refusal};
 use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
@@ -61,7 +61,8 @@ async fn unlock_luks(
                 ensure_possible("LUKS key slot", start, 0, source.size())?;
                 input = read_exact(source, material, "LUKS key slot").await?;
             }
-            answer => return result_of(answer, at).map(|key| CipherKey(key.to_vec())),
+            Answer::Found(key) => return Ok(CipherKey(key.to_vec())),
+            answer => return Err(refusal(answer, at)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::details::{Details, Value};
 use crate::crypt::Encryption;
-use crate::crypt::luks::{Luks, Slot};
+use decant_luks::{Description, Slot};
 use serde::Serialize;
 
 /// The encryption of an image, for the API.
@@ -56,7 +56,7 @@ impl EncryptionInfo {
     pub(crate) fn of(encryption: &Encryption) -> Self {
         match encryption {
             Encryption::Aes => Self { format: "aes", luks: None },
-            Encryption::Luks { header, .. } => Self { format: "luks", luks: Some(luks_info(header)) },
+            Encryption::Luks { header, .. } => Self { format: "luks", luks: Some(luks_info(&header.description)) },
         }
     }
 
@@ -103,14 +103,14 @@ impl From<&Slot> for SlotInfo {
     }
 }
 
-fn luks_info(luks: &Luks) -> LuksInfo {
-    let [cipher, mode, iv, iv_hash, hash, uuid] = luks.names.clone();
+fn luks_info(luks: &Description) -> LuksInfo {
+    let Description { cipher, mode, iv, iv_hash, hash, uuid, .. } = luks.clone();
     LuksInfo {
         version: luks.version,
         cipher,
         mode,
         iv,
-        iv_hash: Some(iv_hash).filter(|hash| !hash.is_empty()),
+        iv_hash,
         hash,
         uuid,
         payload_offset: luks.payload_offset,

@@ -44,7 +44,8 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         return Err(Error::other_format("The file is not a LUKS volume", NAME));
     }
     let header = luks::read(&*source, place, NEWEST).await?;
-    let (payload, sector) = (HostOffset(header.payload_offset), header.sector);
+    let described = &header.description;
+    let (payload, sector) = (HostOffset(described.payload_offset), u64::from(described.sector));
     if payload.0 == 0 {
         return Err(Error::unsupported("LUKS with a detached header"));
     }
@@ -52,7 +53,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         return Err(Error::unsupported("a backing file in LUKS with sectors of more than 512 bytes"));
     }
     let present = place.len.saturating_sub(payload.0);
-    let size = header.payload_len.unwrap_or(present.saturating_add(options.missing));
+    let size = described.payload_len.unwrap_or(present.saturating_add(options.missing));
     let size = checked_size_of("disk", size.checked_next_multiple_of(sector))?;
     ensure_possible("LUKS payload", payload, size, place.len)?;
     if size == 0 || (place.len < payload.0 && !options.salvage) {
@@ -61,7 +62,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         return Err(error.field("offset", payload.0).field("size", place.len));
     }
     let present = present / sector * sector;
-    let is_damaged = header.is_copy_damaged;
+    let is_damaged = described.is_copy_damaged;
     Ok(Rc::new(Volume { source, encryption: Encryption::Luks { header, place }, payload, present, size, is_damaged }))
 }
 

@@ -59,7 +59,7 @@ impl Unlocking {
             // If the platform fails, its iterations are done again.
             Ok(Step::Busy) => Answer::Busy(work.done.min(work.total), work.total),
             Ok(Step::Needs(offset, len)) => Answer::Needs(*offset, *len as u64),
-            Ok(Step::Found(key)) => Answer::Done(key),
+            Ok(Step::Found(key)) => Answer::Found(key),
             Ok(Step::Wrong) => Answer::WrongPassword,
             Err(fault) => fault.answer(),
         }
