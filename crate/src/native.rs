@@ -7,11 +7,38 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Files, Source};
 use crate::io::target::{Abilities, Run, Target, TargetHandle};
 use crate::offsets::HostOffset;
+use crate::open::chain::OpenOptions;
+use crate::open::image::Image;
+use crate::open::streamed_image::StreamedImage;
+use crate::open::{self, DiskOfMachine, Input};
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// The result of [`open`].
+#[allow(clippy::large_enum_variant, reason = "there is one for each image, and it is moved once or twice")]
+pub enum Opened {
+    /// An image that can be read at any position.
+    Image(Image),
+    /// A raw disk that is read in order; if `options` state that there is room, also a file to be unpacked.
+    Streamed(StreamedImage),
+    /// The configuration of a virtual machine.
+    Machine(DiskOfMachine),
+}
+
+/// Opens `input`, as [`open::open`] does, for a caller that answers no question: fails if a disk must be chosen, or room is needed.
+pub async fn open(input: Input, options: &OpenOptions) -> Result<Opened> {
+    match open::open(input, options).await? {
+        open::Opened::Image(image) => Ok(Opened::Image(image)),
+        open::Opened::Streamed(image) => Ok(Opened::Streamed(image)),
+        open::Opened::Machine(disk) => Ok(Opened::Machine(disk)),
+        open::Opened::RoomNeeded(needed) if options.spool => Ok(Opened::Streamed(needed.file)),
+        open::Opened::RoomNeeded(needed) => Err(needed.refusal),
+        open::Opened::Choice(choice) => Err(choice.refusal()),
+    }
+}
 
 /// A file as a source.
 pub struct FileSource {

@@ -5,8 +5,9 @@ use crate::common::*;
 use crate::tar::{archive, content, member};
 use decant::error::fields::{Field, Fields};
 use decant::io::stream::FileStream;
+use decant::native::{Opened, open};
 use decant::open::disk_choice::DiskChoice;
-use decant::{Error, ErrorKind, Input, OpenOptions, Opened, open};
+use decant::{Error, ErrorKind, Input, OpenOptions};
 
 fn file(name: &str, data: &[u8]) -> Vec<u8> {
     member(name, b'0', data)
@@ -343,5 +344,50 @@ fn the_order_of_disks() {
     assert_eq!(disks_in(&[&twins[..], &[file("x.ovf", ovf(&["a", "b"]).as_bytes())]].concat()), ["a", "b", "b"]);
     for (at, byte) in [(1, 1), (2, 2), (3, 3)] {
         assert!(Case { disk: number(at), ..Case::new(archive(&twins)) }.bytes() == Ok(disk(byte)), "{at}");
+    }
+}
+
+/// A question is an answer of its own kind, with the error for a caller that cannot answer it.
+#[test]
+fn questions_are_no_errors() {
+    use decant::open::Opened;
+    let gzip = |file: Vec<u8>| filter("gzip", &["-cn"], &file);
+    let two = archive(&[file("a", &image(1)), file("b", &image(2))]);
+    let unknown = archive(&[file("a", b"text"), file("b", &[7; 4096])]);
+    let packed = archive(&[file("two.tar", &two), file("c", &image(3))]);
+    let chosen = |disk| OpenOptions { disk, ..OpenOptions::default() };
+    let is_chosen = || OpenOptions { is_chosen: true, ..OpenOptions::default() };
+    // (what, file, options, the answer: an error is a code without a name)
+    let rows = [
+        ("an image", image(1), chosen(None), "image"),
+        ("one of two", two.clone(), chosen(number(2)), "image"),
+        ("two", two.clone(), chosen(None), "choice: several-images"),
+        ("two in two archives", archive(&[file("two.tar", &two)]), chosen(None), "choice: several-images"),
+        ("no image", unknown.clone(), chosen(None), "choice: no-image"),
+        ("two in a chosen file", two.clone(), is_chosen(), ": several-images"),
+        ("no image in a chosen file", unknown, is_chosen(), ": no-image"),
+        ("one in a chosen file", archive(&[file("a", &image(1))]), is_chosen(), "image"),
+        ("two in a chosen member", packed, chosen(number(1)), ": several-images"),
+        ("a raw disk", gzip(content()), chosen(None), "in order"),
+        ("a packed image", gzip(image(1)), chosen(None), "room: needs-spool"),
+        ("packed images", gzip(two), chosen(number(2)), "room: needs-spool"),
+        ("another disk", image(1), chosen(number(1)), ": no-such-disk"),
+    ];
+    for (what, bytes, options, expected) in rows {
+        for spool in [false, true] {
+            let options = OpenOptions { spool, ..options.clone() };
+            let source = HeldSource::new(bytes.clone());
+            let input = Input::File(source.clone());
+            let work = async move { decant::open(input, &options).await };
+            let answer = match drive(&source, Answers::InOrder, work).expect("opening waits for nothing") {
+                Ok(Opened::Image(_)) => "image".to_owned(),
+                Ok(Opened::Streamed(_)) => "in order".to_owned(),
+                Ok(Opened::Machine(_)) => "machine".to_owned(),
+                Ok(Opened::Choice(choice)) => format!("choice: {}", choice.refusal().code),
+                Ok(Opened::RoomNeeded(room)) => format!("room: {}", room.refusal.code),
+                Err(error) => format!(": {}", error.code),
+            };
+            assert_eq!(answer, expected, "{what}");
+        }
     }
 }

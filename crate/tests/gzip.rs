@@ -2,8 +2,9 @@
 
 use crate::common::*;
 use decant::io::target::{Abilities, Holes};
+use decant::native::{Opened, open};
 use decant::open::disk_choice::DiskChoice;
-use decant::{ErrorKind, Input, OpenOptions, Opened, open};
+use decant::{ErrorKind, Input, OpenOptions};
 use miniz_oxide::deflate::compress_to_vec;
 
 const MIB: usize = 1 << 20;

@@ -115,14 +115,15 @@ async function openUntil(
     if (signal.aborted) throw cancelled();
     let name = options.name ?? sources.image.name;
     const spool = platform.spool(options, sources.all, '') !== undefined;
-    const image = { format, name, disk, snapshot, salvage, forceParent, checkManifest, spool, unpack };
+    const image = { format, name, disk, isChosen: false, snapshot, salvage, forceParent, checkManifest, spool, unpack };
     const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
     const assume = options.assumePassword ?? false;
     const opening = [setup, passwords, assume] as const;
     let opened = await measured(options, signal, (...rest) => ImageSessions.openFile(...opening, ...rest));
     let ofMachine: DiskOfMachine | undefined;
-    if (!(opened instanceof ImageSessions)) {
-      ofMachine = opened;
+    if ('choice' in opened) throw toDecantError(opened.choice);
+    if ('disk' in opened) {
+      ofMachine = opened.disk;
       name = openDisk(setup, ofMachine, options.name);
       opened = await measured(options, signal, (...rest) => ImageSessions.open(...opening, ...rest));
     }
@@ -138,7 +139,7 @@ async function openUntil(
   }
 }
 
-/** Returns the image that was `opened`, after unpacking it if need be. */
+/** Returns the image that was `opened`, after unpacking it if need be. Fails with `unsupported` if there is no room for that. */
 async function openedOf(
   opened: ImageSessions,
   platform: Platform,
@@ -147,7 +148,11 @@ async function openedOf(
   options: OpenOptions,
   name: string | undefined,
 ): Promise<OpenImage> {
-  if (!opened.isPacked) return new OpenImage(platform, setup, opened, name);
+  if (!opened.roomNeeded) return new OpenImage(platform, setup, opened, name);
+  if (!setup.settings.spool) {
+    await opened.end();
+    throw toDecantError(opened.roomNeeded);
+  }
   const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
     await opened.end();
     throw thrown;

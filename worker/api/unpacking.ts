@@ -4,7 +4,7 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import type { LayerPasswords } from '../client-side/layer-passwords.js';
-import { DecantError, toDecantError } from '../errors/errors.js';
+import type { DecantError } from '../errors/errors.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -31,8 +31,8 @@ export interface Unpacked {
 
 /**
  * Unpacks the image of `packed`, which ends, and opens the content. Repeats that for a packed file inside it. A disk is chosen from
- * the outermost archive with several, or that has a disk of the chosen name. Fails with `spool-full` if the content has no room, with
- * `unsupported` if the packed file was chosen and holds several disks, and as a conversion and the opening of an image do.
+ * the outermost archive with several, or that has a disk of the chosen name. Fails with `spool-full` if the content has no room, and as a
+ * conversion and the opening of an image do.
  */
 export async function openUnpacked(
   platform: Platform,
@@ -52,7 +52,7 @@ export async function openUnpacked(
   const noteMembers = () => {
     if (!isChosen() && sessions.members.length > 0) members = sessions.members;
   };
-  while (sessions.isPacked) {
+  while (sessions.roomNeeded) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
     if (snapshots.length === 0) ({ snapshots } = sessions.info);
@@ -62,13 +62,13 @@ export async function openUnpacked(
     // Of the content, only its capacity is known; a snapshot was one of the machine.
     if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
     if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
+    setup.settings.isChosen = isChosen();
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
     const { parts } = sessions;
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content, parts);
-    const opening = ImageSessions.open(setup, passwords, assumePassword, signal);
-    sessions = await (isChosen() ? opening.catch(refuseSecondChoice) : opening);
+    sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
     // The files of a zip archive are stored as those of a tar archive.
     const [archive] = sessions.info.containers;
     if (info.format === 'zip' && archive) archive.name = 'zip';
@@ -82,19 +82,6 @@ export async function openUnpacked(
 /** From now on, ignores a manifest beside the image: it has the digest of the packed file, not of its content. */
 function ignoreManifest({ sources, settings }: ImageSetup): void {
   if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
-}
-
-/** Throws `thrown`. A choice among the disks of a file that was itself chosen is refused, as in an archive that is not packed. */
-function refuseSecondChoice(thrown: unknown): never {
-  const error = toDecantError(thrown);
-  const { code, fields } = error;
-  if (code === 'no-image' && error.kind === 'usage') {
-    const message = 'The chosen disk is an archive in which no file looks like a disk; extract the disk';
-    throw new DecantError('unsupported', message, { code, fields });
-  }
-  if (code !== 'several-images') throw error;
-  const message = `The chosen disk is an archive with ${fields.count} disk images; extract the one you need`;
-  throw new DecantError('unsupported', message, { code, fields });
 }
 
 /** Writes the bytes of the packed file to a new temporary file. The sessions end. */

@@ -78,6 +78,16 @@ describe('opening', () => {
     expect(log).toEqual(['terminate workers', 'return sources']);
   });
 
+  test.each([
+    ['a choice', { choice: { kind: 'usage', code: 'several-images', message: 'two disks', fields: {} } }, 'usage'],
+    ['the disk of a machine', { disk: { file: 0 } }, 'unsupported'],
+  ])('%s is an answer, and an error where an image is wanted', async (_, answer, kind) => {
+    open = () => answer;
+    expect(await ImageSession.openFile(setup())).toEqual(answer);
+    expect(await failure(ImageSession.open(setup()))).toMatchObject({ kind });
+    expect(log).toEqual(['return sources', 'return sources']);
+  });
+
   test('a cancel waits until all reads have ended', async () => {
     let answer = (_: unknown) => {};
     const answered = new Promise((resolve) => {

@@ -6,7 +6,7 @@ import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { Loan } from '../sources/loan.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
-import type { CoordinatorMethods, DiskOfMachine, OpenResult } from '../worker-side/coordinator-methods.js';
+import type { CoordinatorMethods, OpenResult, OtherAnswer } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import { PartLoans } from './part-loans.js';
 import type { WorkerStarter } from './starter.js';
@@ -60,7 +60,7 @@ export class ImageSession {
     readonly opened: OpenResult,
   ) {}
 
-  /** Like `openFile`, for a file that is no configuration. Fails with `unsupported` for one. */
+  /** Like `openFile`. Fails with `unsupported` for a configuration, and with `usage` if a disk must be chosen. */
   static async open(
     setup: ImageSetup,
     signal?: AbortSignal,
@@ -68,12 +68,13 @@ export class ImageSession {
   ): Promise<ImageSession> {
     const opened = await ImageSession.openFile(setup, signal, measured);
     if (opened instanceof ImageSession) return opened;
+    if ('choice' in opened) throw toDecantError(opened.choice);
     const message = 'The file is the configuration of a virtual machine; open it itself, together with its disks';
     throw new DecantError('unsupported', message, { code: 'not-an-image' });
   }
 
   /**
-   * Opens the image. For the configuration of a virtual machine, resolves to the disk that is to be opened. The sources must stay open
+   * Opens the image, or a file to be unpacked, or resolves to another answer of the coordinator. The sources must stay open
    * until the session has ended, or until `openFile` settles otherwise. `measured` gets the finished share while parts of a compressed file
    * are decoded to know their sizes.
    */
@@ -81,7 +82,7 @@ export class ImageSession {
     setup: ImageSetup,
     signal?: AbortSignal,
     measured: (share: number) => void = () => {},
-  ): Promise<ImageSession | DiskOfMachine> {
+  ): Promise<ImageSession | OtherAnswer> {
     const { starter, sources, settings, workers } = setup;
     const coordinator = acquireCoordinator(starter);
     const loan = sources.lend(settings);
@@ -96,12 +97,12 @@ export class ImageSession {
         parts.end().catch(() => {});
       };
       const opened = await openOn(coordinator, loan, workers, cancel, signal);
-      if (!('disk' in opened)) return new ImageSession(coordinator, loan, parts, opened);
+      if ('image' in opened) return new ImageSession(coordinator, loan, parts, opened);
       await parts.end();
       parts.detach();
       coordinator.release(true);
       loan.end();
-      return opened.disk;
+      return opened;
     } catch (thrown) {
       const error = toDecantError(thrown);
       await parts.end();
@@ -242,7 +243,7 @@ async function openOn(
   workers: number,
   cancel: () => void,
   signal: AbortSignal | undefined,
-): Promise<OpenResult | { disk: DiskOfMachine }> {
+): Promise<OpenResult | OtherAnswer> {
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
     cancel();
@@ -253,7 +254,7 @@ async function openOn(
   try {
     const opened = await coordinator.client.callMoving(loan.ports, 'open', loan.image, workers);
     if (!signal?.aborted) return opened;
-    if (!('disk' in opened)) await coordinator.client.call('close', opened.image);
+    if ('image' in opened) await coordinator.client.call('close', opened.image);
     throw cancelled();
   } catch (thrown) {
     throw signal?.aborted ? cancelled() : thrown;

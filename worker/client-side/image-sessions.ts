@@ -1,9 +1,9 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
-import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import { DecantError, orCancelled, type PlainError, toDecantError } from '../errors/errors.js';
 import type { Capacity } from '../messages/messages.js';
 import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
-import type { CrateExtent, CrateInfo, DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import type { CrateExtent, CrateInfo, OtherAnswer } from '../worker-side/coordinator-methods.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool, startPool, WORTH_ALL } from './pool.js';
@@ -38,14 +38,14 @@ export class ImageSessions {
     return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal, measured));
   }
 
-  /** Like `open`. For the configuration of a virtual machine, resolves to the disk that is to be opened. */
+  /** Like `open`, or resolves to another answer of the coordinator. */
   static async openFile(
     setup: ImageSetup,
     passwords: LayerPasswords,
     assumePassword: boolean,
     signal: AbortSignal | undefined,
     measured?: (share: number) => void,
-  ): Promise<ImageSessions | DiskOfMachine> {
+  ): Promise<ImageSessions | OtherAnswer> {
     const opened = await ImageSession.openFile(setup, signal, measured);
     if (!(opened instanceof ImageSession)) return opened;
     return new ImageSessions(setup, passwords, assumePassword, opened);
@@ -60,9 +60,9 @@ export class ImageSessions {
     return this.#session.opened.comesInOrder;
   }
 
-  /** Whether it is a file to be unpacked, not an image. */
-  get isPacked(): boolean {
-    return this.#session.opened.isPacked;
+  /** The error for a caller without room, if it is a file to be unpacked, not an image. */
+  get roomNeeded(): PlainError | undefined {
+    return this.#session.opened.roomNeeded;
   }
 
   /** The numbers of the companions that are parts of a file to be unpacked. */

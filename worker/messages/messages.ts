@@ -26,12 +26,14 @@ export interface ImageSpec {
   /** The name of its file, if it may be a part of a split file. */
   file?: string | undefined;
   disk?: string | number | undefined;
+  /** Whether the file was itself chosen from an archive, so that no disk can be chosen in it. */
+  isChosen: boolean;
   companions: CompanionSpec[];
   snapshot?: string | undefined;
   salvage: boolean;
   forceParent: boolean;
   checkManifest?: boolean | undefined;
-  /** Whether the caller can unpack a file that comes in order. */
+  /** Whether there is room to unpack a file that must be read at any position. If not, it is read in place, if possible. */
   spool: boolean;
   /** Whether the stated format is that of the content of the file's containers. */
   unpack: boolean;

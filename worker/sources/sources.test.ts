@@ -208,7 +208,7 @@ test('at the end, owners of files are asked, and a changed state is an error', a
 });
 
 test('a loan has ports for custom sources and streams', async () => {
-  const settings = { salvage: false, forceParent: false, spool: false, unpack: false };
+  const settings = { isChosen: false, salvage: false, forceParent: false, spool: false, unpack: false };
   const sources = await open(own('top', { size: 7, expect: () => {} }), own('base', { size: 3 }));
   const loan = sources.lend(settings);
   expect(loan.image).toMatchObject({
@@ -223,7 +223,7 @@ test('a loan has ports for custom sources and streams', async () => {
 });
 
 test('the image is lent with the name of its file, by which its parts are found', async () => {
-  const settings = { name: 'mine', salvage: false, forceParent: false, spool: false, unpack: false };
+  const settings = { name: 'mine', isChosen: false, salvage: false, forceParent: false, spool: false, unpack: false };
   const specOf = (sources: Sources) => {
     const { companions, file } = sources.lend(settings).image;
     return { names: companions.map(({ name }) => name), file, image: companions.map(({ isImage }) => isImage) };

@@ -1,6 +1,6 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
-import { toTargetError } from '../errors/errors.js';
+import { type PlainError, toTargetError } from '../errors/errors.js';
 import {
   type Capacity,
   type FileSpec,
@@ -33,8 +33,8 @@ export interface OpenResult {
   members: Member[];
   /** Whether the disk can only be read once, in order, because of its container. */
   comesInOrder: boolean;
-  /** Whether it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
-  isPacked: boolean;
+  /** The error for a caller without room, if it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
+  roomNeeded: PlainError | undefined;
   /** The numbers of the companions that are parts of a file to be unpacked. */
   parts: number[];
   /** Whether the image is in a compressed file that is read in place. */
@@ -43,7 +43,13 @@ export interface OpenResult {
   packedCapacity: Capacity | undefined;
 }
 
-/** The answer to `open` for the configuration of a virtual machine: the disk to open instead. The crate's `DiskOfMachine`. */
+/**
+ * The answers to `open` without an image: for the configuration of a virtual machine, the disk to open instead; if a disk must be
+ * chosen, the error for a caller that cannot choose.
+ */
+export type OtherAnswer = { disk: DiskOfMachine } | { choice: PlainError };
+
+/** The disk to open of a virtual machine: the crate's `DiskOfMachine`. */
 export interface DiskOfMachine {
   /** The number of its file among the companions. */
   file: number;
@@ -174,14 +180,14 @@ export function coordinatorMethods(
     return 'port' in spec ? new PortSource(spec.port, spec.size, spec.expects) : host.file(spec, false);
   }
 
-  async function openImage(spec: ImageSpec, workers: number): Promise<HeldImage | { disk: DiskOfMachine }> {
+  async function openImage(spec: ImageSpec, workers: number): Promise<HeldImage | OtherAnswer> {
     const sources = specsOf(spec).map(openSource);
     const companions = spec.companions.map((companion, at) => ({ ...companion, source: sources[at + 1] }));
     const dispatch = (task: Uint8Array, part: Uint8Array<ArrayBuffer>[]) => partWorkers.run(task, part);
     const measured = (share: number) => report(MEASURED, share);
     const input = { ...spec, source: sources[0], companions };
     const opened: unknown = await crate.OpenImage.open(input, dispatch, workers, measured);
-    return opened instanceof crate.OpenImage ? { image: opened, spec, sources } : { disk: opened as DiskOfMachine };
+    return opened instanceof crate.OpenImage ? { image: opened, spec, sources } : (opened as OtherAnswer);
   }
 
   /** Runs `work` with a handle that `cancel(operation)` cancels. */
@@ -220,9 +226,9 @@ export function coordinatorMethods(
     },
 
     /** Opens an image. If it is read in place, `workers` workers decode it. */
-    async open(spec: ImageSpec, workers: number): Promise<OpenResult | { disk: DiskOfMachine }> {
+    async open(spec: ImageSpec, workers: number): Promise<OpenResult | OtherAnswer> {
       const opened = await openImage(spec, workers);
-      if ('disk' in opened) return opened;
+      if (!('image' in opened)) return opened;
       const { image: crateImage } = opened;
       try {
         const info = crateImage.info() as CrateInfo;
@@ -230,10 +236,11 @@ export function coordinatorMethods(
         images.set(image, opened);
         const formats = crateImage.formats() as OutputFormat[];
         const members = crateImage.members() as Member[];
-        const [comesInOrder, isPacked] = [crateImage.comesInOrder(), crateImage.isPacked()];
-        const [parts, isInPlace] = [Array.from(crateImage.parts()), crateImage.isInPlace()];
+        const [comesInOrder, isInPlace] = [crateImage.comesInOrder(), crateImage.isInPlace()];
+        const roomNeeded = crateImage.roomNeeded() as PlainError | undefined;
+        const parts = Array.from(crateImage.parts());
         const packedCapacity = crateImage.packedCapacity() as Capacity | undefined;
-        return { image, info, formats, members, comesInOrder, isPacked, parts, isInPlace, packedCapacity };
+        return { image, info, formats, members, comesInOrder, roomNeeded, parts, isInPlace, packedCapacity };
       } catch (thrown) {
         // The wasm must not be called after a trap.
         if (!(thrown instanceof WebAssembly.RuntimeError)) crateImage.free();

@@ -1,8 +1,8 @@
 //! Finds the blocks of a compressed file that decode independently.
 
-use super::Container;
 use super::block_source::{BlockSource, PackedFile, Unit};
 use super::part::PartDecoder;
+use super::{Compression, Container};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
@@ -45,7 +45,7 @@ const MEASURED_AT_ONCE: usize = 2;
 /// Finds the blocks of `file`, a compressed one. Content of at most [`LARGEST_PART`] bytes in a local file is one block. Fails as
 /// reading does, and with `corrupt` if a file that is decoded as one block is damaged or truncated.
 pub(crate) async fn find(container: &'static Container, source: Rc<dyn Source>, by: &InPlace) -> Result<BlocksFound> {
-    let Some(of) = container.blocks.as_ref().filter(|_| !source.profile().made_here) else {
+    let Some(Compression { blocks: of, .. }) = container.compression().filter(|_| !source.profile().made_here) else {
         return Ok(BlocksFound::InOrder(None));
     };
     let file = PackedFile { source, container, decoder: by.decoder.clone() };
@@ -79,8 +79,8 @@ pub(crate) async fn find(container: &'static Container, source: Rc<dyn Source>, 
 /// Returns the size of the content of `source` in bytes, without decoding it; `None` if the file does not state all of it. The content
 /// may have another size if the file is damaged. Fails as reading does.
 pub(crate) async fn stated_size(container: &Container, source: &dyn Source) -> Result<Option<u64>> {
-    let Some(of) = &container.blocks else { return Ok(None) };
-    Ok(searched(of, source, u64::MAX).await?.as_deref().and_then(size_of))
+    let Some(compression) = container.compression() else { return Ok(None) };
+    Ok(searched(&compression.blocks, source, u64::MAX).await?.as_deref().and_then(size_of))
 }
 
 /// The size of the data of all `blocks`, if it is stated.
@@ -336,7 +336,7 @@ mod tests {
     /// The content of `file` in order.
     fn in_order(file: &[u8]) -> Result<Vec<u8>> {
         let stream = FileStream::new(Rc::new(Bytes { bytes: file.to_vec(), is_local: true }));
-        let mut content = container_of(file).decode.unwrap()(Box::new(stream))?;
+        let mut content = (container_of(file).compression().unwrap().decode)(Box::new(stream))?;
         let mut bytes = zeroed(4 << 20)?;
         let len = block_on(content.read(&mut bytes))?;
         bytes.truncate(len);

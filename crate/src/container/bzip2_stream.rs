@@ -1,8 +1,8 @@
 //! bzip2.
 
-use super::Container;
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
+use super::{Compression, Container, Content};
 use crate::format::Sample;
 use decant_bzip2::{BLOCK, Bzip2Decoder, Bzip2Divider, END, MAGIC, MODULE};
 
@@ -17,11 +17,12 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".bz2"],
     label: "a bzip2-compressed file",
     probe: is_bzip2,
-    list: None,
-    module: Some(&MODULE),
-    decode: Some(|stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok())),
-    divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
-    blocks: Some(BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
+    content: Content::Compressed(Compression {
+        module: Some(&MODULE),
+        decode: |stream| CodecStream::decode(CODEC, stream, Bzip2Decoder::new().ok()),
+        divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
+        blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
 };
 
 /// Whether a block, or the end of a stream without blocks, follows the start of a stream.

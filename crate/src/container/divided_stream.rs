@@ -57,7 +57,8 @@ impl DividedStream {
         container: &Container,
         decoder: Rc<dyn PartDecoder>,
     ) -> Option<Box<dyn ByteStream>> {
-        let (divider, decode) = (container.divide?()?, container.decode?);
+        let compression = container.compression()?;
+        let (divider, decode) = (compression.divide?()?, compression.decode);
         let input = DividedInput::new(file(), divider).ok()?;
         Some(Box::new(Self {
             file,

@@ -4,7 +4,7 @@ use super::blocks::BlocksOf;
 use super::compressed_input::CompressedInput;
 use super::gzip_member::{DEFLATE, GzipHeader, GzipTrailer, MAGIC, RESERVED};
 use super::inflation::{Checksum, Inflation};
-use super::{Container, LARGEST_WHOLE, gzip_blocks};
+use super::{Compression, Container, Content, LARGEST_WHOLE, gzip_blocks};
 use crate::error::{Error, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
@@ -17,11 +17,12 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".gz"],
     label: "a gzip-compressed file",
     probe: |sample| sample.head.starts_with(&[MAGIC[0], MAGIC[1], DEFLATE]),
-    list: None,
-    module: None,
-    decode: Some(|stream| Ok(Box::new(Gzip::new(stream)?))),
-    divide: None,
-    blocks: Some(BlocksOf { search: gzip_blocks::search, largest_whole: LARGEST_WHOLE, has_size_at_end: true }),
+    content: Content::Compressed(Compression {
+        module: None,
+        decode: |stream| Ok(Box::new(Gzip::new(stream)?)),
+        divide: None,
+        blocks: BlocksOf { search: gzip_blocks::search, largest_whole: LARGEST_WHOLE, has_size_at_end: true },
+    }),
 };
 
 /// Header flags (RFC 1952, section 2.3.1).

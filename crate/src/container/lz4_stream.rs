@@ -3,7 +3,7 @@
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
 use super::skippable::after_skippable;
-use super::{Container, LARGEST_WHOLE};
+use super::{Compression, Container, Content, LARGEST_WHOLE};
 use crate::format::Sample;
 use decant_lz4::{LEGACY_MAGIC, Lz4Decoder, MAGIC, MODULE};
 
@@ -16,11 +16,12 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".lz4"],
     label: "an lz4-compressed file",
     probe: is_lz4,
-    list: None,
-    module: Some(&MODULE),
-    decode: Some(|stream| CodecStream::decode(CODEC, stream, Lz4Decoder::new().ok())),
-    divide: None,
-    blocks: Some(BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
+    content: Content::Compressed(Compression {
+        module: Some(&MODULE),
+        decode: |stream| CodecStream::decode(CODEC, stream, Lz4Decoder::new().ok()),
+        divide: None,
+        blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
 };
 
 /// Whether the first frame that is not skippable is one of lz4.

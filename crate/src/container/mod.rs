@@ -25,15 +25,17 @@ use crate::disk::reference::base_name;
 use crate::error::Result;
 use crate::format::Sample;
 use crate::io::pieces::Pieces;
-use crate::io::source::Source;
+use crate::io::source::{Slice, Source, zeroed};
 use crate::io::stream::{ByteStream, FileStream};
+use crate::offsets::{ByteRange, HostOffset};
 use blocks::BlocksOf;
 use decant_module::{LARGEST_PART, Module};
 use divided_stream::Divide;
 pub(crate) use divided_stream::DividedStream;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
-pub(crate) use zip::{Deflated, LARGEST_AT_ANY_POSITION, StatedCrc, refusal_of_last_part};
+use zip::LARGEST_AT_ANY_POSITION;
+pub(crate) use zip::{StatedCrc, refusal_of_last_part};
 
 /// Maximum nesting depth of containers.
 pub(crate) const MAX_NESTED: usize = 4;
@@ -50,16 +52,30 @@ pub struct Container {
     pub(crate) label: &'static str,
     /// Whether a file is such a container, by its first bytes.
     pub(crate) probe: fn(&Sample<'_>) -> bool,
-    /// Lists the files in a container with random access, if the container supports that.
-    pub(crate) list: Option<List>,
+    pub(crate) content: Content,
+}
+
+/// How the content of a container is read.
+pub(crate) enum Content {
+    /// Files, which lie in the container as they are, or packed.
+    Members {
+        list: List,
+        /// Streams the files one after the other (see [`ByteStream::next_file`]), if that is possible.
+        in_order: Option<Decode>,
+    },
+    /// One compressed file.
+    Compressed(Compression),
+}
+
+/// How a compressed file is decoded.
+pub(crate) struct Compression {
+    pub(crate) decode: Decode,
     /// The module that [`Self::decode`] needs.
     pub(crate) module: Option<&'static Module>,
-    /// Decodes a container in order, if the container supports that.
-    pub(crate) decode: Option<Decode>,
     /// Divides a file into parts that [`Self::decode`] decodes independently, if files of its kind have such parts.
     pub(crate) divide: Option<Divide>,
-    /// How its content can be read at any position, if the container has only one file, which is decoded.
-    pub(crate) blocks: Option<BlocksOf>,
+    /// How its blocks are found, which are read at any position.
+    pub(crate) blocks: BlocksOf,
 }
 
 /// The usual [`BlocksOf::largest_whole`].
@@ -70,9 +86,11 @@ const LARGEST_WHOLE: u64 = LARGEST_PART;
 pub(crate) type List = fn(Rc<dyn Source>, bool) -> LocalBoxFuture<'static, Result<Contents>>;
 
 /// Decodes a stream from another one, when the module is ready. Fails with `internal` if memory runs out; errors of the container are returned
-/// when the decoded stream is read. The decoded stream reads the container to its end before it ends; of an archive, it has one file
-/// after the other (see [`ByteStream::next_file`]).
+/// when the decoded stream is read. The decoded stream reads the container to its end before it ends.
 pub(crate) type Decode = fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
+
+/// Decodes the packed bytes of a member, as [`Decode`] does those of a container.
+pub(crate) type Unpack = dyn Fn(Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>>;
 
 pub(crate) struct Contents {
     /// Its files, in archive order.
@@ -86,14 +104,41 @@ pub(crate) struct Contents {
 pub(crate) struct Member {
     /// Its name as recorded in the container, shortened if it is very long.
     pub(crate) name: String,
-    /// Its bytes, as far as present. If it is deflated and large, reading them fails.
+    /// Its bytes, as far as present. If it is packed and large, reading them fails.
     pub(crate) source: Rc<dyn Source>,
     /// The number of bytes missing from the size that the container states. Non-zero only in a salvage.
     pub(crate) missing: u64,
     /// `None` if its bytes are stored in the container unchanged.
-    pub(crate) deflated: Option<Deflated>,
+    pub(crate) packed: Option<PackedMember>,
     /// The checksum that the container states for stored bytes.
     pub(crate) stated_crc: Option<StatedCrc>,
+}
+
+/// How a member is packed.
+#[derive(Clone)]
+pub(crate) struct PackedMember {
+    /// The packed bytes.
+    pub(crate) source: Rc<dyn Source>,
+    pub(crate) decode: Rc<Unpack>,
+}
+
+/// Maximum length of the packed bytes, beyond the length of the start, from which the start of a member is read, in bytes.
+const HEAD_DATA: u64 = 256 << 10;
+
+impl PackedMember {
+    fn decoded(&self, packed: Rc<dyn Source>) -> Result<Box<dyn ByteStream>> {
+        (self.decode)(Box::new(FileStream::new(packed)))
+    }
+
+    /// Returns the first `len` bytes of the member, or all of it if it is shorter. Decodes at most `len` and [`HEAD_DATA`] bytes. Fails as
+    /// the decoder does.
+    pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
+        let range = ByteRange { start: HostOffset(0), len: self.source.size().min(len + HEAD_DATA) };
+        let mut head = zeroed(len as usize)?;
+        let found = self.decoded(Rc::new(Slice::new(self.source.clone(), range)))?.read(&mut head).await?;
+        head.truncate(found);
+        Ok(head)
+    }
 }
 
 impl Member {
@@ -104,7 +149,7 @@ impl Member {
 
     /// The file `name`, whose bytes are those of `source`.
     fn stored(name: String, source: Rc<dyn Source>) -> Self {
-        Self { name, source, missing: 0, deflated: None, stated_crc: None }
+        Self { name, source, missing: 0, packed: None, stated_crc: None }
     }
 
     /// The file `name`, whose pieces are the files `pieces`; the last one lacks `missing` bytes.
@@ -114,13 +159,23 @@ impl Member {
 
     /// Whether its bytes can be read only in order.
     pub(crate) fn is_read_in_order(&self) -> bool {
-        self.deflated.is_some() && self.source.size() > LARGEST_AT_ANY_POSITION
+        self.packed.is_some() && self.source.size() > LARGEST_AT_ANY_POSITION
+    }
+
+    /// Whether it may have bytes. The size of a packed one may be modulo 2^32.
+    pub(crate) fn may_have_bytes(&self) -> bool {
+        self.packed.is_some() || self.source.size() > 0
+    }
+
+    /// The file with its bytes, in the container: they may be packed.
+    pub(crate) fn stored_bytes(&self) -> &Rc<dyn Source> {
+        self.packed.as_ref().map_or(&self.source, |packed| &packed.source)
     }
 
     /// Its bytes in order. Fails with `internal` if memory runs out.
     pub(crate) fn stream(&self) -> Result<Box<dyn ByteStream>> {
-        match &self.deflated {
-            Some(deflated) => deflated.decode(Box::new(FileStream::new(deflated.source.clone()))),
+        match &self.packed {
+            Some(packed) => packed.decoded(packed.source.clone()),
             None => Ok(Box::new(FileStream::new(self.source.clone()))),
         }
     }
@@ -135,12 +190,20 @@ fn kept_name(name: &str) -> String {
 impl Container {
     /// Whether it may contain several files.
     pub fn is_archive(&self) -> bool {
-        self.list.is_some()
+        matches!(self.content, Content::Members { .. })
     }
 
     /// Whether it can be decoded in order, as a stream.
     pub fn is_read_in_order(&self) -> bool {
-        self.decode.is_some()
+        !matches!(self.content, Content::Members { in_order: None, .. })
+    }
+
+    /// How it is decoded, if it is a compressed file.
+    pub(crate) fn compression(&self) -> Option<&Compression> {
+        match &self.content {
+            Content::Members { .. } => None,
+            Content::Compressed(compression) => Some(compression),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub struct ContainerNumber(u8);
 impl ContainerNumber {
     /// Makes the module of the container ready. Fails as loading it does.
     pub(crate) async fn prepare(self) -> Result<()> {
-        match self.get().module {
+        match self.get().compression().and_then(|compression| compression.module) {
             Some(module) => prepare(module).await,
             None => Ok(()),
         }
@@ -108,7 +108,7 @@ impl<Room: PartRoom> PartDecoding<Room> {
         let mut size = [0; PART_SIZE_LEN];
         at_once(part.read(&mut size))?;
         let expected = u64::from_le_bytes(size).min(LARGEST_PART) as usize;
-        let stream = container.get().decode.expect("it is divided")(part)?;
+        let stream = (container.get().compression().expect("it is compressed").decode)(part)?;
         Ok(Self { stream, expected, step: zeroed(STEP)?, size: 0, room, is_zero: true })
     }
 

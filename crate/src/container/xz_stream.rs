@@ -2,7 +2,7 @@
 
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
-use super::{Container, LARGEST_WHOLE};
+use super::{Compression, Container, Content, LARGEST_WHOLE};
 use decant_xz::{MAGIC, MODULE, XzDecoder, XzDivider};
 
 const CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
@@ -13,9 +13,10 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".xz"],
     label: "an xz-compressed file",
     probe: |sample| sample.head.starts_with(&MAGIC),
-    list: None,
-    module: Some(&MODULE),
-    decode: Some(|stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok())),
-    divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
-    blocks: Some(BlocksOf { search: decant_xz::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
+    content: Content::Compressed(Compression {
+        module: Some(&MODULE),
+        decode: |stream| CodecStream::decode(CODEC, stream, XzDecoder::new().ok()),
+        divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
+        blocks: BlocksOf { search: decant_xz::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
 };

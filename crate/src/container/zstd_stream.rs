@@ -3,7 +3,7 @@
 use super::blocks::BlocksOf;
 use super::codec_stream::{Codec, CodecStream};
 use super::skippable::after_skippable;
-use super::{Container, LARGEST_WHOLE};
+use super::{Compression, Container, Content, LARGEST_WHOLE};
 use crate::format::Sample;
 use decant_zstd::{MAGIC, MODULE, ZstdDecoder, ZstdDivider};
 
@@ -15,11 +15,12 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".zst", ".zstd"],
     label: "a zstd-compressed file",
     probe: is_zstd,
-    list: None,
-    module: Some(&MODULE),
-    decode: Some(|stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok())),
-    divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
-    blocks: Some(BlocksOf { search: decant_zstd::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false }),
+    content: Content::Compressed(Compression {
+        module: Some(&MODULE),
+        decode: |stream| CodecStream::decode(CODEC, stream, ZstdDecoder::new().ok()),
+        divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
+        blocks: BlocksOf { search: decant_zstd::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
 };
 
 /// Whether the first frame that is not skippable is one of zstd.

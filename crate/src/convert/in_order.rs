@@ -5,7 +5,7 @@ use super::job::{Job, Piece, Stored};
 use super::plan::{HoleLimits, JobLimits};
 use crate::compress::{Encoding, GuestRun, is_zero};
 use crate::container::part::PartDecoder;
-use crate::disk::info::{Capacity, Notice};
+use crate::disk::info::{Capacity, ContainerInfo, Notice};
 use crate::error::{Error, ErrorKind, Result, checked_size_of};
 use crate::format::{HEAD, TAIL, disk_footer};
 use crate::io::source::{FileId, FileRange, Files, Profile, Source, zeroed};
@@ -16,9 +16,10 @@ use crate::open::identify::{FileType, identify_end, identify_start};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::raw_reason::RawReason;
+use crate::open::room_needed::{empty_stream, not_in_order};
 use crate::open::safety::other_capacity;
-use crate::open::streamed_image::{Guess, StreamedImage};
-use crate::open::{empty_stream, not_in_order};
+use crate::open::streamed_image::StreamedImage;
+
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
 use std::cell::{Cell, RefCell};
@@ -42,8 +43,10 @@ struct DiskStream {
     stream: Box<dyn ByteStream>,
     shelf: Rc<Shelf>,
     size: Option<u64>,
-    /// Set if the format is not stated: the end of the disk may still show that it is not a disk.
-    guess: Option<Guess>,
+    /// Why it is read as a raw disk. If that is a guess, the end of the disk may still show that it is none.
+    reason: RawReason,
+    /// The containers around it, outermost first.
+    containers: Vec<ContainerInfo>,
     /// See [`StreamedImage::is_stated_stream`].
     is_stated_stream: bool,
     /// See [`StreamedImage::capacity`]; `None` for a file to be unpacked.
@@ -72,7 +75,8 @@ impl<'a> InOrder<'a> {
             stream: image.begin(parts.clone())?,
             shelf: shelf.clone(),
             size: *size,
-            guess: image.guess().cloned(),
+            reason: image.reason(),
+            containers: image.containers().to_vec(),
             is_stated_stream: image.is_stated_stream(),
             capacity: image.capacity().filter(|_| !image.is_packed()),
             sector: if image.is_packed() { 1 } else { SECTOR },
@@ -280,7 +284,7 @@ impl InOrderPlanner {
     /// Removes the footer of a format from the end of the stream, which ends with `chunk` and `next`, unless that still
     /// leaves a part of the disk in `next`. Fails with `corrupt` if the disk has another size than the footer states.
     fn take_footer(&mut self, chunk: &mut Vec<u8>, next: &mut Vec<u8>) -> Result<()> {
-        let footer = self.disk.guess.as_ref().and_then(|_| disk_footer(&self.tail));
+        let footer = disk_footer(&self.tail).filter(|_| self.disk.reason.is_guess());
         let Some(footer) = footer.filter(|footer| next.len() <= footer.len && chunk.len() > footer.len) else {
             return Ok(());
         };
@@ -310,20 +314,21 @@ impl InOrderPlanner {
         self.notices
             .borrow_mut()
             .extend(self.disk.capacity.or(capacity).and_then(|capacity| other_capacity(capacity, size)));
-        let Some(guess) = &self.disk.guess else {
+        if !self.disk.reason.is_guess() {
             let reason = match self.reason {
                 RawReason::Stated if self.disk.is_stated_stream => RawReason::stated(identify_end(&self.tail)),
                 reason => reason,
             };
             self.notices.borrow_mut().extend(reason.notice(&[]));
             return Ok(());
-        };
+        }
+        let containers = &self.disk.containers;
         match identify_end(&self.tail) {
             FileType::Image(format) | FileType::Unsupported(format) => {
-                Err(not_in_order(format, guess.containers.last().map(|container| container.name)))
+                Err(not_in_order(format, containers.last().map(|container| container.name)))
             }
-            _ if is_unmarked => Err(unmarked(&guess.containers)),
-            _ => guess.check_size(self.planned + last as u64),
+            _ if is_unmarked => Err(unmarked(containers)),
+            _ => self.disk.reason.check_size(self.planned + last as u64, containers),
         }
     }
 

@@ -1,220 +1,400 @@
-//! Follows a stream through the containers around an image.
+//! The way from a file or a stream down through its containers to an image.
 
-use crate::container::{Container, Deflated};
+use crate::container::block_source::BlockSource;
+use crate::container::{Compression, Container, Content, Decode, List, MAX_NESTED, Member, StatedCrc};
 use crate::disk::info::{ContainerInfo, DiskList, MemberInfo};
-use crate::error::Result;
-use crate::format::{Format, HEAD, RAW, TAIL, disk_footer};
+use crate::error::place::Place;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Format, HEAD};
 use crate::io::source::Source;
-use crate::io::stream::{ByteStream, Peeked};
+use crate::io::stream::{ByteStream, FileStream, Peeked};
+use crate::io::table_cache::TableCache;
 use crate::modules::prepare;
 use crate::open::chain::{OpenOptions, empty_file};
-use crate::open::guess::{REACH, has_sign};
-use crate::open::identify::{FileType, identify_start};
-use crate::open::members::ensure_guess;
+use crate::open::disk_choice::{self, Choice, Choosing};
+use crate::open::disk_in_order::{DiskInOrder, several_files};
+use crate::open::identify::{FileType, identify, identify_start, is_raw_disk};
+use crate::open::manifest::Manifest;
+use crate::open::members::{Found, ImageIn, image_in};
 use crate::open::metered::{InputBudget, metered};
+use crate::open::origin::{Decoder, PackedFile};
 use crate::open::raw_reason::RawReason;
-use crate::open::streamed_image::{ContainerDecoder, Decoding, Guess};
-use crate::open::unpack::{ensure_room, place_in};
-use crate::open::{empty_stream, needs_spool, not_in_order};
+use crate::open::room_needed::{empty_stream, not_read_in_order};
 use std::rc::Rc;
 
-/// How a file is packed that is decoded in order.
-pub(super) enum Packing {
-    Container(&'static Container),
-    /// As a member of a container.
-    Deflated(Deflated),
+/// A file on the way, with its type, or the end of the way.
+#[allow(clippy::large_enum_variant, reason = "there is one for each image, and it is moved a few times")]
+pub(super) enum Level {
+    /// A file that is read at any position.
+    File(Rc<dyn Source>, FileType),
+    /// A file that is read in order.
+    Stream(Peeked, FileType),
+    /// A companion that is packed in its archive.
+    Packed(Rc<dyn Source>, FileType),
+    /// An archive in a packed file. It has to be read at any position to tell which of its files is the disk.
+    UnclearArchive(&'static Container, PackedFile),
+    /// An archive with these files. The disk is in several of them, some are packed, and the caller has room for all.
+    WholeArchive(&'static Container, Rc<[Member]>),
+    /// The caller has to choose a disk.
+    ToChoose(Choice),
 }
 
-impl Packing {
-    /// Its container; `None` for a member of one.
-    pub(super) fn container(&self) -> Option<&'static Container> {
-        match self {
-            Self::Container(container) => Some(container),
-            Self::Deflated(_) => None,
-        }
-    }
-
-    /// Returns the packed bytes of the file `source`.
-    pub(super) fn of(&self, source: Rc<dyn Source>) -> Rc<dyn Source> {
-        match self {
-            Self::Container(_) => source,
-            Self::Deflated(deflated) => deflated.source.clone(),
-        }
-    }
+/// How the last file of a way is read.
+pub(super) enum Reading {
+    Raw(RawReason),
+    Image(&'static Format),
+    /// An archive that has to be read at any position.
+    Archive(&'static Container),
 }
 
-/// A format, or an archive, that needs random access.
-pub(super) struct Packed {
-    pub(super) name: &'static str,
-    /// Its name for people; of an archive, with an article.
-    pub(super) label: &'static str,
-    pub(super) is_archive: bool,
+/// A checksum that a container states for a stored file.
+#[derive(Clone)]
+pub(crate) enum Checksum {
+    /// Of the file itself.
+    Of(StatedCrc),
+    /// Of a file around it, or of one whose parts are read in another order.
+    Around(StatedCrc),
 }
 
-impl Packed {
-    pub(super) fn archive(container: &Container) -> Self {
-        Self { name: container.name, label: container.label, is_archive: true }
-    }
-
-    pub(super) fn image(format: &Format) -> Self {
-        Self { name: format.name, label: format.label, is_archive: false }
-    }
-}
-
-/// What a stream holds.
-pub(super) enum Content {
-    /// A raw disk, and the grounds for its format unless the member's name states it or there is no container.
-    Raw(Peeked, Option<Guess>),
-    /// A file that needs random access.
-    Packed(Peeked, Packed),
-}
-
-/// An archive that is decoded in order, but would have random access.
-#[derive(Clone, Copy)]
-pub(super) struct Archive {
-    pub(super) container: &'static Container,
-    /// The number of decoders before its own.
-    pub(super) depth: usize,
-}
-
-/// The way from a first stream down to an image.
+/// A way down through containers, as far as it was gone.
 #[derive(Default)]
-pub(super) struct Descent {
+pub(super) struct Descent<'a> {
+    /// How to open the image; `None` on the way to a companion, on which nothing is decoded.
+    options: Option<&'a OpenOptions>,
+    /// Whether an archive may end inside its last member.
+    salvage: bool,
+    choosing: Choosing<'a>,
+    /// Through which heads and headers are read.
+    pub(super) tables: Rc<TableCache>,
+    /// The containers, outermost first.
     pub(super) containers: Vec<ContainerInfo>,
-    /// The decoders between the first stream and the current one, outermost first.
-    pub(super) decoders: Vec<ContainerDecoder>,
-    /// The outermost archive among them.
-    pub(super) archive: Option<Archive>,
-    /// The name and the size of its file.
-    only: Option<(String, u64)>,
-    /// Whether the content of the last container is stated to be a raw disk.
-    pub(super) is_stated: bool,
-    /// Why the image is read as a raw disk.
-    pub(super) reason: RawReason,
+    /// The content of the outermost container, if that is a compressed file which is read in place.
+    pub(super) blocks: Option<Rc<BlockSource>>,
+    /// The innermost archive that is read at any position.
+    pub(super) archive: Option<Found>,
+    /// The disks that the caller can choose from: those of the outermost archive with several, or else of the innermost one. Empty for a
+    /// companion.
+    pub(super) list: DiskList,
+    pub(super) checksum: Option<Checksum>,
+    /// The file in which decoding begins; `None` on the way from a caller's stream.
+    pub(super) packed: Option<PackedFile>,
+    /// The decoders from that file to the current stream, outermost first.
+    pub(super) decoders: Vec<Decoder>,
+    /// The outermost archive that is decoded in order, and the number of decoders before its own.
+    in_order: Option<(&'static Container, usize)>,
+    /// The disk in that archive.
+    pub(super) only: Option<MemberInfo>,
     /// The largest window that a decoder has needed so far, in bytes; 0 if all are small by design.
     pub(super) window: u64,
     budget: InputBudget,
-    /// Whether the file in the first containers is a raw disk, by its name or because the caller has chosen it.
-    is_raw: bool,
 }
 
-impl Descent {
-    /// Begins inside `containers`, with a raw disk if `is_raw`.
-    pub(super) fn new(containers: Vec<ContainerInfo>, options: &OpenOptions, is_raw: bool) -> Self {
-        Self { containers, is_stated: options.unpack, is_raw, ..Self::default() }
+impl<'a> Descent<'a> {
+    /// Begins the way to the image that `options` describe.
+    pub(super) fn to_image(options: &'a OpenOptions) -> Self {
+        Self { options: Some(options), salvage: options.salvage, choosing: Choosing::of(options), ..Self::default() }
     }
 
-    /// Decodes `stream`, which is packed by `packing`, as far as its content can be identified. Fails with `limit` if
-    /// containers are nested too deeply or the budget is spent, with `unsupported` if the container needs random access,
-    /// and as the decoder does.
-    pub(super) async fn enter(&mut self, stream: Box<dyn ByteStream>, packing: Packing) -> Result<Peeked> {
-        let outer = self.containers.last();
-        let (decoding, container) = match packing {
-            Packing::Deflated(deflated) => (Decoding::Deflated(deflated), None),
-            Packing::Container(container) => {
-                ensure_room(&self.containers)?;
-                if container.decode.is_none() {
-                    return Err(needs_spool(Packed::archive(container), &self.containers, None, self.window));
-                }
-                if container.list.is_some() && self.archive.is_none() {
-                    self.archive = Some(Archive { container, depth: self.decoders.len() });
-                }
-                if let Some(module) = container.module {
-                    prepare(module).await?;
-                }
-                (Decoding::Container(container), Some(container.name))
+    /// Begins the way to the image inside `container`, a compressed file with `content`, which is read in place.
+    pub(super) fn in_place(container: ContainerInfo, content: Rc<BlockSource>, options: &'a OpenOptions) -> Self {
+        Self { containers: vec![container], blocks: Some(content), ..Self::to_image(options) }
+    }
+
+    /// Follows the file `source`.
+    ///
+    /// Fails with `source`, with `limit` if containers are nested too deeply or decoding finds too little, and as containers, their decoders
+    /// and [`image_in`] do.
+    pub(super) async fn follow_file(&mut self, source: Rc<dyn Source>) -> Result<Level> {
+        let file_type = identify(&*self.tables.over(source.clone()), None).await?;
+        self.follow(Level::File(source, file_type)).await
+    }
+
+    /// Follows `stream`. Fails as [`Self::follow_file`] does, and with `not-recognised` if it is empty.
+    pub(super) async fn follow_stream(&mut self, stream: Box<dyn ByteStream>) -> Result<Level> {
+        let level = self.identified(Peeked::new(stream, HEAD as usize).await?);
+        self.follow(level).await
+    }
+
+    /// Follows the containers from `level` on, each by what it is: an archive, or a compressed file.
+    async fn follow(&mut self, mut level: Level) -> Result<Level> {
+        loop {
+            if let Level::Stream(stream, _) = &level
+                && stream.head().is_empty()
+            {
+                return Err(self.place().map_or_else(empty_stream, |place| empty_file(None).within(place)));
             }
+            let (Level::File(_, FileType::Container(container)) | Level::Stream(_, FileType::Container(container))) =
+                level
+            else {
+                break;
+            };
+            level = match (level, &container.content) {
+                (Level::File(source, _), Content::Members { list, .. }) => {
+                    self.member(container, *list, source).await?
+                }
+                (Level::File(source, file_type), Content::Compressed(_)) if self.options.is_none() => {
+                    return Ok(Level::Packed(source, file_type));
+                }
+                (Level::File(source, _), Content::Compressed(compression)) => {
+                    let stream = self.begin(source);
+                    self.content(container, compression, stream).await?
+                }
+                (Level::Stream(stream, _), Content::Compressed(compression)) => {
+                    self.content(container, compression, Box::new(stream)).await?
+                }
+                (Level::Stream(stream, _), Content::Members { in_order: Some(files), .. }) => {
+                    self.file_in_order(container, *files, Box::new(stream)).await?
+                }
+                (end, _) => return Ok(end),
+            };
+        }
+        self.budget.lift();
+        Ok(level)
+    }
+
+    /// Moves to the image among the files of `container`, which `list` lists in `source`.
+    async fn member(&mut self, container: &'static Container, list: List, source: Rc<dyn Source>) -> Result<Level> {
+        self.ensure_room()?;
+        let place = self.place();
+        let mut found = match self.image_in(container, list, source).await.map_err(|error| error.within(place))? {
+            ImageIn::Found(found) => found,
+            ImageIn::ToChoose(choice) => return Ok(Level::ToChoose(choice)),
         };
-        let decoder = ContainerDecoder::new(decoding, outer);
-        let what = container.or(outer.map(|outer| outer.name)).unwrap_or_default();
-        let input = metered(stream, self.budget.clone(), what);
-        let content = Peeked::new(decoder.begin(input)?, HEAD as usize).await?;
+        if !matches!(self.choosing, Choosing::Impossible) {
+            if found.list.disks.len() > 1 {
+                self.choosing = Choosing::Impossible;
+            }
+            self.list = std::mem::take(&mut found.list);
+        }
+        let (image, file_type) = (found.image.clone(), found.file_type);
+        self.checksum = match (image.stated_crc, self.checksum.take()) {
+            (Some(stated), _) => Some(Checksum::Of(stated)),
+            (None, Some(Checksum::Of(around) | Checksum::Around(around))) if image.packed.is_none() => {
+                Some(Checksum::Around(around))
+            }
+            _ => None,
+        };
+        self.containers.push(ContainerInfo { name: container.name, member: Some(image.name) });
+        if found.needs_all && self.options.is_some_and(|options| options.spool) {
+            return Ok(Level::WholeArchive(container, found.members));
+        }
+        let is_packed = image.packed.is_some() || matches!(file_type, FileType::Container(_));
+        if is_packed && !found.stated.parents.is_empty() {
+            return Err(packed_delta(container.name).within(self.place()));
+        }
+        self.archive = Some(found);
+        match image.packed {
+            None => Ok(Level::File(image.source, file_type)),
+            Some(_) if self.options.is_none() => Ok(Level::Packed(image.source, file_type)),
+            Some(packed) => {
+                if !matches!(file_type, FileType::Container(_)) {
+                    self.require_choice()?;
+                }
+                let decoder = Decoder { container: None, decode: packed.decode, place: self.place() };
+                let input = metered(self.begin(packed.source), self.budget.clone(), container.name);
+                let stream = (decoder.decode)(input)?;
+                Ok(Level::Stream(self.decoded(decoder, stream).await?, file_type))
+            }
+        }
+    }
+
+    async fn image_in(&self, container: &Container, list: List, source: Rc<dyn Source>) -> Result<ImageIn> {
+        let size = source.size();
+        let contents = list(source, self.salvage).await?;
+        let snapshot = self.options.and_then(|options| options.snapshot.as_deref());
+        let snapshot = snapshot.filter(|_| !self.list.is_in_snapshot);
+        image_in(container.name, contents, size, self.choosing, snapshot, &self.tables).await
+    }
+
+    /// Moves to the content of `container`, whose bytes are `stream`.
+    async fn content(
+        &mut self,
+        container: &'static Container,
+        compression: &Compression,
+        stream: Box<dyn ByteStream>,
+    ) -> Result<Level> {
+        self.ensure_room()?;
+        if let Some(module) = compression.module {
+            prepare(module).await?;
+        }
+        let decoder = Decoder { container: Some(container), decode: Rc::new(compression.decode), place: self.place() };
+        let stream = (compression.decode)(metered(stream, self.budget.clone(), container.name))?;
+        let content = self.decoded(decoder, stream).await?;
+        self.containers.push(ContainerInfo { name: container.name, member: None });
+        Ok(self.identified(content))
+    }
+
+    /// Moves to the disk among the files of `container`, an archive whose bytes are `stream`. `files` streams its files.
+    async fn file_in_order(
+        &mut self,
+        container: &'static Container,
+        files: Decode,
+        stream: Box<dyn ByteStream>,
+    ) -> Result<Level> {
+        self.ensure_room()?;
+        self.in_order.get_or_insert((container, self.decoders.len()));
+        let mut disk = DiskInOrder::new(files(metered(stream, self.budget.clone(), container.name))?);
+        let is_stated = self.is_stated_raw();
+        if !disk.find(is_stated).await.map_err(|error| error.within_stream(self.place()))? {
+            // A caller's stream cannot be read again.
+            let file = self.packed.take().ok_or_else(|| several_files().within_stream(self.place()))?;
+            return Ok(Level::UnclearArchive(container, file));
+        }
+        let decode = move |stream| Ok(Box::new(DiskInOrder::new(files(stream)?)) as Box<dyn ByteStream>);
+        let decoder = Decoder { container: Some(container), decode: Rc::new(decode), place: self.place() };
+        let content = self.decoded(decoder, Box::new(disk)).await?;
+        let member = content.member().map(|(name, size)| {
+            let disk = MemberInfo { name: name.to_owned(), size, format: None, missing: false };
+            self.only.get_or_insert(disk);
+            name.to_owned()
+        });
+        self.containers.push(ContainerInfo { name: container.name, member });
+        Ok(self.identified(content))
+    }
+
+    /// Begins to read the file `source` in order.
+    fn begin(&mut self, source: Rc<dyn Source>) -> Box<dyn ByteStream> {
+        let stated_crc = match &self.checksum {
+            Some(Checksum::Of(stated)) => Some(stated.clone()),
+            _ => None,
+        };
+        self.packed = Some(PackedFile { source: source.clone(), stated_crc });
+        Box::new(FileStream::new(source))
+    }
+
+    /// Reads the start of `stream`, the output of `decoder`.
+    async fn decoded(&mut self, decoder: Decoder, stream: Box<dyn ByteStream>) -> Result<Peeked> {
+        let content = Peeked::new(decoder.placed(stream), HEAD as usize).await?;
         self.decoders.push(decoder);
         self.window = self.window.max(content.window());
-        if let Some(name) = container {
-            let member = content.member().map(|(name, size)| (name.to_owned(), size));
-            if self.only.is_none() {
-                self.only.clone_from(&member);
-            }
-            self.containers.push(ContainerInfo { name, member: member.map(|(name, _)| name) });
-        }
         Ok(content)
     }
 
-    /// Follows `stream` down to an image. Fails with `unsupported` if the format of the content is not supported or it is
-    /// named like a file that is never a disk, with `not-recognised` if it is empty or does not look like a disk, and as
-    /// [`Self::enter`] does.
-    pub(super) async fn follow(&mut self, mut stream: Peeked) -> Result<Content> {
-        loop {
-            if stream.head().is_empty() {
-                let is_outermost = self.containers.is_empty();
-                let file = || empty_file(None).within(place_in(&self.containers));
-                return Err(if is_outermost { empty_stream() } else { file() });
-            }
-            let outer = self.containers.last();
-            match identify_start(stream.head(), outer.and_then(|outer| outer.member.as_deref())) {
-                FileType::Container(container) if container.decode.is_none() => {
-                    self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed::archive(container)));
-                }
-                FileType::Container(container) => {
-                    stream = self.enter(Box::new(stream), Packing::Container(container)).await?;
-                }
-                file_type if self.is_stated => {
-                    self.budget.lift();
-                    self.reason = RawReason::stated(file_type);
-                    return Ok(Content::Raw(stream, None));
-                }
-                FileType::Image(format) if format.is_raw() => {
-                    self.budget.lift();
-                    return Ok(Content::Raw(stream, None));
-                }
-                FileType::Image(format) => {
-                    self.budget.lift();
-                    return Ok(Content::Packed(stream, Packed::image(format)));
-                }
-                FileType::Unsupported(format) => {
-                    if format.is_no_image() {
-                        ensure_guess(&self.containers)?;
-                    }
-                    return Err(not_in_order(format, outer.map(|outer| outer.name)));
-                }
-                FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
-                FileType::Unknown if outer.is_none() => {
-                    self.budget.lift();
-                    return Ok(Content::Raw(stream, None));
-                }
-                file_type @ (FileType::HybridIso | FileType::Unknown) => {
-                    if !self.is_raw {
-                        ensure_guess(&self.containers)?;
-                    }
-                    self.budget.lift();
-                    self.reason = RawReason::guessed(file_type);
-                    return self.guess(stream).await;
-                }
-            }
+    /// Identifies the file `stream` by its start.
+    fn identified(&self, stream: Peeked) -> Level {
+        let file_type = identify_start(stream.head(), self.name());
+        Level::Stream(stream, file_type)
+    }
+
+    /// Fails with `limit` if no further container may be opened.
+    fn ensure_room(&self) -> Result<()> {
+        if self.containers.len() == MAX_NESTED {
+            let message = format!("The image is packed in more than {MAX_NESTED} containers; unpack it first");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(())
+    }
+
+    /// Whether the caller, or the configuration of a machine, states that the last file is a raw disk.
+    fn is_stated_raw(&self) -> bool {
+        self.options.is_some_and(|options| {
+            options.unpack || self.archive.as_ref().map_or(&options.stated, |found| &found.stated).is_raw
+        })
+    }
+
+    /// Decides how the last file is read, which is of `file_type`. Fails with `usage` if that is ambiguous.
+    pub(super) fn reading(&self, file_type: FileType) -> Result<Reading> {
+        Ok(match file_type {
+            FileType::Container(container) => Reading::Archive(container),
+            _ if self.is_stated_raw() => Reading::Raw(RawReason::stated(file_type)),
+            FileType::Image(format) if format.is_raw() && is_raw_disk(self.name()) => Reading::Raw(RawReason::Stated),
+            // Neither its content nor its name shows that it is a raw disk: the caller has chosen it.
+            FileType::Image(format) if format.is_raw() => Reading::Raw(RawReason::Likely),
+            FileType::Image(format) | FileType::Unsupported(format) => Reading::Image(format),
+            FileType::Ambiguous(ambiguity) => return Err(ambiguity.of_image(&self.containers)),
+            FileType::HybridIso => Reading::Raw(RawReason::HybridIso),
+            FileType::Unknown => Reading::Raw(RawReason::Guessed),
+        })
+    }
+
+    /// Fails with `usage` if the caller has chosen a disk that is not in the archives.
+    pub(super) fn require_choice(&self) -> Result<()> {
+        match self.choosing {
+            Choosing::Stated(choice) => disk_choice::find(choice, &self.list).map(drop),
+            _ => Ok(()),
         }
     }
 
-    /// Returns the only disk of an archive that is decoded in order, `guess` as for [`Content::Raw`]; none without an archive.
-    pub(super) fn list(&mut self, guess: Option<&Guess>) -> DiskList {
-        let format = guess.is_none().then_some(RAW.name);
-        let disks = self.only.take().map(|(name, size)| MemberInfo { name, size, format, missing: false });
-        DiskList { disks: disks.into_iter().collect(), ..DiskList::default() }
+    /// The manifest of the innermost archive, if there is one.
+    pub(super) fn manifest(&self, options: &OpenOptions) -> Option<Manifest> {
+        self.archive.as_ref().and_then(|found| Manifest::of_archive(found, options))
     }
 
-    /// Checks that `stream`, in no known format, may be a raw disk, as far as its first bytes tell. Fails with
-    /// `not-recognised` if not.
-    async fn guess(&self, stream: Peeked) -> Result<Content> {
-        let stream = Peeked::new(Box::new(stream), REACH as usize).await?;
-        let start = stream.head();
-        let guess = Guess { containers: self.containers.clone(), is_sure: self.is_raw || has_sign(start) };
-        let size = start.len() as u64;
-        let tail = &start[size.saturating_sub(TAIL) as usize..];
-        // A footer, as of a fixed VHD, is not part of the disk.
-        if size < REACH && disk_footer(tail).is_none() {
-            guess.check_size(size)?;
-        }
-        Ok(Content::Raw(stream, Some(guess)))
+    /// Whether the current stream is in an archive that is decoded in order.
+    pub(super) fn is_in_archive(&self) -> bool {
+        self.in_order.is_some()
     }
+
+    /// Goes back to the outermost archive that is decoded in order. Returns it, if there is one.
+    pub(super) fn back_to_archive(&mut self) -> Option<&'static Container> {
+        let (container, decoders) = self.in_order?;
+        self.containers.truncate(self.containers.len() - (self.decoders.len() - decoders));
+        self.decoders.truncate(decoders);
+        Some(container)
+    }
+
+    /// The outermost container, if the first decoder decodes it.
+    pub(super) fn outermost(&self) -> Option<&'static Container> {
+        let first = self.decoders.first().filter(|decoder| decoder.place.is_none());
+        first.and_then(|decoder| decoder.container)
+    }
+
+    /// The place of the current file, for errors; `None` outside of containers.
+    pub(super) fn place(&self) -> Option<Place> {
+        place_in(&self.containers)
+    }
+
+    /// The name of the current file in its container.
+    fn name(&self) -> Option<&str> {
+        self.containers.last().and_then(|container| container.member.as_deref())
+    }
+
+    /// See [`Member::missing`].
+    pub(super) fn missing(&self) -> u64 {
+        self.archive.as_ref().map_or(0, |found| found.image.missing)
+    }
+}
+
+/// A companion, inside the archives around it.
+#[derive(Clone)]
+pub(super) struct InnerFile {
+    pub(super) source: Rc<dyn Source>,
+    /// A container is one that is decoded in order.
+    pub(super) file_type: FileType,
+    /// See [`Member::missing`].
+    pub(super) missing: u64,
+    /// Its place, if it is in a container.
+    pub(super) place: Option<Place>,
+    /// Whether its archive, if any, has its end.
+    pub(super) is_ended: bool,
+}
+
+impl InnerFile {
+    /// Finds the file in `companion`, whose head is read through `tables`. With `salvage`, an archive may end inside its last member. Fails
+    /// as [`Descent::follow_file`] does.
+    pub(super) async fn of(companion: Rc<dyn Source>, salvage: bool, tables: &Rc<TableCache>) -> Result<Self> {
+        let mut descent = Descent { salvage, tables: tables.clone(), ..Descent::default() };
+        match descent.follow_file(companion).await? {
+            Level::File(source, file_type) | Level::Packed(source, file_type) => {
+                let is_ended = descent.archive.as_ref().is_none_or(|found| found.is_ended);
+                Ok(Self { source, file_type, missing: descent.missing(), place: descent.place(), is_ended })
+            }
+            Level::ToChoose(choice) => Err(choice.refusal()),
+            Level::Stream(..) | Level::UnclearArchive(..) | Level::WholeArchive(..) => {
+                unreachable!("nothing is decoded on the way to a companion")
+            }
+        }
+    }
+}
+
+/// The file in `containers`, for errors; `None` without a container.
+pub(crate) fn place_in(containers: &[ContainerInfo]) -> Option<Place> {
+    containers.last().map(ContainerInfo::place)
+}
+
+/// The error for a disk in `container`, a packed one, of which another file has a part.
+pub(super) fn packed_delta(container: &str) -> Error {
+    let message = "The virtual machine's description states a parent for this disk, which must be read together with it, but it is \
+                   compressed; unpack the files of the disk first";
+    not_read_in_order(message.to_owned(), Some(container))
 }

@@ -25,10 +25,6 @@ impl Candidate {
         let file_type = type_of(&mut member, is_only, tables).await?;
         Ok(Self { member, file_type })
     }
-
-    pub(super) fn has_bytes(&self) -> bool {
-        self.member.source.size() > 0 || self.member.deflated.is_some()
-    }
 }
 
 /// Describes the candidate for people who choose one.
@@ -50,25 +46,25 @@ pub(super) async fn stands_out(file: &Member, len: u64, tables: &Rc<TableCache>)
 /// Returns the first `len` bytes of `file`, or all of it if it is shorter.
 pub(super) async fn head(file: &Member, len: u64, tables: &Rc<TableCache>) -> Result<Vec<u8>> {
     let range = ByteRange { start: HostOffset(0), len: len.min(file.source.size()) };
-    let start = match &file.deflated {
-        Some(deflated) => deflated.head(len).await,
+    let start = match &file.packed {
+        Some(packed) => packed.head(len).await,
         None => read_exact(&*tables.over(file.source.clone()), range, "start of the file").await,
     };
     start.map_err(|error| error.within(Place::Member(file.name.clone())))
 }
 
-/// Identifies `member`; if it is deflated, by its first bytes only. Unless it is the only file, a deflated descriptor, as of a VMDK, is
+/// Identifies `member`; if it is packed, by its first bytes only. Unless it is the only file, a packed descriptor, as of a VMDK, is
 /// read at any position: without the files that it names, it is useless.
 async fn type_of(member: &mut Member, is_only: bool, tables: &Rc<TableCache>) -> Result<FileType> {
     let name = Some(&*member.name);
-    if member.deflated.is_none() {
+    if member.packed.is_none() {
         return identify(&*tables.over(member.source.clone()), name).await;
     }
     let head = head(member, HEAD, tables).await?;
     let file_type = identify_start(&head, name);
     let is_raw = matches!(file_type, FileType::Image(format) if format.is_raw());
     if !is_only && !is_raw && is_descriptor(&head) {
-        member.deflated = None;
+        member.packed = None;
     }
     Ok(file_type)
 }

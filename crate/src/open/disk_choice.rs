@@ -5,6 +5,7 @@ use crate::disk::reference::base_name;
 use crate::error::fields::Fields;
 use crate::error::shown::{shown, shown_names};
 use crate::error::{Error, ErrorKind, Result};
+use crate::open::chain::OpenOptions;
 
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
@@ -18,20 +19,43 @@ pub enum DiskChoice {
     Name(String),
 }
 
+/// A choice that the caller has to make: which of several disks is to be opened.
+pub struct Choice(Error);
+
+impl Choice {
+    /// The error for a caller that cannot choose. Its fields have the disks.
+    pub fn refusal(self) -> Error {
+        self.0
+    }
+}
+
+/// The disk to open.
+pub(super) enum Chosen {
+    /// Its index in the list.
+    Disk(usize),
+    ToChoose(Choice),
+}
+
 /// Whether a caller chooses among the disks of a container.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) enum Choosing<'a> {
     /// The caller has chosen this disk.
     Stated(&'a DiskChoice),
     /// The caller may choose a disk, but has not.
     Possible,
     /// No disk can be chosen: the container is a companion, or was itself chosen from another container.
+    #[default]
     Impossible,
 }
 
 impl<'a> Choosing<'a> {
-    pub(crate) fn of(choice: Option<&'a DiskChoice>) -> Self {
-        choice.map_or(Self::Possible, Self::Stated)
+    /// The choice of a caller who has opened the file that holds the disks.
+    pub(crate) fn of(options: &'a OpenOptions) -> Self {
+        match &options.disk {
+            Some(choice) => Self::Stated(choice),
+            None if options.is_chosen => Self::Impossible,
+            None => Self::Possible,
+        }
     }
 
     /// The name of the disk that the caller has chosen.
@@ -52,28 +76,29 @@ impl<'a> Choosing<'a> {
         self.name().is_some_and(|name| disk == name || base_name(disk) == name)
     }
 
-    /// Returns the index of the disk to open among those in `list` of `holder`, which has at least one. Fails with
-    /// `usage` or `unsupported` if there are several and none is stated, and as [`find`] does.
-    pub(super) fn choose(self, holder: Holder<'_>, list: &DiskList) -> Result<usize> {
-        match self {
+    /// Returns the disk to open among those in `list` of `holder`, which has at least one. Fails with `unsupported` if there are several
+    /// and none can be chosen, and as [`find`] does.
+    pub(super) fn choose(self, holder: Holder<'_>, list: &DiskList) -> Result<Chosen> {
+        Ok(match self {
             // The only file may be an archive with the stated disk: the choice is checked where there is no further archive.
-            _ if list.disks.len() == 1 && matches!(holder, Holder::Archive(_)) => Ok(0),
-            Self::Stated(choice) => find_in(holder, choice, list),
-            _ if list.disks.len() == 1 => Ok(0),
-            Self::Possible => Err(several(holder, list, ErrorKind::Usage, "state which one")),
-            Self::Impossible => Err(several(holder, list, ErrorKind::Unsupported, "extract the one you need")),
-        }
+            _ if list.disks.len() == 1 && matches!(holder, Holder::Archive(_)) => Chosen::Disk(0),
+            Self::Stated(choice) => Chosen::Disk(find_in(holder, choice, list)?),
+            _ if list.disks.len() == 1 => Chosen::Disk(0),
+            Self::Possible => Chosen::ToChoose(Choice(several(holder, list, ErrorKind::Usage, "state which one"))),
+            Self::Impossible => return Err(several(holder, list, ErrorKind::Unsupported, "extract the one you need")),
+        })
     }
 
     /// Like [`Self::choose`], if no file looks like a disk: the caller must state a file, even if there is only one.
-    pub(super) fn choose_unknown(self, container: &str, list: &DiskList) -> Result<usize> {
+    pub(super) fn choose_unknown(self, container: &str, list: &DiskList) -> Result<Chosen> {
         let advice = match self {
-            Self::Stated(choice) => return find(choice, list),
+            Self::Stated(choice) => return find(choice, list).map(Chosen::Disk),
             Self::Possible if list.disks.len() == 1 => "if this file is a raw disk, state it",
             Self::Possible => "if one of them is a raw disk, state which one",
             Self::Impossible => "extract the disk",
         };
-        let kind = if matches!(self, Self::Possible) { ErrorKind::Usage } else { ErrorKind::Unsupported };
+        let is_possible = matches!(self, Self::Possible);
+        let kind = if is_possible { ErrorKind::Usage } else { ErrorKind::Unsupported };
         let message = match &list.disks[..] {
             [file] => format!(
                 "The {container} archive holds no file in a disk image format that Decant recognises; {advice}: '{}'",
@@ -84,7 +109,8 @@ impl<'a> Choosing<'a> {
                 names(&list.disks)
             ),
         };
-        Err(refused(kind, message, "no-image", list))
+        let refusal = refused(kind, message, "no-image", list);
+        if is_possible { Ok(Chosen::ToChoose(Choice(refusal))) } else { Err(refusal) }
     }
 }
 

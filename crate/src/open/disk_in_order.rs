@@ -13,9 +13,6 @@ use crate::open::split::pieces::is_piece;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-/// The code of the error for an archive that must be read at any position to tell which of its files is the disk.
-pub(super) const SEVERAL_FILES: &str = "several-files";
-
 /// The disk of an archive: the only one that the configuration of a machine names, or else the only file that stands out, or else its
 /// only file. Fails at the end if another one is or may be a disk, too.
 pub(super) struct DiskInOrder {
@@ -61,6 +58,15 @@ impl ArchiveFile {
     fn is_small(&self) -> bool {
         self.size <= REACH
     }
+
+    /// The number of bytes by which the file is identified; `is_stated`: it is stated to be a raw disk.
+    fn identified_by(&self, is_stated: bool) -> u64 {
+        let head = &self.start[..self.start.len().min(HEAD as usize)];
+        match identify_start(head, Some(&self.name)) {
+            FileType::HybridIso | FileType::Unknown if !is_stated => REACH,
+            _ => HEAD,
+        }
+    }
 }
 
 impl DiskInOrder {
@@ -70,8 +76,8 @@ impl DiskInOrder {
     }
 
     async fn fill(&mut self, buf: &mut [u8]) -> Result<usize> {
-        if matches!(self.state, State::Start) {
-            self.find().await?;
+        if matches!(self.state, State::Start) && !self.find(true).await? {
+            return Err(several_files());
         }
         let start = self.file.as_ref().map_or(&[][..], |file| &file.start[self.taken..]);
         let mut done = start.len().min(buf.len());
@@ -79,16 +85,17 @@ impl DiskInOrder {
         self.taken += done;
         if matches!(self.state, State::Disk) && done < buf.len() {
             done += self.archive.read(&mut buf[done..]).await?;
-            if done < buf.len() {
-                self.check_others().await?;
-                self.state = State::End;
+            if done < buf.len() && !self.is_only().await? {
+                return Err(several_files());
             }
         }
         Ok(done)
     }
 
-    /// Finds the first file that stands out. Small files before it are passed over; one of them is the disk if it is the only file.
-    async fn find(&mut self) -> Result<()> {
+    /// Finds the first file that stands out. Small files before it are passed over; one of them is the disk if it is the only file. Returns
+    /// false if the archive has to be read at any position to tell which file is the disk, as far as that shows before the disk is read.
+    /// `is_stated`: the disk is stated to be a raw one. Must be called before the first read.
+    pub(super) async fn find(&mut self, is_stated: bool) -> Result<bool> {
         let mut only = None;
         while let Some(file) = self.next_file().await? {
             let is_first = self.passed.is_empty();
@@ -97,11 +104,12 @@ impl DiskInOrder {
                 _ => self.machines.names_only(&file.name),
             };
             if is_piece(&file.name) || (!stands_out && !is_first && !file.is_small()) {
-                return Err(several_files());
+                return Ok(false);
             }
             if stands_out || !file.is_small() {
+                let ends_here = file.size < file.identified_by(is_stated);
                 (self.file, self.state) = (Some(file), State::Disk);
-                return Ok(());
+                return if ends_here { self.is_only().await } else { Ok(true) };
             }
             self.passed.push(file.name.clone());
             only = is_first.then_some(file);
@@ -110,14 +118,15 @@ impl DiskInOrder {
             let message = "The tar archive holds no file";
             return Err(Error::new(ErrorKind::Unsupported, message).coded("no-image"));
         }
-        (self.file, self.state) = (Some(only.ok_or_else(several_files)?), State::End);
-        Ok(())
+        (self.file, self.state) = (only, State::End);
+        Ok(self.file.is_some())
     }
 
-    /// Reads the archive to its end. Fails if another file stands out, or may be a part of the same disk, or if the disk does not stand
-    /// out among several files.
-    async fn check_others(&mut self) -> Result<()> {
-        let Some(disk) = self.file.take() else { return Ok(()) };
+    /// Reads the archive to its end. Returns false if another file stands out, or may be a part of the same disk, or if the disk does not
+    /// stand out among several files.
+    async fn is_only(&mut self) -> Result<bool> {
+        self.state = State::End;
+        let Some(disk) = self.file.take() else { return Ok(true) };
         let is_part = |name: &str| may_be_parts(&disk.name, name);
         let mut are_several = self.passed.iter().any(|name| is_part(name));
         while let Some(other) = self.next_file().await? {
@@ -126,9 +135,8 @@ impl DiskInOrder {
         }
         // The configuration may be the last file.
         are_several |= self.machines.count() > 0 && !self.machines.names_only(&disk.name);
-        self.taken = 0;
-        self.file = Some(ArchiveFile { start: Vec::new(), ..disk });
-        if are_several { Err(several_files()) } else { Ok(()) }
+        self.file = Some(disk);
+        Ok(!are_several)
     }
 
     /// Moves to the next file and reads its start.
@@ -147,10 +155,11 @@ impl DiskInOrder {
     }
 }
 
-fn several_files() -> Error {
+/// The error for an archive that has to be read at any position to tell which of its files is the disk.
+pub(super) fn several_files() -> Error {
     let message = "The tar archive holds more than one file, can only be read in order, and none of the files is clearly its \
                    only disk; state which one is (--disk), or extract it";
-    Error::new(ErrorKind::Unsupported, message).coded(SEVERAL_FILES)
+    Error::new(ErrorKind::Unsupported, message).coded("several-files")
 }
 
 impl ByteStream for DiskInOrder {

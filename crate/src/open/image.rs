@@ -12,10 +12,10 @@ use crate::io::read_budget::ReadBudget;
 use crate::io::source::{FileId, Files, Source};
 use crate::offsets::GuestRange;
 use crate::open::chain::{Chain, Layer, OpenOptions, Top, place_of};
+use crate::open::descent::Checksum;
 use crate::open::manifest::{Manifest, is_manifest};
 use crate::open::safety;
 use crate::open::split::split_file::{SplitFile, explained};
-use crate::open::unpack::Checksum;
 use std::cell::RefCell;
 use std::rc::Rc;
 

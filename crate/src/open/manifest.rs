@@ -12,6 +12,7 @@ use crate::io::source::{Source, zeroed};
 use crate::modules::prepare;
 use crate::open::chain::OpenOptions;
 use crate::open::machine::text_of;
+use crate::open::members::Found;
 use crate::open::split::pieces;
 use decant_crypt::{Hash, Hasher, MODULE};
 use decant_text::folded;
@@ -30,14 +31,18 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Finds the manifest of the archive with `members`, one of which is the `image`. `check` states whether files are
-    /// compared with it; by default they are if the archive is a local file that workers can open, and not salvaged.
-    pub(crate) fn of(members: Rc<[Member]>, image: Option<&str>, check: Option<bool>, salvage: bool) -> Option<Self> {
+    /// Finds the manifest of the archive in which an image was `found`.
+    pub(super) fn of_archive(found: &Found, options: &OpenOptions) -> Option<Self> {
+        let image = found.image.name.clone();
+        Self::of(found.members.clone(), vec![image], options.check_manifest, options.salvage)
+    }
+
+    /// Finds the manifest among `members`; the image uses those with the names `used`. `check` states whether files are
+    /// compared with it; by default they are if the manifest is in a local file that workers can open, and this is no salvage.
+    fn of(members: Rc<[Member]>, used: Vec<String>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(&member.name))?;
-        let stored = manifest.deflated.as_ref().map_or(&manifest.source, |deflated| &deflated.source);
-        let is_local = stored.profile().opened_by_workers;
-        let is_checked = check.unwrap_or(is_local && !salvage);
-        Some(Self { members, is_checked, used: image.map(str::to_owned).into_iter().collect() })
+        let is_local = manifest.stored_bytes().profile().opened_by_workers;
+        Some(Self { members, is_checked: check.unwrap_or(is_local && !salvage), used })
     }
 
     /// Finds the manifest among the companions of an image in no archive: of the file `source`, which `options` describe, and of the
@@ -56,8 +61,8 @@ impl Manifest {
         }
         let check = if source.profile().made_here { Some(false) } else { options.check_manifest };
         let names = members.iter().map(|member| member.name.clone());
-        let used: Vec<_> = names.filter(|name| !is_manifest(name)).collect();
-        Some(Self::of(members.into(), None, check, options.salvage)?.with(used.into_iter()))
+        let used = names.filter(|name| !is_manifest(name)).collect();
+        Self::of(members.into(), used, check, options.salvage)
     }
 
     /// Adds the `companions` that the image uses.

@@ -1,6 +1,6 @@
 //! How the files of a container refer to one another.
 
-use crate::container::{Deflated, Member};
+use crate::container::{Member, PackedMember};
 use crate::disk::reference::{base_name, resolved};
 use crate::error::{Error, Result};
 use crate::format::{Disk, Format, HEAD};
@@ -94,8 +94,8 @@ pub(super) async fn needs_others(
 /// Opens `image` in `format`, a compressed one by its start: its references may be read, but not its data. `None` if that fails because
 /// of the content.
 async fn opened_by_start(format: &Format, image: &Member, tables: &Rc<TableCache>) -> Result<Option<Rc<dyn Disk>>> {
-    let Some(deflated) = image.deflated.clone() else { return opened(format, image, tables).await };
-    let start = Start { deflated, size: image.source.size(), bytes: RefCell::default() };
+    let Some(packed) = image.packed.clone() else { return opened(format, image, tables).await };
+    let start = Start { packed, size: image.source.size(), bytes: RefCell::default() };
     opened(format, &Member::loose(&image.name, Rc::new(start)), tables).await
 }
 
@@ -105,7 +105,7 @@ const LONGEST_START: u64 = 4 << 20;
 
 /// The start of a compressed file, as far as it has been read. Reads beyond [`LONGEST_START`] fail.
 struct Start {
-    deflated: Deflated,
+    packed: PackedMember,
     size: u64,
     bytes: RefCell<Vec<u8>>,
 }
@@ -117,7 +117,7 @@ impl Start {
         if (self.bytes.borrow().len() as u64) < end {
             // At most twice: most references are in the head.
             let len = if end <= HEAD { HEAD } else { LONGEST_START.min(self.size.max(end)) };
-            let longer = self.deflated.head(len).await?;
+            let longer = self.packed.head(len).await?;
             self.bytes.replace(longer);
         }
         let bytes = self.bytes.borrow();

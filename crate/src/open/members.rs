@@ -9,7 +9,7 @@ use crate::format::{HEAD, RAW};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
 use crate::open::disk_candidate::{Candidate, info, opened, stands_out};
-use crate::open::disk_choice::{Choosing, Holder, named};
+use crate::open::disk_choice::{Choice, Choosing, Chosen, Holder, named};
 use crate::open::guess::REACH;
 use crate::open::identify::FileType;
 use crate::open::machine::{FoundDisk, Machines};
@@ -30,6 +30,13 @@ const MOST_SEARCHED: usize = 16;
 pub(crate) fn is_never_a_disk(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     BESIDE_A_DISK.iter().any(|end| name.ends_with(end))
+}
+
+/// What was found in a container.
+#[allow(clippy::large_enum_variant, reason = "it is moved once or twice")]
+pub(crate) enum ImageIn {
+    Found(Found),
+    ToChoose(Choice),
 }
 
 /// A container with its image identified.
@@ -93,7 +100,7 @@ pub(crate) async fn image_in(
     choosing: Choosing<'_>,
     snapshot: Option<&str>,
     tables: &Rc<TableCache>,
-) -> Result<Found> {
+) -> Result<ImageIn> {
     let Contents { members, is_ended } = contents;
     let files = pieces::joined(&members)?;
     let machines = Machines::among(&files, snapshot).await?;
@@ -139,10 +146,14 @@ pub(crate) async fn image_in(
     {
         return Err(machines.missing(&missing, &list));
     }
-    let at = if is_known {
+    let chosen = if is_known {
         choosing.choose(Holder::Archive(container), &list)?
     } else {
         choosing.choose_unknown(container, &list)?
+    };
+    let at = match chosen {
+        Chosen::Disk(at) => at,
+        Chosen::ToChoose(choice) => return Ok(ImageIn::ToChoose(choice)),
     };
     let (Candidate { member: image, mut file_type }, described) = match disks.swap_remove(at) {
         Listed::There(image, described) => (image, described),
@@ -165,7 +176,8 @@ pub(crate) async fn image_in(
     // Names need not be unique; sources are.
     let is_image = |file: &&Member| Rc::ptr_eq(&file.source, &image.source);
     let beside = files.iter().filter(|file| !is_image(file)).cloned().collect();
-    Ok(Found { image, file_type, stated, needs_all, list, beside, members: members.into(), is_ended })
+    let members = members.into();
+    Ok(ImageIn::Found(Found { image, file_type, stated, needs_all, list, beside, members, is_ended }))
 }
 
 /// Finds the disks among `files`: those of `machines`, in their order, and without the folder of a machine the other images. The second
@@ -177,9 +189,8 @@ async fn disks_among(
 ) -> Result<(Vec<Listed>, Vec<Candidate>)> {
     let described = machines.disks_among(files)?;
     let is_described = |file: &Member| {
-        let is_empty = file.source.size() == 0 && file.deflated.is_none();
         let is_it = |disk: &FoundDisk| disk.file.is_some_and(|at| Rc::ptr_eq(&files[at].source, &file.source));
-        !is_empty && described.iter().any(is_it)
+        file.may_have_bytes() && described.iter().any(is_it)
     };
     let mut disks = Vec::new();
     if machines.are_folders() {
@@ -327,7 +338,8 @@ async fn images(
             file_type => matches!(file_type, FileType::HybridIso),
         });
     }
-    let unknown = files.iter().zip(&is_unknown).filter(|(file, is_unknown)| **is_unknown && file.has_bytes());
+    let unknown =
+        files.iter().zip(&is_unknown).filter(|(file, is_unknown)| **is_unknown && file.member.may_have_bytes());
     let unknown = unknown.map(|(file, _)| file.clone()).collect();
     let found =
         files.into_iter().zip(is_described).zip(is_found).filter_map(|(file, is_found)| is_found.then_some(file));

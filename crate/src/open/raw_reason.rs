@@ -1,9 +1,12 @@
 //! Why a file is read as a raw disk, and the notice about it.
 
 use crate::disk::info::{ContainerInfo, Notice};
+use crate::error::Result;
 use crate::error::shown::shown;
 use crate::format::Format;
 use crate::open::ambiguity::{Ambiguity, Start};
+use crate::open::descent::place_in;
+use crate::open::guess::{is_whole_sectors, no_disk};
 use crate::open::identify::FileType;
 
 /// Why a file is read as a raw disk.
@@ -12,8 +15,10 @@ pub(crate) enum RawReason {
     /// The caller or the name of the file states the format, or the file is not read as raw.
     #[default]
     Stated,
-    /// The file is in a container, and its format is not known.
+    /// The file is in a container, and its format is not known. Its size has to look like that of a disk.
     Guessed,
+    /// In addition, the caller has chosen the file, or its start looks like a disk.
+    Likely,
     /// It is an ISO 9660 image with a partition table.
     HybridIso,
     /// The caller states the format, but the content shows another one.
@@ -50,9 +55,17 @@ impl RawReason {
         Recognised::of(file_type).map_or(Self::Stated, Self::Despite)
     }
 
-    /// The reason for a file of `file_type` in a container, if no format is stated.
-    pub(crate) fn guessed(file_type: FileType) -> Self {
-        if matches!(file_type, FileType::HybridIso) { Self::HybridIso } else { Self::Guessed }
+    /// Whether the format is neither stated nor known by a name.
+    pub(crate) fn is_guess(self) -> bool {
+        matches!(self, Self::Guessed | Self::Likely | Self::HybridIso)
+    }
+
+    /// Fails with `not-recognised` if the content of `containers`, which has `size` bytes, is not a disk.
+    pub(crate) fn check_size(self, size: u64, containers: &[ContainerInfo]) -> Result<()> {
+        match self {
+            Self::Guessed if !is_whole_sectors(size) => Err(no_disk().within(place_in(containers))),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the notice on a file in `containers`.
@@ -64,7 +77,7 @@ impl RawReason {
         };
         match self {
             Self::Stated => None,
-            Self::Guessed => containers.last().map(|ContainerInfo { name, .. }| {
+            Self::Guessed | Self::Likely => containers.last().map(|ContainerInfo { name, .. }| {
                 let message =
                     format!("The content of the {name} file is not in a recognised format; it is read as raw");
                 Notice::new("guessed-raw", message).field("container", *name)

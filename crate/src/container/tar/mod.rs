@@ -8,7 +8,7 @@ mod scan;
 mod sparse_map;
 mod tar_block;
 
-use super::{Container, Contents, Member};
+use super::{Container, Content, Contents, Member};
 use crate::error::{Error, Result};
 use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
@@ -27,11 +27,10 @@ pub(super) const CONTAINER: Container = Container {
     extensions: &[".tar", ".ova", ".tgz", ".box"],
     label: "a tar archive",
     probe: |sample| sample.head.get(..BLOCK as usize).is_some_and(member_header::begins_archive),
-    list: Some(|source, salvage| list(source, salvage).boxed_local()),
-    module: None,
-    decode: Some(|stream| Ok(Box::new(files_in_order::FilesInOrder::new(stream)))),
-    divide: None,
-    blocks: None,
+    content: Content::Members {
+        list: |source, salvage| list(source, salvage).boxed_local(),
+        in_order: Some(|stream| Ok(Box::new(files_in_order::FilesInOrder::new(stream)))),
+    },
 };
 
 /// Lists the regular files of an archive, in archive order.

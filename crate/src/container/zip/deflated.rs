@@ -4,24 +4,19 @@ use super::end_record::WRAP;
 use crate::container::inflation::Inflation;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::source::{Profile, Slice, Source, zeroed};
+use crate::io::source::{Profile, Source, zeroed};
 use crate::io::stream::{ByteStream, Ended, FileStream};
-use crate::offsets::{ByteRange, HostOffset};
+use crate::offsets::HostOffset;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// Maximum length of the deflated data, beyond its own length, from which the start of a member is read, in bytes.
-const HEAD_DATA: u64 = 256 << 10;
-
 /// Maximum size of a member that is inflated for each read, in bytes: a descriptor.
 pub(crate) const LARGEST_AT_ANY_POSITION: u64 = 64 << 10;
 
-/// A member that is stored as raw deflate data.
-#[derive(Clone)]
-pub(crate) struct Deflated {
-    /// The data.
-    pub(crate) source: Rc<dyn Source>,
+/// How a member is stored as raw deflate data.
+#[derive(Clone, Copy)]
+pub(super) struct Deflated {
     /// Whether it is Deflate64 data.
     pub(super) is_64: bool,
     /// The length and the checksum of the member's bytes, as the archive states them.
@@ -33,32 +28,17 @@ pub(crate) struct Deflated {
 
 impl Deflated {
     /// Inflates `stream`, the deflated data. Fails with `internal` if memory runs out.
-    pub(crate) fn decode(&self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
+    pub(super) fn decode(self, stream: Box<dyn ByteStream>) -> Result<Box<dyn ByteStream>> {
         let inflation = if self.is_64 { Inflation::new_64 } else { Inflation::new };
         let data = inflation(stream, super::DAMAGED)?;
-        let &Self { size, wraps, crc32, .. } = self;
-        Ok(Box::new(InflatedMember { data, size, wraps, crc32, has_ended: false }))
-    }
-
-    /// Returns the first `len` bytes of the member, or all of it if it is shorter. Inflates at most `len` and [`HEAD_DATA`]
-    /// bytes. Fails with `corrupt`, `source` or `internal`.
-    pub(crate) async fn head(&self, len: u64) -> Result<Vec<u8>> {
-        let range = ByteRange { start: HostOffset(0), len: self.source.size().min(len + HEAD_DATA) };
-        let start = Rc::new(Slice::new(self.source.clone(), range));
-        let mut head = zeroed(len as usize)?;
-        let found = self.decode(Box::new(FileStream::new(start)))?.read(&mut head).await?;
-        head.truncate(found);
-        Ok(head)
+        Ok(Box::new(InflatedMember { data, stated: self, has_ended: false }))
     }
 }
 
 /// The bytes of a deflated member.
 struct InflatedMember {
     data: Inflation,
-    /// See [`Deflated`].
-    size: u64,
-    wraps: bool,
-    crc32: u32,
+    stated: Deflated,
     has_ended: bool,
 }
 
@@ -82,15 +62,16 @@ impl InflatedMember {
     async fn check(&mut self) -> Result<()> {
         let data = &mut self.data;
         let (found, start) = (data.checksum, data.input.position());
-        let is_too_long = found.len > self.size && !self.wraps;
-        let is_size = found.len == self.size || (self.wraps && found.len % WRAP == self.size);
+        let Deflated { size, wraps, crc32, .. } = self.stated;
+        let is_too_long = found.len > size && !wraps;
+        let is_size = found.len == size || (wraps && found.len % WRAP == size);
         if is_too_long || (self.has_ended && !is_size) {
             return Err(data.damaged("the compressed data does not have the size that the zip archive states", start));
         }
         if !self.has_ended {
             return Ok(());
         }
-        if found.crc != self.crc32 {
+        if found.crc != crc32 {
             let what = "the compressed data does not have the checksum that the zip archive states";
             return Err(data.damaged(what, start));
         }
@@ -120,6 +101,8 @@ impl ByteStream for InflatedMember {
 /// for them.
 pub(super) struct AnyPosition {
     pub(super) name: String,
+    /// The deflated data.
+    pub(super) source: Rc<dyn Source>,
     pub(super) deflated: Deflated,
 }
 
@@ -137,7 +120,7 @@ impl AnyPosition {
         }
         // Reading beyond the end checks the data.
         let mut bytes = zeroed(size as usize + 1)?;
-        let data = FileStream::new(self.deflated.source.clone());
+        let data = FileStream::new(self.source.clone());
         let found = self.deflated.decode(Box::new(data))?.read(&mut bytes).await?;
         if found as u64 > size {
             let what = "the compressed data does not have the size that the zip archive states";

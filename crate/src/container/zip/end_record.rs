@@ -1,6 +1,6 @@
 //! The records at the end of an archive, which state where the central directory is.
 
-use super::{LAST_PART, damaged};
+use super::damaged;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, le16};
@@ -78,18 +78,11 @@ impl CentralDirectory {
     /// Finds the central directory of `source`. Fails with `corrupt`, with `unsupported` for a part of an archive, with
     /// `limit` if it is too large, and as reading does.
     pub(super) async fn find(source: &dyn Source) -> Result<Self> {
-        let file_size = source.size();
-        let range = ByteRange { start: HostOffset(file_size - file_size.min(LONGEST)), len: file_size.min(LONGEST) };
-        let bytes = read_exact(source, range, "end of the zip archive").await?;
-        let cut = || Error::truncated("the zip archive", HostOffset(0), file_size);
-        let (at, after) = end_of(&bytes).ok_or_else(cut)?;
-        let stated = Stated::parse(&bytes, at, range.start.0)?;
-        if stated.disk > 0 && after == 0 {
-            let parts = u64::from(stated.disk) + 1;
-            let message = format!(
-                "The file is the last of {parts} parts of a zip archive; join them first (zip -s 0 in.zip --out whole.zip)"
-            );
-            return Err(Error::new(ErrorKind::Unsupported, message).coded(LAST_PART).field("parts", parts));
+        let cut = || Error::truncated("the zip archive", HostOffset(0), source.size());
+        let stated = Stated::find(source).await?.ok_or_else(cut)?;
+        let after = stated.after;
+        if let Some(refusal) = stated.refusal_of_last_part() {
+            return Err(refusal);
         }
         if stated.disk > 0 || !stated.is_on_one_disk {
             return Err(damaged(stated.end));
@@ -139,7 +132,7 @@ fn zip64_record(bytes: &[u8], end: usize) -> Option<(usize, Zip64EndRecord)> {
 }
 
 /// What the records state.
-struct Stated {
+pub(super) struct Stated {
     /// The number of this part, from 0.
     disk: u32,
     /// Whether the directory is in the first part, with all entries.
@@ -151,9 +144,31 @@ struct Stated {
     end: u64,
     /// The offset of that record, as the archive counts, if it is stated.
     counted_end: Option<u64>,
+    /// The number of bytes after the comment.
+    after: usize,
 }
 
 impl Stated {
+    /// Reads the records at the end of `source`; `None` if there are none. Fails with `corrupt` if they contradict each other, and as
+    /// reading does.
+    pub(super) async fn find(source: &dyn Source) -> Result<Option<Self>> {
+        let len = source.size().min(LONGEST);
+        let range = ByteRange { start: HostOffset(source.size() - len), len };
+        let bytes = read_exact(source, range, "end of the zip archive").await?;
+        let Some((at, after)) = end_of(&bytes) else { return Ok(None) };
+        Ok(Some(Self { after, ..Self::parse(&bytes, at, range.start.0)? }))
+    }
+
+    /// Returns the error for the last part of several, unless the file is another part, or is whole.
+    pub(super) fn refusal_of_last_part(&self) -> Option<Error> {
+        let parts = u64::from(self.disk) + 1;
+        let message = format!(
+            "The file is the last of {parts} parts of a zip archive; join them first (zip -s 0 in.zip --out whole.zip)"
+        );
+        let refusal = || Error::new(ErrorKind::Unsupported, message).coded("zip-part").field("parts", parts);
+        (self.disk > 0 && self.after == 0).then(refusal)
+    }
+
     /// Parses the records in `bytes`, which begin at `start` of the file. The end record is at `at`. Fails with
     /// `corrupt` if they contradict each other.
     fn parse(bytes: &[u8], at: usize, start: u64) -> Result<Self> {
@@ -166,6 +181,7 @@ impl Stated {
             offset: end_record.directory_offset.into(),
             end: start + at as u64,
             counted_end: None,
+            after: 0,
         };
         let locator = at.checked_sub(Zip64Locator::LEN).map(|at| (at, Zip64Locator::parse(&bytes[at..])));
         let Some((at, locator)) = locator.filter(|(_, locator)| locator.signature == ZIP64_LOCATOR) else {
@@ -184,6 +200,7 @@ impl Stated {
             offset: record.directory_offset,
             end: start + at as u64,
             counted_end: Some(locator.record_offset),
+            after: 0,
         };
         let agrees = |short: u64, long: u64, most: u64| short == long || short == most;
         let is_consistent = agrees(end_record.disk.into(), record.disk.into(), u16::MAX.into())

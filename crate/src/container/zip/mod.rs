@@ -7,18 +7,18 @@ mod extra_fields;
 mod names;
 mod stated_crc;
 
-pub(crate) use deflated::{Deflated, LARGEST_AT_ANY_POSITION};
+pub(crate) use deflated::LARGEST_AT_ANY_POSITION;
 pub(crate) use stated_crc::StatedCrc;
 
-use super::{Container, Contents, Member};
+use super::{Container, Content, Contents, Member, PackedMember};
 use crate::disk::name_index::NameIndex;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Slice, Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use central_directory::{Entry, LocalHeader, unwrap};
-use deflated::AnyPosition;
-use end_record::{CentralDirectory, WRAP};
+use deflated::{AnyPosition, Deflated};
+use end_record::{CentralDirectory, Stated, WRAP};
 use futures_util::FutureExt;
 use std::rc::Rc;
 
@@ -28,9 +28,6 @@ const DAMAGED: &str = "zip-damaged";
 const OVERLAP: &str = "zip-overlap";
 const OVERLAPS: &str = "overlaps other data";
 
-/// The code of the error for the last part of several.
-const LAST_PART: &str = "zip-part";
-
 pub(super) const CONTAINER: Container = Container {
     name: NAME,
     aliases: &[],
@@ -39,11 +36,7 @@ pub(super) const CONTAINER: Container = Container {
     probe: |sample| {
         [&central_directory::LOCAL_HEADER, &end_record::END].iter().any(|sign| sample.head.starts_with(*sign))
     },
-    list: Some(|source, _| list(source).boxed_local()),
-    module: None,
-    decode: None,
-    divide: None,
-    blocks: None,
+    content: Content::Members { list: |source, _| list(source).boxed_local(), in_order: None },
 };
 
 /// Compression methods (section 4.4.5).
@@ -85,7 +78,7 @@ async fn list(source: Rc<dyn Source>) -> Result<Contents> {
 
 /// Returns the error for `source` if it is the last part of several, which its end shows.
 pub(crate) async fn refusal_of_last_part(source: &dyn Source) -> Option<Error> {
-    CentralDirectory::find(source).await.err().filter(|error| error.code == LAST_PART)
+    Stated::find(source).await.ok()??.refusal_of_last_part()
 }
 
 /// Fails with `unsupported` if the file of `entry`, called `name`, is encrypted or compressed by another method.
@@ -145,9 +138,10 @@ fn member(entry: &Entry<'_>, name: String, data: Slice) -> Result<Member> {
     }
     // Shorter data does not expand to as much as that.
     let wraps = entry.wraps && entry.packed > WRAP / best_ratio;
-    let deflated = Deflated { source, is_64, size: entry.size, wraps, crc32 };
-    let source = Rc::new(AnyPosition { name: name.clone(), deflated: deflated.clone() });
-    Ok(Member { deflated: Some(deflated), ..Member::stored(name, source) })
+    let deflated = Deflated { is_64, size: entry.size, wraps, crc32 };
+    let any_position = AnyPosition { name: name.clone(), source: source.clone(), deflated };
+    let packed = PackedMember { source, decode: Rc::new(move |stream| deflated.decode(stream)) };
+    Ok(Member { packed: Some(packed), ..Member::stored(name, Rc::new(any_position)) })
 }
 
 /// Fails with `corrupt` if two members have one name: programs differ in the one that they extract.

@@ -9,17 +9,18 @@ use crate::convert::{Cancel, InOrder, Output, Progress, ResumePoint, convert_in_
 use crate::disk::extent::{Extent, ExtentKind, Extents};
 use crate::disk::info::Notice;
 use crate::disk::losses::{Losses, Lost};
-use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::error::fields::Fields;
+use crate::error::{Error, Result};
 use crate::io::source::{FileId, Source};
 use crate::js::errors::JsResult;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
+use crate::open::room_needed::RoomNeeded;
 use crate::open::streamed_image::StreamedImage;
 use crate::open::{Opened, open, split};
-use js_sys::{Function, Object, Uint8Array};
+use js_sys::{Function, Object, Reflect, Uint8Array};
 use serde::Serialize;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -38,10 +39,19 @@ pub fn split_files(names: Vec<String>) -> JsResult<JsValue> {
     to_js(&split::split_files(&names))
 }
 
+/// Returns an object whose property `name` is `value`.
+fn object_with(name: &str, value: &JsValue) -> JsResult<JsValue> {
+    let object = Object::new();
+    Reflect::set(&object, &name.into(), value)?;
+    Ok(object.into())
+}
+
 /// An opened image.
 #[wasm_bindgen]
 pub struct OpenImage {
     content: Content,
+    /// The error for a caller without room, if it is a file to be unpacked.
+    room_needed: Option<Error>,
 }
 
 /// The kinds of access to an image.
@@ -53,8 +63,9 @@ enum Content {
 
 #[wasm_bindgen]
 impl OpenImage {
-    /// Opens an image with its companions, and the containers around it. Returns an `OpenImage`; for the configuration of a virtual
-    /// machine, the `DiskOfMachine` that is to be opened. `dispatch` runs a part of a compressed file that is read in place in one of
+    /// Opens an image with its companions, and the containers around it. Returns an `OpenImage`, also of a file to be unpacked. For the
+    /// configuration of a virtual machine, returns the disk that is to be opened, `{ disk: DiskOfMachine }`; if the caller has to choose a
+    /// disk, `{ choice }`, with the error for a caller that cannot. `dispatch` runs a part of a compressed file that is read in place in one of
     /// `workers` workers, as long as the image is open. `measured` gets the finished share while parts are decoded to know their sizes.
     pub async fn open(spec: OpenSpec, dispatch: Function, workers: usize, measured: Function) -> JsResult<JsValue> {
         let decoder = Rc::new(PartWorkers::of_blocks(dispatch, workers));
@@ -63,12 +74,14 @@ impl OpenImage {
             let _ = measured.call1(&JsValue::NULL, &share.into());
         };
         let (input, options) = spec.read(InPlace { decoder, measured: Rc::new(measured) });
-        let content = match open(input, &options).await? {
-            Opened::Image(image) => Content::RandomAccess(Rc::new(image)),
-            Opened::Streamed(image) => Content::InOrder(Rc::new(image)),
-            Opened::Machine(disk) => return to_js(&disk),
+        let (content, room_needed) = match open(input, &options).await? {
+            Opened::Image(image) => (Content::RandomAccess(Rc::new(image)), None),
+            Opened::Streamed(image) => (Content::InOrder(Rc::new(image)), None),
+            Opened::RoomNeeded(RoomNeeded { file, refusal }) => (Content::InOrder(Rc::new(file)), Some(refusal)),
+            Opened::Machine(disk) => return object_with("disk", &to_js(&disk)?),
+            Opened::Choice(choice) => return object_with("choice", &choice.refusal().into()),
         };
-        Ok(Self { content }.into())
+        Ok(Self { content, room_needed }.into())
     }
 
     /// Returns `Info`, as far as the headers have it; the caller adds the rest.
@@ -105,10 +118,10 @@ impl OpenImage {
         !matches!(self.content, Content::RandomAccess(_))
     }
 
-    /// Whether it is a file to be unpacked, not an image.
-    #[wasm_bindgen(js_name = isPacked)]
-    pub fn is_packed(&self) -> bool {
-        matches!(&self.content, Content::InOrder(image) if image.is_packed())
+    /// The error for a caller without room, if it is a file to be unpacked; `undefined` for an image.
+    #[wasm_bindgen(js_name = roomNeeded)]
+    pub fn room_needed(&self) -> JsValue {
+        self.room_needed.clone().map_or(JsValue::UNDEFINED, JsValue::from)
     }
 
     /// The companions that are parts of a file to be unpacked, by their numbers.

@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// `{ source, format?, name?, file?, disk?, companions, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
+    /// `{ source, format?, name?, file?, disk?, isChosen, companions, snapshot?, salvage, forceParent, checkManifest?, spool, unpack, stated? }`; `disk` is a string or a number.
     pub type OpenSpec;
     #[wasm_bindgen(method, getter)]
     fn source(this: &OpenSpec) -> JsValue;
@@ -24,6 +24,8 @@ extern "C" {
     fn file(this: &OpenSpec) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     fn disk(this: &OpenSpec) -> JsValue;
+    #[wasm_bindgen(method, getter, js_name = isChosen)]
+    fn is_chosen(this: &OpenSpec) -> bool;
     #[wasm_bindgen(method, getter)]
     fn companions(this: &OpenSpec) -> Array;
     #[wasm_bindgen(method, getter)]
@@ -102,6 +104,7 @@ impl OpenSpec {
             name: self.name(),
             file: self.file(),
             disk: number.or_else(|| disk.as_string().map(DiskChoice::Name)),
+            is_chosen: self.is_chosen(),
             companions: self.companions().iter().map(companion).collect(),
             snapshot: self.snapshot(),
             salvage: self.salvage(),

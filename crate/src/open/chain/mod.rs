@@ -24,13 +24,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, STATE_FORMAT, STATE_RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
-use crate::open::disk_choice::Choosing;
+use crate::open::descent::{Checksum, InnerFile, place_in};
 use crate::open::guess::is_whole_sectors;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
-use crate::open::not_read_in_order;
 use crate::open::raw_reason::RawReason;
+use crate::open::room_needed::not_read_in_order;
 use crate::open::split::split_file::SplitFile;
-use crate::open::unpack::{Checksum, place_in, unpack};
 use candidates::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
 use parent_check::ParentCheck;
@@ -232,13 +231,9 @@ impl Chain {
         if may_be_packed(reference) {
             let found = match parents.unpacked(id) {
                 Some(known) => known.clone(),
-                None => {
-                    unpack(file.clone(), Vec::new(), self.salvage, Choosing::Impossible, None, &self.tables)
-                        .await?
-                        .inner
-                }
+                None => InnerFile::of(file.clone(), self.salvage, &self.tables).await?,
             };
-            place = place_in(&found.containers);
+            place = found.place;
             if let FileType::Container(container) = found.file_type {
                 let message = format!(
                     "The {} is {}, which is decoded in order, but must be read at any position; unpack it first",

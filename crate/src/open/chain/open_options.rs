@@ -17,6 +17,8 @@ pub struct OpenOptions {
     pub file: Option<String>,
     /// The disk to open, of those in a container.
     pub disk: Option<DiskChoice>,
+    /// Whether the file was itself chosen from an archive, so that no disk can be chosen in it.
+    pub is_chosen: bool,
     /// The files that the image may refer to.
     pub companions: Vec<Companion>,
     /// The ID or name of the internal snapshot to read instead of the active disk. An ID takes precedence.
@@ -29,16 +31,14 @@ pub struct OpenOptions {
     /// Whether a conversion compares the files of an archive with its manifest. `None`: if the archive is a local file
     /// and this is not a salvage.
     pub check_manifest: Option<bool>,
-    /// Whether a file that must be read at any position, but comes in order, is opened as a [`StreamedImage`] that the
-    /// caller unpacks and opens again. Otherwise it is read in place, or refused.
-    ///
-    /// [`StreamedImage`]: crate::open::streamed_image::StreamedImage
+    /// Whether the caller has room to unpack a file that must be read at any position, but comes in order. If not, it is read in place,
+    /// if possible.
     pub spool: bool,
     /// The statements of a machine's configuration about the image.
     pub stated: StatedDisk,
     /// Whether the stated format, which must be raw, is that of the content of the file's containers.
     pub unpack: bool,
-    /// What decodes a compressed file whose content must be read at any position. `None` refuses it.
+    /// What decodes a compressed file whose content must be read at any position. `None`: it has to be unpacked.
     pub in_place: Option<InPlace>,
 }
 

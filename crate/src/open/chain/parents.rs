@@ -8,9 +8,8 @@ use crate::error::{ErrorKind, Result};
 use crate::format::LayerOptions;
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
-use crate::open::disk_choice::Choosing;
+use crate::open::descent::InnerFile;
 use crate::open::identify::FileType;
-use crate::open::unpack::{InnerFile, unpack};
 use std::rc::Rc;
 
 /// Identities of the companions. Each companion is unpacked and opened once, however many layers search for a parent.
@@ -108,7 +107,7 @@ async fn search(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) ->
 
 /// Opens `file`, or the image inside it.
 async fn open(file: Rc<dyn Source>, tables: &Rc<TableCache>, salvage: bool) -> Result<SearchedFile> {
-    let inner = unpack(file, Vec::new(), false, Choosing::Impossible, None, tables).await?.inner;
+    let inner = InnerFile::of(file, false, tables).await?;
     let identities = match inner.file_type {
         FileType::Image(format) => {
             let how = LayerOptions { is_backing: true, salvage, ..LayerOptions::default() };

@@ -13,8 +13,9 @@ use crate::format::RAW;
 use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
+use crate::open::Opened;
 use crate::open::chain::open_options::{Companion, OpenOptions};
-use crate::open::disk_choice::{Choosing, Holder};
+use crate::open::disk_choice::{Choosing, Chosen, Holder};
 use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};
 use crate::open::stated_disk::StatedDisk;
@@ -56,18 +57,17 @@ fn given_name(companion: &Companion) -> &str {
     companion.stands_for.as_deref().unwrap_or(&companion.name)
 }
 
-/// Finds the disk that `options` state, or the only one, of the machine whose configuration of this `kind` is `source`. `None` if that
-/// is too long or names no disks.
+/// Finds the disk that `options` state, or the only one, of the machine whose configuration of this `kind` is `source`, or the disks to
+/// choose from. `None` if the configuration is too long or names no disks.
 ///
-/// Fails with `missing-file` if the file of the disk, a piece of it, or all files are missing; with `usage` if there are several disks
-/// and none is stated, if the stated one or the snapshot does not exist, or if it is unclear which file is a disk; with `unsupported` if
+/// Fails with `missing-file` if the file of the disk, a piece of it, or all files are missing; with `usage` if the stated disk or the snapshot does not exist, or if it is unclear which file is a disk; with `unsupported` if
 /// the disk is encrypted, and with `source`.
 pub(in crate::open) async fn disk_of_machine(
     kind: Kind,
     source: &dyn Source,
     options: &OpenOptions,
     tables: &Rc<TableCache>,
-) -> Result<Option<DiskOfMachine>> {
+) -> Result<Option<Opened>> {
     let Some(text) = text_in(source).await? else { return Ok(None) };
     let path = options.name.as_deref().unwrap_or_default();
     let mut machine = kind.read(&text);
@@ -87,7 +87,7 @@ pub(in crate::open) async fn disk_of_machine(
     }
     let from = From { kind, path };
     let found = find_all(&machine, from, &options.companions)?;
-    let choosing = Choosing::of(options.disk.as_ref());
+    let choosing = Choosing::of(options);
     let is_any_there = found.iter().any(|disk| !disk.files.is_empty());
     let is_unclear = choosing.is_open() && found.len() > 1 && is_any_there;
     let mut list = DiskList {
@@ -98,7 +98,14 @@ pub(in crate::open) async fn disk_of_machine(
     for disk in &found {
         list.disks.push(describe(disk, &options.companions, is_unclear.then_some(tables)).await?);
     }
-    let number = if choosing.is_open() && !is_any_there { 0 } else { choosing.choose(Holder::Machine, &list)? };
+    let chosen = match choosing.is_open() && !is_any_there {
+        true => Chosen::Disk(0),
+        false => choosing.choose(Holder::Machine, &list)?,
+    };
+    let number = match chosen {
+        Chosen::Disk(number) => number,
+        Chosen::ToChoose(choice) => return Ok(Some(Opened::Choice(choice))),
+    };
     let Found { disk, name, files, missing_piece } = &found[number];
     if let Some(piece) = missing_piece {
         return Err(missing_part(piece, name));
@@ -113,7 +120,7 @@ pub(in crate::open) async fn disk_of_machine(
         Ok(None) => Ok(from.spelled(path)),
         Err(error) => Err(error),
     };
-    Ok(Some(DiskOfMachine {
+    Ok(Some(Opened::Machine(DiskOfMachine {
         file,
         number,
         members: list.disks,
@@ -121,7 +128,7 @@ pub(in crate::open) async fn disk_of_machine(
         snapshots: list.snapshots,
         is_in_snapshot,
         stated: StatedDisk { parents: disk.parents.iter().map(parent).collect::<Result<_>>()?, ..disk.stated() },
-    }))
+    })))
 }
 
 fn names(companions: &[Companion]) -> FileNames {

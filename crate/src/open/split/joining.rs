@@ -10,10 +10,9 @@ use crate::io::source::{Source, read_exact};
 use crate::io::table_cache::TableCache;
 use crate::offsets::{ByteRange, HostOffset};
 use crate::open::chain::open_options::{Companion, OpenOptions};
-use crate::open::disk_choice::Choosing;
+use crate::open::descent::InnerFile;
 use crate::open::guess;
 use crate::open::identify::{FileType, identify};
-use crate::open::unpack::unpack;
 use std::rc::Rc;
 
 impl SplitFile {
@@ -114,14 +113,11 @@ impl Neighbours<'_> {
         if of_content(self.type_of(file).await)?.is_none_or(|file_type| !may_be_image(file_type)) {
             return Ok(None);
         }
-        let unpacked = unpack(file.clone(), Vec::new(), salvage, Choosing::Impossible, None, tables).await;
-        let Some(unpacked) = of_content(unpacked)? else { return Ok(None) };
-        let inner = unpacked.inner;
+        let Some(inner) = of_content(InnerFile::of(file.clone(), salvage, tables).await)? else { return Ok(None) };
         let format = match inner.file_type {
-            _ if inner.deflated.is_some() => return Ok(None),
             FileType::Image(format) => format,
             FileType::HybridIso => RAW,
-            FileType::Unknown if !inner.containers.is_empty() && unpacked.is_ended => RAW,
+            FileType::Unknown if inner.place.is_some() && inner.is_ended => RAW,
             _ => return Ok(None),
         };
         let how = LayerOptions { salvage, missing: inner.missing, ..LayerOptions::default() };
