@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { usePlatform } from '../../worker/worker-side/node-crypt.js';
 import type { CryptExports } from '../../worker/worker-side/platform.js';
-import { CryptModule, cipher, encoded, useBrowser } from '../support/crypt-module.js';
+import { CryptModule, cipher, decoded, encoded, useBrowser } from '../support/crypt-module.js';
 import { PASSWORD, qemuImgLuks } from '../support/images.js';
 import { expect, test } from '../support/node.js';
 import { random } from '../support/random.js';
 import { byScope } from '../support/scope.js';
 
 const MODULE = new WebAssembly.Module(readFileSync(new URL('../../dist/crypt.wasm', import.meta.url)));
+
+/** The kinds of answers (`crate/luks/src/answer.rs`). */
+const [FOUND, WRONG_PASSWORD, BUSY, NEEDS] = [1, 6, 7, 8];
 
 class Crypt extends CryptModule {
   constructor(use?: (exports: CryptExports) => void) {
@@ -27,10 +30,9 @@ class Crypt extends CryptModule {
     this.serve([0, 2, ...encoded(start.length), 0], secret, 4);
     for (let [busy, input] = [0, new Uint8Array()]; ; busy += 1) {
       const answer = this.serve([1, 0, 3], input, 2048);
-      const [kind] = answer;
-      if (kind !== 6 && kind !== 7) return { answer, busy };
-      const [at, length] = new BigUint64Array(answer.slice(1, 17).buffer) as unknown as [bigint, bigint];
-      input = kind === 7 ? file.slice(Number(at), Number(at + length)) : new Uint8Array();
+      if (answer[0] !== BUSY && answer[0] !== NEEDS) return { answer, busy };
+      const [at = 0, length = 0] = decoded(answer.subarray(1));
+      input = answer[0] === NEEDS ? file.slice(at, at + length) : new Uint8Array();
       await setTimeout(1);
     }
   }
@@ -141,7 +143,7 @@ for (const [hash, tag] of [
     qemuImgLuks('create', '-q', '--object', `secret,id=s,data=${PASSWORD}`, '-f', 'luks', '-o', options, path, '1M');
     const file = readFileSync(path);
     const { answer } = await new Crypt().unlocked(file, PASSWORD);
-    expect(answer[0]).toBe(0);
+    expect(answer[0]).toBe(FOUND);
 
     const { pbkdf2 } = crypto;
     let begun = 0;
@@ -166,7 +168,7 @@ for (const [hash, tag] of [
       const right = await new Crypt(use).unlocked(file, PASSWORD);
       expect(Buffer.compare(right.answer, answer)).toBe(0);
       const wrong = await new Crypt(use).unlocked(file, 'wrong');
-      expect(wrong.answer[0]).toBe(5);
+      expect(wrong.answer[0]).toBe(WRONG_PASSWORD);
     }
   });
 }

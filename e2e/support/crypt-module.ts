@@ -15,6 +15,20 @@ export function encoded(number: bigint | number): number[] {
   return value < 128n ? [Number(value)] : [Number(value & 127n) | 128, ...encoded(value >> 7n)];
 }
 
+/** The numbers in `bytes`, as `encoded` encodes them. */
+export function decoded(bytes: Uint8Array): number[] {
+  const numbers: number[] = [];
+  let [number, unit] = [0, 1];
+  for (const byte of bytes) {
+    number += (byte & 127) * unit;
+    unit *= 128;
+    if (byte >= 128) continue;
+    numbers.push(number);
+    [number, unit] = [0, 1];
+  }
+  return numbers;
+}
+
 /** The operations of a cipher. */
 const [DECRYPT, BEGIN] = [0, 4];
 
@@ -79,12 +93,7 @@ export class CryptModule {
 
 /** An encoded cipher with its key (`crate/crypt/src/spec.rs`): AES in `mode`. */
 export function cipher(mode: number, iv: number, sector: number, offset: bigint, key: Uint8Array): Uint8Array {
-  const encoded = new Uint8Array(16 + key.length);
-  const view = new DataView(encoded.buffer);
-  const sha256 = 4;
-  encoded.set([0, mode, iv, sha256]);
-  view.setUint32(4, sector, true);
-  view.setBigUint64(8, offset, true);
-  encoded.set(key, 16);
-  return encoded;
+  const [essiv, sha256] = [2, 4];
+  const hash = iv === essiv ? [sha256] : [];
+  return Uint8Array.of(0, mode, iv, ...hash, ...encoded(sector), ...encoded(offset), ...key);
 }
