@@ -16,7 +16,7 @@ use crate::open::identify::{FileType, identify_end, identify_start};
 use crate::open::manifest::Manifest;
 use crate::open::members::unmarked;
 use crate::open::raw_reason::RawReason;
-use crate::open::room_needed::{empty_stream, not_in_order};
+use crate::open::refusals::{empty_stream, not_in_order};
 use crate::open::safety::other_capacity;
 use crate::open::streamed_image::StreamedImage;
 

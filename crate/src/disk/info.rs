@@ -69,6 +69,11 @@ impl ContainerInfo {
             None => Place::Content(self.name.to_owned()),
         }
     }
+
+    /// The file in `containers`, outermost first, for errors; `None` without a container.
+    pub(crate) fn place_in(containers: &[Self]) -> Option<Place> {
+        containers.last().map(Self::place)
+    }
 }
 
 /// A disk in a container, one of those from which a caller can choose.

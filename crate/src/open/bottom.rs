@@ -7,9 +7,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{RAW, STATE_FORMAT, TAIL, disk_footer};
 use crate::io::source::Source;
 use crate::io::stream::Peeked;
-use crate::open::chain::{OpenOptions, Top, empty_file, not_recognised};
+use crate::open::chain::{OpenOptions, Top};
 use crate::open::descent::{Checksum, Descent, Level, Reading, packed_delta};
-use crate::open::disk_choice::Choosing;
 use crate::open::guess::{REACH, has_sign, require_disk};
 use crate::open::identify::FileType;
 use crate::open::image::Image;
@@ -17,7 +16,8 @@ use crate::open::machine::{Kind, disk_of_machine};
 use crate::open::members::{ensure_guess, unmarked};
 use crate::open::origin::{Origin, PackedFile};
 use crate::open::raw_reason::RawReason;
-use crate::open::room_needed::{RoomNeeded, not_in_order, nothing_to_unpack};
+use crate::open::refusals::{empty_file, not_in_order, not_recognised};
+use crate::open::room_needed::{RoomNeeded, nothing_to_unpack};
 use crate::open::streamed_image::{InContainers, StreamedImage};
 use crate::open::{Opened, open_file};
 use std::rc::Rc;
@@ -191,7 +191,7 @@ pub(super) fn opened(
 fn or_archive(reading: Reading, descent: &mut Descent<'_>, options: &OpenOptions) -> Result<Reading> {
     let disks = &descent.list.disks;
     // The choice of anything but the only disk is one inside an archive, if there is any.
-    let is_named = disks.iter().any(|disk| Choosing::of(options).names(&disk.name));
+    let is_named = disks.iter().any(|disk| options.choosing().names(&disk.name));
     let is_inside = options.disk.is_some() && disks.len() < 2 && !is_named;
     let goes_back = descent.is_in_archive() && (is_inside || !matches!(reading, Reading::Raw(_)));
     if let Some(archive) = goes_back.then(|| descent.back_to_archive()).flatten() {

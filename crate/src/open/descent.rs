@@ -10,7 +10,7 @@ use crate::io::source::Source;
 use crate::io::stream::{ByteStream, FileStream, Peeked};
 use crate::io::table_cache::TableCache;
 use crate::modules::prepare;
-use crate::open::chain::{OpenOptions, empty_file};
+use crate::open::chain::open_options::OpenOptions;
 use crate::open::disk_choice::{self, Choice, Choosing};
 use crate::open::disk_in_order::{DiskInOrder, several_files};
 use crate::open::identify::{FileType, identify, identify_start, is_raw_disk};
@@ -19,7 +19,7 @@ use crate::open::members::{Found, ImageIn, image_in};
 use crate::open::metered::{InputBudget, metered};
 use crate::open::origin::{Decoder, PackedFile};
 use crate::open::raw_reason::RawReason;
-use crate::open::room_needed::{empty_stream, not_read_in_order};
+use crate::open::refusals::{empty_file, empty_stream, not_read_in_order};
 use std::rc::Rc;
 
 /// A file on the way, with its type, or the end of the way.
@@ -92,7 +92,7 @@ pub(super) struct Descent<'a> {
 impl<'a> Descent<'a> {
     /// Begins the way to the image that `options` describe.
     pub(super) fn to_image(options: &'a OpenOptions) -> Self {
-        Self { options: Some(options), salvage: options.salvage, choosing: Choosing::of(options), ..Self::default() }
+        Self { options: Some(options), salvage: options.salvage, choosing: options.choosing(), ..Self::default() }
     }
 
     /// Begins the way to the image inside `container`, a compressed file with `content`, which is read in place.
@@ -341,7 +341,7 @@ impl<'a> Descent<'a> {
 
     /// The place of the current file, for errors; `None` outside of containers.
     pub(super) fn place(&self) -> Option<Place> {
-        place_in(&self.containers)
+        ContainerInfo::place_in(&self.containers)
     }
 
     /// The name of the current file in its container.
@@ -385,11 +385,6 @@ impl InnerFile {
             }
         }
     }
-}
-
-/// The file in `containers`, for errors; `None` without a container.
-pub(crate) fn place_in(containers: &[ContainerInfo]) -> Option<Place> {
-    containers.last().map(ContainerInfo::place)
 }
 
 /// The error for a disk in `container`, a packed one, of which another file has a part.

@@ -5,7 +5,6 @@ use crate::disk::reference::base_name;
 use crate::error::fields::Fields;
 use crate::error::shown::{shown, shown_names};
 use crate::error::{Error, ErrorKind, Result};
-use crate::open::chain::OpenOptions;
 
 /// Maximum number of names in an error message.
 const LISTED: usize = 3;
@@ -49,15 +48,6 @@ pub(crate) enum Choosing<'a> {
 }
 
 impl<'a> Choosing<'a> {
-    /// The choice of a caller who has opened the file that holds the disks.
-    pub(crate) fn of(options: &'a OpenOptions) -> Self {
-        match &options.disk {
-            Some(choice) => Self::Stated(choice),
-            None if options.is_chosen => Self::Impossible,
-            None => Self::Possible,
-        }
-    }
-
     /// The name of the disk that the caller has chosen.
     pub(super) fn name(self) -> Option<&'a str> {
         match self {

@@ -10,7 +10,7 @@ use crate::error::shown::shown;
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, zeroed};
 use crate::modules::prepare;
-use crate::open::chain::OpenOptions;
+use crate::open::chain::open_options::OpenOptions;
 use crate::open::machine::text_of;
 use crate::open::members::Found;
 use crate::open::split::pieces;

@@ -20,6 +20,7 @@ pub(crate) mod members;
 mod metered;
 mod origin;
 pub(crate) mod raw_reason;
+pub(crate) mod refusals;
 pub(crate) mod room_needed;
 pub(crate) mod safety;
 pub mod split;

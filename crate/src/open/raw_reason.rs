@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::error::shown::shown;
 use crate::format::Format;
 use crate::open::ambiguity::{Ambiguity, Start};
-use crate::open::descent::place_in;
 use crate::open::guess::{is_whole_sectors, no_disk};
 use crate::open::identify::FileType;
 
@@ -63,7 +62,7 @@ impl RawReason {
     /// Fails with `not-recognised` if the content of `containers`, which has `size` bytes, is not a disk.
     pub(crate) fn check_size(self, size: u64, containers: &[ContainerInfo]) -> Result<()> {
         match self {
-            Self::Guessed if !is_whole_sectors(size) => Err(no_disk().within(place_in(containers))),
+            Self::Guessed if !is_whole_sectors(size) => Err(no_disk().within(ContainerInfo::place_in(containers))),
             _ => Ok(()),
         }
     }

@@ -3,8 +3,8 @@
 use crate::disk::info::ContainerInfo;
 use crate::error::fields::Fields;
 use crate::error::{Error, ErrorKind};
-use crate::format::Format;
 use crate::open::origin::Origin;
+use crate::open::refusals::must_be_unpacked;
 use crate::open::safety;
 use crate::open::streamed_image::{InContainers, StreamedImage};
 
@@ -51,24 +51,6 @@ pub(super) fn nothing_to_unpack() -> Error {
     Error::new(ErrorKind::Usage, message).coded("nothing-to-unpack")
 }
 
-/// The error for an empty stream: most likely the program that should have written it failed.
-pub(crate) fn empty_stream() -> Error {
-    Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
-}
-
-/// The error for the end of a stream that shows that it is in `format`, not a raw disk: of the container `outer` or the
-/// caller's.
-pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
-    let subject = match outer {
-        Some(outer) => format!("The {outer} file holds"),
-        None => "The stream is".to_owned(),
-    };
-    if !format.is_supported() {
-        return format.refusal(&subject);
-    }
-    not_read_in_order(must_be_unpacked(format.label, outer), outer)
-}
-
 fn fields_of(container: &ContainerInfo) -> Fields {
     let mut fields = Fields::default();
     fields.set("name", container.name.into());
@@ -76,20 +58,4 @@ fn fields_of(container: &ContainerInfo) -> Fields {
         fields.set("member", member.as_str().into());
     }
     fields
-}
-
-fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
-    match outer {
-        Some(outer) => format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first"),
-        None => format!("The stream is {label}, which must be read at any position; save it as a file first"),
-    }
-}
-
-/// The error for something that needs random access, read in order out of `container`, or from a stream.
-pub(crate) fn not_read_in_order(message: String, container: Option<&str>) -> Error {
-    let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
-    match container {
-        Some(container) => error.field("container", container),
-        None => error,
-    }
 }

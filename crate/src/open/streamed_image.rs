@@ -9,7 +9,7 @@ use crate::open::chain::{OpenOptions, without_snapshots};
 use crate::open::manifest::Manifest;
 use crate::open::origin::Origin;
 use crate::open::raw_reason::RawReason;
-use crate::open::room_needed::not_read_in_order;
+use crate::open::refusals::not_read_in_order;
 use crate::open::safety;
 use crate::open::split::split_file::{SplitFile, explained};
 use std::rc::Rc;

@@ -10,8 +10,8 @@ mod parents;
 
 pub use open_options::{Companion, OpenOptions};
 
+use crate::container::Member;
 use crate::container::block_source::BlockSource;
-use crate::container::{self, Member};
 use crate::disk::EncryptionInfo;
 use crate::disk::extent::{CheckedWalk, Extents};
 use crate::disk::file_name;
@@ -19,16 +19,14 @@ use crate::disk::host_ranges::HostReports;
 use crate::disk::info::{ContainerInfo, DiskList, LayerInfo, Need, Notice};
 use crate::disk::reference::{Reference, Role, base_name};
 use crate::error::place::Place;
-use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, STATE_FORMAT, STATE_RAW, WalkSetup};
+use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
-use crate::open::descent::{Checksum, InnerFile, place_in};
-use crate::open::guess::is_whole_sectors;
+use crate::open::descent::{Checksum, InnerFile};
 use crate::open::identify::{FileType, identify, identify_as_qemu};
 use crate::open::raw_reason::RawReason;
-use crate::open::room_needed::not_read_in_order;
+use crate::open::refusals::{not_read_in_order, not_recognised};
 use crate::open::split::split_file::SplitFile;
 use candidates::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
@@ -186,7 +184,7 @@ impl Chain {
             tables,
         };
         let how = LayerOptions { snapshot: options.snapshot.clone(), salvage, is_backing: false, missing };
-        let place = place_in(&chain.containers);
+        let place = ContainerInfo::place_in(&chain.containers);
         let opened = format.open(chain.tables.over(files[0].clone()), how).await;
         let disk = opened.map_err(|error| error.within(place.clone()))?;
         if options.snapshot.is_some() && disk.info().snapshots.is_empty() {
@@ -421,36 +419,4 @@ fn inner_name<'a>(place: &'a Option<Place>, name: &'a str) -> &'a str {
 /// The error for requesting a snapshot of an image in `format`, which has none.
 pub(crate) fn without_snapshots(format: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("An image in the format {format} has no internal snapshots"))
-}
-
-/// The error for a file without bytes, called `name`.
-pub(crate) fn empty_file(name: Option<&str>) -> Error {
-    let file = name.map_or_else(|| "The file".to_owned(), |name| format!("'{}'", shown(name)));
-    Error::new(ErrorKind::NotRecognised, format!("{file} is empty")).coded("empty")
-}
-
-/// The error for an image of `size` bytes in an unknown format.
-pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
-    if size == 0 {
-        return empty_file(options.name.as_deref());
-    }
-    let not_recognised = |what: &str| {
-        let message = format!("The file is in no known disk image format; {what}");
-        Error::new(ErrorKind::NotRecognised, message)
-    };
-    if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
-        return not_recognised(hint.text).coded(hint.code).field("format", format.name);
-    }
-    let formats = format::readable().filter(|format| !format.is_raw());
-    let formats: Vec<_> = formats.map(Format::short_label).collect();
-    let formats = formats.join(", ");
-    let containers = container::names();
-    let (last, others) = containers.split_last().expect("there are containers");
-    let known =
-        format!("Decant reads {formats}, also in {} and {last} files, and raw disks in these", others.join(", "));
-    if is_whole_sectors(size) {
-        let advice = format!("{known}; {}", STATE_RAW);
-        return not_recognised(&advice).coded(STATE_FORMAT).field("format", RAW.name);
-    }
-    not_recognised(&known)
 }

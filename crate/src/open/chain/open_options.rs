@@ -2,7 +2,7 @@
 
 use crate::container::blocks::InPlace;
 use crate::io::source::Source;
-use crate::open::disk_choice::DiskChoice;
+use crate::open::disk_choice::{Choosing, DiskChoice};
 use crate::open::stated_disk::StatedDisk;
 use std::rc::Rc;
 
@@ -40,6 +40,17 @@ pub struct OpenOptions {
     pub unpack: bool,
     /// What decodes a compressed file whose content must be read at any position. `None`: it has to be unpacked.
     pub in_place: Option<InPlace>,
+}
+
+impl OpenOptions {
+    /// The choice of the caller among the disks in the file.
+    pub(crate) fn choosing(&self) -> Choosing<'_> {
+        match &self.disk {
+            Some(choice) => Choosing::Stated(choice),
+            None if self.is_chosen => Choosing::Impossible,
+            None => Choosing::Possible,
+        }
+    }
 }
 
 /// A file that the caller handed over with the image.

@@ -15,7 +15,7 @@ use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::open::Opened;
 use crate::open::chain::open_options::{Companion, OpenOptions};
-use crate::open::disk_choice::{Choosing, Chosen, Holder};
+use crate::open::disk_choice::{Chosen, Holder};
 use crate::open::identify::{FileType, identify};
 use crate::open::split::pieces::{piece_name, pieces_among};
 use crate::open::stated_disk::StatedDisk;
@@ -87,7 +87,7 @@ pub(in crate::open) async fn disk_of_machine(
     }
     let from = From { kind, path };
     let found = find_all(&machine, from, &options.companions)?;
-    let choosing = Choosing::of(options);
+    let choosing = options.choosing();
     let is_any_there = found.iter().any(|disk| !disk.files.is_empty());
     let is_unclear = choosing.is_open() && found.len() > 1 && is_any_there;
     let mut list = DiskList {

@@ -1,0 +1,75 @@
+//! The errors for files that are empty, in no known format, or read only in order.
+
+use crate::container;
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind};
+use crate::format::{self, Format, RAW, STATE_FORMAT, STATE_RAW};
+use crate::open::chain::open_options::OpenOptions;
+use crate::open::guess::is_whole_sectors;
+
+/// The error for a file without bytes, called `name`.
+pub(crate) fn empty_file(name: Option<&str>) -> Error {
+    let file = name.map_or_else(|| "The file".to_owned(), |name| format!("'{}'", shown(name)));
+    Error::new(ErrorKind::NotRecognised, format!("{file} is empty")).coded("empty")
+}
+
+/// The error for an empty stream: most likely the program that should have written it failed.
+pub(crate) fn empty_stream() -> Error {
+    Error::new(ErrorKind::NotRecognised, "The stream is empty").coded("empty")
+}
+
+/// The error for an image of `size` bytes in an unknown format.
+pub(crate) fn not_recognised(options: &OpenOptions, size: u64) -> Error {
+    if size == 0 {
+        return empty_file(options.name.as_deref());
+    }
+    let not_recognised = |what: &str| {
+        let message = format!("The file is in no known disk image format; {what}");
+        Error::new(ErrorKind::NotRecognised, message)
+    };
+    if let Some((format, hint)) = options.name.as_deref().and_then(format::hint) {
+        return not_recognised(hint.text).coded(hint.code).field("format", format.name);
+    }
+    let formats = format::readable().filter(|format| !format.is_raw());
+    let formats: Vec<_> = formats.map(Format::short_label).collect();
+    let formats = formats.join(", ");
+    let containers = container::names();
+    let (last, others) = containers.split_last().expect("there are containers");
+    let known =
+        format!("Decant reads {formats}, also in {} and {last} files, and raw disks in these", others.join(", "));
+    if is_whole_sectors(size) {
+        let advice = format!("{known}; {}", STATE_RAW);
+        return not_recognised(&advice).coded(STATE_FORMAT).field("format", RAW.name);
+    }
+    not_recognised(&known)
+}
+
+/// The error for the end of a stream that shows that it is in `format`, not a raw disk: of the container `outer` or the
+/// caller's.
+pub(crate) fn not_in_order(format: &Format, outer: Option<&str>) -> Error {
+    let subject = match outer {
+        Some(outer) => format!("The {outer} file holds"),
+        None => "The stream is".to_owned(),
+    };
+    if !format.is_supported() {
+        return format.refusal(&subject);
+    }
+    not_read_in_order(must_be_unpacked(format.label, outer), outer)
+}
+
+/// The error for something that needs random access, read in order out of `container`, or from a stream.
+pub(crate) fn not_read_in_order(message: String, container: Option<&str>) -> Error {
+    let error = Error::new(ErrorKind::Unsupported, message).coded("not-in-order");
+    match container {
+        Some(container) => error.field("container", container),
+        None => error,
+    }
+}
+
+/// Says that the content of the container `outer`, or a stream, must be unpacked first: `label` is its format for people.
+pub(super) fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
+    match outer {
+        Some(outer) => format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first"),
+        None => format!("The stream is {label}, which must be read at any position; save it as a file first"),
+    }
+}
