@@ -5,7 +5,8 @@ use decant::open::split::{FirstPart, PartOfFile, part_among, split_files, wrong_
 #[test]
 fn parts_by_their_names() {
     // (what, names, the parts of each file)
-    let rows: &[(&str, &[&str], &[&[&str]])] = &[
+    type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a [&'a str]]);
+    let rows: &[Row] = &[
         (
             "HJSplit",
             &["disk.raw.002", "disk.raw.001", "disk.raw.003"],
@@ -161,7 +162,8 @@ fn gaps() {
     let last_group: Vec<_> = texts(LETTERS, 1).iter().map(|letter| format!("az{letter}")).collect();
     let last_group: Vec<_> = last_group.iter().map(String::as_str).collect();
     // (what, texts of the numbers, those that are not there, the first of these if it is noticed)
-    let rows: &[(&str, Vec<String>, &[&str], Option<&str>)] = &[
+    type Row<'a> = (&'a str, Vec<String>, &'a [&'a str], Option<&'a str>);
+    let rows: &[Row] = &[
         ("letters", texts(LETTERS, 2), &[], None),
         ("letters with a gap", texts(LETTERS, 2), &["zb"], Some("zb")),
         ("letters with a gap where they may widen", texts(LETTERS, 2), &["za"], Some("za")),

@@ -31,6 +31,7 @@ import {
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  splitFiles: async () => [],
   canStore: async () => true,
 }));
 

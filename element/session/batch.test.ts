@@ -9,6 +9,7 @@ import { imageCalled, input, needing, rows, session, step, waiting } from './ses
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  splitFiles: async () => [],
   canStore: async () => true,
 }));
 

@@ -10,6 +10,7 @@ import { imageCalled, input, needing, news, rows, session, step } from './sessio
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  splitFiles: async () => [],
   canStore: async () => true,
 }));
 

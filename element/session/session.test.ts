@@ -13,6 +13,7 @@ import { emitted, imageCalled, input, news, rows, session, step, waiting } from 
 vi.mock('decant', async (original) => ({
   ...(await original<typeof import('decant')>()),
   open: (...args: Parameters<typeof openImage>) => openImage(...args),
+  splitFiles: async () => [],
   canStore: async () => true,
 }));
 
