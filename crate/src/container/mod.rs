@@ -207,6 +207,13 @@ impl Container {
     }
 }
 
+/// Returns `name`, that of a container, as messages have it: "a gzip file", "an xz file".
+pub(crate) fn file_of(name: &str) -> String {
+    let label = CONTAINERS.iter().find(|container| container.name == name).map_or("a", |container| container.label);
+    let (article, _) = label.split_once(' ').unwrap_or(("a", ""));
+    format!("{article} {name} file")
+}
+
 /// The names of all containers for people, archives first.
 pub fn names() -> Vec<&'static str> {
     let (archives, others): (Vec<_>, Vec<_>) = CONTAINERS.iter().partition(|container| container.is_archive());

@@ -1,5 +1,6 @@
 //! A raw disk, or a file to be unpacked, that is read in order from a compressed file or a caller's stream.
 
+use crate::container::file_of;
 use crate::container::part::PartDecoder;
 use crate::disk::info::{Capacity, ContainerInfo, DiskList, Info, MemberInfo};
 use crate::error::{Error, Result};
@@ -57,9 +58,9 @@ impl StreamedImage {
         }
         if let Some(container) = around.containers.last().filter(|_| options.salvage) {
             let message = format!(
-                "A disk in a {} file, which is decoded in order, cannot be salvaged, since nothing after the damage can be \
-                 read; unpack the readable part first",
-                container.name
+                "A disk in {}, which is decoded in order, cannot be salvaged, since nothing after the damage can be read; \
+                 unpack the readable part first",
+                file_of(container.name)
             );
             return Err(not_read_in_order(message, Some(container.name)));
         }
@@ -156,7 +157,7 @@ impl StreamedImage {
     /// Error for an operation that needs random access; `done` is its past participle ("mapped", for example).
     pub fn refusal(&self, done: &str) -> Error {
         let message = match self.around.containers.last() {
-            Some(container) => format!("A disk in a {} file cannot be {done}; unpack it first", container.name),
+            Some(container) => format!("A disk in {} cannot be {done}; unpack it first", file_of(container.name)),
             None => format!("A disk that comes as a stream cannot be {done}; save it as a file first"),
         };
         not_read_in_order(message, self.around.containers.last().map(|container| container.name))
