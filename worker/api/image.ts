@@ -148,10 +148,11 @@ async function openedOf(
   options: OpenOptions,
   name: string | undefined,
 ): Promise<OpenImage> {
-  if (!opened.roomNeeded) return new OpenImage(platform, setup, opened, name);
+  const { roomNeeded } = opened;
+  if (!roomNeeded) return new OpenImage(platform, setup, opened, name);
   if (!setup.settings.spool) {
     await opened.end();
-    throw toDecantError(opened.roomNeeded);
+    throw roomNeeded;
   }
   const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
     await opened.end();

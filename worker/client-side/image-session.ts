@@ -124,6 +124,12 @@ export class ImageSession {
     return this.opened.image;
   }
 
+  /** The error for a caller without room, if it is a file to be unpacked. */
+  get roomNeeded(): DecantError | undefined {
+    const { roomNeeded } = this.opened;
+    return roomNeeded && this.loan.explain(toDecantError(roomNeeded));
+  }
+
   /** Whether the session accepts new operations. */
   get usable(): boolean {
     return !this.#givenUp && this.coordinator.usable;

@@ -1,6 +1,6 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
-import { DecantError, orCancelled, type PlainError, toDecantError } from '../errors/errors.js';
+import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import type { Capacity } from '../messages/messages.js';
 import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
 import type { CrateExtent, CrateInfo, OtherAnswer } from '../worker-side/coordinator-methods.js';
@@ -61,8 +61,8 @@ export class ImageSessions {
   }
 
   /** The error for a caller without room, if it is a file to be unpacked, not an image. */
-  get roomNeeded(): PlainError | undefined {
-    return this.#session.opened.roomNeeded;
+  get roomNeeded(): DecantError | undefined {
+    return this.#session.roomNeeded;
   }
 
   /** The numbers of the companions that are parts of a file to be unpacked. */
