@@ -108,7 +108,7 @@ fn after_skippable(file: &[u8]) -> Option<Option<&[u8]>> {
 #[derive(Default)]
 struct Plain {
     data: Vec<u8>,
-    /// Whether liblz4 may accept what is refused.
+    /// Whether liblz4 may accept a frame that this reader refuses.
     is_lenient: bool,
 }
 

@@ -104,7 +104,7 @@ async fn open_file_at(
     Image::open_top(source, top, manifest, options).await
 }
 
-/// Fails unless the file `source`, in no recognised format, can be a raw disk, all of which is there.
+/// Fails unless `source`, a file in no recognised format, looks like a complete raw disk.
 async fn require_raw(descent: &Descent<'_>, source: &Rc<dyn Source>, options: &OpenOptions) -> Result<()> {
     let is_ended = descent.archive.as_ref().is_none_or(|found| found.is_ended);
     if !is_ended && !options.salvage {

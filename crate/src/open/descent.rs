@@ -387,7 +387,7 @@ impl InnerFile {
     }
 }
 
-/// The error for a disk in `container`, a packed one, of which another file has a part.
+/// The error for a compressed disk in `container` that must be read together with its parent.
 pub(super) fn packed_delta(container: &str) -> Error {
     let message = "The virtual machine's description states a parent for this disk, which must be read together with it, but it is \
                    compressed; unpack the files of the disk first";

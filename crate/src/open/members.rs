@@ -32,7 +32,7 @@ pub(crate) fn is_never_a_disk(name: &str) -> bool {
     BESIDE_A_DISK.iter().any(|end| name.ends_with(end))
 }
 
-/// What was found in a container.
+/// The image in a container, or the images that the caller must choose from.
 #[allow(clippy::large_enum_variant, reason = "it is moved once or twice")]
 pub(crate) enum ImageIn {
     Found(Found),

@@ -38,7 +38,7 @@ pub(super) enum Header {
     Skippable(u32),
 }
 
-/// What the header of a frame states. Sizes are in bytes.
+/// The header of a frame. Sizes are in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     /// Made by `lz4 -l`: only compressed blocks, and no end mark.
