@@ -94,6 +94,7 @@ export class Conversion {
     } finally {
       clearInterval(this.#ticking);
       release();
+      // The next visit checks a record that stays.
       remembered.then((forget) => forget()).catch(() => {});
     }
   }

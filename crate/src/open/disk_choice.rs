@@ -70,7 +70,7 @@ impl<'a> Choosing<'a> {
     /// and none can be chosen, and as [`find`] does.
     pub(super) fn choose(self, holder: Holder<'_>, list: &DiskList) -> Result<Chosen> {
         Ok(match self {
-            // The only file may be an archive with the stated disk: the choice is checked where there is no further archive.
+            // The only file may be an archive that holds the stated disk, so the choice is checked in the innermost archive.
             _ if list.disks.len() == 1 && matches!(holder, Holder::Archive(_)) => Chosen::Disk(0),
             Self::Stated(choice) => Chosen::Disk(find_in(holder, choice, list)?),
             _ if list.disks.len() == 1 => Chosen::Disk(0),

@@ -38,7 +38,7 @@ impl Manifest {
     }
 
     /// Finds the manifest among `members`; the image uses those with the names `used`. `check` states whether files are
-    /// compared with it; by default they are if the manifest is in a local file that workers can open, and this is no salvage.
+    /// compared with it; the default is true for a manifest in a local file that workers can open, except in a salvage.
     fn of(members: Rc<[Member]>, used: Vec<String>, check: Option<bool>, salvage: bool) -> Option<Self> {
         let manifest = members.iter().find(|member| is_manifest(&member.name))?;
         let is_local = manifest.stored_bytes().profile().opened_by_workers;

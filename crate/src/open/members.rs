@@ -346,7 +346,7 @@ async fn images(
     Ok(Images { found: unreferred(found.collect(), tables).await?, unknown })
 }
 
-/// Returns the name of the first of `unknown` that has the sign of a raw disk and is no part of `image`.
+/// Returns the name of the first of `unknown` that looks like a raw disk and is not a part of `image`.
 async fn raw_beside(image: &Candidate, unknown: &[Candidate], tables: &Rc<TableCache>) -> Result<Option<String>> {
     let FileType::Image(format) = image.file_type else { return Ok(None) };
     let mut parts = None;

@@ -83,7 +83,7 @@ pub(crate) enum Origin {
     File {
         /// The file, or the member of a container, from its start.
         file: Rc<dyn Fn() -> Box<dyn ByteStream>>,
-        /// The same, to be read at any position, unless it is put together while it is read.
+        /// The same bytes, readable at any position; `None` for an archive that is put together while it is read.
         source: Option<Rc<dyn Source>>,
         /// Its size in bytes.
         size: u64,

@@ -131,7 +131,7 @@ impl Reading {
     }
 }
 
-/// The ways to read `name` as that of a first part; none if it is not such a name. A suffix may follow the number, as by
+/// Returns the ways to read `name` as the name of a first part; none if it cannot be one. A suffix may follow the number, as by
 /// `split --additional-suffix`.
 pub(super) fn readings_of(name: &str) -> Vec<Reading> {
     if let Some((before, text)) = numbered(name).filter(|(_, text)| is_first(text)) {
@@ -200,7 +200,7 @@ fn numbers(before: &str, text: &str, after: &str) -> Vec<Reading> {
     .collect()
 }
 
-/// The readings of `width` letters `a` after `before`, some of which may belong to that.
+/// Returns the readings of `width` letters `a` after `before`. The first of these letters may be the end of `before`.
 fn letters(before: &str, width: usize, after: &str) -> Vec<Reading> {
     let mut readings = Vec::new();
     for of_number in DEFAULT_WIDTH..=width {

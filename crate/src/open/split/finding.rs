@@ -25,11 +25,11 @@ struct Found {
     unclear: Option<Unclear>,
 }
 
-/// Files may be the parts of one file, or of several with shorter numbers, and are complete in neither way.
+/// Files that may be the parts of one file, or of several files with shorter numbers. Parts are missing either way.
 struct Unclear {
-    /// How many are the parts of the first file then.
+    /// How many are parts of the first file, if they belong to several.
     of_first: usize,
-    /// Whether that lacks a part between its others: so does the one file.
+    /// Whether the first file lacks a part between its others. The one file lacks it, too.
     lacks_part: bool,
 }
 
@@ -209,7 +209,7 @@ pub fn part_among(names: &[&str]) -> Result<Option<PartOfFile>> {
     Ok(Some(PartOfFile { next: parts[1..].to_vec(), missing, ..Default::default() }))
 }
 
-/// Describes the part called `name`, of which no other is there.
+/// Describes the part called `name`, without any other part of its file.
 fn part_alone(name: &str) -> Option<PartOfFile> {
     let Some((before, text)) = numbered(name) else {
         let is_lettered = name.strip_suffix("aa").is_some_and(|before| !before.is_empty());

@@ -204,7 +204,7 @@ fn ambiguous(first: &str, second: &str) -> Error {
     parts_ambiguous(message, first, second)
 }
 
-/// The error for files of which it is unclear whether they are parts of one file.
+/// The error for files that may be parts of one file or of two.
 fn unclear(first: &str, second: &str) -> Error {
     let message = format!(
         "'{}' and '{}' may be parts of one file or of two, and others are missing; put all parts of the image, and no others, \
