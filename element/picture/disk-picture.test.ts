@@ -3,7 +3,7 @@
 import type { Extent } from 'decant';
 import { expect, test } from 'vitest';
 import { DiskPicture } from './disk-picture.js';
-import { COLOURED_LAYERS, colourOf, gridOf } from './paint.js';
+import { COLOURED_LAYERS, colourOf, gridOf } from './picture-view.js';
 
 const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => ({
   ...{ start, length, kind, depth: 0, compressed: false, encrypted: false },

@@ -1,10 +1,9 @@
 // A conversion under way.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { bottle } from '../picture/bottle.js';
-import { pictureView } from '../picture/view.js';
+import { pictureView } from '../picture/picture-view.js';
 import { finishingHint, standstill, workTitle } from '../steps/announcement.js';
-import { heading, noticeView, waitingView } from '../steps/common-views.js';
+import { bottle, heading, noticeView, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import { methodOf, type Step } from '../steps/state.js';
 import { canAskToNotify } from './notification.js';

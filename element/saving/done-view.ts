@@ -2,7 +2,7 @@
 
 import { type MadeDisk, nextStep } from 'decant/places';
 import { html, nothing, type TemplateResult } from 'lit';
-import { pictureView } from '../picture/view.js';
+import { pictureView } from '../picture/picture-view.js';
 import { overallView } from '../queue/queue-view.js';
 import { donePlace, doneTitle } from '../steps/announcement.js';
 import { facts, heading, noticeView } from '../steps/common-views.js';

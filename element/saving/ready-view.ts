@@ -2,7 +2,7 @@
 
 import { shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { pictureView } from '../picture/view.js';
+import { pictureView } from '../picture/picture-view.js';
 import { heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';

@@ -1,7 +1,7 @@
 // How full the bottle is drawn.
 
 import { expect, test } from 'vitest';
-import { liquid } from './bottle.js';
+import { liquid } from './common-views.js';
 
 test.each([
   [0, 'M12 37H36V37a3 3 0 0 1-3 3H15a3 3 0 0 1-3-3z'],

@@ -1,7 +1,12 @@
-// Draws the picture of a disk on its canvas, in cells of whole pixels of the screen.
+// The picture of a disk: its markup with a legend, and the painting of its canvas in cells of whole pixels of the screen.
 
+import type { Contents } from 'decant/contents';
+import { html, nothing, type TemplateResult } from 'lit';
+import type { AllTexts } from '../types.texts.js';
 import type { Content, DiskPicture } from './disk-picture.js';
 
+/** The least part of the picture that has room for the name of a partition. */
+const NAMED = 1 / 6;
 /** The number of cells in a row that a wide picture comes close to. */
 const COLUMNS = 128;
 /** The least side of a cell in pixels, including the gap after it. A narrow picture has more rows instead. */
@@ -13,6 +18,46 @@ const UNKNOWN = 0.35;
 
 /** The number of colours for layers. Deeper layers share the last one. */
 export const COLOURED_LAYERS = 3;
+
+/** The partitions that are high enough in the picture for a name. */
+const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
+  contents?.parts.filter(({ size }) => picture.cellAt(size) >= picture.count * NAMED) ?? [];
+
+/** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
+export function pictureView(
+  picture: DiskPicture,
+  share: number | undefined,
+  texts: AllTexts,
+  contents: Contents | undefined,
+): TemplateResult {
+  const { contents: kinds, layers } = picture.legend;
+  const entry = (colour: string, text: string) =>
+    html`<span><i class=${`swatch ${colour}`} data-colour=${colour}></i>${text}</span>`;
+  const names = [...layers]
+    .filter((layer) => layer < COLOURED_LAYERS)
+    .sort((a, b) => a - b)
+    .map((layer) => {
+      const isOnly = picture.layerNames.length === 1;
+      return entry(
+        `layer-${layer}`,
+        isOnly ? texts.picture.data : texts.picture.layer(picture.layerNames[layer] ?? ''),
+      );
+    });
+  return html`
+    <figure class="picture" part="picture">
+      <div>
+        <canvas role="img" aria-label=${texts.picture.label(share)}></canvas>
+        ${partsIn(picture, contents).map((part) => html`<span class="part" aria-hidden="true" data-offset=${part.offset}>${texts.contents.part(part)}</span>`)}
+      </div>
+      <figcaption class="more" aria-hidden="true">
+        ${names}
+        ${kinds.has('compressed') ? html`<span><i class="swatch compressed"></i>${texts.picture.compressed}</span>` : nothing}
+        ${entry('empty', texts.picture.empty)}
+        ${kinds.has('lost') ? entry('lost', texts.picture.lost) : nothing}
+      </figcaption>
+    </figure>
+  `;
+}
 
 /** The name of a cell's colour, which is that of a swatch in the legend. */
 export function colourOf(content: Content, layer: number): string {
