@@ -23,8 +23,7 @@ import {
   openingOptions,
   sourcesOf,
 } from '../files/opening.js';
-import { claim, enqueueImages } from '../queue/arrivals.js';
-import type { Queue } from '../queue/queue.js';
+import { claim, enqueueImages, type Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';

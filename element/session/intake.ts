@@ -6,8 +6,7 @@ import { type InputFile, mayBeSame } from '../files/input-file.js';
 import { MOST, passOver } from '../files/many-files.js';
 import { sort, sortMore } from '../files/sorting.js';
 import type { Opener } from '../opening/opener.js';
-import { enqueue, newsOf } from '../queue/arrivals.js';
-import type { Queue } from '../queue/queue.js';
+import { enqueue, newsOf, type Queue } from '../queue/queue.js';
 import type { Screen } from '../steps/screen.js';
 
 /** A turn whose files are being found and sorted. */
