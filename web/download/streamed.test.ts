@@ -3,7 +3,7 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakePage, type Received } from '../service-worker/fake-page.test-support.js';
-import { type Ask, DOWNLOADING, DOWNLOADS, VERSION } from './download-messages.js';
+import { type Ask, DOWNLOADING, DOWNLOADS, VERSION } from '../service-worker/page-messages.js';
 import { openStreamedDownload } from './streamed.js';
 import { streamObstacle } from './streaming-worker.js';
 

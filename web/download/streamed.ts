@@ -2,8 +2,8 @@
 // content of a file. Loaded when a download is first streamed.
 
 import type { StreamedDownload } from 'decant/element';
-import { language } from '../language.js';
-import { type Ask, DOWNLOADING, type FromPage, type ToPage } from './download-messages.js';
+import { language } from '../languages.js';
+import { type Ask, DOWNLOADING, type FromPage, type ToPage } from '../service-worker/page-messages.js';
 import { ANSWER_TIMEOUT, ask, findWorker, inTime, unlessAborted } from './streaming-worker.js';
 
 /** The time-out for the browser to request the download, in milliseconds. */

@@ -1,7 +1,7 @@
 // The service worker that streams downloads, as the page asks for it.
 
-import { language } from '../language.js';
-import { type Ask, DOWNLOADS, VERSION } from './download-messages.js';
+import { language } from '../languages.js';
+import { type Ask, DOWNLOADS, VERSION } from '../service-worker/page-messages.js';
 
 /** The time-out for a service worker to become active or to answer, in milliseconds. */
 export const ANSWER_TIMEOUT = 5000;

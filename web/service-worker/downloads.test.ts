@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import type { StreamedDownload } from 'decant/element';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { VERSION } from '../download/download-messages.js';
 import { openStreamedDownload } from '../download/streamed.js';
 import { FakePage, type Received, SCOPE } from './fake-page.test-support.js';
+import { VERSION } from './page-messages.js';
 
 type Worker = typeof import('./downloads.js');
 

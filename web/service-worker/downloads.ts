@@ -1,8 +1,8 @@
 // Streamed downloads, the service worker's side. The browser requests a URL that exists only here, and gets the bytes that
 // a page sends, as fast as it takes them.
 
-import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from '../download/download-messages.js';
 import { contentDisposition } from './content-disposition.js';
+import { type Ask, DOWNLOADS, type FromPage, type ToPage, VERSION } from './page-messages.js';
 
 declare const self: ServiceWorkerGlobalScope;
 

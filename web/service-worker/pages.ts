@@ -2,8 +2,7 @@
 // counts as another build. All files except the page itself have a digest in their names, so an open page always gets the files
 // of its build, even after a deployment.
 
-import { hexOf } from '../../worker/calls/hex.js';
-import { keptPrefix } from './kept.js';
+import { cachePrefix } from './page-messages.js';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -32,7 +31,7 @@ const HEADERS = [
   'Document-Isolation-Policy',
 ];
 
-const prefix = keptPrefix(scope);
+const prefix = cachePrefix(scope);
 /** The cache with the list of the newest kept build. */
 const CURRENT = `${prefix}current`;
 
@@ -53,7 +52,8 @@ async function fetchWhole(url: string, init: RequestInit = {}): Promise<Response
 async function cacheOf({ id }: Build, page: Response): Promise<string> {
   const headers = JSON.stringify(HEADERS.map((name) => page.headers.get(name)));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers)));
-  return `${prefix}${id} ${hexOf(digest.slice(0, 8))}`;
+  const hex = Array.from(digest.slice(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `${prefix}${id} ${hex}`;
 }
 
 /**

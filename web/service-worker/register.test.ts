@@ -1,8 +1,8 @@
 // When the service worker is registered, replaced and removed.
 
 import { beforeEach, expect, test, vi } from 'vitest';
-import { DOWNLOADING } from '../download/download-messages.js';
 import { FakeCaches } from './fake-caches.test-support.js';
+import { DOWNLOADING } from './page-messages.js';
 import { registerServiceWorker } from './register.js';
 
 const SCOPE = 'https://decant.test/app/';

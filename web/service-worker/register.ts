@@ -1,7 +1,6 @@
 // Registers, replaces and removes the service worker of the page.
 
-import { DOWNLOADING } from '../download/download-messages.js';
-import { keptPrefix } from './kept.js';
+import { cachePrefix, DOWNLOADING } from './page-messages.js';
 
 const SCRIPT = './service-worker.js';
 
@@ -30,7 +29,7 @@ async function isGone(): Promise<boolean> {
 /** Removes the service worker and the kept page. Browsers keep a service worker even if its script is gone. */
 async function remove(registration: ServiceWorkerRegistration): Promise<void> {
   await registration.unregister();
-  const names = (await caches.keys()).filter((name) => name.startsWith(keptPrefix(registration.scope)));
+  const names = (await caches.keys()).filter((name) => name.startsWith(cachePrefix(registration.scope)));
   await Promise.all(names.map((name) => caches.delete(name)));
 }
 

@@ -1,4 +1,4 @@
-// The messages between a page and its service worker about a streamed download.
+// What the page and its service worker share: the messages about a streamed download, a lock, and the names of caches.
 
 /** Increase this when a message changes. A page and a service worker of different versions do not work together. */
 export const VERSION = 2;
@@ -35,3 +35,6 @@ export const DOWNLOADS = 'download/';
 
 /** The name of the Web Lock that is held during a download. While it is held, the service worker is not replaced. */
 export const DOWNLOADING = 'decant:download';
+
+/** Returns the prefix of the names of a page's caches. It sets them apart from caches of other pages of the origin. */
+export const cachePrefix = (scope: string): string => `decant ${scope} `;
