@@ -97,9 +97,14 @@ function options(entries, dir) {
   };
 }
 
-/** Without a document, Lit creates a global; the package must not. */
-const withoutGlobals = {
-  name: 'lit-without-globals',
+const DOM_SHIM = '@lit-labs/ssr-dom-shim';
+
+/** Lets Lit be imported without a document. Lit would create a global there; the package must not. */
+const withoutDocument = {
+  name: 'lit-without-document',
+  resolveId: (id) => (id === DOM_SHIM ? id : undefined),
+  load: (id) =>
+    id === DOM_SHIM ? 'export const HTMLElement = class {}; export const customElements = undefined;' : undefined,
   transform(code, id) {
     if (!id.endsWith('reactive-element.js')) return undefined;
     const global = 'l.customElements??=t;';
@@ -123,7 +128,7 @@ const dense = {
 };
 
 /** What the texts of all languages use, which load one by one. */
-const TEXTS = { name: 'texts', test: /element.(formats|texts.(sentences|units))\.ts$/, minShareCount: 2 };
+const TEXTS = { name: 'texts', test: /element.(formats|texts.wording)\.ts$/, minShareCount: 2 };
 
 /** The element imports the package as pages do, and includes Lit. */
 const element = (dir) => ({
@@ -133,11 +138,8 @@ const element = (dir) => ({
   platform: 'neutral',
   external: ['decant', 'decant/contents', 'decant/places'],
   // These builds of Lit can be imported without a document.
-  resolve: {
-    conditionNames: ['node', 'import', 'default'],
-    alias: { '@lit-labs/ssr-dom-shim': join(root, 'element', 'no-document.ts') },
-  },
-  plugins: [withoutGlobals, dense],
+  resolve: { conditionNames: ['node', 'import', 'default'] },
+  plugins: [withoutDocument, dense],
   output: {
     ...{ dir, format: 'es', sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'element.[name].js' },
     codeSplitting: { groups: [TEXTS] },

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { LitElement } from 'lit';
 import type { DecantConverterElement } from '../../dist/element.js';
-import { unitsOf } from '../../element/texts/units.js';
+import { unitsOf } from '../../element/texts/wording.js';
 import { expect, type Page, test } from '../support/browser.js';
 import { serveGates, stopMidway } from '../support/gates.js';
 import { closeHost, noted, openHost } from '../support/host-page.js';

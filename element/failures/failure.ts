@@ -12,7 +12,7 @@ import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
-import { sentence } from '../texts/sentences.js';
+import { sentence } from '../texts/wording.js';
 
 /** Whether a companion caused the error. */
 export const isOfCompanion = ({ kind, fields }: DecantError): boolean =>

@@ -1,7 +1,7 @@
 // What a step says to screen readers, and as the title of the window.
 
 import { shownText, type Waiting } from 'decant';
-import { sentence } from '../texts/sentences.js';
+import { sentence } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
 import { methodOf, type Overall, SILENT, STALLED, type State, type Step } from './state.js';
 

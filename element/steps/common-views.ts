@@ -1,7 +1,7 @@
 // What several steps show.
 
 import { html, nothing, type TemplateResult } from 'lit';
-import { partsOf } from '../texts/sentences.js';
+import { partsOf } from '../texts/wording.js';
 import type { Controls } from './controls.js';
 
 /** Text with its English parts marked, so that a screen reader changes its voice. */

@@ -2,8 +2,7 @@
 
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, Failed, SaveCost, SaveMethod } from '../types.texts.js';
-import { clause, sentence } from './sentences.js';
-import { isLongCheck, LEAST_ROOM, unitsOf } from './units.js';
+import { clause, isLongCheck, LEAST_ROOM, sentence, unitsOf } from './wording.js';
 
 const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 

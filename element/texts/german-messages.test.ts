@@ -7,8 +7,7 @@ import { FORMATS } from '../../worker/public/registry.js';
 import { FOREIGN, STRANGERS } from './german-formats.js';
 import { germanMessages } from './german-messages.js';
 import { germanDamage, germanErrors, germanNotices } from './german-sentences.js';
-import { clause, inEnglish, partsOf, sentence } from './sentences.js';
-import { unitsOf } from './units.js';
+import { clause, inEnglish, partsOf, sentence, unitsOf } from './wording.js';
 
 const { failure, notice, lostRange } = germanMessages(unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' }));
 const ENGLISH = 'The sky is falling';

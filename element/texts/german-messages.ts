@@ -12,8 +12,8 @@ import {
   type Sentences,
   UNFILLED,
 } from './german-sentences.js';
-import { inEnglish, sentence } from './sentences.js';
-import type { Units } from './units.js';
+import type { Units } from './wording.js';
+import { inEnglish, sentence } from './wording.js';
 
 const KINDS: Record<ErrorKind, string> = {
   'not-recognised': 'Das ist kein Festplattenabbild, das Decant kennt.',

@@ -3,7 +3,7 @@
 import { type ErrorKind, type Fields, shownText } from 'decant';
 import { CONTAINERS, INPUTS } from '../formats.js';
 import { FOREIGN, knownIn, STRANGERS } from './german-formats.js';
-import type { Units } from './units.js';
+import type { Units } from './wording.js';
 
 /** `kind` is that of an error. */
 type Sentence = string | ((fields: Fields, kind?: ErrorKind) => string);

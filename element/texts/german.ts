@@ -3,8 +3,7 @@
 import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, SaveCost } from '../types.texts.js';
 import { germanMessages } from './german-messages.js';
-import { clause } from './sentences.js';
-import { isLongCheck, LEAST_ROOM, unitsOf } from './units.js';
+import { clause, isLongCheck, LEAST_ROOM, unitsOf } from './wording.js';
 
 const ROLES: Record<string, string> = {
   'backing file': 'Basisdatei',

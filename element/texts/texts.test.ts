@@ -10,7 +10,7 @@ import type { AllTexts } from '../types.texts.js';
 import type { Choice } from '../ways/choices.js';
 import { english } from './english.js';
 import { german } from './german.js';
-import { partsOf } from './sentences.js';
+import { partsOf } from './wording.js';
 
 const languages: Record<string, AllTexts> = {
   English: english,

@@ -5,7 +5,7 @@ import type { Contents } from 'decant/contents';
 import { diskSize } from '../files/image-info.js';
 import type { Page } from '../host.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
-import { LEAST_ROOM } from '../texts/units.js';
+import { LEAST_ROOM } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
 import type { Environment } from './environment.js';
 import { type Method, predict } from './rates.js';

@@ -2,7 +2,7 @@
 
 import { canStore, targets } from 'decant';
 import type { Host, Page } from '../host.js';
-import { LEAST_ROOM } from '../texts/units.js';
+import { LEAST_ROOM } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
 import { currentRates, type Known, type Method, probe, type Rates } from './rates.js';
 import { isOtherTabBusy } from './work-guard.js';

@@ -1,7 +1,7 @@
 // Sizes and times as the page shows them.
 
 import { expect, test } from 'vitest';
-import { unitsOf } from './units.js';
+import { unitsOf } from './wording.js';
 
 const { binarySize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 

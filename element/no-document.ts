@@ -1,4 +1,0 @@
-// Stand-ins for Lit, so that it can be imported without a document.
-
-export const HTMLElement = class {};
-export const customElements = undefined;
