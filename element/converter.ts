@@ -6,16 +6,13 @@ import { remainsView } from './failures/interrupted.js';
 import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
-import type { Host } from './host.js';
 import { disksView } from './opening/disks-view.js';
 import { linkForm } from './opening/link-entry.js';
 import { needsView } from './opening/needs-view.js';
 import { largeView, openingView, packedView, unlockingView, unpackingView } from './opening/opening-view.js';
 import { paint } from './picture/picture-view.js';
 import { queueView } from './queue/queue-view.js';
-import { convertingView } from './saving/converting-view.js';
-import { doneView } from './saving/done-view.js';
-import { notify } from './saving/notification.js';
+import { convertingView, doneView } from './saving/conversion-views.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
@@ -28,6 +25,8 @@ import { english } from './texts/english.js';
 import { languageOf, textsIn } from './texts/languages.js';
 import type { DecantConverterElement, DecantConverterEvents } from './types.element.js';
 import type { Texts } from './types.texts.js';
+import { notify } from './ways/busy-tab.js';
+import type { Host } from './ways/environment.js';
 
 const SAMPLE = 'sample.qcow2';
 

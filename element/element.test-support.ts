@@ -14,11 +14,11 @@ import { expect, vi } from 'vitest';
 import { infoOf } from '../worker/api/info.test-support.js';
 import { checkOpening } from '../worker/api/options.js';
 import type { InputFile } from './files/input-file.js';
-import type { Host } from './host.js';
 import type { Session } from './session/session.js';
 import { Screen } from './steps/screen.js';
 import type { State, Step } from './steps/state.js';
 import type { AllTexts } from './types.texts.js';
+import type { Host } from './ways/environment.js';
 
 export const fileOf = (name: string, content: BlobPart = 'content', lastModified = 0): File =>
   new File([content], name, { lastModified });

@@ -3,9 +3,9 @@
 import { DecantError, type ErrorKind, type Extent, type Fields } from 'decant';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, imageOf, inputNamed } from '../element.test-support.js';
-import { asError } from '../errors.js';
 import { linked } from '../files/input-file.js';
 import { beginOpening, type Opening } from '../files/opening.js';
+import { asError } from '../steps/screen.js';
 import { isOfCompanion, remediesAfter } from './failure.js';
 
 /** The extents that a salvage lists; an error if the image cannot be opened. */

@@ -2,7 +2,6 @@
 
 import { type DecantError, type ErrorKind, open } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { asError } from '../errors.js';
 import { labelOf, mayBeRaw } from '../files/bundle.js';
 import { sourceOf } from '../files/input-file.js';
 import { type Opening, openingOptions, sourcesOf } from '../files/opening.js';
@@ -10,7 +9,7 @@ import type { Queue } from '../queue/queue.js';
 import { overallView } from '../queue/queue-view.js';
 import { heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
 import { sentence } from '../texts/wording.js';
 

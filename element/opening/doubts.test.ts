@@ -4,8 +4,8 @@ import { DecantError, type Info, type Input, type Layer, type Role } from 'decan
 import { expect, test, vi } from 'vitest';
 import { infoOf, layerOf } from '../../worker/api/info.test-support.js';
 import { imageOf, inputNamed } from '../element.test-support.js';
-import { smallerLayers } from '../files/image-info.js';
 import type { InputFile } from '../files/input-file.js';
+import { smallerLayers } from '../steps/warnings.js';
 import { english } from '../texts/english.js';
 import { doubtsAbout } from './doubts.js';
 

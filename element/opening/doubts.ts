@@ -2,10 +2,11 @@
 
 import { type AnyImage, open } from 'decant';
 import { isSameName } from '../files/bundle.js';
-import { diskSize, smaller } from '../files/image-info.js';
 import { type InputFile, mayBeSame, sourceOf } from '../files/input-file.js';
 import type { Answer } from '../files/opening.js';
+import { smaller } from '../steps/warnings.js';
 import type { AllTexts } from '../types.texts.js';
+import { diskSize } from '../ways/choices.js';
 
 const SECTOR = 512;
 

@@ -10,7 +10,6 @@ import {
   type Progress,
   type Waiting,
 } from 'decant';
-import { asError } from '../errors.js';
 import { fail, reopened } from '../failures/failure.js';
 import { isSameName, labelOf } from '../files/bundle.js';
 import { type InputFile, isSame, mayBeSame, sourceOf, without } from '../files/input-file.js';
@@ -25,7 +24,7 @@ import {
 } from '../files/opening.js';
 import { claim, enqueueImages, type Queue } from '../queue/queue.js';
 import type { Chooser } from '../saving/chooser.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
 import { doubtsAbout } from './doubts.js';
 

@@ -1,11 +1,10 @@
 // The step that offers ways to save the disk of an open image: the proposals, and the person's choices.
 
 import type { AnyImage, OutputFormat } from 'decant';
-import { asError } from '../errors.js';
 import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
 import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 import { listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
 import { type Destination, destinationsOf, proposed, rememberedPlace, rememberPlace } from '../ways/destinations.js';

@@ -10,19 +10,17 @@ import {
   type Progress,
   type Result,
 } from 'decant';
-import { asError } from '../errors.js';
 import { fail } from '../failures/failure.js';
 import { describeRemains, type StoredRemains } from '../failures/remains.js';
 import { rememberUnfinished } from '../failures/unfinished.js';
-import { diskSize } from '../files/image-info.js';
 import type { Opening } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import { methodOf, type Step, type Target } from '../steps/state.js';
-import { hasGpt } from '../ways/choices.js';
+import { guardWork } from '../ways/busy-tab.js';
+import { diskSize, hasGpt } from '../ways/choices.js';
 import type { Environment } from '../ways/environment.js';
 import { learn, type Method, predict } from '../ways/rates.js';
-import { guardWork } from '../ways/work-guard.js';
 import type { Chooser } from './chooser.js';
 import { ProgressMeter } from './progress-meter.js';
 import { outputAt } from './target.js';

@@ -2,10 +2,9 @@
 
 import { sha256 } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
-import { asError } from '../errors.js';
 import { spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
-import type { Screen } from '../steps/screen.js';
+import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 
 /** Whether the result can be read. */

@@ -2,9 +2,9 @@
 
 import type { AnyImage } from 'decant';
 import { contentsOf } from 'decant/contents';
-import { diskSize } from '../files/image-info.js';
 import { DiskPicture } from '../picture/disk-picture.js';
 import type { Survey } from '../ways/choices.js';
+import { diskSize } from '../ways/choices.js';
 
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
 const TICK = 100;

@@ -1,7 +1,6 @@
 // The output of the package at a target, and interrupted downloads there.
 
 import { type AnyImage, DecantError, type Kept, type Output, type OutputFormat } from 'decant';
-import { messageOf } from '../errors.js';
 import type { Screen } from '../steps/screen.js';
 import type { Target } from '../steps/state.js';
 import type { DiskToSave } from '../types.element.js';
@@ -14,6 +13,9 @@ interface Opened {
   /** For a stream: the bytes that the browser has taken. */
   taken?: () => number;
 }
+
+/** The message of a value that code of the page has thrown. */
+const messageOf = (thrown: unknown): string => (thrown instanceof Error && thrown.message) || String(thrown);
 
 /** Opens `target` for `disk`. `ended` or a cancel in the browser's list of downloads aborts the returned `signal`. */
 export async function outputAt(

@@ -1,28 +1,27 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
 import { type OutputFormat, prepare, type Snapshot, type Waiting } from 'decant';
-import { asError } from '../errors.js';
 import { reopened } from '../failures/failure.js';
 import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
 import { pickFiles } from '../files/dropped.js';
 import { type InputFile, inputOf, plain } from '../files/input-file.js';
 import type { FileNeed, Opening } from '../files/opening.js';
-import type { Host } from '../host.js';
 import { LinkEntry } from '../opening/link-entry.js';
 import { Opener } from '../opening/opener.js';
 import { Queue } from '../queue/queue.js';
 import { Chooser } from '../saving/chooser.js';
 import { digestResult } from '../saving/digest.js';
-import { askToNotify } from '../saving/notification.js';
 import { Saver } from '../saving/saver.js';
 import type { Controls } from '../steps/controls.js';
-import { Screen } from '../steps/screen.js';
+import { asError, Screen } from '../steps/screen.js';
 import type { Overall, Remains, Remedy, State } from '../steps/state.js';
 import { replaced } from '../texts/languages.js';
 import type { AllTexts, Texts } from '../types.texts.js';
+import { askToNotify } from '../ways/busy-tab.js';
 import type { Way } from '../ways/choices.js';
 import type { Destination } from '../ways/destinations.js';
+import type { Host } from '../ways/environment.js';
 import { ratesOfBrowser } from '../ways/environment.js';
 import { Batch } from './batch.js';
 import { Intake } from './intake.js';

@@ -1,12 +1,11 @@
 // The state that is shown, the texts, and the current turn. A turn ends when the person starts something else; its later results
 // are ignored.
 
-import type { AnyImage, Waiting } from 'decant';
-import { asError } from '../errors.js';
+import { type AnyImage, DecantError, type Waiting } from 'decant';
 import type { Opening } from '../files/opening.js';
-import type { Host } from '../host.js';
 import { english } from '../texts/english.js';
 import type { AllTexts } from '../types.texts.js';
+import type { Host } from '../ways/environment.js';
 import type { State, Step } from './state.js';
 import {
   BEGINNINGS,
@@ -18,6 +17,10 @@ import {
   type StepName,
   stepAfter,
 } from './transitions.js';
+
+/** A `DecantError` for anything that was thrown. */
+export const asError = (thrown: unknown): DecantError =>
+  thrown instanceof DecantError ? thrown : new DecantError('internal', String(thrown));
 
 /** The fields of a step. */
 type Fields<S extends StepName> = Omit<Step<S>, 'step'>;

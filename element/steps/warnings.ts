@@ -1,7 +1,7 @@
 // The warnings of a step, which are shown and announced to screen readers.
 
+import type { AnyImage } from 'decant';
 import { render } from 'lit';
-import { smallerLayers } from '../files/image-info.js';
 import { downloadName, nameProblem } from '../files/names.js';
 import type { AllTexts } from '../types.texts.js';
 import { hasGpt } from '../ways/choices.js';
@@ -11,6 +11,19 @@ import type { State, Step, Warning } from './state.js';
 
 /** Notices that the image names other files. Those were handed over by the time that its warnings are shown. */
 const OF_REFERENCES = ['backing-file', 'data-file', 'extent', 'extents', 'absolute-path', 'parent-path', 'protocol'];
+
+type ImageLayer = AnyImage['info']['layers'][number];
+
+export const smaller = (layer: ImageLayer, above: ImageLayer, texts: AllTexts): string =>
+  texts.smallerLayer(layer.name, layer.virtualSize, above.name, above.virtualSize);
+
+/** Returns a sentence for each layer whose disk is smaller than the disk of the layer above. */
+export function smallerLayers({ layers }: AnyImage['info'], texts: AllTexts): string[] {
+  return layers.flatMap((layer, at) => {
+    const above = layers[at - 1];
+    return above && layer.virtualSize < above.virtualSize ? [smaller(layer, above, texts)] : [];
+  });
+}
 
 /** The warnings about the image, above the choices. */
 export function imageWarnings({ image, survey, otherTab }: Step<'ready'>, controls: Controls): Warning[] {

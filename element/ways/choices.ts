@@ -2,12 +2,10 @@
 
 import type { AnyInfo, OutputFormat } from 'decant';
 import type { Contents } from 'decant/contents';
-import { diskSize } from '../files/image-info.js';
-import type { Page } from '../host.js';
 import type { DiskPicture } from '../picture/disk-picture.js';
 import { LEAST_ROOM } from '../texts/wording.js';
 import type { AllTexts } from '../types.texts.js';
-import type { Environment } from './environment.js';
+import type { Environment, Page } from './environment.js';
 import { type Method, predict } from './rates.js';
 
 /** A way to save a disk: to a folder, to a file from the browser's save dialog, to the downloads, or by the page. */
@@ -28,6 +26,9 @@ export interface Survey {
   /** Whether to show figures and propose a way before the map is complete, because reading it takes long. */
   isDue: boolean;
 }
+
+/** The virtual size. If it is known only at the end, the size of the file, since the disk is rarely smaller. */
+export const diskSize = ({ virtualSize, fileSize = 0 }: AnyInfo): number => virtualSize ?? fileSize;
 
 /** Whether the disk has a GPT; `undefined` if unknown. */
 export const hasGpt = ({ contents }: Survey): boolean | undefined => contents && contents.table?.kind === 'GPT';

@@ -1,8 +1,8 @@
 // The places where the disk can run, the output for each, and the proposed place.
 
 import type { AnyImage, OutputFormat } from 'decant';
-import type { Host } from '../host.js';
 import type { OwnPlace } from '../types.element.js';
+import type { Host } from './environment.js';
 
 /** A place where disks run, and the output for it. */
 export interface Destination {

@@ -1,11 +1,23 @@
-// What this browser offers to this page for saving a disk.
+// What the browser and the page around the element offer for saving a disk.
 
 import { canStore, targets } from 'decant';
-import type { Host, Page } from '../host.js';
 import { LEAST_ROOM } from '../texts/wording.js';
+import type { DecantConverterElement, DecantConverterEvents } from '../types.element.js';
 import type { AllTexts } from '../types.texts.js';
+import { isOtherTabBusy } from './busy-tab.js';
 import { currentRates, type Known, type Method, probe, type Rates } from './rates.js';
-import { isOtherTabBusy } from './work-guard.js';
+
+/** The page around the element. */
+export interface Host extends Pick<DecantConverterElement, 'output' | 'places' | 'streamedDownloads'> {
+  /** Dispatches an event of the element. */
+  emit<K extends keyof DecantConverterEvents>(type: K, detail: DecantConverterEvents[K]['detail']): void;
+}
+
+/** The page, and the texts in its language. */
+export interface Page {
+  readonly host: Host;
+  readonly texts: AllTexts;
+}
 
 /** What this browser offers to this page for a disk. A field that is `undefined` is not known yet. */
 export interface Environment {

@@ -1,7 +1,7 @@
 // Notifications at the end of a conversion: only after a long wait, while the page is hidden, and with the permission.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { askToNotify, canAskToNotify, notify } from './notification.js';
+import { askToNotify, canAskToNotify, notify } from './busy-tab.js';
 
 const shown: string[] = [];
 

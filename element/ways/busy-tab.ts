@@ -1,4 +1,5 @@
-// During a conversion, the tab asks before it closes, the screen stays awake, and other tabs can see that it is busy.
+// The tab of a conversion: asks before it closes, keeps the screen awake, shows other tabs that it is busy, and notifies a person
+// who looks at another tab or program when the conversion ends.
 
 /** The name of the Web Lock that is held during a conversion. */
 const BUSY = 'decant:busy';
@@ -54,4 +55,33 @@ function keepAwake(): () => void {
     document.removeEventListener('visibilitychange', again);
     sentinel?.release().catch(reportError);
   };
+}
+
+/** In seconds. During shorter conversions, people keep looking at the page. */
+const LONG = 10;
+
+/** Whether the page may ask for the permission: it is neither granted nor refused. */
+export const canAskToNotify = (): boolean =>
+  isSecureContext && 'Notification' in globalThis && Notification.permission === 'default';
+
+/** Asks the person for the permission. Resolves to whether it is refused. */
+export async function askToNotify(): Promise<boolean> {
+  return (await Notification.requestPermission()) === 'denied';
+}
+
+/**
+ * Shows a notification, and returns it, if the work took long (`seconds`), the page is hidden, and the person has given the
+ * permission.
+ */
+export function notify(title: string, body: string, seconds: number): Notification | undefined {
+  const isAllowed = 'Notification' in globalThis && Notification.permission === 'granted';
+  if (!isAllowed || !document.hidden || seconds < LONG) return undefined;
+  try {
+    const notification = new Notification(title, { body });
+    notification.addEventListener('click', () => window.focus());
+    return notification;
+  } catch {
+    // Browsers on phones have the class but throw: there only service workers may notify.
+    return undefined;
+  }
 }
