@@ -29,7 +29,7 @@ import { Intake } from './intake.js';
 export class Session implements Controls {
   readonly queue = new Queue();
   readonly links: LinkEntry;
-  readonly #stage: Screen;
+  readonly #screen: Screen;
   readonly #chooser: Chooser;
   readonly #opener: Opener;
   readonly #saver: Saver;
@@ -40,43 +40,43 @@ export class Session implements Controls {
 
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
-    this.#stage = new Screen(host, changed);
-    this.#chooser = new Chooser(this.#stage, this.queue);
-    this.#opener = new Opener(this.#stage, this.queue, this.#chooser);
-    this.#saver = new Saver(this.#stage, this.queue, this.#chooser);
-    this.#intake = new Intake(this.#stage, this.queue, this.#opener);
-    this.#batch = new Batch(this.#stage, this.queue, this.#opener, this.#saver);
-    this.links = new LinkEntry(this.#stage, this);
+    this.#screen = new Screen(host, changed);
+    this.#chooser = new Chooser(this.#screen, this.queue);
+    this.#opener = new Opener(this.#screen, this.queue, this.#chooser);
+    this.#saver = new Saver(this.#screen, this.queue, this.#chooser);
+    this.#intake = new Intake(this.#screen, this.queue, this.#opener);
+    this.#batch = new Batch(this.#screen, this.queue, this.#opener, this.#saver);
+    this.links = new LinkEntry(this.#screen, this);
   }
 
   get state(): State {
-    return this.#stage.state;
+    return this.#screen.state;
   }
 
   get texts(): AllTexts {
-    return this.#stage.texts;
+    return this.#screen.texts;
   }
 
   get news(): string {
-    return this.#stage.news;
+    return this.#screen.news;
   }
 
   /** Shows the texts of a language, with the page's replacements. */
   useTexts(texts: AllTexts, replacements: Texts | undefined): void {
-    this.#stage.texts = replaced(texts, replacements);
-    this.#stage.refresh();
+    this.#screen.texts = replaced(texts, replacements);
+    this.#screen.refresh();
   }
 
   get waiting(): Waiting | undefined {
-    return this.#stage.at('converting')?.waiting ?? this.#stage.waiting;
+    return this.#screen.at('converting')?.waiting ?? this.#screen.waiting;
   }
 
   get opening(): Opening | undefined {
-    return this.#stage.opening;
+    return this.#screen.opening;
   }
 
   get isBusy(): boolean {
-    return this.#stage.isBusy;
+    return this.#screen.isBusy;
   }
 
   get isConvertingAll(): boolean {
@@ -88,7 +88,7 @@ export class Session implements Controls {
   }
 
   get overall(): Overall | undefined {
-    return this.#stage.phase === 'end' ? this.queue.overall : undefined;
+    return this.#screen.phase === 'end' ? this.queue.overall : undefined;
   }
 
   get placeSearch(): string {
@@ -105,7 +105,7 @@ export class Session implements Controls {
     // Opening an image fails for the same reason, and reports it.
     prepare().catch(() => {});
     // Without rates, the element shows no times.
-    if (!this.#stage.host.output && isSecureContext) ratesOfBrowser().catch(() => {});
+    if (!this.#screen.host.output && isSecureContext) ratesOfBrowser().catch(() => {});
   }
 
   take(files: InputFile[]): void {
@@ -123,7 +123,7 @@ export class Session implements Controls {
   }
 
   choose(fallback: () => void): void {
-    this.#stage.run(
+    this.#screen.run(
       pickFiles(true).then((handles) => {
         if (!handles) fallback();
         else if (handles.length > 0) this.takeFrom(this.texts.chosen, () => Promise.all(handles.map(inputOf)));
@@ -132,11 +132,11 @@ export class Session implements Controls {
   }
 
   chooseFor(need: FileNeed, fallback: () => void): void {
-    this.#stage.run(this.#chooseFor(need, fallback));
+    this.#screen.run(this.#chooseFor(need, fallback));
   }
 
   async #chooseFor(need: FileNeed, fallback: () => void): Promise<void> {
-    const { turn } = this.#stage;
+    const { turn } = this.#screen;
     const handles = await pickFiles(false);
     if (turn.aborted) return;
     if (!handles) fallback();
@@ -145,12 +145,12 @@ export class Session implements Controls {
     const input = await inputOf(handle).catch(() => undefined);
     if (turn.aborted) return;
     if (input) await this.#opener.answer(need, input);
-    else this.#stage.tell(this.texts.notFetched(handle.name));
+    else this.#screen.tell(this.texts.notFetched(handle.name));
   }
 
   reset(): void {
     // A dialog for this image is open, which must be answered first.
-    if (this.#stage.at('ready')?.choosingTarget) return;
+    if (this.#screen.at('ready')?.choosingTarget) return;
     this.#leave();
     this.recall();
   }
@@ -164,22 +164,22 @@ export class Session implements Controls {
   #leave(): void {
     this.#batch.end();
     this.queue.begin();
-    this.#stage.news = '';
-    this.#stage.begin('left', {});
+    this.#screen.news = '';
+    this.#screen.begin('left', {});
   }
 
   /** Lists the remains of interrupted conversions on the first screen. */
   recall(): void {
-    this.#stage.run(recall(this.#stage));
+    this.#screen.run(recall(this.#screen));
   }
 
   removeRemains(remains: Remains): void {
-    const { turn } = this.#stage;
+    const { turn } = this.#screen;
     this.#step(async () => {
       const text = await remains.remove().catch((thrown) => this.texts.failure(asError(thrown)));
       if (turn.aborted) return;
-      this.#stage.news = text;
-      await recall(this.#stage);
+      this.#screen.news = text;
+      await recall(this.#screen);
     });
   }
 
@@ -189,7 +189,7 @@ export class Session implements Controls {
 
   remove(id: number): void {
     const removed = this.queue.remove(id);
-    this.#stage.tell(removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '');
+    this.#screen.tell(removed ? this.texts.queued.removed(labelOf(removed.bundle)) : '');
   }
 
   takeRemedy(remedy: Remedy): void {
@@ -213,7 +213,7 @@ export class Session implements Controls {
   }
 
   get snapshots(): readonly Snapshot[] {
-    return this.#stage.at('disks')?.snapshots ?? this.#stage.at('ready')?.image.info.snapshots ?? [];
+    return this.#screen.at('disks')?.snapshots ?? this.#screen.at('ready')?.image.info.snapshots ?? [];
   }
 
   get snapshotIndex(): number {
@@ -227,10 +227,10 @@ export class Session implements Controls {
 
   chooseDisks(indexes: number[]): void {
     const { opening } = this;
-    const asked = this.#stage.at('disks');
+    const asked = this.#screen.at('disks');
     if (!asked || !opening) return;
     if (indexes.length === 0) {
-      this.#stage.update(this.#stage.turn, 'disks', { notice: this.texts.noDiskChosen });
+      this.#screen.update(this.#screen.turn, 'disks', { notice: this.texts.noDiskChosen });
       return;
     }
     const { bundle, companions, snapshot } = opening;
@@ -244,7 +244,7 @@ export class Session implements Controls {
   }
 
   useAsDisk(name: string): void {
-    const offered = this.#stage.at('disks')?.offered;
+    const offered = this.#screen.at('disks')?.offered;
     if (!offered) return;
     for (const { id, bundle } of this.queue.waiting) if (bundle.top === offered) this.queue.remove(id);
     this.#step(() => this.#opener.take([{ ...offered, as: name }]));
@@ -287,7 +287,7 @@ export class Session implements Controls {
 
   searchPlace(text: string): void {
     this.#chooser.placeSearch = text;
-    this.#stage.refresh();
+    this.#screen.refresh();
   }
 
   rename(name: string): void {
@@ -303,14 +303,14 @@ export class Session implements Controls {
   }
 
   convertAll(): void {
-    const ready = this.#stage.at('ready');
+    const ready = this.#screen.at('ready');
     if (!ready?.way) return;
     this.#chooser.select(ready.way);
     this.#step(async () => this.#batch.begin(ready));
   }
 
   otherFolder(): void {
-    this.#stage.run(this.#saver.otherFolder());
+    this.#screen.run(this.#saver.otherFolder());
   }
 
   replace(): void {
@@ -335,32 +335,32 @@ export class Session implements Controls {
   }
 
   digest(): void {
-    this.#stage.news = '';
-    this.#stage.run(digestResult(this.#stage));
+    this.#screen.news = '';
+    this.#screen.run(digestResult(this.#screen));
   }
 
   copy(text: string): void {
-    this.#stage.run(
+    this.#screen.run(
       navigator.clipboard.writeText(text).then(
-        () => this.#stage.tell(this.texts.copyDone),
-        () => this.#stage.tell(this.texts.copyFailed),
+        () => this.#screen.tell(this.texts.copyDone),
+        () => this.#screen.tell(this.texts.copyFailed),
       ),
     );
   }
 
   askToNotify(): void {
-    this.#stage.run(
+    this.#screen.run(
       askToNotify().then((isRefused) => {
-        if (isRefused) this.#stage.news = this.texts.notifyRefused;
-        this.#stage.refresh();
+        if (isRefused) this.#screen.news = this.texts.notifyRefused;
+        this.#screen.refresh();
       }),
     );
   }
 
   /** Runs `work`, a step of the person, which ends the latest news. */
   #step(work: () => Promise<void>): void {
-    this.#stage.news = '';
+    this.#screen.news = '';
     this.isChoosingSnapshot = false;
-    this.#stage.run(work().then(() => this.#batch.run()));
+    this.#screen.run(work().then(() => this.#batch.run()));
   }
 }
