@@ -158,7 +158,7 @@ test.describe('the page', () => {
     await expect(output.locator('optgroup')).toHaveCount(4);
     await expect(output).toHaveValue('raw');
     await expect(name).toHaveValue('odd.raw');
-    const notice = page.getByText('1 MB of zeros are added at the end, to a multiple of 1 MiB.');
+    const notice = page.getByText('1 MB of zeros are added at the end, to a multiple of 1,048,576 bytes.');
     await expect(notice).toHaveCount(0);
     await output.selectOption('VHD');
     await expect(output).toHaveAccessibleDescription('For Azure');

@@ -4,7 +4,7 @@ import { copyLifetime, shownText } from 'decant';
 import type { AllTexts, Failed, SaveCost, SaveMethod } from '../types.texts.js';
 import { clause, isLongCheck, LEAST_ROOM, sentence, unitsOf } from './wording.js';
 
-const { size, binarySize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+const { size, exactSize, duration } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
 /** A part of a whole, rounded down: 100% only at the end. */
 const percent = (share: number): string => `${Math.floor(share * 100)}%`;
@@ -146,7 +146,7 @@ export const english: AllTexts = {
     [
       info.format,
       info.version && `version ${info.version}`,
-      info.clusterSize && `units of ${binarySize(info.clusterSize)}`,
+      info.clusterSize && `units of ${exactSize(info.clusterSize)}`,
       ...info.containers.map(({ name }) => `in ${name}`),
     ]
       .filter(Boolean)
@@ -246,7 +246,7 @@ export const english: AllTexts = {
   notice: ({ code, fields: { added, unit, size: bytes }, message }, hasGpt) => {
     if (code === 'huge') return `The disk has ${size(Number(bytes))}, far more than its file.`;
     if (code !== 'disk-grows') return sentence(message);
-    const grows = `${size(Number(added))} of zeros are added at the end, to a multiple of ${binarySize(Number(unit))}.`;
+    const grows = `${size(Number(added))} of zeros are added at the end, to a multiple of ${exactSize(Number(unit))}.`;
     if (hasGpt === undefined) return `${grows} A backup GPT is then no longer at the end.`;
     return hasGpt ? `${grows} The backup GPT is then no longer at the end.` : grows;
   },

@@ -37,7 +37,7 @@ function found(sentences: Sentences, code: string, fields: Fields, kind?: ErrorK
 }
 
 export function germanMessages(units: Units) {
-  const { size, binarySize } = units;
+  const { size, exactSize } = units;
   const [errors, notices] = [germanErrors(units), germanNotices(units)];
 
   const failure = ({ kind, code, fields, message }: Failed): string => {
@@ -57,7 +57,7 @@ export function germanMessages(units: Units) {
   };
 
   const growing = (fields: Fields, hasGpt: boolean | undefined): string => {
-    const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, binarySize)];
+    const [added, unit] = [bytes(fields.added, size), bytes(fields.unit, exactSize)];
     const grows = `Am Ende kommen ${added} Nullen hinzu: die Größe der Platte muss ein Vielfaches von ${unit} sein.`;
     if (hasGpt === undefined) return `${grows} Hat die Platte eine GPT, liegt deren Kopie dann nicht mehr am Ende.`;
     return hasGpt ? `${grows} Die Kopie der GPT liegt dann nicht mehr am Ende.` : grows;

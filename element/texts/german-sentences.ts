@@ -90,9 +90,8 @@ export function germanErrors({ size, duration }: Units): Sentences {
     'luks-header-only':
       'Die Datei enthält nur den Kopf eines LUKS-Datenträgers, nicht die verschlüsselte Platte. Sie ist eine Sicherung des Kopfes oder unvollständig.',
     'luks-memory': ({ size: needed }) =>
-      `Um ein Passwort zu prüfen, braucht das Abbild ${bytes(needed, size)} Speicher, mehr als Decant dafür nimmt (1 GiB).`,
-    'window-too-large':
-      'Die Datei braucht zum Entpacken mehr Speicher, als Decant dafür nimmt (128 MiB). Entpacken Sie sie zuerst.',
+      `Um ein Passwort zu prüfen, braucht das Abbild ${bytes(needed, size)} Speicher, mehr als Decant dafür nimmt (${size(2 ** 30)}).`,
+    'window-too-large': `Die Datei braucht zum Entpacken mehr Speicher, als Decant dafür nimmt (${size(128 * 2 ** 20)}). Entpacken Sie sie zuerst.`,
     'not-in-order': ({ container }) =>
       container === undefined
         ? 'Dieses Abbild lässt sich nicht aus einem Datenstrom lesen. Speichern Sie es zuerst als Datei.'
@@ -205,7 +204,7 @@ export function germanErrors({ size, duration }: Units): Sentences {
       `Das Abbild ist beschädigt: Laut seinem Ende hat die Platte ${bytes(stated, size)}, tatsächlich hat sie eine andere Größe.`,
     'vhdx-log':
       'Das Abbild wurde nicht richtig geschlossen, und sein Protokoll ist beschädigt. Eine Rettung liest es ohne die letzten Änderungen.',
-    'vhd-too-large': 'Eine VHD fasst höchstens 2040 GiB, und diese Platte ist größer. Wählen Sie ein anderes Format.',
+    'vhd-too-large': `Eine VHD fasst höchstens ${size(2040 * 2 ** 30)}, und diese Platte ist größer. Wählen Sie ein anderes Format.`,
     'place-limit': ({ of, size: has, min, max }) => {
       const [what, bound] = [
         of === 'disk' ? 'Die Platte' : 'Die Datei',

@@ -39,7 +39,7 @@ const roughly = (seconds: number): string => {
 };
 
 const units = unitsOf({ language: 'de', bytes: 'Bytes', days: 'Tage' });
-const { size, binarySize, duration } = units;
+const { size, exactSize, duration } = units;
 
 /** The time, if it is known. */
 const about = ({ seconds, atLeast, isGuess }: SaveCost): string => {
@@ -151,7 +151,7 @@ export const german: AllTexts = {
     [
       info.format,
       info.version && `Version ${info.version}`,
-      info.clusterSize && `Einheiten von ${binarySize(info.clusterSize)}`,
+      info.clusterSize && `Einheiten von ${exactSize(info.clusterSize)}`,
       ...info.containers.map(({ name }) => `in ${name}`),
     ]
       .filter(Boolean)

@@ -322,7 +322,7 @@ for (const [path, values, text] of [
   ['aside', [['a', 'b', 'c', 'd', 'e', 'f']], 'Skipped, not a disk image: a, b, c, d and 2 more.'],
   ['queued.added', [['a']], 'Added to the queue: a.'],
   ['queued.added', [['a', 'b']], 'Added to the queue: a, b.'],
-  ['formatValue', [infos[1]], 'qcow2, version 3, units of 64 KiB, in gzip'],
+  ['formatValue', [infos[1]], 'qcow2, version 3, units of 65,536 bytes, in gzip'],
   ['dataValue', [100e6, 0], '100 MB'],
   ['dataValue', [100e6, 95e6], '100 MB, 95 MB of it compressed'],
   ['dataValue', [100e6, 96e6], '100 MB, nearly all of it compressed'],
@@ -355,7 +355,7 @@ for (const [path, values, text] of [
   [
     'notice',
     [{ code: 'disk-grows', fields: { added: 654311424, unit: 2 ** 30 }, message: '' }, false],
-    '654 MB of zeros are added at the end, to a multiple of 1 GiB.',
+    '654 MB of zeros are added at the end, to a multiple of 1,073,741,824 bytes.',
   ],
   ['writtenValue', [{ ...result, holeBytes: 0 }, 'picked'], '6 MB'],
   [

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { unitsOf } from './wording.js';
 
-const { binarySize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
+const { exactSize, duration, size } = unitsOf({ language: 'en', bytes: 'bytes', days: 'days' });
 
 for (const [seconds, text] of [
   [0, '1 s'],
@@ -21,15 +21,15 @@ for (const [seconds, text] of [
   test(`a time of ${seconds} s is '${text}'`, () => expect(duration(seconds)).toBe(text));
 }
 
-for (const [bytes, decimal, binary] of [
+for (const [bytes, rounded, exact] of [
   [512, '512 bytes', '512 bytes'],
-  [65_536, '65.5 KB', '64 KiB'],
-  [2 ** 21, '2.1 MB', '2 MiB'],
-  [2 ** 30, '1.1 GB', '1 GiB'],
-  [2 ** 53, '9 PB', undefined],
+  [65_536, '65.5 KB', '65,536 bytes'],
+  [2 ** 21, '2.1 MB', '2,097,152 bytes'],
+  [2 ** 30, '1.1 GB', '1,073,741,824 bytes'],
+  [2 ** 53, '9 PB', '9,007,199,254,740,992 bytes'],
 ] as const) {
-  test(`a size of ${bytes} bytes is '${decimal}'`, () => {
-    expect(size(bytes)).toBe(decimal);
-    if (binary !== undefined) expect(binarySize(bytes)).toBe(binary);
+  test(`a size of ${bytes} bytes is '${rounded}'`, () => {
+    expect(size(bytes)).toBe(rounded);
+    expect(exactSize(bytes)).toBe(exact);
   });
 }

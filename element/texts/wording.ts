@@ -38,12 +38,8 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     return `${(value < 10 ? two : three).format(value)} ${units[unit]}`;
   }
 
-  /** Formats a power of two of bytes in binary units: "64 KiB". */
-  function binarySize(bytes: number): string {
-    const units = [bytesName, 'KiB', 'MiB', 'GiB'];
-    const unit = Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
-    return `${bytes / 1024 ** unit} ${units[unit]}`;
-  }
+  /** Formats a number of bytes exactly: "65,536 bytes". For sizes that others must be a multiple of. */
+  const exactSize = (bytes: number): string => `${new Intl.NumberFormat(language).format(bytes)} ${bytesName}`;
 
   /** Formats a rounded time: "4 s", "1 min 20 s", "2 h 5 min", "3 days". */
   function duration(seconds: number): string {
@@ -56,7 +52,7 @@ export function unitsOf({ language, bytes: bytesName, days }: UnitNames) {
     return rest > 0 && rest < 60 ? `${minutes} min ${rest} s` : `${rest === 60 ? minutes + 1 : minutes} min`;
   }
 
-  return { size, binarySize, duration };
+  return { size, exactSize, duration };
 }
 
 export type Units = ReturnType<typeof unitsOf>;
