@@ -97,7 +97,7 @@ test('after two seconds a way is proposed with what is known', async () => {
 
 test('a way that the person has chosen stays', async () => {
   await open();
-  session.select('download');
+  session.chooser.select('download');
   await vi.advanceTimersByTimeAsync(2000);
   rest.resolve();
   await vi.advanceTimersByTimeAsync(0);
@@ -123,8 +123,8 @@ const FOREIGN = [{ name: 'folder', code: 'foreign-frame' }];
 
 // (case, whether the person has chosen the way)
 for (const [what, act] of [
-  ['chosen', () => session.select('folder')],
-  ['held', () => session.hold()],
+  ['chosen', () => session.chooser.select('folder')],
+  ['held', () => session.chooser.hold()],
 ] as const) {
   test(`a ${what} way that turns out to be impossible is not replaced by another one`, async () => {
     kinds = new Held();
@@ -137,7 +137,7 @@ for (const [what, act] of [
     await vi.advanceTimersByTimeAsync(5000);
     expect(ready()).toMatchObject({ way: undefined, lostWay: 'folder', survey: { complete: true } });
     expect(ready().choices[0]?.obstacle).toBe(english.foreignPicker);
-    session.select('download');
+    session.chooser.select('download');
     expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
   });
 }
@@ -154,7 +154,7 @@ test('a proposed way that turns out to be impossible is replaced', async () => {
 
 test('a way that was chosen for an earlier image does not replace a proposed one', async () => {
   await open();
-  session.select('download');
+  session.chooser.select('download');
   fits = new Held();
   await open();
   await vi.advanceTimersByTimeAsync(2000);
@@ -170,12 +170,12 @@ test('a chosen way that is impossible for another output format is selected agai
   fits.resolve(false);
   await open();
   const [raw, gzip] = OUTPUTS;
-  session.selectOutput(gzip!);
+  session.chooser.selectOutput(gzip!);
   await vi.advanceTimersByTimeAsync(2000);
-  session.select('download');
-  session.selectOutput(raw!);
+  session.chooser.select('download');
+  session.chooser.selectOutput(raw!);
   expect(ready()).toMatchObject({ way: undefined, lostWay: 'download' });
-  session.selectOutput(gzip!);
+  session.chooser.selectOutput(gzip!);
   expect(ready()).toMatchObject({ way: 'download', lostWay: undefined });
 });
 
@@ -191,8 +191,8 @@ async function outgrow(chooses: boolean): Promise<void> {
   await open();
   await vi.advanceTimersByTimeAsync(2000);
   expect(ready().way).toBe('download');
-  if (chooses) session.select('download');
-  session.selectOutput(QCOW2);
+  if (chooses) session.chooser.select('download');
+  session.chooser.selectOutput(QCOW2);
 }
 
 test('a proposed download is no longer selected if another output probably does not fit', async () => {
@@ -215,7 +215,7 @@ test('the question after a closed folder picker disappears with its way', async 
   session.convert();
   await vi.advanceTimersByTimeAsync(0);
   expect(ready()).toMatchObject({ way: 'folder', asking: { kind: 'noFolder' } });
-  session.select('download');
+  session.chooser.select('download');
   expect(ready()).toMatchObject({ way: 'download', asking: undefined });
 });
 
@@ -225,7 +225,7 @@ test('a folder picker that is closed after another way was chosen asks nothing',
   await open();
   await vi.advanceTimersByTimeAsync(2000);
   session.convert();
-  session.select('download');
+  session.chooser.select('download');
   picked.reject(new DOMException('closed', 'AbortError'));
   await vi.advanceTimersByTimeAsync(0);
   expect(ready()).toMatchObject({ way: 'download', asking: undefined, choosingTarget: false });

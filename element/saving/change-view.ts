@@ -22,7 +22,7 @@ function outputField(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { formats } = image;
   const choose = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
-    controls.selectOutput(formats.find((one) => one.name === name)!);
+    controls.chooser.selectOutput(formats.find((one) => one.name === name)!);
   };
   // The closed list shows the name only, which fits into a narrow window.
   const option = (one: OutputFormat) =>
@@ -77,7 +77,7 @@ function choiceView(choice: Choice, state: Step<'ready'>, controls: Controls): T
         aria-describedby=${`best-${way} cost-${way}`}
         .checked=${chosen}
         ?disabled=${obstacle !== undefined}
-        @click=${() => controls.select(way)}
+        @click=${() => controls.chooser.select(way)}
       />
       <span>
         <strong id=${`way-${way}`}>${texts.ways[way]}</strong>${best?.way === way ? html` <em id=${`best-${way}`}>${best.reason}<span class="unseen">.</span></em>` : nothing}<br />
@@ -99,7 +99,7 @@ const folderLine = (folder: FileSystemDirectoryHandle, controls: Controls) => ht
 function nameField(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { name, nameProblem, choosingTarget } = state;
-  const rename = (event: Event) => controls.rename((event.target as HTMLInputElement).value);
+  const rename = (event: Event) => controls.chooser.rename((event.target as HTMLInputElement).value);
   const convertOnEnter = ({ key, isComposing }: KeyboardEvent) => {
     if (key === 'Enter' && !isComposing) controls.convert();
   };

@@ -4,6 +4,7 @@ import type { AnyImage, OutputFormat } from 'decant';
 import { type NameProblem, problemSoFar, suggestName } from '../files/names.js';
 import { nameForOutput, sourcesOf } from '../files/opening.js';
 import type { Queue } from '../queue/queue.js';
+import type { SaveChoices } from '../steps/controls.js';
 import { asError, type Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 import { listChoices, type Survey, selectWay, type Way } from '../ways/choices.js';
@@ -28,11 +29,10 @@ const UNCHANGED = {
   isHeld: false,
 } satisfies Partial<Step<'ready'>>;
 
-export class Chooser {
+export class Chooser implements SaveChoices {
   environment: Environment | undefined;
   /** The folder that the person has picked; kept for the next image. */
   folder: FileSystemDirectoryHandle | undefined;
-  /** The text by which the person looks for a place. */
   placeSearch = '';
   /** The way that the person has chosen; kept for the next image. */
   #way: Way | undefined;
@@ -146,6 +146,11 @@ export class Chooser {
     this.change(turn, { nameProblem, nameRefusals: nameRefusals + 1 });
   }
 
+  searchPlace(text: string): void {
+    this.placeSearch = text;
+    this.screen.refresh();
+  }
+
   select(way: Way): void {
     this.#way = way;
     // A question applies to one way only.
@@ -153,7 +158,6 @@ export class Chooser {
     this.change(this.screen.turn, { way, isChosen: true, lostWay: undefined, ...asking });
   }
 
-  /** Stops proposals, because the person is about to convert. */
   hold(): void {
     if (this.ready && !this.ready.isHeld) this.change(this.screen.turn, { isHeld: true });
   }

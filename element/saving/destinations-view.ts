@@ -13,12 +13,12 @@ const SHOWN = 6;
 export function placesView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const { destinations, destination } = state;
-  const sought = controls.placeSearch.trim().toLowerCase();
+  const sought = controls.chooser.placeSearch.trim().toLowerCase();
   const isFound = (one: Destination) => texts.placeLabel(one).toLowerCase().includes(sought);
   const shown = destinations.filter((one, at) =>
     sought ? isFound(one) : at < SHOWN || one.name === destination?.name,
   );
-  const search = (event: Event) => controls.searchPlace((event.target as HTMLInputElement).value);
+  const search = (event: Event) => controls.chooser.searchPlace((event.target as HTMLInputElement).value);
   return html`
     <fieldset class="more">
       <legend>${texts.where}</legend>
@@ -26,7 +26,7 @@ export function placesView(state: Step<'ready'>, controls: Controls): TemplateRe
         ${shown.map((one) => tile(one, state, controls))}
         ${
           destinations.length > SHOWN
-            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${controls.placeSearch} @input=${search} />`
+            ? html`<input name="place-search" class="tile" part="field" type="search" aria-label=${texts.otherPlace} placeholder=${texts.otherPlace} .value=${controls.chooser.placeSearch} @input=${search} />`
             : nothing
         }
       </div>
@@ -60,7 +60,7 @@ const tile = (one: Destination, { destination, choosingTarget }: Step<'ready'>, 
       value=${one.name}
       .checked=${one.name === destination?.name}
       ?disabled=${one.output.refusal !== undefined || choosingTarget}
-      @change=${() => controls.selectDestination(one)}
+      @change=${() => controls.chooser.selectDestination(one)}
     />
     <span>${controls.texts.placeLabel(one)}</span>
   </label>

@@ -59,7 +59,7 @@ function convertLine(state: Step<'ready'>, controls: Controls): TemplateResult {
         ${hasFit ? html`<br /><strong class="good">${texts.fits(nameOf(state, texts), texts.placeLabel(destination))}</strong>` : nothing}
         ${why ? html`<br /><span class="quiet" id="why">${why}</span>` : nothing}
       </p>
-      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.hold()} @focus=${() => controls.hold()} @click=${() => controls.convert()}>${texts.convert}</button>
+      <button class=${questionLeadsOn ? '' : 'primary'} part=${questionLeadsOn ? 'button' : 'button primary'} data-convert aria-disabled=${cannot ? 'true' : nothing} aria-describedby=${why ? 'why' : nothing} @pointerdown=${() => controls.chooser.hold()} @focus=${() => controls.chooser.hold()} @click=${() => controls.convert()}>${texts.convert}</button>
       ${waiting > 0 && state.way !== 'dialog' ? html`<button part="button" aria-disabled=${cannot ? 'true' : nothing} @click=${() => controls.convertAll()}>${texts.convertAll(waiting + 1)}</button>` : nothing}
     </div>
   `;

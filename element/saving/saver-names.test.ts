@@ -37,10 +37,10 @@ vi.mock('decant', async (original) => ({
 
 test('the suggested name follows the output format, a typed name stays; the format is kept for the next image', async () => {
   await open();
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd', output: OUTPUTS[2]! });
-  session.rename('mine.raw');
-  session.selectOutput(OUTPUTS[1]!);
+  session.chooser.rename('mine.raw');
+  session.chooser.selectOutput(OUTPUTS[1]!);
   await ready({ name: 'mine.raw', output: OUTPUTS[1]! });
   await open();
   await ready({ name: 'disk.raw.gz', output: OUTPUTS[1]! });
@@ -49,12 +49,12 @@ test('the suggested name follows the output format, a typed name stays; the form
 test('a suggested name differs from the plain one only where the image has it, and is never the name of the image', async () => {
   await open({}, 'disk.raw');
   await ready({ name: 'disk-converted.raw' });
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd' });
-  session.selectOutput(OUTPUTS[0]!);
+  session.chooser.selectOutput(OUTPUTS[0]!);
   await ready({ name: 'disk-converted.raw' });
   await open({}, 'other.vhd');
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'other-converted.vhd' });
 });
 
@@ -63,7 +63,7 @@ test('another format forgets a problem with the suggested name', async () => {
   await open();
   await saveTo('folder');
   await ready({ nameProblem: problem(english.folderOfName) });
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.selectOutput(OUTPUTS[2]!);
   await ready({ name: 'disk.vhd', nameProblem: undefined });
 });
 
@@ -80,8 +80,8 @@ async function cancelAndReturn(): Promise<void> {
 
 test('a typed name stays, even after a cancel', async () => {
   await open();
-  session.rename('mine.raw');
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.rename('mine.raw');
+  session.chooser.selectOutput(OUTPUTS[2]!);
   await saveTo('download');
   await cancelAndReturn();
   await ready({ name: 'mine.raw', output: OUTPUTS[2]! });
@@ -106,7 +106,7 @@ for (const [what, image, typed, files, name, freeName] of [
       folderHandle('picked', Object.fromEntries(files.map((one) => [one, fileHandle(there)]))),
     );
     await open({}, image);
-    if (typed !== undefined) session.rename(typed);
+    if (typed !== undefined) session.chooser.rename(typed);
     for (let times = 0; times < 3; times += 1) {
       await ready({ name });
       await saveTo('folder');
@@ -136,7 +136,7 @@ for (const way of ['folder', 'download'] as const) {
     const entries: Record<string, FileSystemFileHandle> = {};
     pickFolder.mockResolvedValue(folderHandle('picked', entries));
     const outputs = await take('disk.vdi', 'disk.vhdx');
-    session.select(way);
+    session.chooser.select(way);
     session.convert();
     await step('done');
     entries['disk.raw'] = fileHandle(there);
@@ -150,16 +150,16 @@ for (const way of ['folder', 'download'] as const) {
   test(`the typed name of a file that the queue has made, ${way}: refused, never replaced`, async () => {
     pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': fileHandle(there) }));
     const outputs = await take('a.vdi', 'b.vhdx');
-    session.select(way);
-    session.rename('mine.raw');
+    session.chooser.select(way);
+    session.chooser.rename('mine.raw');
     session.convert();
     await step('done');
     session.openNext();
     await ready({ name: 'b.raw', way });
-    session.rename('Mine.raw');
+    session.chooser.rename('Mine.raw');
     session.convert();
     await ready({ nameProblem: problem(english.nameMade), asking: undefined });
-    session.rename('other.raw');
+    session.chooser.rename('other.raw');
     session.convert();
     await step('done');
     expect(outputs).toEqual(['mine.raw', 'other.raw']);
@@ -170,7 +170,7 @@ test('a free name is none that the queue has made', async () => {
   const entries = { 'b.raw': fileHandle(there) };
   pickFolder.mockResolvedValue(folderHandle('picked', entries));
   await take('a.vdi', 'b.vhdx');
-  session.rename('b-1.raw');
+  session.chooser.rename('b-1.raw');
   await saveTo('folder');
   await step('done');
   session.openNext();

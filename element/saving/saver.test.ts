@@ -109,7 +109,7 @@ test('beside an existing file, the disk gets a free name', async () => {
 test('the name of the image is not free, wherever the image is', async () => {
   pickFolder.mockResolvedValue(folderHandle('picked', { 'disk.raw': fileHandle(there) }));
   await open({}, 'disk-1.raw');
-  session.rename('disk.raw');
+  session.chooser.rename('disk.raw');
   await saveTo('folder');
   await ready({ asking: expect.objectContaining({ kind: 'replace', freeName: 'disk-2.raw' }) });
 });
@@ -119,7 +119,7 @@ test('the image itself is never replaced', async () => {
   const folder = folderHandle('picked', { 'disk.qcow2': fileHandle(image.file) });
   pickFolder.mockResolvedValue(folder);
   await open();
-  session.rename('disk.qcow2');
+  session.chooser.rename('disk.qcow2');
   await saveTo('folder');
   await ready({ asking: { kind: 'source', folder, name: 'disk.qcow2', freeName: 'disk-1.qcow2' } });
   session.replace();
@@ -138,7 +138,7 @@ for (const [what, entry, nameProblem] of [
     await open();
     await saveTo('folder');
     await ready({ nameProblem: problem(nameProblem), asking: undefined, choosingTarget: false });
-    session.rename('other.raw');
+    session.chooser.rename('other.raw');
     await ready({ nameProblem: undefined });
     session.convert();
     await converting();
@@ -154,7 +154,7 @@ test('a lost folder is asked for again', async () => {
 
 test('an impossible name is refused before the person is asked for a place', async () => {
   await open();
-  session.rename('a/b');
+  session.chooser.rename('a/b');
   await saveTo('folder');
   await ready({ nameProblem: problem(english.badName('/')), nameRefusals: 1 });
   session.convert();
@@ -218,9 +218,9 @@ test('while a dialog is open, the image and its name stay, and new files wait', 
   await ready({ choosingTarget: true, picking: true });
   expect(session.isBusy).toBe(true);
   session.reset();
-  session.rename('other.raw');
+  session.chooser.rename('other.raw');
   session.convert();
-  session.selectOutput(OUTPUTS[2]!);
+  session.chooser.selectOutput(OUTPUTS[2]!);
   images.set('b.qcow2', imageOf());
   session.take([inputNamed('b.qcow2')]);
   await soon(() => expect(session.news).toBe(english.queued.added(['b.qcow2'])));
@@ -268,9 +268,9 @@ test('a cancel that comes too late is reported with the result', async () => {
 
 test('an impossible name is refused while it is typed', async () => {
   await open();
-  session.rename('x'.repeat(304));
+  session.chooser.rename('x'.repeat(304));
   await ready({ nameProblem: problem(english.longName(304, 248), 'long') });
-  session.rename('disk.');
+  session.chooser.rename('disk.');
   await ready({ nameProblem: undefined });
 });
 
@@ -338,7 +338,7 @@ function kept(guestDone: number): Kept & { discard: ReturnType<typeof vi.fn> } {
 
 test('a download has the name that the browser gives to it', async () => {
   await open();
-  session.rename('.hidden');
+  session.chooser.rename('.hidden');
   await saveTo('download');
   expect((await converting()).output).toEqual({ download: 'hidden' });
 });

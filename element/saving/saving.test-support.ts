@@ -64,7 +64,7 @@ export async function converting(): Promise<Conversion> {
 }
 
 export async function saveTo(way: 'folder' | 'download' | 'dialog'): Promise<void> {
-  session.select(way);
+  session.chooser.select(way);
   session.convert(way);
 }
 

@@ -231,7 +231,7 @@ test('an image that gave way to another one is opened again with the answers of 
   for (const name of ['a.qcow2', 'b.qcow2']) images.set(name, imageCalled(name));
   session.take(input('a.qcow2'));
   await step('ready');
-  session.rename('mine.raw');
+  session.chooser.rename('mine.raw');
   session.take(input('b.qcow2'));
   await soon(() => expect(session.state).toMatchObject({ step: 'ready', name: 'b.raw' }));
   session.openNext(session.queue.items[0]!.id);

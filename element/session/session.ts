@@ -1,6 +1,6 @@
 // The behaviour of the element, without its appearance: takes files, and opens and converts images one after another.
 
-import { type OutputFormat, prepare, type Snapshot, type Waiting } from 'decant';
+import { prepare, type Snapshot, type Waiting } from 'decant';
 import { reopened } from '../failures/failure.js';
 import { recall } from '../failures/interrupted.js';
 import { labelOf } from '../files/bundle.js';
@@ -20,17 +20,15 @@ import { replaced } from '../texts/languages.js';
 import type { AllTexts, Texts } from '../types.texts.js';
 import { askToNotify } from '../ways/busy-tab.js';
 import type { Way } from '../ways/choices.js';
-import type { Destination } from '../ways/destinations.js';
-import type { Host } from '../ways/environment.js';
-import { ratesOfBrowser } from '../ways/environment.js';
+import { type Host, ratesOfBrowser } from '../ways/environment.js';
 import { Batch } from './batch.js';
 import { Intake } from './intake.js';
 
 export class Session implements Controls {
   readonly queue = new Queue();
   readonly links: LinkEntry;
+  readonly chooser: Chooser;
   readonly #screen: Screen;
-  readonly #chooser: Chooser;
   readonly #opener: Opener;
   readonly #saver: Saver;
   readonly #intake: Intake;
@@ -41,9 +39,9 @@ export class Session implements Controls {
   /** Calls `changed` after every visible change. */
   constructor(host: Host, changed: () => void) {
     this.#screen = new Screen(host, changed);
-    this.#chooser = new Chooser(this.#screen, this.queue);
-    this.#opener = new Opener(this.#screen, this.queue, this.#chooser);
-    this.#saver = new Saver(this.#screen, this.queue, this.#chooser);
+    this.chooser = new Chooser(this.#screen, this.queue);
+    this.#opener = new Opener(this.#screen, this.queue, this.chooser);
+    this.#saver = new Saver(this.#screen, this.queue, this.chooser);
     this.#intake = new Intake(this.#screen, this.queue, this.#opener);
     this.#batch = new Batch(this.#screen, this.queue, this.#opener, this.#saver);
     this.links = new LinkEntry(this.#screen, this);
@@ -89,10 +87,6 @@ export class Session implements Controls {
 
   get overall(): Overall | undefined {
     return this.#screen.phase === 'end' ? this.queue.overall : undefined;
-  }
-
-  get placeSearch(): string {
-    return this.#chooser.placeSearch;
   }
 
   /** Whether new files are for the image that is shown, because it needs some. */
@@ -273,31 +267,6 @@ export class Session implements Controls {
     this.#step(() => this.#opener.open({ ...opening, assumePassword }));
   }
 
-  select(way: Way): void {
-    this.#chooser.select(way);
-  }
-
-  selectDestination(destination: Destination): void {
-    this.#chooser.selectDestination(destination);
-  }
-
-  selectOutput(output: OutputFormat): void {
-    this.#chooser.selectOutput(output);
-  }
-
-  searchPlace(text: string): void {
-    this.#chooser.placeSearch = text;
-    this.#screen.refresh();
-  }
-
-  rename(name: string): void {
-    this.#chooser.rename(name);
-  }
-
-  hold(): void {
-    this.#chooser.hold();
-  }
-
   convert(way?: Way): void {
     this.#step(() => this.#saver.convert(way));
   }
@@ -305,7 +274,7 @@ export class Session implements Controls {
   convertAll(): void {
     const ready = this.#screen.at('ready');
     if (!ready?.way) return;
-    this.#chooser.select(ready.way);
+    this.chooser.select(ready.way);
     this.#step(async () => this.#batch.begin(ready));
   }
 

@@ -18,9 +18,24 @@ export interface LinkFields {
   change(): void;
 }
 
+/** The choices before a conversion. */
+export interface SaveChoices {
+  /** The text by which the person looks for a place. */
+  readonly placeSearch: string;
+  /** Shows the places whose names contain `text`. */
+  searchPlace(text: string): void;
+  select(way: Way): void;
+  selectDestination(destination: Destination): void;
+  selectOutput(output: OutputFormat): void;
+  rename(name: string): void;
+  /** Stops proposals, because the person is about to convert. */
+  hold(): void;
+}
+
 export interface Controls {
   readonly texts: AllTexts;
   readonly links: LinkFields;
+  readonly chooser: SaveChoices;
   readonly opening: Opening | undefined;
   /** The server that keeps the session waiting. */
   readonly waiting: Waiting | undefined;
@@ -41,8 +56,6 @@ export interface Controls {
   readonly isChoosingSnapshot: boolean;
   /** Whether the section "Change" is open. */
   isChanging: boolean;
-  /** The text by which the person looks for a place. */
-  readonly placeSearch: string;
 
   /** Opens the browser's dialog for files. Calls `fallback` if there is none. */
   choose(fallback: () => void): void;
@@ -79,14 +92,6 @@ export interface Controls {
   /** Tries `password` for the layer `name`. */
   unlock(name: string, password: string, assumePassword: boolean): void;
 
-  select(way: Way): void;
-  selectDestination(destination: Destination): void;
-  selectOutput(output: OutputFormat): void;
-  /** Shows the places whose names contain `text`. */
-  searchPlace(text: string): void;
-  rename(name: string): void;
-  /** Stops proposals, because the person is about to convert. */
-  hold(): void;
   convert(way?: Way): void;
   /** Converts the image that is shown, and then all that wait the same way. */
   convertAll(): void;
