@@ -6,10 +6,16 @@ import { remainsView } from './failures/interrupted.js';
 import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
-import { disksView } from './opening/disks-view.js';
 import { linkForm } from './opening/link-entry.js';
 import { needsView } from './opening/needs-view.js';
-import { largeView, openingView, packedView, unlockingView, unpackingView } from './opening/opening-view.js';
+import {
+  disksView,
+  largeView,
+  openingView,
+  packedView,
+  unlockingView,
+  unpackingView,
+} from './opening/opening-views.js';
 import { paint } from './picture/picture-view.js';
 import { queueView } from './queue/queue-view.js';
 import { convertingView, doneView } from './saving/conversion-views.js';

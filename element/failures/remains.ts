@@ -1,6 +1,6 @@
 // Finds out which files a failed conversion has left.
 
-import { isAlike } from '../files/input-file.js';
+import { isAlike, isNamed } from '../files/input-file.js';
 import type { Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 
@@ -56,7 +56,7 @@ async function remainsInFolder(
     const remains = await remainsInFile(await folder.getFileHandle(name), name, replaces, texts, changed);
     if (remains !== undefined) return remains;
   } catch (thrown) {
-    if (!isMissing(thrown)) return texts.unknownLeft(name);
+    if (!isNamed(thrown, 'NotFoundError')) return texts.unknownLeft(name);
   }
   if (await isThere(folder)) return texts.nothingLeft;
   return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
@@ -77,7 +77,7 @@ async function remainsInFile(
     if (before && isAlike(now, before)) return texts.asItWas(name);
     return now.size === 0 ? texts.emptyLeft(name) : changed;
   } catch (thrown) {
-    return isMissing(thrown) ? undefined : texts.unknownLeft(name);
+    return isNamed(thrown, 'NotFoundError') ? undefined : texts.unknownLeft(name);
   }
 }
 
@@ -87,8 +87,6 @@ async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
     await folder.keys().next();
     return true;
   } catch (thrown) {
-    return !isMissing(thrown);
+    return !isNamed(thrown, 'NotFoundError');
   }
 }
-
-const isMissing = (thrown: unknown): boolean => thrown instanceof DOMException && thrown.name === 'NotFoundError';

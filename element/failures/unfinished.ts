@@ -1,5 +1,6 @@
 // Files at picked places that are being written, remembered for the next visit: a closed tab leaves them empty.
 
+import { isNamed } from '../files/input-file.js';
 import type { Remains, Target } from '../steps/state.js';
 import type { AllTexts } from '../types.texts.js';
 import { deleteRecord, storedRecords, storeRecord } from './record-store.js';
@@ -94,7 +95,7 @@ async function sizeOf({ entry, name }: Unfinished): Promise<number | undefined> 
     const file = entry.kind === 'directory' ? await entry.getFileHandle(name) : entry;
     return (await file.getFile()).size;
   } catch (thrown) {
-    if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return undefined;
+    if (isNamed(thrown, 'NotFoundError')) return undefined;
     throw thrown;
   }
 }

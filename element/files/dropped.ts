@@ -1,6 +1,6 @@
 // Files and links that the person drops, and files from the browser's dialog.
 
-import { type InputFile, inputOf } from './input-file.js';
+import { type InputFile, inputOf, isNamed } from './input-file.js';
 import { type Listed, MOST, readLikely } from './many-files.js';
 
 /** A drag with data. */
@@ -101,7 +101,7 @@ export async function pickFiles(multiple: boolean): Promise<FileSystemFileHandle
     return await showOpenFilePicker({ id: 'decant-open', multiple });
   } catch (thrown) {
     // The person has closed it. Any other failure means that this page may not open the dialog.
-    return thrown instanceof DOMException && thrown.name === 'AbortError' ? [] : undefined;
+    return isNamed(thrown, 'AbortError') ? [] : undefined;
   } finally {
     isPicking = false;
   }

@@ -104,3 +104,7 @@ export class Link {
     }
   }
 }
+
+/** Whether the browser has thrown `thrown` with this name, such as `NotFoundError` for a missing file. */
+export const isNamed = (thrown: unknown, name: string): boolean =>
+  thrown instanceof DOMException && thrown.name === name;

@@ -3,6 +3,7 @@
 import { EXTENSIONS } from '../formats.js';
 import type { AllTexts } from '../types.texts.js';
 import { endingIn, isSameName } from './bundle.js';
+import { isNamed } from './input-file.js';
 
 /** The ends of names of disk images and of containers. */
 const KNOWN = endingIn(EXTENSIONS);
@@ -100,9 +101,9 @@ async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise
     await folder.getFileHandle(name);
     return true;
   } catch (thrown) {
-    if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return false;
+    if (isNamed(thrown, 'NotFoundError')) return false;
     // There is a folder of this name.
-    if (thrown instanceof DOMException && thrown.name === 'TypeMismatchError') return true;
+    if (isNamed(thrown, 'TypeMismatchError')) return true;
     throw thrown;
   }
 }

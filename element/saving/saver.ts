@@ -1,7 +1,7 @@
 // Saves the disk of an image: asks for the target, then converts.
 
 import type { OutputFormat } from 'decant';
-import { mayBeSame } from '../files/input-file.js';
+import { isNamed, mayBeSame } from '../files/input-file.js';
 import {
   downloadName,
   freeNameIn,
@@ -19,8 +19,6 @@ import type { Way } from '../ways/choices.js';
 import type { Chooser } from './chooser.js';
 import { Conversion } from './conversion.js';
 import { keptDownload } from './target.js';
-
-const isNamed = (thrown: unknown, name: string): boolean => thrown instanceof DOMException && thrown.name === name;
 
 export class Saver {
   #conversion: Conversion | undefined;
