@@ -54,7 +54,7 @@ export interface AllTexts {
   nothingUploaded: string;
 
   dropHere: string;
-  /** What goes in, and what comes out. */
+  /** Lists the formats that are read; `makes` lists those that are written. */
   takes: (inputs: string[]) => string;
   makes: (outputs: string[]) => string;
   choose: string;
@@ -67,12 +67,12 @@ export interface AllTexts {
   trySample: string;
   /** The conversion of the image `name` to a download was interrupted. The finished part has `bytes`. */
   interrupted: (name: string, bytes: number) => string;
-  /** Discards this part. */
+  /** The button that discards the finished part. */
   freeStorage: (bytes: number) => string;
   storageFreed: (bytes: number) => string;
   /** The conversion of the image `name` was interrupted. The folder of the output `file` is known if a folder was picked. */
   fileInterrupted: (name: string, file: string, folder: string | undefined) => string;
-  /** Removes this file, which may be left. The next three texts say what has happened. */
+  /** The button that removes the unfinished output `file`. The next three texts say what has happened. */
   removeFile: (file: string) => string;
   fileRemoved: (file: string) => string;
   fileStays: (file: string) => string;
@@ -88,7 +88,7 @@ export interface AllTexts {
   opening: (name: string) => string;
   /** Opening takes longer than usual. */
   slow: string;
-  /** Names dropped files in `opening` and `notFetched`; `chosen` names chosen files. */
+  /** What dropped files are called in `opening` and `notFetched`; `chosen` is for files from the browser's dialog. */
   dropped: string;
   chosen: string;
   noFiles: string;
@@ -261,7 +261,7 @@ export interface AllTexts {
   /** The question above the places where the disk can run. */
   where: string;
   placeLabel: (place: { name: string; label: string }) => string;
-  /** The field that looks for a place, and that there is none. */
+  /** The field in which the person looks for a place; `noPlace` says that no place has the typed text in its name. */
   otherPlace: string;
   noPlace: string;
   /** `output` is the name of the format. */
@@ -297,7 +297,7 @@ export interface AllTexts {
   downloadCost: (cost: SaveCost, disk: number) => string;
   folderChosen: (name: string) => string;
   otherFolder: string;
-  /** The difference to the next best way. */
+  /** This way is `seconds` faster than the next best one. */
   betterTime: (seconds: number) => string;
   /** The space that this way takes, and the space that the next best way takes. */
   betterSpace: (bytes: number, other: number) => string;
@@ -321,7 +321,7 @@ export interface AllTexts {
   convert: string;
   /** Describes the disabled button `convert` while no way is selected. */
   noWay: string;
-  /** As above, and follows the reason why the way that was selected is impossible. */
+  /** The same, if the person must choose a way; also shown after the reason why the selected way has become impossible. */
   chooseWay: string;
   /** A dialog of the browser is open. */
   picking: string;
@@ -338,12 +338,12 @@ export interface AllTexts {
   /** A download of this disk was interrupted at `share`. */
   goOnTitle: (share: number) => string;
   goOnQuestion: string;
-  /** Resumes it. */
+  /** The button that resumes the interrupted download. */
   goOn: string;
   /** Another tab has resumed the download. */
   elsewhereTitle: string;
   elsewhereHint: string;
-  /** Discards it and starts over. */
+  /** The button that starts over; the interrupted download is discarded. */
   beginAnew: string;
   noFolderTitle: string;
   noFolderHint: string;
@@ -366,7 +366,7 @@ export interface AllTexts {
   silent: (seconds: number) => string;
   /** `silent` for screen readers. */
   silentShort: string;
-  /** Nothing has been converted for these seconds, for an unknown reason. */
+  /** Nothing has been converted for `seconds`, for an unknown reason. */
   stalled: (seconds: number) => string;
   /** `stalled` for screen readers. */
   stalledShort: string;
@@ -379,9 +379,9 @@ export interface AllTexts {
   cancelling: string;
   /** After a cancel while the browser completes a file: the file is removed afterwards. */
   cancelWaits: string;
-  /** As above, but the file stays. */
+  /** After a cancel while the browser completes a file that stays, because it replaces another file. */
   cancelTooLate: string;
-  /** The result of such a conversion. */
+  /** Shown with a result: the cancel came too late, so the file is complete. */
   wasTooLate: string;
   keepOpen: string;
   notify: string;
@@ -456,13 +456,13 @@ export interface AllTexts {
   emptyLeft: (name: string) => string;
   /** The state of the file is unknown. */
   fileLeft: (name: string) => string;
-  /** The same, in a folder. `swap` is the browser's temporary file. */
+  /** The state of the file in the picked `folder` is unknown. `swap` is the browser's temporary file. */
   fileInFolderLeft: (folder: string, name: string, swap: string) => string;
   /** The folder is gone. `swap` is the browser's temporary file; `replaces` says whether `name` existed before. */
   folderMoved: (folder: string, name: string, swap: string, replaces: boolean) => string;
   /** The picked file is gone. `swap` is the browser's temporary file. */
   fileMoved: (name: string, swap: string) => string;
-  /** The browser does not let the page look. */
+  /** The browser does not let the page look at the file. */
   unknownLeft: (name: string) => string;
   next: {
     raw: string;

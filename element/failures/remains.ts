@@ -12,7 +12,7 @@ export type StoredRemains = 'nothing' | 'kept' | 'unknown' | number;
 
 /**
  * Describes in a sentence what remains at `target` after a failed or cancelled conversion; `undefined` if only the page knows. `rest`
- * remains of a stored download.
+ * is what remains of a stored download.
  */
 export async function describeRemains(
   target: Target,

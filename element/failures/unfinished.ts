@@ -70,11 +70,11 @@ export async function remainsAtTargets(texts: AllTexts): Promise<Remains[]> {
   return remains.filter((one) => one !== undefined);
 }
 
-/** As far as the page may look without a question, only a file that is there and empty is left. */
+/** Returns the file as a remainder if it is empty, or if the page may not look. Forgets any other file. */
 async function remainsOf(record: Unfinished, texts: AllTexts): Promise<Remains | undefined> {
   const { id, image, name, entry, at } = record;
   const mayLook = (await entry.queryPermission({ mode: 'read' })) === 'granted';
-  // What cannot be looked at may be empty.
+  // Without the permission to look, the file counts as empty.
   const size = mayLook ? await sizeOf(record).catch(() => 0) : 0;
   if (Date.now() - at > REMEMBERED || size !== 0) {
     await deleteRecord(id);

@@ -2,17 +2,15 @@
 
 import { DecantError, httpSource, type Input, type Waiting } from 'decant';
 
-/**
- * A file or link that the person has given. With handles, two files can be compared.
- */
+/** A file or link that the person has given. With handles, two files can be compared. */
 export interface InputFile {
   file: File;
   handle?: FileSystemFileHandle;
   /** The link, if it is one. Then `file` is empty and has only the name. */
   link?: Link;
-  /** The name of the missing disk of a machine as which it is used. */
+  /** The name of the machine's missing disk for which the person uses this file. */
   as?: string;
-  /** Its dropped folder, the same object for all files of one. */
+  /** The dropped folder that contains the file: one object for all files of a folder. */
   folder?: object;
 }
 

@@ -17,7 +17,7 @@ export interface Listed {
 const FOREIGN =
   /\.(?:aac|ai|apk|avi|avif|bat|bmp|c|cc|cfg|class|conf|cpp|cs|css|csv|deb|dll|docx?|eml|eps|epub|exe|flac|flv|gif|go|h|heic|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|js|json|jsx|kt|lnk|log|lua|m4a|map|md|mjs|mkv|mov|mp3|mp4|mpe?g|msi|nef|o|odp|ods|odt|ogg|opus|otf|pdf|php|pl|png|pptx?|properties|ps1|psd|py|pyc|rb|rpm|rs|rtf|scss|sh|so|sql|sqlite|srt|svg|swift|tex|tiff?|toml|ts|tsv|tsx|ttf|txt|url|vue|wasm|wav|webm|webp|wma|wmv|woff2?|xlsx?|xml|ya?ml)$/i;
 
-/** The least size of a disk, and so many bytes of a file are looked at. */
+/** A disk has at least one sector, and the first sector of a file is looked at. In bytes. */
 const SECTOR = 512;
 /** How many files are read at once. */
 const AT_ONCE = 100;
@@ -80,7 +80,7 @@ async function startOf(file: File): Promise<string | undefined> {
   }
 }
 
-/** Runs `work` on each of `all`, some at once: a folder may have very many. */
+/** Runs `work` on each of `all`, `AT_ONCE` at a time, since a folder may have very many files. */
 async function inTurn<T, R>(all: T[], work: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < all.length; at += AT_ONCE)

@@ -7,8 +7,8 @@ import type { Controls, LinkFields } from '../steps/controls.js';
 import type { Screen } from '../steps/screen.js';
 import type { AddressProblem } from '../steps/state.js';
 
-/** Opens the image of a link, or uses it for a need. */
-interface Takers {
+/** Takes a link to an image, or to the file that `need` asks for. */
+interface LinkTaker {
   take(files: InputFile[]): void;
   answer(need: FileNeed, input: InputFile): void;
 }
@@ -18,7 +18,7 @@ export class LinkEntry implements LinkFields {
 
   constructor(
     private readonly screen: Screen,
-    private readonly takers: Takers,
+    private readonly taker: LinkTaker,
   ) {}
 
   get problem(): AddressProblem | undefined {
@@ -46,8 +46,8 @@ export class LinkEntry implements LinkFields {
   take(text: string, need?: FileNeed): void {
     const { phase, turn, texts } = this.screen;
     const url = addressIn(text);
-    if (url && need) this.takers.answer(need, linked(url));
-    else if (url) this.takers.take([linked(url)]);
+    if (url && need) this.taker.answer(need, linked(url));
+    else if (url) this.taker.take([linked(url)]);
     else if (phase === 'start') this.screen.update(turn, 'empty', { notice: texts.noAddress });
     else this.screen.tell(texts.noAddress);
   }

@@ -28,13 +28,13 @@ import { asError, type Screen } from '../steps/screen.js';
 import type { Remedy, Step } from '../steps/state.js';
 import { doubtsAbout } from './doubts.js';
 
-/** How long an opening takes before that is called slow, in milliseconds. */
+/** After this time the page says that opening takes long, in milliseconds. */
 const SLOW = 15_000;
 
-/** The memory for the window of a compressed file that is taken without a question, in bytes. */
+/** The largest window of a compressed file that is decoded without a question, in bytes of memory. */
 const UNASKED_WINDOW = 512 << 20;
 
-/** The memory for the window of a compressed file, in bytes, if it is large. */
+/** The memory that decoding a compressed file takes for its window, in bytes; 0 unless it is large. */
 const windowOf = ({ info }: AnyImage): number =>
   Number(info.safety.find(({ code }) => code === 'large-window')?.fields.size ?? 0);
 

@@ -20,7 +20,7 @@ interface Item {
   remedies?: Remedy[];
   /** Whether parts of its disk were lost. */
   isDamaged?: boolean;
-  /** Whether it comes after those that need no answer. */
+  /** Whether it was moved to the end, because it needs an answer. */
   isPostponed?: boolean;
 }
 

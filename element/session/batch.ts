@@ -6,15 +6,15 @@ import type { Saver } from '../saving/saver.js';
 import type { Screen } from '../steps/screen.js';
 import type { Step } from '../steps/state.js';
 
-/** The output and the place for each image. */
-type Made = Pick<Step<'ready'>, 'output' | 'destination'>;
+/** The output and the place that the person has chosen for all images. */
+type Chosen = Pick<Step<'ready'>, 'output' | 'destination'>;
 
-const isAlike = (one: Made, other: Made): boolean =>
+const isAlike = (one: Chosen, other: Chosen): boolean =>
   one.output.name === other.output.name && one.destination?.name === other.destination?.name;
 
 export class Batch {
   /** The output for all images; `undefined` unless the person has asked to convert all. */
-  #made: Made | undefined;
+  #chosen: Chosen | undefined;
   /** Whether images are opened and converted without a step of the person. */
   isRunning = false;
 
@@ -25,20 +25,20 @@ export class Batch {
     private readonly saver: Saver,
   ) {}
 
-  begin(made: Made): void {
-    this.#made = made;
+  begin(chosen: Chosen): void {
+    this.#chosen = chosen;
   }
 
   end(): void {
-    this.#made = undefined;
+    this.#chosen = undefined;
   }
 
   /** Continues with the image that is shown, then with the others. Those that ask something come last. */
   async run(): Promise<void> {
-    if (!this.#made || this.isRunning) return;
+    if (!this.#chosen || this.isRunning) return;
     this.isRunning = true;
     try {
-      while (this.#made && (await this.#advance(this.#made)));
+      while (this.#chosen && (await this.#advance(this.#chosen)));
     } finally {
       this.isRunning = false;
       this.screen.refresh();
@@ -46,24 +46,24 @@ export class Batch {
   }
 
   /** Takes the next step. Resolves to `false` if there is none, or only the person can take it. */
-  async #advance(made: Made): Promise<boolean> {
+  async #advance(chosen: Chosen): Promise<boolean> {
     switch (this.screen.phase) {
       case 'end':
         return this.#next();
       case 'question':
         return this.#postpone();
       case 'choice':
-        return this.#save(made);
+        return this.#save(chosen);
       default:
         return false;
     }
   }
 
   /** Converts the image that is shown, unless it needs an answer or another output. */
-  async #save(made: Made): Promise<boolean> {
+  async #save(chosen: Chosen): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready || ready.choosingTarget) return false;
-    if (ready.asking || !ready.way || !isAlike(ready, made)) return this.#postpone();
+    if (ready.asking || !ready.way || !isAlike(ready, chosen)) return this.#postpone();
     await this.saver.convert();
     return this.#settle();
   }
