@@ -22,7 +22,7 @@ import { convertingView, doneView } from './saving/conversion-views.js';
 import { readyView } from './saving/ready-view.js';
 import { Session } from './session/session.js';
 import { announcement, windowTitle } from './steps/announcement.js';
-import { bottle, noticeView, spoken } from './steps/common-views.js';
+import { bottle, fileButton, noticeView, spoken } from './steps/common-views.js';
 import { Focus } from './steps/focus.js';
 import type { State, Step } from './steps/state.js';
 import { Announced, warningsOf } from './steps/warnings.js';
@@ -265,8 +265,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
         ${bottle()}
         <h2 tabindex="-1" data-focus>${texts.dropHere}</h2>
         <p class="more">${texts.takes(INPUTS)}<br />${texts.makes(OUTPUTS)}</p>
-        <button class="primary" part="button primary" @click=${this.#choose}>${texts.choose}</button>
-        <input hidden type="file" multiple aria-label=${texts.choose} @change=${this.#chosen} />
+        ${fileButton(texts.choose, 'primary', true, this.#choose, (files) => this.#session.takePlain(files))}
         <details class="fold more"><summary>${texts.fromLink}</summary>${linkForm(this.#session)}</details>
         ${this.sample ? html`<button class="link more" part="button link" @click=${this.#takeSample}>${texts.trySample}</button>` : nothing}
         ${notice ? noticeView(notice) : nothing}
@@ -278,15 +277,9 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
     `;
   }
 
-  #choose = () => {
+  #choose = (fallback: () => void) => {
     this.#session.prepare();
-    this.#session.choose(() => this.renderRoot.querySelector<HTMLInputElement>('.drop input[type=file]')?.click());
-  };
-
-  #chosen = (event: Event) => {
-    const input = event.target as HTMLInputElement;
-    this.#session.takePlain(input.files ?? []);
-    input.value = '';
+    this.#session.choose(fallback);
   };
 
   #takeSample = () =>

@@ -3,7 +3,7 @@
 import { type Need, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import { type FileNeed, isById } from '../files/opening.js';
-import { heading, spoken } from '../steps/common-views.js';
+import { fileButton, heading, spoken } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Doubt, Step } from '../steps/state.js';
 import { linkForm } from './link-entry.js';
@@ -28,16 +28,8 @@ type Offer = { input: NonNullable<Step<'needs'>['offered']>; only: boolean };
 
 function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined): TemplateResult {
   const { texts } = controls;
-  const chosen = (event: Event) => {
-    const input = event.target as HTMLInputElement;
-    const file = input.files?.[0];
-    input.value = '';
-    if (file) controls.answer(need, { file });
-  };
-  const choose = (event: Event) => {
-    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
-    controls.chooseFor(need, () => input.click());
-  };
+  const choose = (fallback: () => void) => controls.chooseFor(need, fallback);
+  const take = ([file]: File[]) => file && controls.answer(need, { file });
   const useOffered = () => controls.answer(need, offer!.input, true);
   return html`
     ${
@@ -46,8 +38,7 @@ function fileNeed(need: FileNeed, controls: Controls, offer: Offer | undefined):
         : html`<p>${texts.needsFile(need)}</p><p><strong class="name">${shownText(need.name)}</strong></p>`
     }
     <div class="actions">
-      <button class="primary" part="button primary" @click=${choose}>${texts.chooseFor(need)}</button>
-      <input hidden type="file" aria-label=${texts.chooseFor(need)} @change=${chosen} />
+      ${fileButton(texts.chooseFor(need), 'primary', false, choose, take)}
       ${offer?.only ? html`<button part="button" @click=${useOffered}>${texts.useAllTheSame(offer.input.file.name, need.role)}</button>` : nothing}
     </div>
     ${linkForm(controls, need)}
@@ -85,7 +76,7 @@ function passwordForm(need: Need, wrong: boolean, canAssume: boolean, controls: 
         <span>${texts.passwordOf(need.of)}</span>
         <input
           name="password"
-        part="field"
+          part="field"
           type="password"
           autocomplete="off"
           required

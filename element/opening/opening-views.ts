@@ -5,7 +5,7 @@ import { type Member, shownText } from 'decant';
 import { html, nothing, type TemplateResult } from 'lit';
 import type { InputFile } from '../files/input-file.js';
 import { snapshotPicker } from '../saving/details-view.js';
-import { heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
+import { fileButton, heading, noticeView, spoken, waitingView } from '../steps/common-views.js';
 import type { Controls } from '../steps/controls.js';
 import type { Step } from '../steps/state.js';
 
@@ -104,20 +104,12 @@ export function disksView(
 
 function missingFiles(missing: Member[], offered: InputFile | undefined, controls: Controls): TemplateResult {
   const { texts } = controls;
-  const choose = (event: Event) => {
-    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
-    controls.choose(() => input.click());
-  };
-  const chosen = (event: Event) => {
-    const input = event.target as HTMLInputElement;
-    controls.takePlain(input.files ?? []);
-    input.value = '';
-  };
+  const choose = (fallback: () => void) => controls.choose(fallback);
+  const take = (files: File[]) => controls.takePlain(files);
   return html`
     <p>${texts.disksMissing(missing.length)}</p>
     <div class="actions">
-      <button part="button" type="button" @click=${choose}>${texts.choose}</button>
-      <input hidden type="file" multiple aria-label=${texts.choose} @change=${chosen} />
+      ${fileButton(texts.choose, '', true, choose, take)}
       ${offered ? missing.map(({ name }) => html`<button part="button" type="button" @click=${() => controls.useAsDisk(name)}>${texts.useAsDisk(offered.file.name, name)}</button>`) : nothing}
     </div>
   `;

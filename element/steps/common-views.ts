@@ -22,6 +22,32 @@ export const facts = (rows: [string, string | undefined][]) => html`
   <dl class="more">${rows.map(([name, value]) => (value ? html`<div><dt>${name}</dt><dd>${value}</dd></div>` : nothing))}</dl>
 `;
 
+/**
+ * A button that chooses files by `choose`, which calls its `fallback` in a browser without a dialog for files: then a hidden `<input>`
+ * passes them to `take`.
+ */
+export function fileButton(
+  text: string,
+  style: '' | 'primary',
+  isMultiple: boolean,
+  choose: (fallback: () => void) => void,
+  take: (files: File[]) => void,
+): TemplateResult {
+  const clicked = (event: Event) => {
+    const input = (event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement;
+    choose(() => input.click());
+  };
+  const chosen = (event: Event) => {
+    const input = event.target as HTMLInputElement;
+    take([...(input.files ?? [])]);
+    input.value = '';
+  };
+  return html`
+    <button class=${style} part=${`button ${style}`} type="button" @click=${clicked}>${text}</button>
+    <input hidden type="file" ?multiple=${isMultiple} aria-label=${text} @change=${chosen} />
+  `;
+}
+
 /** Heights in the bottle of the logo, in units of its drawing. */
 const [BOTTOM, SHOULDER, NECK, TOP] = [37, 24, 14, 8];
 /** How full the bottle is on the first screen. */
