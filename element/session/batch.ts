@@ -83,7 +83,10 @@ export class Batch {
     return true;
   }
 
-  /** After an image was converted, or has failed, or asks something. If the person has closed a dialog, nothing follows. */
+  /**
+   * After an attempt to convert the image: moves it to the end if it asks something. Ends the batch if the person has closed a dialog.
+   * Resolves to whether there is a next step.
+   */
   async #settle(): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready) return true;

@@ -45,7 +45,7 @@ export function ask<T>(worker: ServiceWorker, question: Ask): Promise<T> {
 }
 
 /**
- * Finds the service worker and the base URL of downloads. Rejects with one of the reasons of the language if streaming is not possible.
+ * Finds the service worker and the base URL of downloads. Rejects with one of the page's `reasons` if streaming is not possible.
  */
 export async function findWorker(): Promise<{ worker: ServiceWorker; base: string }> {
   if (!isSecureContext) throw new Error(language().reasons.insecure);
