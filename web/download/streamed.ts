@@ -46,9 +46,7 @@ class PageDownload {
     worker.postMessage(question, [port2]);
   }
 
-  /**
-   * Makes the browser request the download. Rejects with one of the reasons of the language if it does not, or if `signal` is aborted.
-   */
+  /** Makes the browser request the download. Rejects with one of the page's `reasons` if it does not, or if `signal` is aborted. */
   async begin(address: string, signal: AbortSignal | undefined): Promise<StreamedDownload> {
     const frame = document.createElement('iframe');
     this.#hold(frame);
@@ -140,11 +138,11 @@ class PageDownload {
     if (this.size !== undefined && bytes.length > this.size - this.#sent)
       throw this.#fail(new Error(`More than the ${this.size} bytes of the disk were written.`));
     for (let at = 0; at < bytes.length; at += MAX_MESSAGE) {
-      // A copy, because its buffer is transferred. The caller's buffer may be shared, or larger than this piece.
-      const piece = bytes.slice(at, at + MAX_MESSAGE);
-      await this.#until(() => this.#sent - this.#taken + piece.length <= MAX_PENDING);
-      this.#sent += piece.length;
-      this.#send({ bytes: piece.buffer as ArrayBuffer }, [piece.buffer as ArrayBuffer]);
+      // A copy, because its buffer is transferred. The caller's buffer may be shared, or larger than this message.
+      const message = bytes.slice(at, at + MAX_MESSAGE);
+      await this.#until(() => this.#sent - this.#taken + message.length <= MAX_PENDING);
+      this.#sent += message.length;
+      this.#send({ bytes: message.buffer as ArrayBuffer }, [message.buffer as ArrayBuffer]);
     }
   }
 
