@@ -25,6 +25,9 @@ const version = {
   transformIndexHtml: (html: string) => html.replace('%VERSION%', packageJson.version),
 };
 
+/** The bundler warns when its plugins take most of the time, as bundling the workers does. */
+const WITHOUT_TIMES = { checks: { pluginTimings: false } };
+
 /** What the page loads at once is one file: its script with all that it imports, and the places, which each image needs. */
 const AT_ONCE = { name: 'index', test: /web.main\.ts$|dist.of-image\.shared\.js$/ };
 
@@ -37,7 +40,7 @@ export default defineConfig({
       decant: path('../dist/browser.js'),
     },
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', rolldownOptions: WITHOUT_TIMES },
   plugins: [serviceWorker(), version],
   // These files get a digest in their names, like all files except the page itself.
   html: {
@@ -49,7 +52,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     outDir: '../site',
     emptyOutDir: true,
-    rolldownOptions: { output: { codeSplitting: { groups: [AT_ONCE] } } },
+    rolldownOptions: { ...WITHOUT_TIMES, output: { codeSplitting: { groups: [AT_ONCE] } } },
   },
   server: { headers: isolation, fs: { allow: [path('..')] } },
   preview: { headers: { ...isolation, ...policy } },
