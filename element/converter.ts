@@ -3,7 +3,7 @@
 import { html, LitElement, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { failedView } from './failures/failure.js';
 import { remainsView } from './failures/interrupted.js';
-import { filesOf, hasFiles, isTaken, linkIn } from './files/dropped.js';
+import { filesOf, hasFiles, hasFilesOrLink, linkIn } from './files/dropped.js';
 import { addressIn } from './files/input-file.js';
 import { INPUTS, OUTPUTS } from './formats.js';
 import { linkForm } from './opening/link-entry.js';
@@ -303,7 +303,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   };
 
   #dragOver = (event: DragEvent) => {
-    if (!isTaken(event)) return;
+    if (!hasFilesOrLink(event)) return;
     event.preventDefault();
     if (!this.dragging && this.#session.state.step === 'empty') this.#session.prepare();
     this.dragging = true;
@@ -315,7 +315,7 @@ export class Converter extends LitElement implements DecantConverterElement, Hos
   };
 
   #drop = (event: DragEvent) => {
-    if (!isTaken(event)) return;
+    if (!hasFilesOrLink(event)) return;
     event.preventDefault();
     this.dragging = false;
     if (!hasFiles(event)) {

@@ -29,7 +29,7 @@ const version = {
 const WITHOUT_TIMES = { checks: { pluginTimings: false } };
 
 /** What the page loads at once is one file: its script with all that it imports, and the places, which each image needs. */
-const AT_ONCE = { name: 'index', test: /web.main\.ts$|dist.of-image\.shared\.js$/ };
+const FIRST_LOAD = { name: 'index', test: /web.main\.ts$|dist.of-image\.shared\.js$/ };
 
 export default defineConfig({
   base: './',
@@ -52,7 +52,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     outDir: '../site',
     emptyOutDir: true,
-    rolldownOptions: { ...WITHOUT_TIMES, output: { codeSplitting: { groups: [AT_ONCE] } } },
+    rolldownOptions: { ...WITHOUT_TIMES, output: { codeSplitting: { groups: [FIRST_LOAD] } } },
   },
   server: { headers: isolation, fs: { allow: [path('..')] } },
   preview: { headers: { ...isolation, ...policy } },

@@ -16,7 +16,7 @@ export async function recall(screen: Screen): Promise<void> {
   const texts = screen.texts;
   const stored = leftovers().then((found) => found.filter(({ kind }) => kind === 'download'));
   const lists = await Promise.allSettled([
-    stored.then((found) => found.map((leftover) => inStorage(leftover, texts))),
+    stored.then((found) => found.map((leftover) => storedLeftover(leftover, texts))),
     // Without a database, nothing was remembered.
     remainsAtTargets(texts),
   ]);
@@ -24,7 +24,7 @@ export async function recall(screen: Screen): Promise<void> {
   screen.update(turn, 'empty', { remains: remains.length > 0 ? remains : undefined });
 }
 
-function inStorage({ image: name, size, discard }: Leftover, texts: AllTexts): Remains {
+function storedLeftover({ image: name, size, discard }: Leftover, texts: AllTexts): Remains {
   const image = name || texts.image;
   return {
     image,

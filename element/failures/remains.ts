@@ -21,7 +21,7 @@ export async function describeRemains(
 ): Promise<string | undefined> {
   switch (target.kind) {
     case 'stored':
-      return inStorage(rest, target.name, texts);
+      return storedText(rest, target.name, texts);
     case 'streamed':
       // Chromium leaves nothing. Firefox and WebKit leave a part of the file.
       return texts.streamLeft(target.name);
@@ -38,7 +38,7 @@ export async function describeRemains(
   }
 }
 
-function inStorage(rest: StoredRemains, name: string, texts: AllTexts): string {
+function storedText(rest: StoredRemains, name: string, texts: AllTexts): string {
   if (typeof rest === 'number') return texts.stillStored(rest);
   return { nothing: texts.nothingLeft, kept: texts.partKept, unknown: texts.unknownLeft(name) }[rest];
 }
@@ -58,7 +58,7 @@ async function remainsInFolder(
   } catch (thrown) {
     if (!isNamed(thrown, 'NotFoundError')) return texts.unknownLeft(name);
   }
-  if (await isThere(folder)) return texts.nothingLeft;
+  if (await folderExists(folder)) return texts.nothingLeft;
   return texts.folderMoved(folder.name, name, swapOf(name), replaces !== undefined);
 }
 
@@ -82,7 +82,7 @@ async function remainsInFile(
 }
 
 /** Whether the folder still exists where it was picked. */
-async function isThere(folder: FileSystemDirectoryHandle): Promise<boolean> {
+async function folderExists(folder: FileSystemDirectoryHandle): Promise<boolean> {
   try {
     await folder.keys().next();
     return true;

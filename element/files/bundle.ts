@@ -30,10 +30,10 @@ export interface Sorted {
 }
 
 /** The number of the first part of a split file. */
-const FIRST = /(\.(\d{2,9}|part\d+)|[-._](a{2,9}|0{2,9})|aa|00)$/i;
+const FIRST_PART = /(\.(\d{2,9}|part\d+)|[-._](a{2,9}|0{2,9})|aa|00)$/i;
 
 /** The name of the whole file if `name` is that of its first part. */
-export const wholeName = (name: string): string => name.replace(FIRST, '');
+export const wholeName = (name: string): string => name.replace(FIRST_PART, '');
 
 /** Returns a pattern of names that end in one of `extensions`, in any case. */
 export const endingIn = (extensions: string[]): RegExp =>

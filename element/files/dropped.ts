@@ -1,7 +1,7 @@
 // Files and links that the person drops, and files from the browser's dialog.
 
 import { type InputFile, inputOf, isNamed } from './input-file.js';
-import { type Listed, MOST, readLikely } from './many-files.js';
+import { type Listed, MOST_FILES, readLikely } from './many-files.js';
 
 /** A drag with data. */
 type Dragging = DragEvent & { dataTransfer: DataTransfer };
@@ -9,7 +9,7 @@ type Dragging = DragEvent & { dataTransfer: DataTransfer };
 export const hasFiles = ({ dataTransfer }: Dragging): boolean => dataTransfer.types.includes('Files');
 
 /** Whether files or a link are dragged. A link that is dragged over a text field stays text. */
-export function isTaken(event: DragEvent): event is Dragging {
+export function hasFilesOrLink(event: DragEvent): event is Dragging {
   const types = event.dataTransfer?.types ?? [];
   const [target] = event.composedPath();
   return types.includes('Files') || (types.includes('text/uri-list') && !(target instanceof HTMLInputElement));
@@ -26,7 +26,7 @@ export const linkIn = (transfer: DataTransfer): string =>
 const SNAPSHOTS = 'Snapshots';
 
 /**
- * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. Of more than `MOST` files, those with
+ * Reads the files of a drop, and those directly in dropped folders and in `Snapshots` there. Of more than `MOST_FILES` files, those with
  * an extension of another kind, such as `.jpg`, are not read: they are empty files with their names.
  */
 export async function filesOf(transfer: DataTransfer): Promise<InputFile[]> {
@@ -39,7 +39,7 @@ export async function filesOf(transfer: DataTransfer): Promise<InputFile[]> {
     file: item.getAsFile(),
   }));
   const listed = (await Promise.all(found.map(listItem))).flat();
-  if (listed.length > MOST) return readLikely(listed);
+  if (listed.length > MOST_FILES) return readLikely(listed);
   return Promise.all(listed.map((one) => one.read()));
 }
 

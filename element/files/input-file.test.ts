@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { fileHandle, fileOf, folderHandle } from '../element.test-support.js';
 import { filesOf, pickFiles } from './dropped.js';
 import { type InputFile, isSame, Link, mayBeSame, sourceOf, without } from './input-file.js';
-import { MOST } from './many-files.js';
+import { MOST_FILES } from './many-files.js';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -133,7 +133,7 @@ test('a folder gives the files in it and in Snapshots, without hidden ones', asy
 });
 
 test('of a large folder, files with names of other kinds are not read', async () => {
-  const files = [fileOf('disk.qcow2'), ...Array.from({ length: MOST }, (_, at) => fileOf(`${at}.txt`))];
+  const files = [fileOf('disk.qcow2'), ...Array.from({ length: MOST_FILES }, (_, at) => fileOf(`${at}.txt`))];
   const [first, ...others] = files;
   const snapshots = folderHandle('Snapshots', entriesOf(others));
   for (const dropped of [

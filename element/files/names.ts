@@ -6,10 +6,10 @@ import { endingIn, isSameName } from './bundle.js';
 import { isNamed } from './input-file.js';
 
 /** The ends of names of disk images and of containers. */
-const KNOWN = endingIn(EXTENSIONS);
+const KNOWN_EXTENSION = endingIn(EXTENSIONS);
 
 /** Whether the extension of `name` is that of a disk image, or of a container. */
-export const hasImageName = (name: string): boolean => KNOWN.test(name);
+export const hasImageName = (name: string): boolean => KNOWN_EXTENSION.test(name);
 
 /** The longest name on common file systems, in bytes, minus `.crswap`, which Chromium appends while it writes. */
 const MOST_BYTES = 255 - '.crswap'.length;
@@ -24,7 +24,7 @@ export const isTaken = (name: string, taken: readonly string[]): boolean =>
 
 /** Removes all known extensions: `disk.raw.gz` becomes `disk`. */
 function stemOf(name: string): string {
-  const stem = name.replace(KNOWN, '');
+  const stem = name.replace(KNOWN_EXTENSION, '');
   return stem === name ? name : stemOf(stem);
 }
 
@@ -91,12 +91,12 @@ export async function freeNameIn(
   taken: readonly string[],
 ): Promise<string> {
   let free = withEnd(name, '-1');
-  for (let number = 2; isTaken(free, taken) || (await isThere(folder, free)); number += 1)
+  for (let number = 2; isTaken(free, taken) || (await fileExists(folder, free)); number += 1)
     free = withEnd(name, `-${number}`);
   return free;
 }
 
-async function isThere(folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+async function fileExists(folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
   try {
     await folder.getFileHandle(name);
     return true;

@@ -3,7 +3,7 @@
 import type { Extent, LostRange } from 'decant';
 
 /** The number of parts for which the package reports progress. */
-const MOST = 4096;
+const MOST_CELLS = 4096;
 
 /** The content that a cell shows: the first in this order that its part of the disk has. */
 export type Content = 'lost' | 'data' | 'compressed' | 'empty' | 'unknown';
@@ -23,7 +23,7 @@ export class DiskPicture {
     size: number,
     readonly layerNames: string[],
   ) {
-    this.#length = Math.max(1, Math.ceil(size / MOST));
+    this.#length = Math.max(1, Math.ceil(size / MOST_CELLS));
     const count = Math.ceil(size / this.#length);
     this.#contents = new Array<Content>(count).fill('unknown');
     this.#layers = new Uint16Array(count);

@@ -6,11 +6,11 @@ import type { AllTexts } from '../types.texts.js';
 import type { Content, DiskPicture } from './disk-picture.js';
 
 /** The least part of the picture that has room for the name of a partition. */
-const NAMED = 1 / 6;
+const ROOM_FOR_NAME = 1 / 6;
 /** The number of cells in a row that a wide picture comes close to. */
 const COLUMNS = 128;
 /** The least side of a cell in pixels, including the gap after it. A narrow picture has more rows instead. */
-const LEAST = 3;
+const LEAST_SIDE = 3;
 /** The opacity of a cell that is not converted yet, during a conversion. */
 const WAITING = 0.3;
 /** The opacity of a cell that the map has not reached. */
@@ -21,7 +21,7 @@ export const COLOURED_LAYERS = 3;
 
 /** The partitions that are high enough in the picture for a name. */
 const partsIn = (picture: DiskPicture, contents: Contents | undefined) =>
-  contents?.parts.filter(({ size }) => picture.cellAt(size) >= picture.count * NAMED) ?? [];
+  contents?.parts.filter(({ size }) => picture.cellAt(size) >= picture.count * ROOM_FOR_NAME) ?? [];
 
 /** `share` is the converted share of the disk during a conversion, 0 to 1. The canvas is painted after it is rendered. */
 export function pictureView(
@@ -68,7 +68,7 @@ export function colourOf(content: Content, layer: number): string {
 
 /** The side of a cell and the number of cells in a row, where `width` pixels are free. */
 export function gridOf(width: number): { side: number; columns: number } {
-  const side = Math.max(LEAST, Math.round(width / COLUMNS));
+  const side = Math.max(LEAST_SIDE, Math.round(width / COLUMNS));
   return { side, columns: Math.max(1, Math.floor(width / side)) };
 }
 

@@ -26,7 +26,7 @@ import { ProgressMeter } from './progress-meter.js';
 import { outputAt } from './target.js';
 
 /** The interval at which progress is shown, in milliseconds. */
-const TICK = 200;
+const PROGRESS_INTERVAL = 200;
 
 /** With so many cores, one is left for the digest of an output that passes in order. */
 const CORES_TO_DIGEST = 4;
@@ -106,7 +106,7 @@ export class Conversion {
     const meter = this.#meter(taken);
     const show = () => this.#showProgress(meter);
     show();
-    this.#ticking = setInterval(show, TICK);
+    this.#ticking = setInterval(show, PROGRESS_INTERVAL);
     const result = await this.#write(output, signal, meter);
     // Compression or the network may take most of the time, so these conversions do not measure the speed of writing.
     if (!format.compressed && !this.#environment?.isRemote) learn(this.#method, result, meter.dataDone);

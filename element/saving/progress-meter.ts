@@ -7,7 +7,7 @@ import { SILENT, STALLED } from '../steps/state.js';
 import { type Method, type Prediction, predict, type Rates, TYPICAL } from '../ways/rates.js';
 
 /** From this share of the data on, only the measured speed counts, not the predicted one. */
-const KNOWN = 0.2;
+const MEASURED_ENOUGH = 0.2;
 /** For outputs of unknown size, until they are measured: the expected share of the data, and bytes per second. */
 const UNSIZED = { size: 0.5, rate: 1e8 };
 /** The largest share that is shown of a part that reports no progress. */
@@ -147,7 +147,7 @@ export class ProgressMeter {
     const whole = this.#seen(now, done);
     if (whole === undefined) return learned === undefined ? undefined : learned + finishing;
     const here = done - this.#before.share;
-    const weight = learned === undefined ? 1 : Math.min(1, here / (1 - this.#before.share) / KNOWN);
+    const weight = learned === undefined ? 1 : Math.min(1, here / (1 - this.#before.share) / MEASURED_ENOUGH);
     return whole * (1 - done) * weight + (learned ?? 0) * (1 - weight) + finishing;
   }
 

@@ -7,7 +7,7 @@ import type { Survey } from '../ways/choices.js';
 import { diskSize } from '../ways/choices.js';
 
 /** The interval at which a survey is shown while the map is read, in milliseconds. */
-const TICK = 100;
+const SHOW_INTERVAL = 100;
 
 /** The survey of `image` before anything is read. */
 export function beginSurvey({ info: { virtualSize, layers } }: AnyImage): Survey {
@@ -36,7 +36,7 @@ export async function readMap(
       if (extent.kind === 'lost') survey.lost += extent.length;
       if (extent.kind === 'data') survey.data += extent.length;
       if (extent.kind === 'data' && extent.compressed) survey.compressed += extent.length;
-      if (performance.now() - shown < TICK) continue;
+      if (performance.now() - shown < SHOW_INTERVAL) continue;
       show();
       shown = performance.now();
     }

@@ -9,7 +9,7 @@ import type { Step } from '../steps/state.js';
 /** The output and the place that the person has chosen for all images. */
 type Chosen = Pick<Step<'ready'>, 'output' | 'destination'>;
 
-const isAlike = (one: Chosen, other: Chosen): boolean =>
+const isSameChoice = (one: Chosen, other: Chosen): boolean =>
   one.output.name === other.output.name && one.destination?.name === other.destination?.name;
 
 export class Batch {
@@ -63,7 +63,7 @@ export class Batch {
   async #save(chosen: Chosen): Promise<boolean> {
     const ready = this.screen.at('ready');
     if (!ready || ready.choosingTarget) return false;
-    if (ready.asking || !ready.way || !isAlike(ready, chosen)) return this.#postpone();
+    if (ready.asking || !ready.way || !isSameChoice(ready, chosen)) return this.#postpone();
     await this.saver.convert();
     return this.#settle();
   }

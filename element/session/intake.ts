@@ -3,7 +3,7 @@
 import type { Member } from 'decant';
 import { isSameName, type Sorted } from '../files/bundle.js';
 import { type InputFile, mayBeSame } from '../files/input-file.js';
-import { MOST, passOver } from '../files/many-files.js';
+import { MOST_FILES, passOver } from '../files/many-files.js';
 import { sort, sortMore } from '../files/sorting.js';
 import type { Opener } from '../opening/opener.js';
 import { enqueue, newsOf, type Queue } from '../queue/queue.js';
@@ -22,9 +22,9 @@ interface Found {
   passed: InputFile[];
 }
 
-/** Up to `MOST` files are all opened later, to sort them. */
+/** Up to `MOST_FILES` files are all opened later, to sort them. */
 const foundAmong = async (files: InputFile[]): Promise<Found> =>
-  files.length > MOST ? passOver(files) : { likely: files, passed: [] };
+  files.length > MOST_FILES ? passOver(files) : { likely: files, passed: [] };
 
 const withPassed = (sorted: Sorted, { passed }: Found): Sorted => ({
   ...sorted,
@@ -63,7 +63,7 @@ export class Intake {
     const found = await foundAmong(files);
     const { likely } = found;
     if (files.length === 0) this.#report(first, screen.texts.noFiles);
-    else if (likely.length === 0 || likely.length > MOST) this.#report(first, screen.texts.tooMany(MOST));
+    else if (likely.length === 0 || likely.length > MOST_FILES) this.#report(first, screen.texts.tooMany(MOST_FILES));
     else if (first?.isOvertaken) await this.#sortToQueue(found);
     else if (first) await this.#openSorted(found, first);
     else if (asking && opener.asksForFile && screen.opening?.bundle === asking) await opener.take(likely);

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { layerOf } from '../../worker/api/info.test-support.js';
 import { fileOf, Held, imageOf, images, inputNamed, openImage, RESULT, soon } from '../element.test-support.js';
 import type { InputFile } from '../files/input-file.js';
-import { MOST } from '../files/many-files.js';
+import { MOST_FILES } from '../files/many-files.js';
 import type { Step } from '../steps/state.js';
 import { english } from '../texts/english.js';
 import { emitted, imageCalled, input, news, rows, session, step, waiting } from './session.test-support.js';
@@ -268,8 +268,8 @@ for (const [what, find, notice] of [
   ['nothing', async () => [], english.noFiles],
   [
     'too many files',
-    async () => Array.from({ length: MOST + 1 }, (_, at) => inputNamed(`${at}`)),
-    english.tooMany(MOST),
+    async () => Array.from({ length: MOST_FILES + 1 }, (_, at) => inputNamed(`${at}`)),
+    english.tooMany(MOST_FILES),
   ],
   ['unreadable files', () => Promise.reject(new Error('gone')), english.notFetched('disk')],
 ] as [string, () => Promise<InputFile[]>, string][]) {
@@ -290,15 +290,15 @@ for (const [what, find, notice] of [
 
 test('of very many files, what cannot be an image is passed over before the limit counts', async () => {
   images.set('disk.qcow2', imageCalled('disk.qcow2'));
-  const texts = Array.from({ length: 5 * MOST }, (_, at) => inputNamed(`${at}.txt`));
+  const texts = Array.from({ length: 5 * MOST_FILES }, (_, at) => inputNamed(`${at}.txt`));
   session.take([...texts, inputNamed('disk.qcow2')]);
   expect((await step('ready')).image.info.name).toBe('disk.qcow2');
   const skipped = english.aside(texts.map(({ file }) => file.name));
   expect(session.news).toBe(skipped);
   expect(rows()).toEqual(['disk.qcow2 current']);
   // More than can be opened may be images.
-  session.take([...texts, ...Array.from({ length: MOST + 1 }, (_, at) => inputNamed(`${at}.img`))]);
-  await news(english.tooMany(MOST));
+  session.take([...texts, ...Array.from({ length: MOST_FILES + 1 }, (_, at) => inputNamed(`${at}.img`))]);
+  await news(english.tooMany(MOST_FILES));
   // During a conversion, the image is added to the queue.
   const held = waiting('disk.qcow2');
   session.reset();

@@ -58,7 +58,7 @@ function keepAwake(): () => void {
 }
 
 /** In seconds. During shorter conversions, people keep looking at the page. */
-const LONG = 10;
+const LONG_WORK = 10;
 
 /** Whether the page may ask for the permission: it is neither granted nor refused. */
 export const canAskToNotify = (): boolean =>
@@ -75,7 +75,7 @@ export async function askToNotify(): Promise<boolean> {
  */
 export function notify(title: string, body: string, seconds: number): Notification | undefined {
   const isAllowed = 'Notification' in globalThis && Notification.permission === 'granted';
-  if (!isAllowed || !document.hidden || seconds < LONG) return undefined;
+  if (!isAllowed || !document.hidden || seconds < LONG_WORK) return undefined;
   try {
     const notification = new Notification(title, { body });
     notification.addEventListener('click', () => window.focus());

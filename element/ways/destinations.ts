@@ -12,7 +12,7 @@ export interface Destination {
 }
 
 /** The place that is proposed first. */
-const FIRST = 'raw';
+const DEFAULT_PLACE = 'raw';
 /** The key in `localStorage` for the place that was chosen last. */
 const CHOSEN = 'decant.place';
 
@@ -77,7 +77,7 @@ const usual = ({ recommended, options }: OutputFormat, option: string): string |
 export function proposed(destinations: Destination[], chosen: string | undefined): Destination | undefined {
   const possible = destinations.filter(({ output }) => !output.refusal);
   const named = (wanted: string | undefined) => possible.find(({ name }) => name === wanted);
-  return named(chosen) ?? named(FIRST) ?? possible[0];
+  return named(chosen) ?? named(DEFAULT_PLACE) ?? possible[0];
 }
 
 /** Whether the place takes the image file itself. Only for formats without variants that places refuse. */
