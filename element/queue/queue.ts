@@ -152,7 +152,7 @@ export class Queue {
     this.#items = this.waiting;
   }
 
-  /** As `leave`. If nothing waits, the next images are another queue, which may use all names again. */
+  /** Does what `leave` does. If nothing waits, the next images are another queue, which may use all names again. */
   begin(): void {
     this.leave();
     if (this.#items.length === 0) this.#made = [];

@@ -18,7 +18,7 @@ const PROPOSAL_TIMEOUT = 2000;
 /** How long the description of an image waits for the places, in milliseconds. */
 const PLACES_TIMEOUT = 500;
 
-/** The fields of a new image that only the person changes. */
+/** Fields that only the person changes, as they are for a new image. */
 const UNCHANGED = {
   nameProblem: undefined,
   nameRefusals: 0,
@@ -94,7 +94,7 @@ export class Chooser implements SaveChoices {
     show();
   }
 
-  /** The output for the image: of the format that the person has chosen, or for a place, as far as places are known. */
+  /** Proposes an output: the format that the person has chosen, or else that of the place that was chosen last or is the default. */
   #proposal(image: AnyImage): Pick<Step<'ready'>, 'output' | 'destination'> {
     const possible = image.formats.filter(({ refusal }) => !refusal);
     const format = possible.find(({ name }) => name === this.#format);

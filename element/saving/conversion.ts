@@ -28,10 +28,10 @@ import { outputAt } from './target.js';
 /** The interval at which progress is shown, in milliseconds. */
 const PROGRESS_INTERVAL = 200;
 
-/** With so many cores, one is left for the digest of an output that passes in order. */
+/** With at least this many cores, one is free to compute the digest of an output that is written in order. */
 const CORES_TO_DIGEST = 4;
 
-/** The progress at the start. */
+/** The progress before the first report. */
 const NO_PROGRESS = {
   share: 0,
   secondsLeft: undefined,
@@ -41,7 +41,7 @@ const NO_PROGRESS = {
   waiting: undefined,
 };
 
-/** The fields of the step that do not change. */
+/** The fields of the step that stay the same during a conversion. */
 type Shown = Pick<Step<'converting'>, 'name' | 'target' | 'picture' | 'destination' | 'contents'>;
 
 export class Conversion {
@@ -83,7 +83,7 @@ export class Conversion {
     this.screen.send(this.#turn, 'conversionStarted', start);
     const release = guardWork();
     const remembered = rememberUnfinished(this.target, this.#shown.name);
-    // A page may have no database: then the next visit says nothing.
+    // A page may be denied its database. Then the next visit does not mention the file.
     remembered.catch(() => {});
     try {
       await this.#convert();
@@ -92,7 +92,7 @@ export class Conversion {
     } finally {
       clearInterval(this.#ticking);
       release();
-      // The next visit checks a record that stays.
+      // If this fails, the next visit checks whether the file is empty.
       remembered.then((forget) => forget()).catch(() => {});
     }
   }

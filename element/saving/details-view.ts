@@ -13,7 +13,7 @@ import type { AllTexts } from '../types.texts.js';
 export function snapshotPicker(controls: Controls): TemplateResult {
   const { snapshots, snapshotIndex: open } = controls;
   const { texts } = controls;
-  // The closed list may have no room for it.
+  // The closed list may be too narrow for the chosen state.
   const chosen = snapshots[open];
   const choose = (event: Event) => controls.chooseSnapshot(Number((event.target as HTMLSelectElement).value));
   return html`

@@ -10,7 +10,7 @@ import { type Method, type Prediction, predict, type Rates, TYPICAL } from '../w
 const MEASURED_ENOUGH = 0.2;
 /** For outputs of unknown size, until they are measured: the expected share of the data, and bytes per second. */
 const UNSIZED = { size: 0.5, rate: 1e8 };
-/** The largest share that is shown of a part that reports no progress. */
+/** While the browser completes a file, which reports no progress, at most this share of that time is shown. */
 const ALMOST = 0.98;
 
 /** The conversion to measure. */
@@ -78,7 +78,7 @@ export class ProgressMeter {
     if (!this.#progress || hasMoved(this.#progress, progress)) this.#moved = now;
     this.#progress = progress;
     if (begins && progress.dataDone === 0) {
-      // The bytes that were written before are about the bytes of data: only zeros in data were not written.
+      // What was written before is about the data that was converted before: only zeros in the data were not written.
       this.#before.data = progress.bytesWritten;
       this.#before.share = this.#converted();
     }

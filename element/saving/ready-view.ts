@@ -75,7 +75,7 @@ function lineOf({ output, destination, choices, way }: Step<'ready'>, texts: All
     .join(' · ');
 }
 
-/** What can be chosen instead of the proposals. Open if the person must choose. */
+/** The choices that replace the proposals. Open if the person must choose. */
 function changeView(state: Step<'ready'>, controls: Controls): TemplateResult {
   const { texts } = controls;
   const must = state.nameProblem !== undefined || (!state.way && (state.isSettled || state.lostWay !== undefined));

@@ -15,7 +15,7 @@ export async function isOtherTabBusy(): Promise<boolean> {
   }
 }
 
-/** Starts guarding. The returned function ends it. */
+/** Guards a conversion until the returned function is called. */
 export function guardWork(): () => void {
   const ask = (event: BeforeUnloadEvent) => event.preventDefault();
   addEventListener('beforeunload', ask);
