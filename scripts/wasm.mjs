@@ -1,7 +1,7 @@
 // Builds the crate's wasm and its bindings in target/wasm/. `node scripts/wasm.mjs NAME...` builds the named ones.
 
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bindings } from './bundle.mjs';
@@ -18,23 +18,30 @@ const OF_CORE = [...SKIPPED, '--reorder-functions-by-name'];
 /** Each codec has less to keep on its stack than the linker gives it by default, 1 MiB. The table of one can take functions of the platform. */
 const OF_CODEC = ['-zstack-size=262144', '--export-table', '--growable-table'].map((flag) => `-Clink-arg=${flag}`);
 
-/** The names of codecs: crates with a module of WebAssembly. */
-const CODECS = CRATES.filter((name) => existsSync(join(root, 'crate', name, 'wasm')));
+/** The names of codecs: crates that are a module of WebAssembly with the feature `direct`. */
+const CODECS = CRATES.filter((name) =>
+  readFileSync(join(root, 'crate', name, 'Cargo.toml'), 'utf8').includes('\ndirect ='),
+);
 
 /**
  * Each wasm: its crate, its `memory` (its flags are in scripts/wasm-MEMORY.toml), the flags of its linker, and whether JavaScript uses
  * it by generated bindings.
  */
 const VARIANTS = {
-  workers: { crate: 'decant-wasm', memory: 'own', optimise: OF_CORE, hasBindings: true },
+  workers: { crate: 'decant', memory: 'own', optimise: OF_CORE, hasBindings: true },
   threads: {
-    crate: 'decant-wasm',
+    crate: 'decant',
     memory: 'shared',
     features: ['--features', 'threads'],
     optimise: [...OF_CORE, '--enable-threads'],
     hasBindings: true,
   },
-  ...Object.fromEntries(CODECS.map((name) => [name, { crate: `decant-${name}-wasm`, memory: 'own', link: OF_CODEC }])),
+  ...Object.fromEntries(
+    CODECS.map((name) => [
+      name,
+      { crate: `decant-${name}`, memory: 'own', features: ['--features', 'direct'], link: OF_CODEC },
+    ]),
+  ),
 };
 
 /** The wasm of the package: for each build, the name of its file. */
@@ -115,7 +122,19 @@ function make(name) {
   cargo(
     `Building ${what}`,
     [
-      ...['rustc', '-q', '--locked', '--release', '-p', crate, '--lib', '--target', 'wasm32-unknown-unknown'],
+      ...[
+        'rustc',
+        '-q',
+        '--locked',
+        '--release',
+        '-p',
+        crate,
+        '--lib',
+        '--crate-type',
+        'cdylib',
+        '--target',
+        'wasm32-unknown-unknown',
+      ],
       ...features,
       ...['--target-dir', target, '--config', `scripts/wasm-${memory}.toml`, ...STD, ...PANIC],
       ...['--', ...link],

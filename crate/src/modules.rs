@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// All modules. The crate and the file of each have its name: `crate/NAME/wasm`, `NAME.wasm`.
+/// All modules. The crate and the file of each have its name: `crate/NAME`, `NAME.wasm`.
 pub static MODULES: &[&Module] = &[
     &decant_bzip2::MODULE,
     &decant_crypt::MODULE,

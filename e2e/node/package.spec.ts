@@ -14,9 +14,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The crates linked into the wasm, as listed by Cargo: "adler2 2.0.1". */
 function linkedCrates(): string[] {
   const edges = ['-e', 'normal,no-proc-macro', '--target', 'wasm32-unknown-unknown'];
-  const codecs = Object.keys(CODEC_URLS).map((name) => `decant-${name}-wasm`);
-  const linked = ['decant-wasm', ...codecs].flatMap((name) => ['-p', name]);
-  const features = ['--features', 'decant-wasm/threads'];
+  const codecs = Object.keys(CODEC_URLS).map((name) => `decant-${name}`);
+  const linked = ['decant', ...codecs].flatMap((name) => ['-p', name]);
+  const features = ['--features', ['decant/threads', ...codecs.map((name) => `${name}/direct`)].join()];
   const args = ['tree', ...linked, ...edges, ...features, '--locked', '--prefix', 'none', '--format', '{p}'];
   const lines = execFileSync('cargo', args, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   const crates = lines.map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '));

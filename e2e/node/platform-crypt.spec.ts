@@ -15,7 +15,7 @@ import { byScope } from '../support/scope.js';
 
 const MODULE = new WebAssembly.Module(readFileSync(new URL('../../dist/crypt.wasm', import.meta.url)));
 
-/** The kinds of answers (`crate/luks/src/answer.rs`). */
+/** The kinds of answers (`crate/crypt/src/answer.rs`). */
 const [FOUND, WRONG_PASSWORD, BUSY, NEEDS] = [1, 6, 7, 8];
 
 class Crypt extends CryptModule {

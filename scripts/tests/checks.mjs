@@ -5,10 +5,7 @@ import { hasNoCycles } from './cycles.mjs';
 import { cargo } from './rust.mjs';
 import { check, count } from './tally.mjs';
 
-/** Without the crate that links the wasm. */
-const LINTED = ['decant', ...CRATES.filter((name) => name !== 'wasm').map((name) => `decant-${name}`)].flatMap(
-  (name) => ['-p', name],
-);
+const LINTED = ['decant', ...CRATES.map((name) => `decant-${name}`)].flatMap((name) => ['-p', name]);
 const LINT = ['--locked', ...LINTED, '--', '-D', 'warnings'];
 const WASM = ['--target', 'wasm32-unknown-unknown', '--target-dir', 'target/lint'];
 

@@ -1,17 +1,20 @@
 //! Decodes bzip2.
 //!
-//! On WebAssembly the decoder is a module with separate memory (`crate/bzip2/wasm`), which is loaded only for files that
+//! On WebAssembly the decoder is a module with separate memory (`bzip2.wasm`), which is loaded only for files that
 //! are packed by it.
 
 #[cfg(feature = "direct")]
 mod direct;
-#[cfg(not(feature = "direct"))]
-mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{Bzip2Decoder, Bzip2Divider, MODULE};
+pub use direct::{Bzip2Decoder, Bzip2Divider};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Bzip2Decoder, Bzip2Divider, MODULE};
+pub use imported::{Bzip2Decoder, Bzip2Divider};
+
+use decant_module::Module;
+
+/// The module. It must be ready before anything else is used, unless the decoder is linked.
+pub static MODULE: Module = Module::new("bzip2");
 
 /// The signature of a stream, which the size of its blocks follows.
 pub const MAGIC: [u8; 3] = *b"BZh";
@@ -19,3 +22,28 @@ pub const MAGIC: [u8; 3] = *b"BZh";
 pub const BLOCK: u64 = 0x3141_5926_5359;
 /// The signature of the end of a stream: six bytes, big endian.
 pub const END: u64 = 0x1772_4538_5090;
+
+#[cfg(not(feature = "direct"))]
+mod imported {
+    use crate::MODULE;
+    use decant_module::{Module, ModuleCodec, ModuleDecoder, ModuleDivider, StreamRequest};
+
+    /// bzip2 in the module.
+    pub struct Bzip2;
+
+    impl ModuleCodec for Bzip2 {
+        type Request = StreamRequest;
+
+        fn module() -> &'static Module {
+            &MODULE
+        }
+    }
+
+    /// A decoder of streams.
+    pub type Bzip2Decoder = ModuleDecoder<Bzip2>;
+    /// A divider of streams.
+    pub type Bzip2Divider = ModuleDivider<Bzip2>;
+}
+
+#[cfg(all(feature = "direct", target_arch = "wasm32"))]
+decant_module::export!(bzip2, decant_module::Decoders<Bzip2Decoder>);

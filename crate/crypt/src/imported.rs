@@ -1,14 +1,11 @@
-//! By the module `crate/crypt/wasm`.
+//! By the module.
 
-use crate::{AT_ONCE, Creation, CryptError, Hash, Operation, Request, SECTOR};
+use crate::{AT_ONCE, Creation, CryptError, Hash, MODULE, Operation, Request, SECTOR};
 pub use decant_module::settled;
-use decant_module::{Apart, Module};
+use decant_module::Apart;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
-
-/// The module. It must be ready before anything else is used.
-pub static MODULE: Module = Module::loaded("crypt");
 
 /// An object in the instance of this thread.
 struct Object {
@@ -98,17 +95,17 @@ impl Hasher {
     }
 }
 
-/// See `decant_luks`.
+/// See `direct/luks/mod.rs`.
 pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
     MODULE.serve(Request::Describe { len: len as u32 }, start, output)
 }
 
-/// See `decant_luks`. It is in a separate instance, which is dropped with it: the memory of an instance never
+/// See `direct/luks/unlocking.rs`. It is in a separate instance, which is dropped with it: the memory of an instance never
 /// shrinks, and Argon2 takes much.
 pub struct Unlocking(Apart);
 
 impl Unlocking {
-    /// See `decant_luks`.
+    /// See `direct/luks/unlocking.rs`.
     pub fn new(start: &[u8], len: usize, password: &[u8]) -> Result<Self, CryptError> {
         let instance = MODULE.apart().ok_or(CryptError::OutOfMemory)?;
         let creation = Creation::Unlocking { start: start.len() as u32, len: len as u32 };
@@ -116,7 +113,7 @@ impl Unlocking {
         Ok(Self(instance))
     }
 
-    /// See `decant_luks`.
+    /// See `direct/luks/unlocking.rs`.
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         // It is the first object.
         self.0.serve(Request::Use(0, Operation::Step), input, output)

@@ -1,27 +1,31 @@
-//! Ciphers, hashes and key derivation.
+//! Ciphers, hashes, key derivation, and the headers of LUKS.
 //!
-//! On WebAssembly they are a module with separate memory (`crate/crypt/wasm`), which is loaded only for images that need
+//! On WebAssembly they are a module with separate memory (`crypt.wasm`), which is loaded only for images that need
 //! it. Keys and passwords are wiped there as they are here. The module uses AES and PBKDF2 of the platform if it offers
 //! them.
 
+mod answer;
 #[cfg(feature = "direct")]
 mod direct;
 #[cfg(not(feature = "direct"))]
 mod imported;
 mod request;
+#[cfg(all(feature = "direct", target_arch = "wasm32"))]
+mod service;
 mod spec;
 
+pub use answer::{Answer, Description, MAX_ANSWER, Slot};
 #[cfg(feature = "direct")]
-pub use direct::{
-    Argon2, Argon2Derivation, Argon2Kind, Derivation, Hasher, LONGEST_HASH, MODULE, Platform, PlatformFunction,
-    SectorCipher, derive, merge, settled, use_platform,
-};
+pub use direct::{Hasher, Platform, PlatformFunction, SectorCipher, Unlocking, describe, settled, use_platform};
 #[cfg(not(feature = "direct"))]
-pub use imported::{Hasher, MODULE, SectorCipher, Unlocking, describe, settled};
+pub use imported::{Hasher, SectorCipher, Unlocking, describe, settled};
 pub use request::{Creation, Operation, Request};
 pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, legacy_key};
 
-use decant_module::failures;
+use decant_module::{Module, failures};
+
+/// The module. It must be ready before anything else is used, unless the functions are linked.
+pub static MODULE: Module = Module::new("crypt");
 
 /// The unit in which sectors are numbered, in bytes.
 pub const SECTOR: usize = 512;

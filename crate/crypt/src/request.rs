@@ -13,7 +13,7 @@ pub enum Request {
     Use(u32, Operation),
     /// Wipes and frees the object with this number.
     Free(u32),
-    /// See `decant_luks::describe`.
+    /// See [`describe`](crate::describe).
     Describe {
         /// The length of a copy of the header.
         len: u32,
@@ -27,7 +27,7 @@ pub enum Creation {
     SectorCipher,
     /// A [`Hasher`](crate::Hasher).
     Hasher(Hash),
-    /// A `decant_luks::Unlocking`. The input is the start of the file and the password.
+    /// An [`Unlocking`](crate::Unlocking). The input is the start of the file and the password.
     Unlocking {
         /// The length of the start.
         start: u32,
@@ -50,7 +50,7 @@ pub enum Operation {
     Add,
     /// See [`Hasher::hash`](crate::Hasher::hash).
     Hash,
-    /// See `decant_luks::Unlocking::step`.
+    /// See [`Unlocking::step`](crate::Unlocking::step).
     Step,
     /// See `SectorCipher::begin`. The output is its number, four bytes in little-endian order.
     Begin {

@@ -1,21 +1,22 @@
 //! Compresses buffers with deflate (RFC 1951).
 //!
-//! On WebAssembly the compressor is a module with separate memory (`crate/deflate/wasm`), which is loaded only for outputs
+//! On WebAssembly the compressor is a module with separate memory (`deflate.wasm`), which is loaded only for outputs
 //! that need it.
 
 #[cfg(feature = "direct")]
 mod direct;
-#[cfg(not(feature = "direct"))]
-mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{Deflater, MODULE};
+pub use direct::Deflater;
 #[cfg(not(feature = "direct"))]
-pub use imported::{Deflater, MODULE};
+pub use imported::Deflater;
 
 use decant_codec::bit_writer::SLACK;
-use decant_module::failures;
+use decant_module::{Module, failures};
 use serde::{Deserialize, Serialize};
+
+/// The module. It must be ready before anything else is used, unless the compressor is linked.
+pub static MODULE: Module = Module::new("deflate");
 
 /// Minimum length of a block, in bytes; shorter input is one block.
 const SHORTEST_BLOCK: usize = 5000;
@@ -50,4 +51,48 @@ pub enum Request {
 
 impl decant_module::Request for Request {
     type Failure = DeflateError;
+}
+
+#[cfg(not(feature = "direct"))]
+mod imported {
+    use crate::{DeflateError, MODULE, Request, bound};
+
+    /// The compressor of the module, which is allocated on first use, and reused.
+    #[derive(Default)]
+    pub struct Deflater(());
+
+    impl Deflater {
+        /// See `direct/mod.rs`.
+        pub fn segment(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
+            MODULE.serve(Request::Segment, input, &mut output[..bound(input.len())])
+        }
+
+        /// See `direct/mod.rs`.
+        pub fn stream(&mut self, input: &[u8], window: usize, output: &mut [u8]) -> Result<usize, DeflateError> {
+            let request = Request::Stream { window: window as u32 };
+            MODULE.serve(request, input, &mut output[..bound(input.len())])
+        }
+    }
+}
+
+#[cfg(all(feature = "direct", target_arch = "wasm32"))]
+mod service {
+    use crate::{DeflateError, Deflater, Request};
+    use decant_module::Service;
+
+    #[derive(Default)]
+    struct DeflateService(Deflater);
+
+    impl Service for DeflateService {
+        type Request = Request;
+
+        fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
+            match request {
+                Request::Segment => self.0.segment(input, output),
+                Request::Stream { window } => self.0.stream(input, window as usize, output),
+            }
+        }
+    }
+
+    decant_module::export!(deflate, DeflateService);
 }

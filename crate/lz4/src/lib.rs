@@ -1,19 +1,45 @@
 //! Decodes lz4: frames (format 1.6), and those of `lz4 -l`.
 //!
-//! On WebAssembly the decoder is a module with separate memory (`crate/lz4/wasm`), which is loaded only for files that
+//! On WebAssembly the decoder is a module with separate memory (`lz4.wasm`), which is loaded only for files that
 //! are packed by it.
 
 #[cfg(feature = "direct")]
 mod direct;
-#[cfg(not(feature = "direct"))]
-mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{Lz4Decoder, MODULE};
+pub use direct::Lz4Decoder;
 #[cfg(not(feature = "direct"))]
-pub use imported::{Lz4Decoder, MODULE};
+pub use imported::Lz4Decoder;
+
+use decant_module::Module;
+
+/// The module. It must be ready before anything else is used, unless the decoder is linked.
+pub static MODULE: Module = Module::new("lz4");
 
 /// The magic number of a frame, little endian.
 pub const MAGIC: u32 = 0x184d_2204;
 /// The magic number of a frame of `lz4 -l`, little endian.
 pub const LEGACY_MAGIC: u32 = 0x184c_2102;
+
+#[cfg(not(feature = "direct"))]
+mod imported {
+    use crate::MODULE;
+    use decant_module::{Module, ModuleCodec, ModuleDecoder, StreamRequest};
+
+    /// lz4 in the module.
+    pub struct Lz4;
+
+    impl ModuleCodec for Lz4 {
+        type Request = StreamRequest;
+
+        fn module() -> &'static Module {
+            &MODULE
+        }
+    }
+
+    /// A decoder of streams.
+    pub type Lz4Decoder = ModuleDecoder<Lz4>;
+}
+
+#[cfg(all(feature = "direct", target_arch = "wasm32"))]
+decant_module::export!(lz4, decant_module::Decoders<Lz4Decoder>);

@@ -1,7 +1,7 @@
 //! The interface of decoders of compressed streams, which codecs share.
 
-use crate::{BeginSearch, BlockFile, BlockSearch, Failure, Objects, Request, SearchStep, failures};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// The largest window, or dictionary, in bytes, that several decoders may have at once. It is as large as zstd's own default limit.
 pub const USUAL_WINDOW: u64 = 128 << 20;
@@ -101,222 +101,48 @@ pub enum StreamFeature {
     Flags,
 }
 
-/// A request to a module about one of its decoders.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum StreamRequest {
-    /// Creates a decoder. The output is its number: four bytes, little endian.
-    Create,
-    /// Likewise for a decoder that divides.
-    CreateDivider,
-    /// See [`StreamDecoder::decode`].
-    Decode(u32),
-    /// The output is the last [`Step`].
-    Report(u32),
-    /// Frees a decoder.
-    Free(u32),
-    /// Begins to search a file for blocks. The output is the number of the search: four bytes, little endian.
-    Search(BlockFile),
-    /// See [`BlockSearch::next`]. The output is the [`SearchStep`].
-    Next(u32),
-    /// Frees a search.
-    FreeSearch(u32),
+/// The buffers of one call of a stream decoder.
+pub struct Buffers<'a> {
+    /// The input that is left.
+    pub input: &'a [u8],
+    /// All of the output.
+    pub output: &'a mut [u8],
+    /// The number of bytes that were written to the output.
+    pub written: usize,
 }
 
-failures! {
-    /// A failure to serve a request about a decoder.
-    pub enum StreamFailure {
-        /// Memory ran out.
-        OutOfMemory = -1,
-    }
-}
-
-impl Request for StreamRequest {
-    type Failure = StreamFailure;
-}
-
-/// Maximum length of an encoded [`Step`], in bytes.
-#[cfg(feature = "imported")]
-const LONGEST_STEP: usize = 48;
-
-/// Maximum length of an encoded [`SearchStep`], in bytes.
-#[cfg(feature = "imported")]
-const LONGEST_SEARCH_STEP: usize = 40 << 10;
-
-/// An object of a module.
-enum Either<Decoder, Divider> {
-    Decoder(Decoder),
-    Divider(Divider),
-}
-
-impl<Decoder: StreamDecoder, Divider: StreamDecoder> StreamDecoder for Either<Decoder, Divider> {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-        match self {
-            Self::Decoder(decoder) => decoder.decode(input, output),
-            Self::Divider(divider) => divider.decode(input, output),
-        }
-    }
-}
-
-/// The decoders and dividers of a module, each with its last step, and its searches for blocks.
-pub struct Decoders<Decoder, Divider> {
-    decoders: Objects<(Either<Decoder, Divider>, Option<Step>)>,
-    searches: Objects<Box<dyn BlockSearch>>,
-}
-
-impl<Decoder, Divider> Default for Decoders<Decoder, Divider> {
-    fn default() -> Self {
-        Self { decoders: Objects::default(), searches: Objects::default() }
-    }
-}
-
-impl<Decoder: StreamDecoder + Default, Divider: StreamDecoder + Default> Decoders<Decoder, Divider> {
-    /// Serves `request`. Searches begin with `search`. Returns the length of the output.
-    pub fn serve<F: Failure>(
-        &mut self,
-        request: StreamRequest,
-        search: BeginSearch,
+impl Buffers<'_> {
+    /// Lets `run` use `input` and `output`. Returns the progress, with the state that `run` returns.
+    pub fn step(
         input: &[u8],
         output: &mut [u8],
-    ) -> Result<usize, F> {
-        let mut put = |number: Option<u32>| {
-            output.copy_from_slice(&number.ok_or(F::OUT_OF_MEMORY)?.to_le_bytes());
-            Ok(output.len())
-        };
-        match request {
-            StreamRequest::Create => put(self.decoders.keep((Either::Decoder(Decoder::default()), None))),
-            StreamRequest::CreateDivider => put(self.decoders.keep((Either::Divider(Divider::default()), None))),
-            StreamRequest::Search(file) => put(search(file).and_then(|search| self.searches.keep(search))),
-            StreamRequest::Next(number) => {
-                let step: SearchStep = self.searches.get(number).next(input);
-                Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
-            }
-            StreamRequest::FreeSearch(number) => {
-                self.searches.free(number);
-                Ok(0)
-            }
-            StreamRequest::Decode(number) => {
-                let (decoder, last) = self.decoders.get(number);
-                let step = decoder.decode(input, output);
-                *last = Some(step);
-                Ok(step.written as usize)
-            }
-            StreamRequest::Report(number) => {
-                let step = self.decoders.get(number).1.expect("it has decoded");
-                Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
-            }
-            StreamRequest::Free(number) => {
-                self.decoders.free(number);
-                Ok(0)
-            }
-        }
+        run: impl FnOnce(&mut Buffers<'_>) -> Result<StreamState, Fault>,
+    ) -> Step {
+        let mut buffers = Buffers { input, output, written: 0 };
+        let state = run(&mut buffers).unwrap_or_else(StreamState::Failed);
+        let consumed = input.len() - buffers.input.len();
+        Step { consumed: consumed as u32, written: buffers.written as u32, state, window: 0 }
+    }
+
+    /// Writes the first of `bytes`, as many as fit. Returns their number.
+    pub fn put(&mut self, bytes: &[u8]) -> usize {
+        let room = &mut self.output[self.written..];
+        let len = bytes.len().min(room.len());
+        room[..len].copy_from_slice(&bytes[..len]);
+        self.written += len;
+        len
+    }
+
+    /// Moves up to `len` bytes from the input to the output. Returns their number.
+    pub fn copy(&mut self, len: usize) -> usize {
+        let input = self.input;
+        let copied = self.put(&input[..input.len().min(len)]);
+        self.input = &input[copied..];
+        copied
     }
 }
 
-#[cfg(feature = "imported")]
-pub use imported::{ModuleCodec, ModuleDecoder, ModuleDivider, search};
-
-#[cfg(feature = "imported")]
-mod imported {
-    use super::*;
-    use crate::Module;
-    use std::marker::PhantomData;
-
-    /// A codec in a module.
-    pub trait ModuleCodec {
-        /// The requests of the module.
-        type Request: Request + From<StreamRequest>;
-
-        /// The module. It must be ready before the codec is used.
-        fn module() -> &'static Module;
-    }
-
-    /// An object in the instance of this thread of a module.
-    struct Object {
-        number: u32,
-        ask: Ask,
-        is_of_this_thread: PhantomData<*const ()>,
-    }
-
-    /// Serves a request by a module. Returns the length of the output; `None` if memory runs out.
-    type Ask = fn(StreamRequest, &[u8], &mut [u8]) -> Option<usize>;
-
-    impl Object {
-        fn created<C: ModuleCodec>(request: StreamRequest) -> Result<Self, <C::Request as Request>::Failure> {
-            let mut number = [0; 4];
-            C::module().serve(C::Request::from(request), &[], &mut number)?;
-            let ask: Ask = |request, input, output| C::module().serve(C::Request::from(request), input, output).ok();
-            Ok(Self { number: u32::from_le_bytes(number), ask, is_of_this_thread: PhantomData })
-        }
-
-        fn ask(&self, request: fn(u32) -> StreamRequest, input: &[u8], output: &mut [u8]) -> Option<usize> {
-            (self.ask)(request(self.number), input, output)
-        }
-
-        fn step(&self, input: &[u8], output: &mut [u8]) -> Option<Step> {
-            self.ask(StreamRequest::Decode, input, output)?;
-            let mut step = [0; LONGEST_STEP];
-            let len = self.ask(StreamRequest::Report, &[], &mut step)?;
-            Some(postcard::from_bytes(&step[..len]).expect("both sides are of one version"))
-        }
-
-        fn decode(&self, input: &[u8], output: &mut [u8]) -> Step {
-            let room = (input.len() + output.len()) as u64;
-            // Serving it fails only if memory runs out.
-            let state = StreamState::Failed(Fault::OutOfMemory(room));
-            let failed = Step { consumed: 0, written: 0, state, window: 0 };
-            self.step(input, output).unwrap_or(failed)
-        }
-    }
-
-    /// A decoder in the instance of this thread of a codec's module. It divides streams if `DIVIDES` is set.
-    pub struct ModuleDecoder<C, const DIVIDES: bool = false>(Object, PhantomData<C>);
-
-    /// What divides streams, in the same place.
-    pub type ModuleDivider<C> = ModuleDecoder<C, true>;
-
-    impl<C: ModuleCodec, const DIVIDES: bool> ModuleDecoder<C, DIVIDES> {
-        /// Creates a decoder. Fails if memory runs out.
-        pub fn new() -> Result<Self, <C::Request as Request>::Failure> {
-            let request = if DIVIDES { StreamRequest::CreateDivider } else { StreamRequest::Create };
-            Object::created::<C>(request).map(|object| Self(object, PhantomData))
-        }
-    }
-
-    impl<C, const DIVIDES: bool> StreamDecoder for ModuleDecoder<C, DIVIDES> {
-        fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
-            self.0.decode(input, output)
-        }
-    }
-
-    impl<C, const DIVIDES: bool> Drop for ModuleDecoder<C, DIVIDES> {
-        fn drop(&mut self) {
-            // Needs a few bytes of a buffer that is there.
-            let _ = self.0.ask(StreamRequest::Free, &[], &mut []);
-        }
-    }
-
-    /// A search for blocks in the instance of this thread of a module.
-    struct ModuleSearch(Object);
-
-    /// Begins to search `file` in the module of a codec. Returns `None` if memory runs out.
-    pub fn search<C: ModuleCodec>(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        Some(Box::new(ModuleSearch(Object::created::<C>(StreamRequest::Search(file)).ok()?)))
-    }
-
-    impl BlockSearch for ModuleSearch {
-        fn next(&mut self, bytes: &[u8]) -> SearchStep {
-            let mut step = vec![0; LONGEST_SEARCH_STEP];
-            match self.0.ask(StreamRequest::Next, bytes, &mut step) {
-                Some(len) => postcard::from_bytes(&step[..len]).expect("both sides are of one version"),
-                // Memory ran out.
-                None => SearchStep::End(false),
-            }
-        }
-    }
-
-    impl Drop for ModuleSearch {
-        fn drop(&mut self) {
-            let _ = self.0.ask(StreamRequest::FreeSearch, &[], &mut []);
-        }
-    }
-}
+/// The magic numbers of skippable frames, little endian. The formats of zstd and lz4 share them (RFC 8878, section 3.1.2).
+pub const SKIPPABLE_MAGIC: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
+/// Length of the header of a skippable frame, in bytes: its magic number, and the length of the rest.
+pub const SKIPPABLE_HEADER: usize = 8;

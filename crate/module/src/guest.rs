@@ -54,20 +54,59 @@ impl<S: Service> Guest<S> {
 #[macro_export]
 macro_rules! export {
     ($name:ident, $Service:ty) => {
-        thread_local! {
-            static GUEST: std::cell::RefCell<$crate::Guest<$Service>> = std::cell::RefCell::default();
-        }
+        #[allow(unsafe_code, reason = "exports without wasm-bindgen")]
+        const _: () = {
+            thread_local! {
+                static GUEST: std::cell::RefCell<$crate::Guest<$Service>> = std::cell::RefCell::default();
+            }
 
-        #[unsafe(no_mangle)]
-        extern "C" fn buffer(len: usize) -> usize {
-            GUEST.with_borrow_mut(|guest| guest.buffer(len).map_or(0, |buffer| buffer.as_ptr() as usize))
-        }
+            #[unsafe(no_mangle)]
+            extern "C" fn buffer(len: usize) -> usize {
+                GUEST.with_borrow_mut(|guest| guest.buffer(len).map_or(0, |buffer| buffer.as_ptr() as usize))
+            }
 
-        #[unsafe(no_mangle)]
-        extern "C" fn $name(request: usize, input: usize, output: usize) -> i32 {
-            GUEST.with_borrow_mut(|guest| guest.serve(request, input, output))
-        }
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(request: usize, input: usize, output: usize) -> i32 {
+                GUEST.with_borrow_mut(|guest| guest.serve(request, input, output))
+            }
+        };
     };
+}
+
+/// The objects that a module keeps for its host, by their numbers. Each is in a slice of one: a box that is allocated without a trap.
+pub struct Objects<T>(Vec<Option<Box<[T]>>>);
+
+impl<T> Default for Objects<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Objects<T> {
+    /// Keeps `object`. Returns its number; `None` if memory runs out.
+    pub fn keep(&mut self, object: T) -> Option<u32> {
+        let mut boxed = Vec::new();
+        boxed.try_reserve_exact(1).ok()?;
+        boxed.push(object);
+        let free = self.0.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.0.len());
+        if number == self.0.len() {
+            self.0.try_reserve(1).ok()?;
+            self.0.push(None);
+        }
+        self.0[number] = Some(boxed.into_boxed_slice());
+        Some(number as u32)
+    }
+
+    /// The object `number`, which must have been kept.
+    pub fn get(&mut self, number: u32) -> &mut T {
+        &mut self.0[number as usize].as_mut().expect("it is freed after its last use")[0]
+    }
+
+    /// Frees the object `number`.
+    pub fn free(&mut self, number: u32) {
+        self.0[number as usize] = None;
+    }
 }
 
 #[cfg(test)]
@@ -133,5 +172,14 @@ mod tests {
         let mut guest = Guest::<Adder>::default();
         assert!(guest.buffer(isize::MAX as usize).is_none());
         assert!(guest.buffer(8).is_some_and(|buffer| buffer.len() == 8));
+    }
+
+    #[test]
+    fn numbers_are_used_again() {
+        let mut objects = Objects::default();
+        assert_eq!((objects.keep('a'), objects.keep('b')), (Some(0), Some(1)));
+        objects.free(0);
+        assert_eq!((objects.keep('c'), objects.keep('d')), (Some(0), Some(2)));
+        assert_eq!((*objects.get(0), *objects.get(1), *objects.get(2)), ('c', 'b', 'd'));
     }
 }

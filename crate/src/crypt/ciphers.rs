@@ -2,11 +2,8 @@
 
 use super::keys::{CipherKey, Keys};
 use crate::error::{Error, ErrorKind, Result};
-use decant_crypt::{AT_ONCE, CryptError, SECTOR, SectorCipher, settled};
+use decant_crypt::{AT_ONCE, SECTOR, SectorCipher, settled};
 use std::rc::Rc;
-
-/// Approximate size of a cipher with its buffer, in bytes, for the out-of-memory message.
-const CIPHER: usize = 256 << 10;
 
 /// The ciphers of an image's encrypted layers, top layer first. Each is prepared with its first use.
 #[derive(Default)]
@@ -25,7 +22,7 @@ impl Ciphers {
                 let key = keys.0.get(usize::from(cipher));
                 let missing = || Error::new(ErrorKind::Internal, "A job needs a key that was not passed");
                 let CipherKey(key) = key.ok_or_else(missing)?;
-                self.ready.push((cipher, Rc::new(SectorCipher::new(key).map_err(out_of_memory)?)));
+                self.ready.push((cipher, Rc::new(SectorCipher::new(key).map_err(Error::from)?)));
                 self.ready.len() - 1
             }
         };
@@ -47,7 +44,7 @@ impl Ciphers {
             if begun > 0 {
                 settled(begun).await;
             }
-            cipher.finish(first, &input[start..end], &mut output[start..end], begun).map_err(out_of_memory)?;
+            cipher.finish(first, &input[start..end], &mut output[start..end], begun).map_err(Error::from)?;
         }
         Ok(())
     }
@@ -55,11 +52,6 @@ impl Ciphers {
     /// Decrypts `input` to `output`, which is as long, with cipher number `cipher`. They must be whole sectors;
     /// `sector` is the number of the first. Fails as `get` does.
     pub fn decrypt(&mut self, keys: &Keys, cipher: u16, sector: u64, input: &[u8], output: &mut [u8]) -> Result<()> {
-        self.get(keys, cipher)?.decrypt(sector, input, output).map_err(out_of_memory)
+        self.get(keys, cipher)?.decrypt(sector, input, output).map_err(Error::from)
     }
-}
-
-/// The error for a failure of a hash, of an unlocking, or of a cipher with a key that it takes, as unlocking has checked.
-pub(crate) fn out_of_memory(_: CryptError) -> Error {
-    Error::out_of_memory(CIPHER)
 }

@@ -1,14 +1,12 @@
-//! Reads LUKS headers, of both versions. `crate/luks` understands them.
+//! Reads LUKS headers, of both versions. `decant-crypt` understands them.
 
-use super::ciphers::out_of_memory;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::modules::prepare;
 use crate::offsets::{ByteRange, HostOffset};
 use crate::structure::structure;
-use decant_crypt::MODULE;
-use decant_luks::{Answer, Description, MAX_ANSWER, describe};
+use decant_crypt::{Answer, Description, MAX_ANSWER, MODULE, describe};
 
 pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 /// The length of a header of version 1, in bytes.
@@ -78,7 +76,7 @@ fn no_header(at: HostOffset) -> Error {
 /// Lets the module describe the header in `start`, at `at` of the file. Returns `None` if no copy is valid.
 fn described(start: Vec<u8>, len: usize, at: HostOffset) -> Result<Option<Box<Luks>>> {
     let mut answer = [0; MAX_ANSWER];
-    let answer_len = describe(&start, len, &mut answer).map_err(out_of_memory)?;
+    let answer_len = describe(&start, len, &mut answer).map_err(Error::from)?;
     match Answer::decode(&answer[..answer_len]) {
         Answer::NoHeader => Ok(None),
         Answer::Described(description) => Ok(Some(Box::new(Luks { description, start, len }))),

@@ -2,17 +2,27 @@
 
 mod ciphers;
 mod keys;
-mod layer_key;
 pub mod luks;
 
 pub use ciphers::Ciphers;
-pub(crate) use ciphers::out_of_memory;
 pub use decant_crypt::{BlockCipher, CipherSpec, IvGenerator, Mode};
 pub use keys::{CipherKey, Keys};
-pub(crate) use layer_key::{YieldPoint, unlock};
+pub(crate) use keys::{YieldPoint, unlock};
 
+use crate::error::Error;
 use crate::offsets::ByteRange;
+use decant_crypt::CryptError;
 use luks::Luks;
+
+/// Approximate size of a cipher with its buffer, in bytes, for the out-of-memory message.
+const CIPHER: usize = 256 << 10;
+
+/// A hash, an unlocking, or a cipher with a key that unlocking has checked fails only if memory runs out.
+impl From<CryptError> for Error {
+    fn from(_: CryptError) -> Self {
+        Self::out_of_memory(CIPHER)
+    }
+}
 
 /// The encryption of an image.
 #[derive(Clone, Debug)]

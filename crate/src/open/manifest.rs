@@ -2,7 +2,6 @@
 //! `SHA256(disk.vmdk)= 01ab...`.
 
 use crate::container::Member;
-use crate::crypt::out_of_memory;
 use crate::disk::info::Notice;
 use crate::disk::name_index::NameIndex;
 use crate::disk::reference::hexadecimal;
@@ -219,17 +218,17 @@ fn parse(line: &str) -> Option<(Option<Hash>, &str, &str)> {
 async fn compare(member: &Member, hash: Hash, digest: &str) -> Result<()> {
     prepare(&MODULE).await?;
     let mut stream = member.stream()?;
-    let mut hasher = Hasher::new(hash).map_err(out_of_memory)?;
+    let mut hasher = Hasher::new(hash)?;
     let mut buf = zeroed(READ)?;
     loop {
         let found = stream.read(&mut buf).await?;
-        hasher.add(&buf[..found]).map_err(out_of_memory)?;
+        hasher.add(&buf[..found])?;
         if found < buf.len() {
             break;
         }
     }
     let mut found = vec![0; hash.output_len()];
-    hasher.hash(&mut found).map_err(out_of_memory)?;
+    hasher.hash(&mut found)?;
     if hexadecimal(&found) == digest {
         return Ok(());
     }

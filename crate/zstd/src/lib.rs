@@ -1,20 +1,21 @@
 //! zstd (RFC 8878), one cluster at a time or as a stream, by the C library that QEMU also uses.
 //!
-//! On WebAssembly the library is a module with separate memory (`crate/zstd/wasm`), which is loaded only for images,
+//! On WebAssembly the library is a module with separate memory (`zstd.wasm`), which is loaded only for images,
 //! files and outputs that need it.
 
 #[cfg(feature = "direct")]
 mod direct;
-#[cfg(not(feature = "direct"))]
-mod imported;
 
 #[cfg(feature = "direct")]
-pub use direct::{MODULE, Zstd, ZstdDecoder, ZstdDivider, search};
+pub use direct::{Zstd, ZstdDecoder, ZstdDivider, search};
 #[cfg(not(feature = "direct"))]
-pub use imported::{MODULE, Zstd, ZstdDecoder, ZstdDivider, search};
+pub use imported::{Zstd, ZstdDecoder, ZstdDivider, search};
 
-use decant_module::{StreamRequest, failures};
+use decant_module::{Module, StreamRequest, failures};
 use serde::{Deserialize, Serialize};
+
+/// The module. It must be ready before anything else is used, unless the library is linked.
+pub static MODULE: Module = Module::new("zstd");
 
 /// The magic number of a frame, little endian.
 pub const MAGIC: u32 = 0xfd2f_b528;
@@ -52,4 +53,73 @@ impl From<StreamRequest> for Request {
 
 impl decant_module::Request for Request {
     type Failure = ZstdError;
+}
+
+#[cfg(not(feature = "direct"))]
+mod imported {
+    use crate::{MODULE, Request, ZstdError};
+    use decant_module::{BlockFile, BlockSearch, Module, ModuleCodec, ModuleDecoder, ModuleDivider};
+
+    /// The decoder and the encoder of the module, which are allocated on first use, and reused for all clusters.
+    #[derive(Default)]
+    pub struct Zstd(());
+
+    impl Zstd {
+        /// See `direct/mod.rs`.
+        pub fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), ZstdError> {
+            MODULE.serve(Request::Decompress, input, output).map(drop)
+        }
+
+        /// See `direct/mod.rs`.
+        pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+            MODULE.serve(Request::Compress, input, output)
+        }
+    }
+
+    /// zstd in the module.
+    pub struct ZstdCodec;
+
+    impl ModuleCodec for ZstdCodec {
+        type Request = Request;
+
+        fn module() -> &'static Module {
+            &MODULE
+        }
+    }
+
+    /// A decoder of streams.
+    pub type ZstdDecoder = ModuleDecoder<ZstdCodec>;
+    /// A divider of streams.
+    pub type ZstdDivider = ModuleDivider<ZstdCodec>;
+
+    /// Begins to search a file for blocks. Returns `None` if memory runs out.
+    pub fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+        decant_module::search::<ZstdCodec>(file)
+    }
+}
+
+#[cfg(all(feature = "direct", target_arch = "wasm32"))]
+mod service {
+    use crate::{Request, Zstd, ZstdDecoder, ZstdError};
+    use decant_module::{Decoders, Service};
+
+    #[derive(Default)]
+    struct ZstdService {
+        clusters: Zstd,
+        streams: Decoders<ZstdDecoder>,
+    }
+
+    impl Service for ZstdService {
+        type Request = Request;
+
+        fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+            match request {
+                Request::Compress => self.clusters.compress(input, output),
+                Request::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
+                Request::Stream(request) => self.streams.serve_stream(request, input, output),
+            }
+        }
+    }
+
+    decant_module::export!(zstd, ZstdService);
 }

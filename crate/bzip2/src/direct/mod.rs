@@ -8,11 +8,8 @@ mod tests;
 pub use divider::Bzip2Divider;
 
 use crate::MAGIC;
-use decant_module::{Buffers, Fault, Module, Step, StreamDecoder, StreamFailure, StreamState};
+use decant_module::{Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamState};
 use stream::Bzip2Stream;
-
-/// The decoder is linked.
-pub static MODULE: Module = Module::linked("bzip2");
 
 /// The size of blocks that 1 in the header of a stream means, in bytes.
 const BLOCK_UNIT: usize = 100_000;
@@ -87,4 +84,8 @@ impl StreamDecoder for Bzip2Decoder {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         Buffers::step(input, output, |buffers| self.run(buffers))
     }
+}
+
+impl CodecDecoder for Bzip2Decoder {
+    type Divider = Bzip2Divider;
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 /// A variant of Argon2. The numbers are the specification's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argon2Kind {
+pub(super) enum Argon2Kind {
     /// Argon2i.
     I = 1,
     /// Argon2id.
@@ -16,7 +16,7 @@ pub enum Argon2Kind {
 
 /// The parameters of Argon2.
 #[derive(Clone, Copy, Debug)]
-pub struct Argon2 {
+pub(super) struct Argon2 {
     /// The variant.
     pub kind: Argon2Kind,
     /// The number of passes, at least one.
@@ -72,7 +72,7 @@ struct Segment {
 }
 
 /// A derivation by Argon2.
-pub struct Argon2Derivation {
+pub(super) struct Argon2Derivation {
     how: Argon2,
     first: Zeroizing<[u8; FIRST_HASH]>,
     memory: Zeroizing<Vec<Block>>,
@@ -94,8 +94,6 @@ impl Argon2Derivation {
     }
 
     /// Computes up to `count` more blocks. Returns their number; 0 after the last one.
-    // Inlined in `decant-luks`, it would be compiled for size.
-    #[inline(never)]
     pub fn step(&mut self, count: usize) -> usize {
         // Memory is filled with zeros in steps, too: a GiB takes long.
         let missing = self.how.block_count() - self.memory.len();

@@ -1,12 +1,11 @@
 //! PBKDF2 (RFC 8018, 5.2).
 
-use super::LONGEST_HASH;
-use super::hash::Authenticator;
+use super::hash::{Authenticator, LONGEST_HASH};
 use crate::{Hash, SALT};
 use zeroize::Zeroizing;
 
 /// Derives one block of a key, which has the length of the hash. Blocks are numbered from 1.
-pub struct Derivation {
+pub(super) struct Derivation {
     authenticator: Authenticator,
     len: usize,
     last: Zeroizing<[u8; LONGEST_HASH]>,

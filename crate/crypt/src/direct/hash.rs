@@ -8,6 +8,9 @@ use ripemd::Ripemd160;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
+/// The length of the longest hash, in bytes.
+pub(super) const LONGEST_HASH: usize = 64;
+
 /// Declares the states of hashes and HMACs, which are not in boxes, whose allocation could fail.
 macro_rules! hashes {
     ($($Name:ident: $Digest:ty,)+) => {

@@ -1,7 +1,6 @@
 //! Functions of the platform, whose processor has instructions that WebAssembly lacks. Where it has none, the module's are used.
 
-use super::aes::Aes;
-use super::block_cipher::{Blocks, CipherBlock};
+use super::block_cipher::{Aes, Blocks, CipherBlock};
 use crate::{Hash, SALT};
 use ::cipher::InvalidLength;
 use std::sync::OnceLock;
@@ -136,7 +135,7 @@ struct PlatformDerivation {
 
 /// Begins to derive `key` with `iterations`, or continues it for about 10 ms. Returns how many thousandths are done: with 1000,
 /// the key is there. Returns `None` if the platform cannot. Only one derivation can be under way.
-pub fn derive(hash: Hash, password: &[u8], salt: &[u8; SALT], iterations: u32, key: &mut [u8]) -> Option<u16> {
+pub(super) fn derive(hash: Hash, password: &[u8], salt: &[u8; SALT], iterations: u32, key: &mut [u8]) -> Option<u16> {
     let derivation = PlatformDerivation {
         hash: hash as u32,
         iterations,

@@ -1,12 +1,14 @@
 //! Decrypts sectors.
 
-use super::hash::Hasher;
-use super::keyed::Keyed;
+use super::block_cipher::{Blocks, CipherBlock};
+use super::hash::{Hasher, LONGEST_HASH};
 use super::modes::{finish, finish_chain, prepare};
-use super::platform::Direction;
-use super::{CipherBlock, LONGEST_HASH};
-use crate::{CipherSpec, CryptError, IvGenerator, Mode, SECTOR};
-use std::ops::Range;
+use super::platform::{Direction, PlatformAes};
+use crate::{BlockCipher, CipherSpec, CryptError, IvGenerator, Mode, SECTOR};
+use ::cipher::{InvalidLength, KeyInit};
+use serpent::Serpent;
+use std::ops::{Deref, Range};
+use twofish::Twofish;
 use zeroize::Zeroizing;
 
 /// The most sectors that are decrypted at once: the platform takes about as long for a call as for a few.
@@ -138,6 +140,45 @@ impl SectorCipher {
     }
 }
 
+/// A cipher with its key. It is not in a box, whose allocation could fail.
+enum Keyed {
+    Aes(PlatformAes),
+    Serpent(Serpent),
+    Twofish(Twofish),
+}
+
+impl Keyed {
+    /// Creates `cipher` with `key`, mainly for `direction`. The length of the key selects the variant.
+    fn new(cipher: BlockCipher, key: &[u8], direction: Direction) -> Result<Self, CryptError> {
+        if !matches!(key.len(), 16 | 24 | 32) {
+            return Err(CryptError::UnsupportedKey);
+        }
+        Ok(match cipher {
+            BlockCipher::Aes => Self::Aes(PlatformAes::new(key, direction)?),
+            BlockCipher::Serpent => Self::Serpent(Serpent::new_from_slice(key)?),
+            BlockCipher::Twofish => Self::Twofish(Twofish::new_from_slice(key)?),
+        })
+    }
+}
+
+impl From<InvalidLength> for CryptError {
+    fn from(_: InvalidLength) -> Self {
+        Self::UnsupportedKey
+    }
+}
+
+impl Deref for Keyed {
+    type Target = dyn Blocks;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Aes(cipher) => cipher,
+            Self::Serpent(cipher) => cipher,
+            Self::Twofish(cipher) => cipher,
+        }
+    }
+}
+
 /// Successive sectors.
 struct Sectors {
     mode: Mode,
@@ -164,7 +205,7 @@ impl Sectors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockCipher, Hash};
+    use crate::Hash;
 
     #[test]
     fn keys_of_other_lengths_are_refused() {

@@ -11,7 +11,6 @@ mod symbols;
 use crate::DeflateError;
 use block_split::Split;
 use decant_codec::bit_writer::BitWriter;
-use decant_module::Module;
 use deflate_block::DeflateBlock;
 use matches::{Effort, Match, MatchFinder};
 use symbols::{SHORTEST_MATCH, WINDOW};
@@ -31,9 +30,6 @@ const PATIENCE: usize = 256;
 const MOST_SKIPPED: usize = 7;
 /// An empty final block (section 3.2.6): the last-block flag, the fixed type, and the end symbol.
 const FINAL_BLOCK: (u64, u32) = (0b011, 10);
-
-/// The compressor is linked.
-pub static MODULE: Module = Module::linked("deflate");
 
 /// A compressor. It takes about 300 KB of memory, which it allocates on first use, and should be reused.
 #[derive(Default)]

@@ -18,12 +18,9 @@ use block_header::BlockHeader;
 use check::CheckType;
 use copied_block::CopiedBlock;
 use decant_codec::crc;
-use decant_module::{Buffers, Fault, Module, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
+use decant_module::{BlockFile, BlockSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
 use held::Held;
 use index::{Index, Records};
-
-/// The decoder is linked.
-pub static MODULE: Module = Module::linked("xz");
 
 /// Lengths in bytes: of a stream's header and footer, of a CRC-32, and of the unit of all parts.
 const HEADER: usize = 12;
@@ -104,6 +101,14 @@ impl StreamDecoder for XzDecoder {
             Ok(if is_whole { StreamState::Whole } else { StreamState::Inside })
         });
         Step { window: self.window, ..step }
+    }
+}
+
+impl CodecDecoder for XzDecoder {
+    type Divider = XzDivider;
+
+    fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+        search(file)
     }
 }
 

@@ -10,7 +10,7 @@ pub use divider::ZstdDivider;
 pub use stream::ZstdDecoder;
 
 use crate::{MAGIC, ZstdError};
-use decant_module::{Module, SKIPPABLE_MAGIC};
+use decant_module::{BlockFile, BlockSearch, CodecDecoder, SKIPPABLE_MAGIC};
 use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
 
 /// Offsets in a frame: of the frame header descriptor, and of the window descriptor after it.
@@ -22,9 +22,6 @@ const LARGEST_WINDOW: u8 = (27 - 10) << 3;
 const MEMORY_ALLOCATION: usize = 64;
 const DST_SIZE_TOO_SMALL: usize = 70;
 const SRC_SIZE_WRONG: usize = 72;
-
-/// The library is linked.
-pub static MODULE: Module = Module::linked("zstd");
 
 /// A decoder and an encoder. Each is allocated on first use, and reused for all clusters.
 #[derive(Default)]
@@ -83,6 +80,14 @@ impl Zstd {
             self.decoder = Some(DCtx::try_create().ok_or(ZstdError::OutOfMemory)?);
         }
         Ok(self.decoder.as_mut().expect("it was just made"))
+    }
+}
+
+impl CodecDecoder for ZstdDecoder {
+    type Divider = ZstdDivider;
+
+    fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
+        search(file)
     }
 }
 

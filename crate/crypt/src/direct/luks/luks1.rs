@@ -1,7 +1,7 @@
 //! Headers of LUKS1 ("LUKS On-Disk Format", version 1.2), also as embedded in qcow2.
 
 use super::{Fault, Kdf, KeyDigest, KeySlot, Luks, Read};
-use decant_crypt::SECTOR;
+use crate::SECTOR;
 
 const SLOTS: usize = 8;
 const ACTIVE: u32 = 0x00ac_71f3;

@@ -1,11 +1,12 @@
 //! Finds the key of a LUKS volume by a password, in steps of some milliseconds.
 
-use super::names::cipher_spec;
-use super::{Fault, Kdf, KeySlot, Luks, Read, hash_by_name, read};
-use crate::Answer;
-use decant_crypt::{
-    Argon2Derivation, CipherSpec, CryptError, Derivation, Hash, SALT, SECTOR, SectorCipher, derive, merge,
-};
+use super::{Fault, Kdf, KeySlot, Luks, Read, cipher_spec, hash_by_name, read};
+use crate::direct::argon2::Argon2Derivation;
+use crate::direct::derivation::Derivation;
+use crate::direct::hash::{Hasher, LONGEST_HASH};
+use crate::direct::platform::derive;
+use crate::direct::sector_cipher::SectorCipher;
+use crate::{Answer, CipherSpec, CryptError, Hash, SALT, SECTOR};
 use std::collections::VecDeque;
 use zeroize::Zeroizing;
 
@@ -35,7 +36,6 @@ pub struct Unlocking {
 
 impl Unlocking {
     /// Begins with the header at `start`, see [`read`], and a password. Fails if memory runs out.
-    #[inline(never)]
     pub fn new(start: &[u8], len: usize, password: &[u8]) -> Result<Self, CryptError> {
         let mut copy = Vec::new();
         copy.try_reserve_exact(start.len()).map_err(|_| CryptError::OutOfMemory)?;
@@ -45,8 +45,6 @@ impl Unlocking {
 
     /// Does the next step, with the bytes that the last answer needed as `input`. Encodes an answer in `output`, and
     /// returns its length: a failure, how much is done, which bytes are needed, or the encoded key. Never fails.
-    // Inlined in the module, it would be compiled for speed.
-    #[inline(never)]
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         let work = match &mut self.work {
             Some(work) => work,
@@ -289,4 +287,31 @@ fn kdf_work(kdf: &Kdf, len: usize) -> Read<u64> {
             Err(Fault::Limit(size, format!("{size} bytes of memory to check a password, more than 1 GiB")))
         }
     }
+}
+
+/// Reverses the anti-forensic splitting of a key ("LUKS On-Disk Format", version 1.2): writes the key to `key` that `split` has in stripes of that length. Fails if memory
+/// runs out.
+fn merge(hash: Hash, split: &[u8], key: &mut [u8]) -> Result<(), CryptError> {
+    let stripes = split.len() / key.len();
+    key.fill(0);
+    for (number, stripe) in (1..).zip(split.chunks_exact(key.len())) {
+        key.iter_mut().zip(stripe).for_each(|(byte, other)| *byte ^= other);
+        if number < stripes {
+            diffuse(hash, key)?;
+        }
+    }
+    Ok(())
+}
+
+fn diffuse(hash: Hash, key: &mut [u8]) -> Result<(), CryptError> {
+    let mut hashed = Zeroizing::new([0; LONGEST_HASH]);
+    let hashed = &mut hashed[..hash.output_len()];
+    for (number, part) in (0u32..).zip(key.chunks_mut(hash.output_len())) {
+        let mut hasher = Hasher::new(hash)?;
+        hasher.add(&number.to_be_bytes())?;
+        hasher.add(part)?;
+        hasher.hash(hashed)?;
+        part.copy_from_slice(&hashed[..part.len()]);
+    }
+    Ok(())
 }

@@ -1,9 +1,10 @@
-//! The WebAssembly module `crypt.wasm`.
+//! The module `crypt.wasm`: serves requests, and takes functions of the platform.
 
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
-use decant_crypt::{Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, Request, SectorCipher};
-use decant_luks::{Unlocking, describe};
+use crate::{
+    Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, Request, SectorCipher, Unlocking, describe,
+};
 use decant_module::{Objects, Service, export};
 
 /// An object of the host.
@@ -78,5 +79,5 @@ extern "C" fn use_platform(
     take: PlatformFunction,
     derive: PlatformFunction,
 ) {
-    decant_crypt::use_platform(Platform { prepare, run, free, begin, take, derive });
+    crate::use_platform(Platform { prepare, run, free, begin, take, derive });
 }

@@ -1,16 +1,13 @@
-//! Linked.
+//! LUKS: reads headers, and finds the key by a password.
 
-mod base64;
 mod luks1;
 mod luks2;
-mod names;
 mod unlocking;
 
 pub use unlocking::Unlocking;
 
-use crate::{Answer, Description, Slot};
-use decant_crypt::{Argon2, CryptError, Hash, SALT};
-use names::{CipherNames, cipher_names};
+use super::argon2::Argon2;
+use crate::{Answer, BlockCipher, CipherSpec, CryptError, Description, Hash, IvGenerator, Mode, SALT, Slot};
 
 /// A validated header. Names of ciphers and hashes are as in the header.
 struct Luks {
@@ -122,8 +119,6 @@ fn read(start: &[u8], len: usize) -> Read<Luks> {
 }
 
 /// Describes the header at `start`: see [`read`]. Encodes an [`Answer`] in `output`, and returns its length. Never fails.
-// Inlined in the module, it would be compiled for speed.
-#[inline(never)]
 pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
     Ok(match read(start, len) {
         Ok(luks) => Answer::Described(description(luks)).encode(output),
@@ -154,4 +149,59 @@ fn description(luks: Luks) -> Description {
         iterations: luks.digest.iterations,
         slots: luks.slots.iter().map(slot).collect(),
     }
+}
+
+/// The parts of a cipher like "aes-cbc-essiv:sha256".
+struct CipherNames<'a> {
+    /// The block cipher: "aes".
+    cipher: &'a str,
+    /// The block cipher mode: "cbc".
+    mode: &'a str,
+    /// The method for initialisation vectors: "essiv".
+    iv: Option<&'a str>,
+    /// The hash of that method: "sha256".
+    hash: Option<&'a str>,
+}
+
+/// Splits the name of a cipher into its parts.
+fn cipher_names(name: &str) -> CipherNames<'_> {
+    let (cipher, mode) = split_name(name, '-');
+    let (mode, iv) = split_name(mode.unwrap_or_default(), '-');
+    let (iv, hash) = iv.map_or((None, None), |iv| {
+        let (iv, hash) = split_name(iv, ':');
+        (Some(iv), hash)
+    });
+    CipherNames { cipher, mode, iv, hash }
+}
+
+/// Splits `name` at the first `separator`.
+fn split_name(name: &str, separator: char) -> (&str, Option<&str>) {
+    name.split_once(separator).map_or((name, None), |(before, rest)| (before, Some(rest)))
+}
+
+/// The cipher called `name`, for sectors of 512 bytes.
+fn cipher_spec(name: &str) -> Read<CipherSpec> {
+    let names = cipher_names(name);
+    let unknown = || unsupported("LUKS with the cipher", name);
+    let cipher = match names.cipher {
+        "aes" => BlockCipher::Aes,
+        "serpent" => BlockCipher::Serpent,
+        "twofish" => BlockCipher::Twofish,
+        _ => return unknown(),
+    };
+    let mode = match names.mode {
+        "xts" => Mode::Xts,
+        "cbc" => Mode::Cbc,
+        "ecb" => Mode::Ecb,
+        "ctr" => Mode::Ctr,
+        _ => return unknown(),
+    };
+    let iv = match names.iv.unwrap_or("plain") {
+        // QEMU may also write a hash with these, which is not used.
+        "plain" => IvGenerator::Plain,
+        "plain64" => IvGenerator::Plain64,
+        "essiv" => IvGenerator::Essiv(hash_by_name(names.hash.unwrap_or_default())?),
+        _ => return unknown(),
+    };
+    Ok(CipherSpec { cipher, mode, iv, sector: 512, iv_offset: 0 })
 }

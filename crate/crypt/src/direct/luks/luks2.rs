@@ -1,9 +1,10 @@
 //! Headers of LUKS2 ("LUKS2 On-Disk Format Specification", version 1.1).
 
-use super::base64::decoded;
 use super::luks1::text;
 use super::{Fault, Kdf, KeyDigest, KeySlot, Luks, Read, unsupported};
-use decant_crypt::{Argon2, Argon2Kind, CryptError, Hash, Hasher, LONGEST_HASH, SALT};
+use crate::direct::argon2::{Argon2, Argon2Kind};
+use crate::direct::hash::{Hasher, LONGEST_HASH};
+use crate::{CryptError, Hash, SALT};
 
 /// The start of each copy.
 const MAGICS: [&[u8; 6]; 2] = [b"LUKS\xba\xbe", b"SKUL\xba\xbe"];
@@ -190,7 +191,7 @@ impl<'a> Object<'a> {
 
     /// Up to `LONGEST_HASH` bytes.
     fn bytes(&self, key: &str) -> Read<Vec<u8>> {
-        let bytes = decoded(self.get(key)?).filter(|bytes| bytes.len() <= LONGEST_HASH);
+        let bytes = base64(self.get(key)?).filter(|bytes| bytes.len() <= LONGEST_HASH);
         bytes.ok_or_else(|| self.wrong("has an invalid", key))
     }
 
@@ -290,4 +291,58 @@ fn derivation(kdf: &Object<'_>) -> Read<Kdf> {
     let lanes = kdf.number_in("cpus", 1, (1 << 24) - 1)?;
     let memory = kdf.number_in("memory", 8 * lanes, u32::MAX)?;
     Ok(Kdf::Argon2(Argon2 { kind, passes: kdf.number_in("time", 1, u32::MAX)?, memory, lanes }))
+}
+
+/// Decodes `text` from base64 (RFC 4648), as salts and digests are encoded. Returns `None` if it is invalid.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let signs = text.trim_end_matches('=').as_bytes();
+    if !text.len().is_multiple_of(4) || text.len() - signs.len() > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(signs.len());
+    for four in signs.chunks(4) {
+        let mut bits = 0;
+        for (place, &sign) in four.iter().enumerate() {
+            bits |= base64_value(sign)? << (18 - 6 * place);
+        }
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..four.len()]);
+    }
+    Some(bytes)
+}
+
+fn base64_value(sign: u8) -> Option<u32> {
+    let value = match sign {
+        b'A'..=b'Z' => sign - b'A',
+        b'a'..=b'z' => sign - b'a' + 26,
+        b'0'..=b'9' => sign - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_texts_of_every_length() {
+        let rows: &[(&str, Option<&[u8]>)] = &[
+            ("", Some(b"")),
+            ("Zg==", Some(b"f")),
+            ("Zm8=", Some(b"fo")),
+            ("Zm9v", Some(b"foo")),
+            ("Zm9vYg==", Some(b"foob")),
+            ("+/+/", Some(&[0xfb, 0xff, 0xbf])),
+            ("Zg", None),
+            ("Z===", None),
+            ("====", None),
+            ("Zm=v", None),
+            ("Zm9\n", None),
+        ];
+        for (text, bytes) in rows {
+            assert_eq!(base64(text).as_deref(), *bytes, "{text}");
+        }
+    }
 }
