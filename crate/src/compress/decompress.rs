@@ -1,9 +1,8 @@
 //! Decompresses units: clusters and grains.
 
 use super::encoding::fit;
-use super::failure::DecompressError;
 use super::grain::{self, GrainFrame, GrainMarker};
-use super::methods::Compression;
+use super::methods::{Compression, DecompressError};
 use decant_codec::inflate::{Inflater, Stream, StreamEnd};
 use decant_zstd::Zstd;
 

@@ -2,14 +2,18 @@
 
 use super::data_runs::GuestRun;
 use super::encoding::{CompressedEncoding, EncodedPart, UnitEncoding, UnitMethod, fit, renew};
-use super::{grain, zstd};
+use super::grain;
 use crate::error::{Error, Result};
 use decant_codec::crc;
-use decant_deflate::{Deflater, bound};
-use decant_zstd::Zstd;
+use decant_deflate::{DeflateError, Deflater, bound};
+use decant_zstd::{Zstd, ZstdError};
 
 /// How far matches of qcow2's deflate reach back, in bytes: QEMU inflates with a window of this size.
 const QCOW2_WINDOW: usize = 4096;
+
+/// Approximate sizes of the compressors, in bytes, for the out-of-memory message.
+const DEFLATER: usize = 300 << 10;
+const ZSTD_ENCODER: usize = 1 << 20;
 
 /// Encodes data. Each thread reuses one from job to job; it allocates with the first job.
 #[derive(Default)]
@@ -79,7 +83,7 @@ impl Encoder {
                 let room = &mut output[start..];
                 let encoded_len = match method {
                     UnitMethod::Deflate => self.deflater.stream(data, QCOW2_WINDOW, room)?,
-                    UnitMethod::Zstd => zstd::compress(&mut self.zstd, data, &mut room[..unit])?,
+                    UnitMethod::Zstd => compress_by_zstd(&mut self.zstd, data, &mut room[..unit])?,
                     UnitMethod::Grain => grain::encode(&mut self.deflater, data, guest, room)?,
                 };
                 let is_stored = method != UnitMethod::Grain && encoded_len >= unit;
@@ -100,4 +104,20 @@ fn parts(count: usize) -> Result<Vec<EncodedPart>> {
     let mut parts = Vec::new();
     parts.try_reserve_exact(count).map_err(|_| Error::out_of_memory(count * size_of::<EncodedPart>()))?;
     Ok(parts)
+}
+
+/// Compresses `unit` to a frame at the start of `output`, which is as long. Returns the length of the frame, or that of
+/// `unit` if the frame does not fit. Fails with `internal` if memory runs out.
+fn compress_by_zstd(zstd: &mut Zstd, unit: &[u8], output: &mut [u8]) -> Result<usize> {
+    match zstd.compress(unit, output) {
+        Ok(len) => Ok(len),
+        Err(ZstdError::OutputFull) => Ok(unit.len()),
+        Err(_) => Err(Error::out_of_memory(ZSTD_ENCODER)),
+    }
+}
+
+impl From<DeflateError> for Error {
+    fn from(DeflateError::OutOfMemory: DeflateError) -> Self {
+        Self::out_of_memory(DEFLATER)
+    }
 }

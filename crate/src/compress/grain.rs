@@ -2,7 +2,7 @@
 //! Compressed Sparse Extents") and the zlib header and checksum (RFC 1950).
 
 use super::decoding_damage::{GRAIN_MISPLACED, GRAIN_OVERSIZED};
-use super::failure::DecompressError;
+use super::methods::DecompressError;
 use crate::error;
 use crate::offsets::{GuestOffset, SECTOR};
 use crate::structure::structure;

@@ -3,15 +3,11 @@
 mod data_runs;
 pub mod decoding_damage;
 mod decompress;
-mod deflate;
-mod deflated_zeros;
 mod encoder;
 mod encoding;
-mod failure;
 mod grain;
 pub mod gzip_member;
 mod methods;
-mod zstd;
 
 pub use data_runs::GuestRun;
 pub(crate) use data_runs::data_runs;
@@ -21,6 +17,5 @@ pub(crate) use decompress::Decompressor;
 pub use encoder::Encoder;
 pub use encoding::{CompressedEncoding, EncodedPart, Encoding};
 pub(crate) use encoding::{Placement, UnitEncoding, UnitMethod, renew};
-pub(crate) use failure::DecompressError;
 pub(crate) use grain::{GrainFrame, GrainMarker, MOST_COMPRESSED};
-pub(crate) use methods::Compression;
+pub(crate) use methods::{Compression, DecompressError};

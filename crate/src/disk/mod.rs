@@ -1,7 +1,5 @@
 //! A format-independent description of a disk: extents, damage, metadata, and references to other files.
 
-pub(crate) mod details;
-mod encryption_info;
 pub mod extent;
 pub(crate) mod file_name;
 pub mod host_ranges;
@@ -10,4 +8,4 @@ pub mod losses;
 pub(crate) mod name_index;
 pub(crate) mod reference;
 
-pub(crate) use encryption_info::EncryptionInfo;
+pub(crate) use info::EncryptionInfo;

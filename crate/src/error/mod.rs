@@ -2,15 +2,13 @@
 
 pub mod damage;
 pub mod fields;
-mod max_size;
 pub(crate) mod place;
 mod secrets;
 pub mod shown;
 
-use crate::offsets::HostOffset;
+use crate::offsets::{HostOffset, MAX_SIZE};
 use decant_codec::OutOfMemory;
 use fields::{Field, Fields};
-pub(crate) use max_size::{checked_size, checked_size_of, checked_virtual_size};
 use place::Place;
 use std::borrow::Cow;
 use std::fmt;
@@ -290,6 +288,23 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Returns `size` if it is at most [`MAX_SIZE`]. Otherwise, or if its calculation overflowed (`None`), fails with
+/// `limit` and `message`.
+pub(crate) fn checked_size(size: Option<u64>, message: impl FnOnce() -> String) -> Result<u64> {
+    size.filter(|&size| size <= MAX_SIZE).ok_or_else(|| Error::new(ErrorKind::Limit, message()))
+}
+
+/// Returns `size`, the virtual size that a header states, if it is at most [`MAX_SIZE`]. Fails with `limit` otherwise.
+pub(crate) fn checked_virtual_size(size: u64) -> Result<u64> {
+    checked_size(Some(size), || format!("The virtual size of {size} bytes exceeds the limit of 2^53-1 bytes"))
+}
+
+/// Returns `size`, the size of `what` ("disk", for example), if it is at most [`MAX_SIZE`]. Otherwise, or if its
+/// calculation overflowed (`None`), fails with `limit`.
+pub(crate) fn checked_size_of(what: &str, size: Option<u64>) -> Result<u64> {
+    checked_size(size, || format!("The {what} is larger than 2^53-1 bytes"))
+}
 
 #[cfg(test)]
 mod tests {

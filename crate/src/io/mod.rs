@@ -6,4 +6,3 @@ pub mod source;
 pub mod stream;
 pub(crate) mod table_cache;
 pub mod target;
-mod wrapper;

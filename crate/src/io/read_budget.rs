@@ -1,7 +1,7 @@
 //! Limits the total number of bytes read from a group of sources.
 
 use super::source::Source;
-use super::wrapper::Wrapper;
+use super::source::Wrapper;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offsets::HostOffset;
 use futures_util::FutureExt;

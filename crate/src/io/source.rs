@@ -246,3 +246,42 @@ pub(crate) fn zeroed(len: usize) -> Result<Vec<u8>> {
     resize(&mut buf, len).map_err(Error::no_room)?;
     Ok(buf)
 }
+
+/// A wrapper of a source. As a [`Source`], it has the size, profile, start and stored ranges of the source that it
+/// wraps.
+pub(crate) trait Wrapper {
+    /// The wrapped source.
+    fn source(&self) -> &Rc<dyn Source>;
+
+    /// See [`Source::expect`]. By default, hints are not forwarded.
+    fn expect(&self, _reader: Reader, _ranges: &[ByteRange]) {}
+
+    /// See [`Source::read_at`].
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>>;
+}
+
+impl<W: Wrapper> Source for W {
+    fn size(&self) -> u64 {
+        self.source().size()
+    }
+
+    fn profile(&self) -> Profile {
+        self.source().profile()
+    }
+
+    fn start(&self) -> Option<u64> {
+        self.source().start()
+    }
+
+    fn stored_from(&self, offset: u64) -> ByteRange {
+        self.source().stored_from(offset)
+    }
+
+    fn expect(&self, reader: Reader, ranges: &[ByteRange]) {
+        Wrapper::expect(self, reader, ranges);
+    }
+
+    fn read_at<'a>(&'a self, offset: HostOffset, buf: &'a mut [u8]) -> LocalBoxFuture<'a, Result<()>> {
+        Wrapper::read_at(self, offset, buf)
+    }
+}

@@ -1,8 +1,8 @@
 //! Caches recently read headers and tables of an image's files, so that repeated passes and partial reads of the disk
 //! do not fetch them again.
 
+use super::source::Wrapper;
 use super::source::{Reader, Source, copied};
-use super::wrapper::Wrapper;
 use crate::error::Result;
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;

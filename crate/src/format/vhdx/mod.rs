@@ -9,8 +9,8 @@ mod vhdx_blocks;
 mod vhdx_header;
 
 use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
-use crate::disk::details::Details;
 use crate::disk::extent::ExtentWalk;
+use crate::disk::info::Details;
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, guid_text};
 use crate::error::damage::{Damage, damages, ensure_possible};

@@ -3,7 +3,7 @@
 use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, ExtentLine, Store};
 use super::sparse_header::{ExtentFile, SparseHeader};
-use crate::disk::details::{Details, Value};
+use crate::disk::info::{Details, Value};
 use crate::disk::reference::Reference;
 use crate::disk::reference::Role;
 use crate::error::{Error, Result};

@@ -17,8 +17,8 @@ mod stream_optimized;
 
 use super::{Disk, Format, FormatReader, LayerOptions, NameHint, PartFile, WalkSetup};
 use crate::compress::MOST_COMPRESSED;
-use crate::disk::details::{Details, Value};
 use crate::disk::extent::ExtentWalk;
+use crate::disk::info::{Details, Value};
 use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, Role, Unidentified};
 use crate::error::damage::{damages, ensure_possible};
