@@ -1,72 +1,17 @@
-//! The header of a dynamic or differencing VHD ("Dynamic Disk Header Format"), and the names of its parent.
+//! Reads the header of a dynamic or differencing VHD, and the names of its parent.
 
-use super::vhd_footer::checksum;
+use super::structures::{DynamicVhdHeader, HEADER_COOKIE, HEADER_VERSION, ParentLocator, checksum};
 use crate::disk::reference::{Identity, Reference, Role, Unidentified, uuid_text};
 use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
 use crate::format::raw_disk;
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, utf_16};
-use crate::structure::structure;
 
-const COOKIE: [u8; 8] = *b"cxsparse";
-const VERSION: u32 = 0x0001_0000;
-/// Number of parent locators.
-const LOCATORS: usize = 8;
 /// Maximum length of a name in a parent locator, in bytes: Windows allows 32,767 UTF-16 units.
 const LONGEST_NAME: u64 = 64 << 10;
 
-structure! {
-    /// "Dynamic Disk Header Format".
-    pub(crate) struct DynamicVhdHeader: Big {
-        cookie: [u8; 8] = 0,
-        data_offset: u64 = 8,
-        table_offset: u64 = 16,
-        header_version: u32 = 24,
-        max_table_entries: u32 = 28,
-        block_size: u32 = 32,
-        checksum: u32 = 36,
-        parent_unique_id: [u8; 16] = 40,
-        parent_time_stamp: u32 = 56,
-        parent_unicode_name: [u8; 512] = 64,
-        parent_locator_entries: [u8; LOCATORS * ParentLocator::LEN] = 576,
-        reserved: [u8; 256] = 768,
-    }
-}
-
-structure! {
-    /// "Parent Locator Entry". Programs differ in the unit of `platform_data_space`, which is not read.
-    struct ParentLocator: Big {
-        platform_code: [u8; 4] = 0,
-        platform_data_space: u32 = 4,
-        platform_data_length: u32 = 8,
-        reserved: u32 = 12,
-        platform_data_offset: u64 = 16,
-    }
-}
-
 impl DynamicVhdHeader {
-    /// The header, without its checksum, of a disk in `entries` blocks of `block_size` bytes, without a parent.
-    pub(crate) fn without_parent(table_offset: u64, entries: u32, block_size: u32) -> Self {
-        let mut header = Self {
-            cookie: COOKIE,
-            // Always all ones.
-            data_offset: u64::MAX,
-            table_offset,
-            header_version: VERSION,
-            max_table_entries: entries,
-            block_size,
-            checksum: 0,
-            parent_unique_id: [0; 16],
-            parent_time_stamp: 0,
-            parent_unicode_name: [0; 512],
-            parent_locator_entries: [0; _],
-            reserved: [0; 256],
-        };
-        header.checksum = checksum(&header.to_bytes());
-        header
-    }
-
     /// Reads the header at `place`, which the footer of a disk of `disk_size` bytes states. Fails with `corrupt` or
     /// `unsupported`, and as reading does. A salvage accepts a wrong checksum.
     pub(super) async fn read(source: &dyn Source, place: HostOffset, disk_size: u64, salvage: bool) -> Result<Self> {
@@ -77,10 +22,10 @@ impl DynamicVhdHeader {
         let bytes = read_exact(source, range, NAME).await?;
         let header = Self::parse(&bytes);
         let field = |offset: u64| HostOffset(place.0 + offset);
-        if header.cookie != COOKIE {
+        if header.cookie != HEADER_COOKIE {
             return Err(Error::corrupt("the dynamic disk header is missing", place));
         }
-        if header.header_version != VERSION {
+        if header.header_version != HEADER_VERSION {
             return Err(Error::unknown_version(format_args!("{:#x}", header.header_version), "the header of a VHD"));
         }
         let sum = checksum(&Self { checksum: 0, ..header }.to_bytes());

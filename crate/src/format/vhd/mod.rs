@@ -1,10 +1,9 @@
 //! VHD ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006): fixed, dynamic and differencing.
 
-pub(crate) mod dynamic_header;
-mod two_footers;
+mod dynamic_header;
+mod footers;
+pub(crate) mod structures;
 mod vhd_blocks;
-pub(crate) mod vhd_footer;
-mod vhd_size;
 
 use super::{Disk, DiskFooter, Format, FormatReader, LayerOptions, WalkSetup, raw_disk};
 use crate::disk::extent::ExtentWalk;
@@ -12,20 +11,20 @@ use crate::disk::info::{Info, Notice};
 use crate::disk::reference::{Identity, Reference, uuid_text};
 use crate::error::damage::{Damage, damages};
 use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
-use crate::io::source::{Source, read_exact};
-use crate::offsets::{ByteRange, HostOffset};
-use dynamic_header::DynamicVhdHeader;
+use crate::io::source::Source;
+use crate::offsets::HostOffset;
+use footers::{FoundFooter, find_footer, fixed_footer, footer_start};
 use futures_util::FutureExt;
 use std::rc::Rc;
+use structures::{DIFFERENCING, DYNAMIC, DynamicVhdHeader, FIXED, FOOTER_COOKIE, MAJOR_VERSION, VhdFooter};
 use vhd_blocks::{BlockTable, VhdWalk};
-use vhd_footer::{COOKIE, DIFFERENCING, DYNAMIC, FIXED, VhdFooter};
 
 pub(crate) const FORMAT: Format = Format {
     name: "vpc",
     aliases: &["vhd"],
     extensions: &[".vhd", ".avhd"],
     label: "VHD (Virtual PC and Hyper-V disk)",
-    probe: |sample| sample.head.starts_with(&COOKIE) || footer_start(sample.tail).is_some(),
+    probe: |sample| sample.head.starts_with(&FOOTER_COOKIE) || footer_start(sample.tail).is_some(),
     footer: Some(DiskFooter {
         label: "a fixed VHD",
         find: fixed_footer,
@@ -54,79 +53,14 @@ damages! {
     BLOCK_OUTSIDE = "vhd-block-outside", "a block is far beyond the end of the file";
 }
 
-/// Versions of the format differ in the low 16 bits.
-const MAJOR_VERSION: u32 = 1;
-/// Length of a footer, in bytes. Old versions of Virtual PC wrote a byte less.
-const FOOTER: u64 = VhdFooter::LEN as u64;
-
-/// The position of the footer in `tail`, the last bytes of a file.
-fn footer_start(tail: &[u8]) -> Option<usize> {
-    (0..=1).find(|&start| tail.get(start..).is_some_and(|bytes| bytes.starts_with(&COOKIE)))
-}
-
-/// The footer of a fixed disk, at the end of `tail`, the last bytes of a stream: its length and the size of the disk, in
-/// bytes. `None` if there is none, or if it is damaged.
-fn fixed_footer(tail: &[u8]) -> Option<(usize, u64)> {
-    let bytes = &tail[footer_start(tail)?..];
-    let footer = VhdFooter::parse_start(bytes);
-    (VhdFooter::is_intact(bytes) && footer.disk_type == FIXED).then_some((bytes.len(), footer.current_size))
-}
-
-/// The footer of a file.
-struct FoundFooter {
-    footer: VhdFooter,
-    /// The end of what it describes, in bytes.
-    end: u64,
-    /// The copy at the start of the file, if it is another one. Only a salvage needs it if one of them is not intact.
-    copy: Option<VhdFooter>,
-    /// Whether both are intact.
-    are_intact: bool,
-}
-
-/// Finds the footer at the end of the file, or the copy at its start if that is the only intact one. Fails with
-/// `not-recognised` or `corrupt`, and as reading does. A salvage accepts a wrong checksum.
-async fn find_footer(source: &dyn Source, salvage: bool) -> Result<FoundFooter> {
-    let size = source.size();
-    let len = size.min(FOOTER);
-    let tail = read_exact(source, ByteRange { start: HostOffset(size - len), len }, "footer").await?;
-    let at_end = footer_start(&tail);
-    let end = size - len + at_end.unwrap_or_default() as u64;
-    let at_end = at_end.map(|start| &tail[start..]);
-    let found =
-        |bytes: &[u8], end| FoundFooter { footer: VhdFooter::parse_start(bytes), end, copy: None, are_intact: false };
-    let head = read_exact(source, ByteRange { start: HostOffset(0), len }, "header").await?;
-    let copy = Some(&head[..]).filter(|head| head.starts_with(&COOKIE));
-    // A fixed disk has no copy: this is data.
-    let other = copy.map(VhdFooter::parse_start).filter(|copy| copy.disk_type != FIXED);
-    let is_copy_intact = copy.is_some_and(VhdFooter::is_intact);
-    if let Some(bytes) = at_end.filter(|bytes| VhdFooter::is_intact(bytes)) {
-        let are_intact = is_copy_intact && other.is_some();
-        return Ok(FoundFooter { copy: other, are_intact, ..found(bytes, end) });
-    }
-    if let Some(bytes) = copy.filter(|_| is_copy_intact) {
-        let copy = found(bytes, size);
-        // A fixed disk has no copy: this is data, and the footer is missing.
-        let is_fixed = copy.footer.disk_type == FIXED;
-        return if is_fixed { Err(Error::truncated("the footer", HostOffset(size), size)) } else { Ok(copy) };
-    }
-    match (at_end, copy) {
-        (None, None) => Err(Error::other_format("The file is not a VHD image", FORMAT.name)),
-        _ if size < FOOTER => Err(Error::truncated("the end of the header", HostOffset(FOOTER), size)),
-        (Some(bytes), _) if salvage => Ok(FoundFooter { copy: other, ..found(bytes, end) }),
-        (None, Some(bytes)) if salvage => Ok(found(bytes, size)),
-        (at_end, _) => {
-            let place = if at_end.is_some() { end } else { 0 };
-            let what = "the checksum of the footer does not match";
-            Err(Error::corrupt(what, HostOffset(place + VhdFooter::checksum)))
-        }
-    }
-}
+/// Programs whose VHDs have the stated size for all readers: Windows, XenServer, Disk2vhd, and QEMU with `force_size`.
+const SIZED_ALIKE: [[u8; 4]; 5] = [*b"win ", *b"tap\0", *b"CTXS", *b"d2v ", *b"qem2"];
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
     let FoundFooter { mut footer, end, copy, are_intact } = find_footer(&*source, options.salvage).await?;
     let mut notices = Vec::new();
     if let Some(copy) = copy.as_ref().filter(|_| are_intact) {
-        notices.extend(two_footers::compare(&footer, copy, end, options.salvage)?);
+        notices.extend(footers::compare(&footer, copy, end, options.salvage)?);
     }
     let mut doubt = None;
     let (content, references) = match (read_content(&*source, &footer, end, options.salvage).await, copy) {
@@ -143,7 +77,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         }
         (found, _) => found?,
     };
-    let (virtual_size, size_notice) = vhd_size::virtual_size(&footer, &content, &source).await?;
+    let (virtual_size, size_notice) = virtual_size(&footer, &content, &source).await?;
     let virtual_size = checked_virtual_size(virtual_size)?;
     if let Content::Fixed { present } = content
         && present < virtual_size
@@ -179,6 +113,37 @@ async fn read_content(
         }
         other => Err(Error::unsupported(format!("disk type {other} of VHD"))),
     }
+}
+
+/// Returns the virtual size, in bytes, and a notice if other programs may read another size: some take the size that the footer
+/// states, others that of the geometry. It is never less than the
+/// disk for which data is stored. Fails with `corrupt` if the blocks cannot hold the disk, and as reading does.
+async fn virtual_size(footer: &VhdFooter, content: &Content, source: &Rc<dyn Source>) -> Result<(u64, Option<Notice>)> {
+    let stated = footer.current_size;
+    let geometry = footer.geometry_size().filter(|&size| size != stated);
+    let wanted = footer.wanted_size();
+    let size = match content {
+        // The file may hold the larger of the two sizes: then no byte is dropped.
+        Content::Fixed { present } if wanted <= *present => wanted.max(stated.min(*present)),
+        Content::Fixed { .. } => stated,
+        Content::Blocks(table) => {
+            let room = table.room();
+            if stated > room {
+                let message = format!("the virtual size is {stated}, but {} blocks have {room} bytes", table.blocks);
+                return Err(Error::corrupt(message, table.entries_place));
+            }
+            let loses_data = wanted < stated && table.has_data_from(source, wanted, stated).await?;
+            if wanted > room || loses_data { stated } else { wanted }
+        }
+    };
+    let other = [Some(stated), geometry].into_iter().flatten().find(|&other| other != size);
+    let notice = other.filter(|_| !SIZED_ALIKE.contains(&footer.creator_application)).map(|other| {
+        let message = format!(
+            "Programs disagree on the size of this disk: it is read with {size} bytes; others may read {other}"
+        );
+        Notice::new("vhd-size", message).field("size", size).field("otherSize", other)
+    });
+    Ok((size, notice))
 }
 
 /// How a VHD stores the disk.

@@ -1,8 +1,7 @@
 //! Walks the blocks ("Block Allocation Table and Data Blocks"). A block is a bitmap of its sectors, followed by the
 //! sectors.
 
-use super::dynamic_header::DynamicVhdHeader;
-use super::vhd_footer::VhdFooter;
+use super::structures::{ABSENT, BAT_ENTRY, DynamicVhdHeader, VhdFooter, bitmap_len};
 use super::{BITMAP_TRUNCATED, BLOCK_IN_HEADER, BLOCK_TRUNCATED, TABLE_TRUNCATED};
 use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
@@ -21,10 +20,6 @@ use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The size of an entry of the block allocation table (BAT), in bytes.
-const ENTRY_SIZE: u64 = 4;
-/// The entry of a block that is not in the file.
-const ABSENT: u32 = 0xffff_ffff;
 /// The part of the disk that a byte of a bitmap describes: eight sectors, in bytes.
 const UNIT: u64 = SECTORS * SECTOR;
 /// Upper bounds on the part of the BAT in memory, and on a part of a bitmap, in bytes.
@@ -82,13 +77,13 @@ impl BlockTable {
 
     /// The length of a sector bitmap: whole sectors.
     fn bitmap_len(&self) -> u64 {
-        (self.block_size / UNIT).next_multiple_of(SECTOR)
+        bitmap_len(self.block_size)
     }
 
     /// Whether a block with a part of the disk from `start` to `end` is in the file. Fails as reading does.
     pub(super) async fn has_data_from(&self, source: &Rc<dyn Source>, start: u64, end: u64) -> Result<bool> {
         let (mut index, end) = (start / self.block_size, end.div_ceil(self.block_size));
-        let mut table = EntryTable::new(source.clone(), self.place, ENTRY_SIZE, end, BAT_WINDOW);
+        let mut table = EntryTable::new(source.clone(), self.place, BAT_ENTRY, end, BAT_WINDOW);
         while index < end {
             table.load(index).await?;
             let loaded = table.entries(index, table.end().min(end));
@@ -150,7 +145,7 @@ impl VhdWalk {
         let entries = (1 << slices_memory.min(SLICE).ilog2()).min(shape.table_entries);
         let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
         let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
-        let bat = EntryTable::new(source.clone(), table.place, ENTRY_SIZE, blocks, bat_memory);
+        let bat = EntryTable::new(source.clone(), table.place, BAT_ENTRY, blocks, bat_memory);
         let listing = Listing::new(&*source, setup).with_doubt(doubt);
         let WalkSetup { file, ref reports, .. } = *setup;
         let layout = UnitLayout {
@@ -165,7 +160,7 @@ impl VhdWalk {
         // The copy of the footer.
         reports.structure(file, HostOffset(0), VhdFooter::LEN as u64);
         reports.structure(file, table.header, DynamicVhdHeader::LEN as u64);
-        reports.structure(file, table.place, blocks * ENTRY_SIZE);
+        reports.structure(file, table.place, blocks * BAT_ENTRY);
         reports.structure(file, HostOffset(table.footer.start), table.footer.end - table.footer.start);
         let bitmaps = TableReports {
             reports: reports.clone(),

@@ -7,8 +7,7 @@ use super::check_size;
 use crate::compress::{EncodedPart, Encoding};
 use crate::disk::info::Notice;
 use crate::error::Result;
-use crate::format::vhd::dynamic_header::DynamicVhdHeader;
-use crate::format::vhd::vhd_footer::{DYNAMIC, VhdFooter};
+use crate::format::vhd::structures::{ABSENT, BAT_ENTRY, DYNAMIC, DynamicVhdHeader, VhdFooter, bitmap_len};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
 use crate::output::layout::{Assembler, Layout, Stamp, Writes, size_needed};
@@ -16,9 +15,7 @@ use crate::output::{BLOCK, grows};
 
 /// The size of a block of the disk, in bytes. Its data follows its sector bitmap, which is a sector.
 const BLOCK_SIZE: u64 = 2 << 20;
-const BITMAP: u64 = SECTOR;
-/// The size of an entry of the BAT, in bytes.
-const ENTRY: u64 = 4;
+const BITMAP: u64 = bitmap_len(BLOCK_SIZE);
 /// The offset of the BAT, in bytes: after the copy of the footer and the header.
 const TABLE: u64 = (VhdFooter::LEN + DynamicVhdHeader::LEN) as u64;
 
@@ -40,7 +37,7 @@ impl DynamicVhd {
 
     /// The size of the BAT, in bytes.
     fn table_len(&self) -> u64 {
-        (self.blocks() * ENTRY).next_multiple_of(SECTOR)
+        (self.blocks() * BAT_ENTRY).next_multiple_of(SECTOR)
     }
 }
 
@@ -73,9 +70,9 @@ impl Layout for DynamicVhd {
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
         let mut table = zeroed(self.table_len() as usize)?;
         // Blocks that are not in the file, and the padding.
-        table.fill(0xff);
+        table.as_chunks_mut().0.fill(ABSENT.to_be_bytes());
         Ok(Some(Box::new(DynamicVhdAssembler {
-            footer: VhdFooter::new(DYNAMIC, VhdFooter::LEN as u64, self.disk_size, stamp),
+            footer: VhdFooter::new(DYNAMIC, VhdFooter::LEN as u64, self.disk_size, stamp.seconds, stamp.random),
             header: DynamicVhdHeader::without_parent(TABLE, self.blocks() as u32, BLOCK_SIZE as u32),
             table,
             last: None,
@@ -111,8 +108,8 @@ impl DynamicVhdAssembler {
         writes.own(bitmap, vec![0xff; BITMAP as usize]);
         // Less than 2^32, since a full disk of 2,040 GiB takes less than 2,045 GiB.
         let sector = (bitmap / SECTOR) as u32;
-        let entry = (number * ENTRY) as usize;
-        self.table[entry..entry + ENTRY as usize].copy_from_slice(&sector.to_be_bytes());
+        let entry = (number * BAT_ENTRY) as usize;
+        self.table[entry..entry + BAT_ENTRY as usize].copy_from_slice(&sector.to_be_bytes());
         self.last = Some((number, data));
         self.next = data + BLOCK_SIZE;
         data

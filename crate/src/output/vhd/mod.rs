@@ -1,15 +1,15 @@
 //! VHD ("Virtual Hard Disk Image Format Specification" 1.0, Microsoft 2006), fixed or dynamic.
 
 mod dynamic_vhd;
-mod fixed_vhd;
-mod new_footer;
 
-use super::OutputFormat;
+use super::layout::{Layout, Stamp};
 use super::options::{self, FormatOption};
+use super::{BLOCK, OutputFormat, grows};
+use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::vhd;
+use crate::format::vhd::structures::{FIXED, NO_STRUCTURE, VhdFooter};
 use dynamic_vhd::DynamicVhd;
-use fixed_vhd::FixedVhd;
 
 pub(super) const FORMAT: OutputFormat = OutputFormat {
     name: "vpc",
@@ -29,6 +29,7 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     },
 };
 
+const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// Maximum size of a disk, in GiB.
 const MOST_GIB: u64 = 2040;
@@ -43,4 +44,44 @@ fn check_size(virtual_size: u64) -> Result<()> {
         virtual_size.div_ceil(GIB)
     );
     Err(Error::new(ErrorKind::Limit, message).coded("vhd-too-large").field("size", virtual_size))
+}
+
+/// A fixed VHD: the disk, followed by a footer.
+struct FixedVhd {
+    virtual_size: u64,
+    disk_size: u64,
+}
+
+impl FixedVhd {
+    /// Azure accepts whole MiB only, at least one: a footer alone would be read as the start of a dynamic VHD.
+    fn new(virtual_size: u64) -> Result<Self> {
+        check_size(virtual_size)?;
+        Ok(Self { virtual_size, disk_size: virtual_size.next_multiple_of(MIB).max(MIB) })
+    }
+}
+
+impl Layout for FixedVhd {
+    fn unit(&self) -> u64 {
+        BLOCK
+    }
+
+    fn disk_size(&self) -> u64 {
+        self.disk_size
+    }
+
+    fn notice(&self) -> Option<Notice> {
+        grows(self.virtual_size, self.disk_size, MIB, "Azure")
+    }
+
+    fn output_size(&self) -> Option<u64> {
+        Some(self.disk_size + VhdFooter::LEN as u64)
+    }
+
+    fn resized(&self, virtual_size: u64) -> Result<Box<dyn Layout>> {
+        Ok(Box::new(Self::new(virtual_size)?))
+    }
+
+    fn footer(&self, stamp: &Stamp) -> Vec<u8> {
+        VhdFooter::new(FIXED, NO_STRUCTURE, self.disk_size, stamp.seconds, stamp.random).to_bytes().to_vec()
+    }
 }
