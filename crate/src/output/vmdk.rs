@@ -9,7 +9,11 @@ use super::{OutputFormat, grows};
 use crate::compress::{CompressedEncoding, EncodedPart, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::vmdk::{self, kdmv};
+use crate::format::vmdk;
+use crate::format::vmdk::structures::{
+    DEFLATE, ENTRY, FOOTER, GRAIN_DIRECTORY, GRAIN_TABLE, HAS_LINE_ENDS, HAS_MARKERS, IN_FOOTER, IS_COMPRESSED,
+    KDMV_MAGIC, KdmvHeader, LINE_ENDS, Marker, in_sector,
+};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestRange, SECTOR};
 
@@ -44,9 +48,8 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
 const TOOLS: &str = "2147483647";
 /// The size of a grain, in bytes.
 const GRAIN: u64 = 64 << 10;
-/// The number of grains of a grain table, and the size of its entries and those of the directory, in bytes.
+/// The number of grains of a grain table.
 const GRAINS_PER_TABLE: u64 = 512;
-const ENTRY: u64 = 4;
 /// The descriptor's place and length, and the place of the first grain, in sectors.
 const DESCRIPTOR: u64 = 1;
 const DESCRIPTOR_SECTORS: u64 = 20;
@@ -96,12 +99,12 @@ impl StreamOptimized {
         )
     }
 
-    fn header(&self, gd_offset: u64) -> kdmv::KdmvHeader {
-        kdmv::KdmvHeader {
-            magic_number: kdmv::MAGIC,
+    fn header(&self, gd_offset: u64) -> KdmvHeader {
+        KdmvHeader {
+            magic_number: KDMV_MAGIC,
             // ESXi refuses version 1 of compressed extents.
             version: 3,
-            flags: kdmv::HAS_LINE_ENDS | kdmv::IS_COMPRESSED | kdmv::HAS_MARKERS,
+            flags: HAS_LINE_ENDS | IS_COMPRESSED | HAS_MARKERS,
             capacity: self.disk_size / SECTOR,
             grain_size: GRAIN / SECTOR,
             descriptor_offset: DESCRIPTOR,
@@ -111,8 +114,8 @@ impl StreamOptimized {
             gd_offset,
             over_head: FIRST_GRAIN,
             unclean_shutdown: 0,
-            end_line_chars: kdmv::LINE_ENDS,
-            compress_algorithm: kdmv::DEFLATE,
+            end_line_chars: LINE_ENDS,
+            compress_algorithm: DEFLATE,
         }
     }
 }
@@ -140,7 +143,7 @@ impl Layout for StreamOptimized {
     }
 
     fn assembler(&self, stamp: &Stamp) -> Result<Option<Box<dyn Assembler>>> {
-        let mut start = sector_of(&self.header(kdmv::IN_FOOTER).to_bytes());
+        let mut start = in_sector(&self.header(IN_FOOTER).to_bytes());
         start.extend_from_slice(self.descriptor(stamp.random).as_bytes());
         let tables = self.disk_size.div_ceil(GRAIN * GRAINS_PER_TABLE);
         Ok(Some(Box::new(GrainAssembler {
@@ -159,7 +162,7 @@ struct GrainAssembler {
     /// The header and the descriptor.
     start: Vec<u8>,
     /// The footer, without the place of the directory.
-    footer: kdmv::KdmvHeader,
+    footer: KdmvHeader,
     /// The grain directory, little-endian, in sectors.
     directory: Vec<u8>,
     /// The grain table with the last grains, little-endian, in sectors, and its number.
@@ -174,7 +177,7 @@ impl GrainAssembler {
         if let Some(table) = self.table.take() {
             let entries = self.entries.clone();
             self.entries.fill(0);
-            let at = self.structure(kdmv::GRAIN_TABLE, entries, writes)?;
+            let at = self.structure(GRAIN_TABLE, entries, writes)?;
             put(&mut self.directory, table, at);
         }
         Ok(())
@@ -185,7 +188,7 @@ impl GrainAssembler {
         let sectors = (bytes.len() as u64).div_ceil(SECTOR);
         bytes.resize((sectors * SECTOR) as usize, 0);
         let at = self.allocate(1 + sectors)?;
-        writes.own(u64::from(at) * SECTOR, [marker(marker_type, sectors), bytes].concat());
+        writes.own(u64::from(at) * SECTOR, [Marker::sector(marker_type, sectors), bytes].concat());
         Ok(at + 1)
     }
 
@@ -229,10 +232,10 @@ impl Assembler for GrainAssembler {
     fn finish(&mut self, writes: &mut Writes) -> Result<()> {
         self.end_table(writes)?;
         let directory = std::mem::take(&mut self.directory);
-        let at = self.structure(kdmv::GRAIN_DIRECTORY, directory, writes)?;
-        let footer = sector_of(&kdmv::KdmvHeader { gd_offset: u64::from(at), ..self.footer }.to_bytes());
+        let at = self.structure(GRAIN_DIRECTORY, directory, writes)?;
+        let footer = in_sector(&KdmvHeader { gd_offset: u64::from(at), ..self.footer }.to_bytes());
         // With the end-of-stream marker, which is zeros. Before this last write, the file is not an image.
-        let end = [marker(kdmv::FOOTER, 1), footer, vec![0; SECTOR as usize]].concat();
+        let end = [Marker::sector(FOOTER, 1), footer, vec![0; SECTOR as usize]].concat();
         let at = self.allocate(end.len() as u64 / SECTOR)?;
         writes.own(u64::from(at) * SECTOR, end);
         Ok(())
@@ -243,16 +246,4 @@ impl Assembler for GrainAssembler {
 fn put(table: &mut [u8], number: u64, sector: u32) {
     let at = (number * ENTRY) as usize;
     table[at..at + ENTRY as usize].copy_from_slice(&sector.to_le_bytes());
-}
-
-/// The marker before `sectors` of a structure.
-fn marker(marker_type: u32, sectors: u64) -> Vec<u8> {
-    sector_of(&kdmv::Marker { val: sectors, size: 0, marker_type }.to_bytes())
-}
-
-/// Pads a structure to a sector.
-fn sector_of(structure: &[u8]) -> Vec<u8> {
-    let mut sector = structure.to_vec();
-    sector.resize(SECTOR as usize, 0);
-    sector
 }

@@ -1,7 +1,7 @@
 //! The extents of a disk, according to the descriptor and their files.
 
-use super::any_header::read_header;
 use super::descriptor::{Access, Descriptor, ExtentLine, Store};
+use super::headers::read_header;
 use super::sparse_header::{ExtentFile, SparseHeader};
 use crate::disk::info::{Details, Value};
 use crate::disk::reference::Reference;

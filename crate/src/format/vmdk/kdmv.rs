@@ -1,70 +1,18 @@
-//! The header of "KDMV" sparse extents (Virtual Disk Format 5.0, "Hosted Sparse Extents" and "Stream-Optimized
-//! Compressed Sparse Extents").
+//! Reads and validates the header of "KDMV" sparse extents, and their footer.
 
 use super::entries::EntryLayout;
 use super::sparse_header::{GrainCompression, SparseHeader, head, position, size};
+use super::structures::{
+    DEFLATE, FOOTER, HAS_LINE_ENDS, HAS_MARKERS, HAS_REDUNDANT, IN_FOOTER, IS_COMPRESSED, KDMV_MAGIC, KdmvHeader,
+    LINE_ENDS, Marker,
+};
 use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
-use crate::structure::structure;
 
-pub(crate) const MAGIC: [u8; 4] = *b"KDMV";
-
-pub(crate) const HAS_LINE_ENDS: u32 = 1;
-const HAS_REDUNDANT: u32 = 1 << 1;
-pub(crate) const IS_COMPRESSED: u32 = 1 << 16;
-pub(crate) const HAS_MARKERS: u32 = 1 << 17;
-
-/// The value of the directory's position if the actual one is in the footer.
-pub(crate) const IN_FOOTER: u64 = u64::MAX;
-/// Bytes that a transfer in text mode changes.
-pub(crate) const LINE_ENDS: [u8; 4] = *b"\n \r\n";
-pub(crate) const DEFLATE: u16 = 1;
-/// Types of markers, by what follows.
-pub(crate) const GRAIN_TABLE: u32 = 1;
-pub(crate) const GRAIN_DIRECTORY: u32 = 2;
-pub(crate) const FOOTER: u32 = 3;
 /// Maximum padding after the footer, and the length of a read of it, in bytes.
 const MOST_PADDING: u64 = 16 << 20;
 const WINDOW: u64 = 64 << 10;
-
-structure! {
-    /// `SparseExtentHeader`, not validated yet. Sizes and offsets are in sectors.
-    pub(crate) struct KdmvHeader: Little {
-        magic_number: [u8; 4] = 0,
-        version: u32 = 4,
-        flags: u32 = 8,
-        /// 0 if the file contains only a descriptor.
-        capacity: u64 = 12,
-        grain_size: u64 = 20,
-        /// 0 if there is no descriptor.
-        descriptor_offset: u64 = 28,
-        descriptor_size: u64 = 36,
-        num_gtes_per_gt: u32 = 44,
-        rgd_offset: u64 = 48,
-        /// The grain directory.
-        gd_offset: u64 = 56,
-        /// The offset of the first grain, table or marker.
-        over_head: u64 = 64,
-        unclean_shutdown: u8 = 72,
-        /// `singleEndLineChar` to `doubleEndLineChar2`.
-        end_line_chars: [u8; 4] = 73,
-        compress_algorithm: u16 = 77,
-    }
-}
-
-structure! {
-    /// A marker, at the start of a sector.
-    pub(crate) struct Marker: Little {
-        /// Before a grain: its first sector in the extent. Otherwise: the length of the structure after the marker, in
-        /// sectors.
-        val: u64 = 0,
-        /// Before a grain: the length of its compressed data, in bytes. Otherwise 0.
-        size: u32 = 8,
-        /// The type of the structure after the marker. Before a grain, compressed data begins here.
-        marker_type: u32 = 12,
-    }
-}
 
 impl KdmvHeader {
     /// Reads the header, or the footer if it has the directory's position. Returns it with its host offset. A salvage
@@ -201,7 +149,7 @@ async fn footer_at(source: &dyn Source, place: u64) -> Result<Vec<u8>> {
     let bytes = read_exact(source, range, "footer").await?;
     let (marker, footer) = bytes.split_at(SECTOR as usize);
     let marker = Marker::parse(marker);
-    if marker.size != 0 || marker.marker_type != FOOTER || !footer.starts_with(&MAGIC) {
+    if marker.size != 0 || marker.marker_type != FOOTER || !footer.starts_with(&KDMV_MAGIC) {
         return Err(no_footer());
     }
     Ok(footer.to_vec())

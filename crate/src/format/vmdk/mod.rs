@@ -3,17 +3,16 @@
 //! The descriptor is a text. It is either a separate file, or embedded in the file of the only extent, whose header has
 //! its position. Only the descriptor records the positions of extents on the disk, and the parent.
 
-mod any_header;
-mod cowd;
 mod descriptor;
 mod entries;
 mod extents;
 mod grain_tables;
 mod grains;
-pub(crate) mod kdmv;
-mod sesparse;
+mod headers;
+mod kdmv;
 mod sparse_header;
 mod stream_optimized;
+pub(crate) mod structures;
 
 use super::{Disk, Format, FormatReader, LayerOptions, NameHint, PartFile, WalkSetup};
 use crate::compress::MOST_COMPRESSED;
@@ -29,9 +28,9 @@ use descriptor::{Descriptor, MAX_SIZE_OF_TEXT, Uuid};
 use extents::VmdkExtent;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use kdmv::KdmvHeader;
 use sparse_header::SparseHeader;
 use std::rc::Rc;
+use structures::{COWD_MAGIC, KDMV_MAGIC, KdmvHeader, SESPARSE_MAGIC};
 
 const EXTENSIONS: &[&str] = &[".vmdk"];
 
@@ -41,7 +40,7 @@ pub(crate) const FORMAT: Format = Format {
     label: "VMDK (VMware disk)",
     probe: |sample| {
         let head = sample.head;
-        head.starts_with(&kdmv::MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
+        head.starts_with(&KDMV_MAGIC) || is_bare_extent(head) || descriptor::is_start(head)
     },
     hint: Some(NameHint {
         extensions: EXTENSIONS,
@@ -84,7 +83,7 @@ damages! {
 
 /// Whether `head` is the start of an extent of a kind that never contains a descriptor.
 fn is_bare_extent(head: &[u8]) -> bool {
-    head.starts_with(&cowd::MAGIC) || head.starts_with(&sesparse::MAGIC)
+    head.starts_with(&COWD_MAGIC) || head.starts_with(&SESPARSE_MAGIC)
 }
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
@@ -92,7 +91,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
     if is_bare_extent(&head) {
         return Err(bare_extent());
     }
-    let vmdk = if head.starts_with(&kdmv::MAGIC) {
+    let vmdk = if head.starts_with(&KDMV_MAGIC) {
         let (header, place) = KdmvHeader::open(&*source, options.salvage).await?;
         if header.descriptor_offset == 0 {
             return Err(bare_extent());

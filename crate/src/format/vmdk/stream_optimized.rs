@@ -8,8 +8,8 @@
 //! both checks; it is rejected if its grain table has it elsewhere. Most writers put a table after the grains that it
 //! lists; if that table is missing, such a grain is not detected.
 
-use super::kdmv::Marker;
 use super::sparse_header::{ExtentFile, SparseHeader};
+use super::structures::{ENTRY, GRAIN_TABLE, Marker};
 use crate::compress::{DecompressError, Decompressor, GrainMarker, MOST_COMPRESSED};
 use crate::error::Result;
 use crate::io::source::{read_exact, zeroed};
@@ -20,10 +20,6 @@ const WINDOW: u64 = 64 << 10;
 /// Length of a marker's fields, in bytes. A grain's marker has one field less, followed by compressed data.
 const MARKER: u64 = Marker::LEN as u64;
 const GRAIN_MARKER: u64 = GrainMarker::LEN as u64;
-/// Size of a grain table entry, in bytes.
-const ENTRY: u64 = 4;
-/// The type of the marker before a grain table.
-const TABLE: u32 = 1;
 
 /// A grain described by a marker.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +162,7 @@ impl MarkerScan {
                 return Ok((grain, is_in_table && grain.is_some()));
             }
             // The directory and footer come after all grains. A damaged length would skip grains.
-            if kind != TABLE || value != (self.sparse.table_entries * ENTRY).div_ceil(SECTOR) {
+            if kind != GRAIN_TABLE || value != (self.sparse.table_entries * ENTRY).div_ceil(SECTOR) {
                 break;
             }
             if let Some(grain) = before {
@@ -220,7 +216,7 @@ impl MarkerScan {
                 continue;
             }
             let table = ByteRange { start: HostOffset(place + SECTOR), len: self.sparse.table_entries * ENTRY };
-            if kind == TABLE && value == table.len.div_ceil(SECTOR) && table.start.0 + table.len <= size {
+            if kind == GRAIN_TABLE && value == table.len.div_ceil(SECTOR) && table.start.0 + table.len <= size {
                 let entries = self.read(table.start.0, table.len).await?;
                 let entries = entries.chunks_exact(ENTRY as usize).map(|entry| le32(entry, 0)).collect();
                 return Ok(NextTable::new(place, entries));
