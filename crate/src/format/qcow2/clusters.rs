@@ -1,8 +1,8 @@
 //! Walks the cluster mapping (specification: "Cluster mapping").
 
 use super::l1::{self, L1};
-use super::l2::{self, Cluster, ClusterContent, SUBCLUSTERS};
-use super::qcow2_header::ENTRY_SIZE;
+use super::l2::{self, Cluster, ClusterContent};
+use super::structures::{ENTRY, SUBCLUSTERS};
 use super::{CLUSTER_TRUNCATED, COMPRESSED_TRUNCATED, L2_TRUNCATED, Qcow2};
 use crate::disk::extent::{Encrypted, Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::{HostReport, UnitLayout};
@@ -40,7 +40,7 @@ fn report(disk: &Qcow2, setup: &WalkSetup) {
         packed: true,
     }));
     reports.structure(file, HostOffset(0), unit);
-    reports.structure(file, mapping.l1_offset, mapping.l1_entries_needed(header) * ENTRY_SIZE);
+    reports.structure(file, mapping.l1_offset, mapping.l1_entries_needed(header) * ENTRY);
     if let Some(range) = header.refcount_table() {
         reports.structure(file, range.start, range.len);
     }

@@ -1,50 +1,21 @@
 //! Header extensions (specification: "Header extensions"): a list of (type, length, data) after the header. Version 2
-//! images may have them, too.
+//! images may have them, too. With fields of the header, they describe the encryption, the backing file and the data file.
 
-use super::qcow2_header::Qcow2Header;
+use super::structures::{
+    BACKING_FORMAT, DATA_FILE_NAME, ENCRYPTION_HEADER, EXTENSIONS_END, EncryptionHeaderPointer, ExtensionHeader,
+    FEATURE_NAMES, FeatureName, INCOMPATIBLE, Qcow2Header,
+};
+use crate::crypt::{Encryption, luks};
+use crate::disk::reference::{Reference, Role};
+use crate::error::damage::ensure_possible;
 use crate::error::{Error, Result};
+use crate::io::source::Source;
 use crate::offsets::{ByteRange, HostOffset, text_before_nul};
-use crate::structure::structure;
 
-/// Extension type: the end of the list.
-const END: u32 = 0;
-/// Extension type: names of feature bits.
-const FEATURE_NAMES: u32 = 0x6803_f857;
-/// Extension type: format of the backing file.
-const BACKING_FORMAT: u32 = 0xe279_2aca;
-/// Extension type: name of the data file.
-const DATA_FILE: u32 = 0x4441_5441;
-/// Extension type: range of the LUKS header.
-const ENCRYPTION_HEADER: u32 = 0x0537_be77;
-
-/// The type of incompatible features in the feature name table.
-const INCOMPATIBLE: u8 = 0;
-
-structure! {
-    /// The start of an extension.
-    struct ExtensionHeader: Big {
-        extension_type: u32 = 0,
-        /// Length of the data, in bytes.
-        length: u32 = 4,
-    }
-}
-
-structure! {
-    /// The data of the encryption header's extension: its range in the file.
-    struct EncryptionHeaderPointer: Big {
-        offset: u64 = 0,
-        length: u64 = 8,
-    }
-}
-
-structure! {
-    /// An entry of the feature name table.
-    struct FeatureName: Big {
-        feature_type: u8 = 0,
-        bit: u8 = 1,
-        name: [u8; 46] = 2,
-    }
-}
+/// QEMU writes version 1 only.
+const NEWEST_LUKS: u16 = 1;
+/// Maximum length of a backing file name in the specification, in bytes.
+const MAX_BACKING_NAME: usize = 1023;
 
 /// The extensions needed for reading.
 #[derive(Debug, Default)]
@@ -71,7 +42,7 @@ pub(super) fn parse(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Header
     while at + ExtensionHeader::LEN <= end {
         let ExtensionHeader { extension_type: kind, length } = ExtensionHeader::parse(&first_cluster[at..]);
         let len = length as usize;
-        if kind == END {
+        if kind == EXTENSIONS_END {
             break;
         }
         let data = at + ExtensionHeader::LEN;
@@ -85,7 +56,7 @@ pub(super) fn parse(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Header
         match kind {
             FEATURE_NAMES => found.incompatible_names = feature_names(content),
             BACKING_FORMAT => found.backing_format = Some(text_before_nul(content)),
-            DATA_FILE => found.data_file = Some(text_before_nul(content)),
+            DATA_FILE_NAME => found.data_file = Some(text_before_nul(content)),
             ENCRYPTION_HEADER => found.encryption_header = Some(encryption_header(header, content, at as u64)?),
             _ => {}
         }
@@ -116,4 +87,70 @@ fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
         .filter(|entry| entry.feature_type == INCOMPATIBLE)
         .map(|entry| (entry.bit, text_before_nul(&entry.name)))
         .collect()
+}
+
+/// Reads the image's encryption ("Full disk encryption header pointer"); `None` if it is not encrypted. Fails with `unsupported` or `corrupt`, or as reading
+/// the LUKS header does.
+pub(super) async fn encryption(
+    source: &dyn Source,
+    header: &Qcow2Header,
+    extensions: &HeaderExtensions,
+) -> Result<Option<Encryption>> {
+    if header.crypt_method == 0 {
+        return Ok(None);
+    }
+    match (header.crypt_method, extensions.encryption_header) {
+        (1, _) => Ok(Some(Encryption::Aes)),
+        (2, Some(place)) => {
+            ensure_possible("LUKS header", place.start, header.size, source.size())?;
+            Ok(Some(Encryption::Luks { header: luks::read(source, place, NEWEST_LUKS).await?, place }))
+        }
+        (2, None) => Err(Error::corrupt(
+            "the image does not have the position of its LUKS header",
+            HostOffset(Qcow2Header::crypt_method),
+        )),
+        (other, _) => Err(Error::unsupported(format!("encryption method {other}"))),
+    }
+}
+
+/// Returns the references to the data file ("External data file name") and the backing file ("Backing file name"). Fails with `unsupported` or `corrupt`.
+pub(super) fn references(
+    header: &Qcow2Header,
+    extensions: &HeaderExtensions,
+    first_cluster: &[u8],
+) -> Result<Vec<Reference>> {
+    let mut references = Vec::new();
+    match (header.has_data_file(), &extensions.data_file) {
+        (false, _) => {}
+        (true, Some(name)) if !name.is_empty() => {
+            references.push(Reference::by_qemu(Role::DataFile, name.clone(), Some("raw".to_owned()))?);
+        }
+        (true, _) => return Err(Error::unsupported("an external data file whose name it does not tell")),
+    }
+    if let Some(name) = backing_name(header, first_cluster)? {
+        let format = extensions.backing_format.clone().filter(|format| !format.is_empty());
+        references.push(Reference::by_qemu(Role::BackingFile, name, format)?);
+    }
+    Ok(references)
+}
+
+/// Reads the backing file's name from the first cluster; `None` if there is none.
+fn backing_name(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Option<String>> {
+    let len = header.backing_file_size as usize;
+    if header.backing_file_offset == 0 {
+        return Ok(None);
+    }
+    let start = usize::try_from(header.backing_file_offset).unwrap_or(usize::MAX);
+    let name = start
+        .checked_add(len)
+        .filter(|_| len <= MAX_BACKING_NAME)
+        .and_then(|end| first_cluster.get(start..end))
+        .ok_or_else(|| {
+            Error::corrupt(
+                "the backing file's name is outside the first cluster",
+                HostOffset(Qcow2Header::backing_file_offset),
+            )
+        })?;
+    // QEMU reads the name up to the first NUL, and treats an empty name as none.
+    Ok(Some(text_before_nul(name)).filter(|name| !name.is_empty()))
 }

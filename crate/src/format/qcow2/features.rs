@@ -1,17 +1,13 @@
 //! Feature bits (specification: "Header", bytes 72 to 95).
 
 use super::extensions::HeaderExtensions;
-use super::qcow2_header::{DATA_FILE, EXTENDED_L2, Qcow2Header};
+use super::structures::{
+    COMPRESSION_TYPE, CORRUPT, DATA_FILE, DIRTY, EXTENDED_L2, LAZY_REFCOUNTS, Qcow2Header, RAW_DATA_FILE, ZLIB, ZSTD,
+};
 use crate::compress::Compression;
 use crate::error::shown::shown;
 use crate::error::{Error, Result};
 use crate::offsets::HostOffset;
-
-const DIRTY: u64 = 1 << 0;
-const CORRUPT: u64 = 1 << 1;
-const COMPRESSION_TYPE: u64 = 1 << 3;
-const LAZY_REFCOUNTS: u64 = 1 << 0;
-const RAW_DATA_FILE: u64 = 1 << 1;
 
 /// Known incompatible features. Images with them can be read.
 const KNOWN: u64 = DIRTY | CORRUPT | DATA_FILE | COMPRESSION_TYPE | EXTENDED_L2;
@@ -48,10 +44,10 @@ pub(super) fn is_data_file_raw(header: &Qcow2Header) -> bool {
 /// contradicts the feature bits.
 pub(super) fn compression(header: &Qcow2Header) -> Result<Compression> {
     match (header.incompatible_features & COMPRESSION_TYPE != 0, header.compression_type) {
-        (false, 0) => Ok(Compression::Deflate),
-        (true, 1) => Ok(Compression::Zstd),
+        (false, ZLIB) => Ok(Compression::Deflate),
+        (true, ZSTD) => Ok(Compression::Zstd),
         (true, 2..) => Err(Error::unsupported(format!("compression type {}", header.compression_type))),
-        (true, 0) | (false, 1..) => Err(Error::corrupt(
+        (true, ZLIB) | (false, 1..) => Err(Error::corrupt(
             format!("compression type {} contradicts the feature bits", header.compression_type),
             HostOffset(Qcow2Header::compression_type),
         )),

@@ -1,7 +1,7 @@
 //! The L1 table of a disk, and its L2 tables.
 
 use super::l2;
-use super::qcow2_header::ENTRY_SIZE;
+use super::structures::ENTRY;
 use super::{L1_TRUNCATED, L2_TRUNCATED, Qcow2};
 use crate::disk::host_ranges::TableReports;
 use crate::error::Result;
@@ -41,7 +41,7 @@ pub(super) fn tables(disk: Rc<Qcow2>, setup: &WalkSetup) -> TwoLevel<L1> {
     let limits =
         SliceLimits { entries: slice_len / header.l2_entry_size(), slices: (slices_memory / slice_len).max(1) };
     let source = disk.source.clone();
-    let table = EntryTable::new(source.clone(), disk.mapping.l1_offset, ENTRY_SIZE, l1_entries, l1_memory);
+    let table = EntryTable::new(source.clone(), disk.mapping.l1_offset, ENTRY, l1_entries, l1_memory);
     let reports = TableReports {
         reports: reports.clone(),
         file,

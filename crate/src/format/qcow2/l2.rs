@@ -1,6 +1,6 @@
 //! Parses L1 and L2 entries (specification: "Cluster mapping").
 
-use super::qcow2_header::Qcow2Header;
+use super::structures::{COMPRESSED, COPIED, ENTRY_OFFSET, Qcow2Header, ZERO_CLUSTER, compressed_offset_bits};
 use super::{
     CLUSTER_UNALIGNED, DATA_FILE_COMPRESSED, DATA_FILE_OFFSET, L2_UNALIGNED, SUBCLUSTER_CONFLICT, SUBCLUSTER_NOWHERE,
     ZERO_IN_VERSION_2,
@@ -8,21 +8,9 @@ use super::{
 use crate::error::damage::Damage;
 use crate::offsets::{GuestOffset, HostOffset, SECTOR, be64};
 
-/// Bits 9 to 55 of an entry: the offset of a table or cluster. The other bits are flags or reserved; reserved bits are
-/// ignored.
-const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
-/// The cluster's refcount is 1. With a data file, where 0 is a valid offset: the cluster is allocated.
-const COPIED: u64 = 1 << 63;
-/// The cluster is compressed.
-const COMPRESSED: u64 = 1 << 62;
-/// The cluster reads as zeros, regardless of its offset (version 3, without subclusters).
-const ZERO: u64 = 1;
-/// Subclusters of a cluster with an extended L2 entry.
-pub(super) const SUBCLUSTERS: u64 = 32;
-
 /// Returns the host offset of an L1 entry's L2 table; `None` if there is no table.
 pub(super) fn l2_table(header: &Qcow2Header, entry: u64) -> Result<Option<HostOffset>, Damage> {
-    let offset = entry & OFFSET;
+    let offset = entry & ENTRY_OFFSET;
     if !header.is_aligned(offset) {
         return Err(L2_UNALIGNED);
     }
@@ -54,7 +42,7 @@ pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: GuestOffset) ->
     if entry & COMPRESSED != 0 {
         return if header.has_data_file() { Err(DATA_FILE_COMPRESSED) } else { Ok(compressed(header, entry)) };
     }
-    let offset = entry & OFFSET;
+    let offset = entry & ENTRY_OFFSET;
     if !header.is_aligned(offset) {
         return Err(CLUSTER_UNALIGNED);
     }
@@ -67,7 +55,7 @@ pub(super) fn cluster(header: &Qcow2Header, bytes: &[u8], guest: GuestOffset) ->
         let (allocated, zero) = (bitmap as u32, (bitmap >> 32) as u32);
         return Ok(Cluster::Split { host, allocated, zero });
     }
-    if entry & ZERO != 0 {
+    if entry & ZERO_CLUSTER != 0 {
         return if header.version < 3 {
             Err(ZERO_IN_VERSION_2)
         } else {
@@ -93,12 +81,10 @@ pub(super) fn subcluster(
     }
 }
 
-/// Parses a compressed cluster's descriptor (specification: "Compressed Clusters Descriptor"): the low bits are the
-/// offset, the bits above it the number of sectors besides the first.
+/// Parses the entry of a compressed cluster: see [`compressed_offset_bits`].
 fn compressed(header: &Qcow2Header, entry: u64) -> Cluster {
-    let sector_bits = header.cluster_bits - 8;
-    let offset_bits = 62 - sector_bits;
+    let offset_bits = compressed_offset_bits(header.cluster_bits);
     let host = HostOffset(entry & ((1 << offset_bits) - 1));
-    let sectors = ((entry >> offset_bits) & ((1 << sector_bits) - 1)) + 1;
+    let sectors = ((entry & (COMPRESSED - 1)) >> offset_bits) + 1;
     Cluster::Compressed { host, host_len: sectors * SECTOR - host.0 % SECTOR }
 }

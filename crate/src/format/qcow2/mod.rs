@@ -1,14 +1,13 @@
 //! qcow2 versions 2 and 3, as specified in QEMU's `docs/interop/qcow2`.
 
 mod clusters;
-mod encryption;
 mod extensions;
-mod external_files;
 mod features;
 mod l1;
 mod l2;
 mod qcow2_header;
 mod snapshots;
+pub(crate) mod structures;
 
 use super::{Disk, Format, FormatReader, LayerOptions, WalkSetup};
 use crate::compress::Compression;
@@ -24,15 +23,16 @@ use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
 use extensions::HeaderExtensions;
 use futures_util::FutureExt;
-use qcow2_header::{Mapping, Qcow2Header};
+use qcow2_header::Mapping;
 use snapshots::SnapshotEntry;
 use std::rc::Rc;
+use structures::{HEADER_LENGTH, MAGIC, Qcow2Header};
 
 pub(super) const FORMAT: Format = Format {
     name: "qcow2",
     extensions: &[".qcow2", ".qcow"],
     label: "qcow2",
-    probe: |sample| sample.head.starts_with(&qcow2_header::MAGIC),
+    probe: |sample| sample.head.starts_with(&MAGIC),
     reader: FormatReader::Open(|source, options| open(source, options).boxed_local()),
     ..Format::DEFAULT
 };
@@ -69,7 +69,7 @@ damages! {
 }
 
 async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Disk>> {
-    let header = Qcow2Header::validated(&read_start(&*source, qcow2_header::MAX_FIXED).await?, source.size())?;
+    let header = Qcow2Header::validated(&read_start(&*source, HEADER_LENGTH).await?, source.size())?;
     let first_cluster = read_start(&*source, header.cluster_size()).await?;
     let (compression, extensions, references) = match read_header_cluster(&header, &first_cluster) {
         // Data outside the present part of the header may be valid in the missing part.
@@ -78,7 +78,7 @@ async fn open(source: Rc<dyn Source>, options: LayerOptions) -> Result<Rc<dyn Di
         }
         read => read?,
     };
-    let encryption = encryption::read(&*source, &header, &extensions).await?;
+    let encryption = extensions::encryption(&*source, &header, &extensions).await?;
     let listed = if options.is_backing { Ok(Vec::new()) } else { snapshots::read(&*source, &header).await };
     let snapshots = match listed {
         // Damage to the snapshot table alone does not prevent reading the active disk.
@@ -99,7 +99,7 @@ fn read_header_cluster(header: &Qcow2Header, first_cluster: &[u8]) -> Result<Hea
     let extensions = extensions::parse(header, first_cluster)?;
     let compression = features::compression(header)?;
     features::refuse_unknown(header, &extensions)?;
-    let references = external_files::references(header, &extensions, first_cluster)?;
+    let references = extensions::references(header, &extensions, first_cluster)?;
     Ok((compression, extensions, references))
 }
 

@@ -1,55 +1,17 @@
 //! The fixed header fields, validated (specification: "Header").
 
+use super::structures::{CLUSTER_BITS, ENTRY, MAGIC, MAX_L1, Qcow2Header};
 use crate::error::{Error, ErrorKind, Result, checked_virtual_size};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::structure::structure;
 
-pub(super) const MAGIC: [u8; 4] = *b"QFI\xfb";
-/// Maximum length of the fixed part, in bytes: version 3 up to the compression type and its padding.
-pub(super) const MAX_FIXED: u64 = 112;
 /// Length of a version 2 header, in bytes.
 const V2_LENGTH: u64 = Qcow2Header::incompatible_features;
 /// Minimum length of a version 3 header, in bytes.
 const V3_LENGTH: u64 = Qcow2Header::compression_type;
-/// Maximum size of the L1 table, in bytes, as in QEMU (`QCOW_MAX_L1_SIZE`). It limits the virtual size.
-const MAX_L1_BYTES: u64 = 32 << 20;
 /// Maximum size of the refcount table, in bytes, as in QEMU (`QCOW_MAX_REFTABLE_SIZE`).
 const MAX_REFCOUNT_TABLE: u64 = 8 << 20;
-/// Size of an L1 entry, and of an L2 entry without subclusters, in bytes.
-pub(super) const ENTRY_SIZE: u64 = 8;
-
-/// Incompatible feature: external data file.
-pub(super) const DATA_FILE: u64 = 1 << 2;
-/// Incompatible feature: extended L2 entries.
-pub(super) const EXTENDED_L2: u64 = 1 << 4;
 /// Minimum `cluster_bits` with extended L2 entries, since subclusters have at least 512 bytes.
 const MIN_EXTENDED_L2_BITS: u32 = 14;
-
-structure! {
-    /// The header fields needed for reading. Sizes and offsets are in bytes.
-    pub(super) struct Qcow2Header: Big {
-        magic: [u8; 4] = 0,
-        version: u32 = 4,
-        backing_file_offset: u64 = 8,
-        backing_file_size: u32 = 16,
-        cluster_bits: u32 = 20,
-        /// Rounded down to sectors of 512 bytes, as in QEMU.
-        size: u64 = 24,
-        crypt_method: u32 = 32,
-        l1_size: u32 = 36,
-        l1_table_offset: u64 = 40,
-        refcount_table_offset: u64 = 48,
-        refcount_table_clusters: u32 = 56,
-        nb_snapshots: u32 = 60,
-        snapshots_offset: u64 = 64,
-        incompatible_features: u64 = 72,
-        compatible_features: u64 = 80,
-        autoclear_features: u64 = 88,
-        refcount_order: u32 = 96,
-        header_length: u32 = 100,
-        compression_type: u8 = 104,
-    }
-}
 
 impl Qcow2Header {
     /// Parses and validates `bytes`, the first bytes of a file of `file_size` bytes. Fields that the header is too
@@ -95,7 +57,7 @@ impl Qcow2Header {
 
     fn check(&self) -> Result<()> {
         let corrupt = |what: String, at: u64| Err(Error::corrupt(what, HostOffset(at)));
-        if !(9..=21).contains(&self.cluster_bits) {
+        if !CLUSTER_BITS.contains(&self.cluster_bits) {
             return corrupt(format!("cluster_bits is {}, outside 9 to 21", self.cluster_bits), Self::cluster_bits);
         }
         if self.version >= 3 && !(V3_LENGTH..=self.cluster_size()).contains(&u64::from(self.header_length)) {
@@ -127,40 +89,6 @@ impl Qcow2Header {
             && (1..=MAX_REFCOUNT_TABLE.max(self.cluster_size())).contains(&len);
         ByteRange::new(HostOffset(self.refcount_table_offset), len).filter(|_| is_valid)
     }
-
-    /// Whether each L2 entry describes 32 subclusters.
-    pub(crate) fn has_extended_l2(&self) -> bool {
-        self.incompatible_features & EXTENDED_L2 != 0
-    }
-
-    /// Whether the data is in an external data file.
-    pub(crate) fn has_data_file(&self) -> bool {
-        self.incompatible_features & DATA_FILE != 0
-    }
-
-    pub(crate) fn cluster_size(&self) -> u64 {
-        1 << self.cluster_bits
-    }
-
-    /// Size of an L2 entry, in bytes.
-    pub(super) fn l2_entry_size(&self) -> u64 {
-        if self.has_extended_l2() { 2 * ENTRY_SIZE } else { ENTRY_SIZE }
-    }
-
-    /// Number of entries in an L2 table.
-    pub(super) fn l2_entries(&self) -> u64 {
-        self.cluster_size() / self.l2_entry_size()
-    }
-
-    /// The range described by one L2 table, in bytes.
-    pub(super) fn l2_span(&self) -> u64 {
-        self.l2_entries() * self.cluster_size()
-    }
-
-    /// Whether a host offset is aligned to a cluster.
-    pub(super) fn is_aligned(&self, offset: u64) -> bool {
-        offset.is_multiple_of(self.cluster_size())
-    }
 }
 
 /// An L1 table and the virtual size of its disk: the active one or an internal snapshot.
@@ -178,7 +106,7 @@ impl Mapping {
     pub(super) fn check(&self, header: &Qcow2Header, places: [HostOffset; 2]) -> Result<()> {
         checked_virtual_size(self.virtual_size)?;
         let entries = self.l1_entries;
-        if u64::from(entries) * ENTRY_SIZE > MAX_L1_BYTES {
+        if u64::from(entries) * ENTRY > MAX_L1 {
             return Err(Error::new(ErrorKind::Limit, format!("An L1 table of {entries} entries exceeds 32 MiB")));
         }
         let needed = self.l1_entries_needed(header);

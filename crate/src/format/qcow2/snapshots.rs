@@ -1,13 +1,13 @@
 //! The snapshot table (specification: "Snapshots").
 
-use super::qcow2_header::{Mapping, Qcow2Header};
+use super::qcow2_header::Mapping;
+use super::structures::{Qcow2Header, SnapshotExtraData, SnapshotHeader};
 use crate::disk::info::Snapshot;
 use crate::error::damage::ensure_possible;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::source::{Source, copied, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::structure::structure;
 
 /// QEMU's limits.
 const MAX_SNAPSHOTS: u32 = 65_536;
@@ -18,30 +18,6 @@ const MAX_TABLE_BYTES: u64 = 16 << 20;
 const ALIGN: u64 = 8;
 /// Length of a read of the table, in bytes.
 const WINDOW: u64 = 64 << 10;
-
-structure! {
-    /// The fixed part of a snapshot table entry.
-    struct SnapshotHeader: Big {
-        l1_table_offset: u64 = 0,
-        l1_size: u32 = 8,
-        id_str_size: u16 = 12,
-        name_size: u16 = 14,
-        date_sec: u32 = 16,
-        date_nsec: u32 = 20,
-        vm_clock_nsec: u64 = 24,
-        vm_state_size: u32 = 32,
-        extra_data_size: u32 = 36,
-    }
-}
-
-structure! {
-    /// The extra data of a snapshot table entry. Older versions have less of it.
-    struct SnapshotExtraData: Big {
-        vm_state_size_large: u64 = 0,
-        disk_size: u64 = 8,
-        icount: u64 = 16,
-    }
-}
 
 /// A snapshot table entry.
 #[derive(Clone, Debug)]

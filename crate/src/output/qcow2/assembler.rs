@@ -1,45 +1,19 @@
 //! Places clusters, and makes the L1 and L2 tables and the header.
 
+use super::ImageGeometry;
 use super::refcounts::Refcounts;
-use super::{CompressionType, ENTRY, ImageGeometry};
 use crate::compress::EncodedPart;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::qcow2::structures::{
+    COMPRESSED, COMPRESSION_TYPE, COPIED, ENTRY, HEADER_LENGTH, MAGIC, Qcow2Header, ZLIB, compressed_offset_bits,
+};
 use crate::io::source::zeroed;
 use crate::offsets::{GuestOffset, GuestRange, SECTOR};
 use crate::output::layout::{Assembler, Writes};
-use crate::structure::structure;
-
-/// The flag of a cluster whose refcount is 1, in entries of L1 and L2 tables.
-const COPIED: u64 = 1 << 63;
-/// The flag of a compressed cluster, in entries of L2 tables.
-const COMPRESSED: u64 = 1 << 62;
-
-/// The incompatible feature of a compression type that is not zlib.
-const HAS_COMPRESSION_TYPE: u64 = 1 << 3;
-
-structure! {
-    /// "Header" of version 3, with an empty list of extensions.
-    struct HeaderV3: Big {
-        magic: [u8; 4] = 0,
-        version: u32 = 4,
-        cluster_bits: u32 = 20,
-        size: u64 = 24,
-        l1_size: u32 = 36,
-        l1_table_offset: u64 = 40,
-        refcount_table_offset: u64 = 48,
-        refcount_table_clusters: u32 = 56,
-        incompatible_features: u64 = 72,
-        refcount_order: u32 = 96,
-        header_length: u32 = 100,
-        compression_type: u8 = 104,
-        /// The type and the length of the end of the header extensions.
-        extensions_end: u64 = 112,
-    }
-}
 
 pub(super) struct Qcow2Assembler {
     geometry: ImageGeometry,
-    compression_type: CompressionType,
+    compression_type: u8,
     /// The L1 table, big-endian, in whole clusters.
     l1: Vec<u8>,
     /// The L2 table with the last clusters, big-endian, and its number.
@@ -51,7 +25,7 @@ pub(super) struct Qcow2Assembler {
 }
 
 impl Qcow2Assembler {
-    pub(super) fn new(geometry: ImageGeometry, compression_type: CompressionType) -> Result<Self> {
+    pub(super) fn new(geometry: ImageGeometry, compression_type: u8) -> Result<Self> {
         let reserved = geometry.reserved();
         Ok(Self {
             geometry,
@@ -82,8 +56,7 @@ impl Qcow2Assembler {
             self.align();
         }
         let offset = self.allocate(len, writes);
-        // "Compressed Clusters Descriptor": x is 62 - (cluster_bits - 8).
-        let sectors_at = 62 - (self.geometry.cluster_bits - 8);
+        let sectors_at = compressed_offset_bits(self.geometry.cluster_bits);
         if offset + len > 1 << sectors_at {
             return Err(full());
         }
@@ -149,26 +122,29 @@ impl Qcow2Assembler {
 
     /// The header, in its cluster.
     fn header(&self, refcount_table_offset: u64, refcount_table_clusters: u32) -> Vec<u8> {
-        let header = HeaderV3 {
-            magic: *b"QFI\xfb",
+        let header = Qcow2Header {
+            magic: MAGIC,
             version: 3,
+            backing_file_offset: 0,
+            backing_file_size: 0,
             cluster_bits: self.geometry.cluster_bits,
             size: self.geometry.disk_size,
+            crypt_method: 0,
             l1_size: self.geometry.l1_entries() as u32,
             l1_table_offset: self.geometry.cluster(),
             refcount_table_offset,
             refcount_table_clusters,
-            incompatible_features: if self.compression_type == CompressionType::Zlib {
-                0
-            } else {
-                HAS_COMPRESSION_TYPE
-            },
+            nb_snapshots: 0,
+            snapshots_offset: 0,
+            incompatible_features: if self.compression_type == ZLIB { 0 } else { COMPRESSION_TYPE },
+            compatible_features: 0,
+            autoclear_features: 0,
             // 2^4 bits.
             refcount_order: 4,
-            header_length: HeaderV3::extensions_end as u32,
-            compression_type: self.compression_type as u8,
-            extensions_end: 0,
+            header_length: HEADER_LENGTH as u32,
+            compression_type: self.compression_type,
         };
+        // The zeros after the header are the end of the header extensions.
         let mut bytes = header.to_bytes().to_vec();
         bytes.resize(self.geometry.cluster() as usize, 0);
         bytes

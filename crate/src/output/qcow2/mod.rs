@@ -13,6 +13,7 @@ use super::{OutputFormat, grows};
 use crate::compress::{CompressedEncoding, Encoding, UnitEncoding, UnitMethod};
 use crate::disk::info::Notice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::qcow2::structures::{CLUSTER_BITS, ENTRY, MAX_L1, ZLIB, ZSTD};
 use crate::offsets::SECTOR;
 use assembler::Qcow2Assembler;
 
@@ -46,12 +47,6 @@ pub(super) const FORMAT: OutputFormat = OutputFormat {
     layout: |virtual_size, options| Ok(Box::new(Qcow2Layout::new(virtual_size, options)?)),
 };
 
-/// Maximum size of the L1 table, in bytes: QEMU rejects larger ones.
-const MOST_L1: u64 = 32 << 20;
-/// The size of an entry of an L1, L2 or refcount table, in bytes.
-const ENTRY: u64 = 8;
-const CLUSTER_BITS: std::ops::RangeInclusive<u32> = 9..=21;
-
 /// The dimensions of an image.
 #[derive(Clone, Copy)]
 struct ImageGeometry {
@@ -80,22 +75,16 @@ impl ImageGeometry {
     }
 
     fn is_possible(self) -> bool {
-        self.l1_entries() * ENTRY <= MOST_L1
+        self.l1_entries() * ENTRY <= MAX_L1
     }
-}
-
-/// "compression_type": how clusters are compressed, if they are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CompressionType {
-    Zlib = 0,
-    Zstd = 1,
 }
 
 struct Qcow2Layout {
     virtual_size: u64,
     geometry: ImageGeometry,
     is_compressed: bool,
-    compression_type: CompressionType,
+    /// How clusters are compressed, if they are.
+    compression_type: u8,
 }
 
 impl Qcow2Layout {
@@ -107,8 +96,7 @@ impl Qcow2Layout {
         if !geometry.is_possible() {
             return Err(too_large(geometry));
         }
-        let compression_type =
-            if options.get("compression_type") == "zstd" { CompressionType::Zstd } else { CompressionType::Zlib };
+        let compression_type = if options.get("compression_type") == "zstd" { ZSTD } else { ZLIB };
         Ok(Self { virtual_size, geometry, is_compressed: options.get("compress") == "on", compression_type })
     }
 }
@@ -130,10 +118,7 @@ impl Layout for Qcow2Layout {
         if !self.is_compressed {
             return Encoding::Stored;
         }
-        let method = match self.compression_type {
-            CompressionType::Zlib => UnitMethod::Deflate,
-            CompressionType::Zstd => UnitMethod::Zstd,
-        };
+        let method = if self.compression_type == ZSTD { UnitMethod::Zstd } else { UnitMethod::Deflate };
         let unit = self.geometry.cluster() as u32;
         Encoding::Compressed(CompressedEncoding::Units(UnitEncoding { unit, method }))
     }

@@ -1,7 +1,8 @@
 //! Counts how often each cluster of the output is used, in blocks that are written when they are complete.
 
-use super::{ENTRY, ImageGeometry};
+use super::ImageGeometry;
 use crate::error::Result;
+use crate::format::qcow2::structures::ENTRY;
 use crate::io::source::zeroed;
 
 /// The size of a refcount, in bytes.
