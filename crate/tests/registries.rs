@@ -63,7 +63,7 @@ fn package() -> String {
         let kind = match format {
             _ if format.is_supported() => "image",
             _ if format.is_machine() => "machine",
-            _ if format.is_no_image() => "stranger",
+            _ if !format.is_image() => "stranger",
             _ => "unsupported",
         };
         let Format { name, aliases, extensions, .. } = *format;

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_joined() {
+    fn ranges_are_joined() {
         let noise = noise(100_000);
         for split in [0, 1, 7, 8, 255, 256, 4096, 65_537, 99_999, 100_000] {
             let (left, right) = noise.split_at(split);

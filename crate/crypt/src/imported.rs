@@ -1,8 +1,8 @@
 //! By the module.
 
-use crate::{AT_ONCE, Creation, CryptError, Hash, MODULE, Operation, Request, SECTOR};
+use crate::{AT_ONCE, Creation, CryptError, Hash, MODULE, Operation, CryptRequest, SECTOR};
 pub use decant_module::settled;
-use decant_module::Apart;
+use decant_module::SeparateInstance;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;
@@ -16,20 +16,20 @@ struct Object {
 impl Object {
     fn new(creation: Creation, secret: &[u8]) -> Result<Self, CryptError> {
         let mut number = [0; 4];
-        MODULE.serve(Request::Create(creation), secret, &mut number)?;
+        MODULE.serve(CryptRequest::Create(creation), secret, &mut number)?;
         Ok(Self { number: u32::from_le_bytes(number), is_of_this_thread: PhantomData })
     }
 
     #[inline(never)]
     fn run(&self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
-        MODULE.serve(Request::Use(self.number, operation), input, output).map(drop)
+        MODULE.serve(CryptRequest::Use(self.number, operation), input, output).map(drop)
     }
 }
 
 impl Drop for Object {
     fn drop(&mut self) {
         // Needs a few bytes of a buffer that is there.
-        let _ = MODULE.serve(Request::Free(self.number), &[], &mut []);
+        let _ = MODULE.serve(CryptRequest::Free(self.number), &[], &mut []);
     }
 }
 
@@ -57,21 +57,21 @@ impl SectorCipher {
 
     /// See `direct/sector_cipher.rs`.
     pub fn begin(&self, first: u64, input: &[u8]) -> i32 {
-        let mut begun = [0; 4];
+        let mut pending = [0; 4];
         if self.begins.get() {
             // Without it, `finish` does all.
-            let _ = self.object.run(Operation::Begin { first }, input, &mut begun);
+            let _ = self.object.run(Operation::Begin { first }, input, &mut pending);
         }
-        let begun = i32::from_le_bytes(begun);
-        if begun < 0 {
+        let pending = i32::from_le_bytes(pending);
+        if pending < 0 {
             self.begins.set(false);
         }
-        begun
+        pending
     }
 
     /// See `direct/sector_cipher.rs`.
-    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
-        self.object.run(Operation::Decrypt { first, begun }, input, output)
+    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], pending: i32) -> Result<(), CryptError> {
+        self.object.run(Operation::Decrypt { first, pending }, input, output)
     }
 }
 
@@ -97,25 +97,25 @@ impl Hasher {
 
 /// See `direct/luks/mod.rs`.
 pub fn describe(start: &[u8], len: usize, output: &mut [u8]) -> Result<usize, CryptError> {
-    MODULE.serve(Request::Describe { len: len as u32 }, start, output)
+    MODULE.serve(CryptRequest::Describe { len: len as u32 }, start, output)
 }
 
 /// See `direct/luks/unlocking.rs`. It is in a separate instance, which is dropped with it: the memory of an instance never
 /// shrinks, and Argon2 takes much.
-pub struct Unlocking(Apart);
+pub struct Unlocking(SeparateInstance);
 
 impl Unlocking {
     /// See `direct/luks/unlocking.rs`.
     pub fn new(start: &[u8], len: usize, password: &[u8]) -> Result<Self, CryptError> {
-        let instance = MODULE.apart().ok_or(CryptError::OutOfMemory)?;
+        let instance = MODULE.separate_instance().ok_or(CryptError::OutOfMemory)?;
         let creation = Creation::Unlocking { start: start.len() as u32, len: len as u32 };
-        instance.serve(Request::Create(creation), &Zeroizing::new([start, password].concat()), &mut [0; 4])?;
+        instance.serve(CryptRequest::Create(creation), &Zeroizing::new([start, password].concat()), &mut [0; 4])?;
         Ok(Self(instance))
     }
 
     /// See `direct/luks/unlocking.rs`.
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         // It is the first object.
-        self.0.serve(Request::Use(0, Operation::Step), input, output)
+        self.0.serve(CryptRequest::Use(0, Operation::Step), input, output)
     }
 }

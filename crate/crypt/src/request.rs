@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request. The module keeps objects, which it numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Request {
+pub enum CryptRequest {
     /// Creates an object with the secret that is the input. The output is its number, four bytes in little-endian
     /// order.
     Create(Creation),
@@ -44,7 +44,7 @@ pub enum Operation {
         /// The number of the first sector.
         first: u64,
         /// What `Begin` returned for them; 0 if it was not used.
-        begun: i32,
+        pending: i32,
     },
     /// See [`Hasher::add`](crate::Hasher::add).
     Add,
@@ -59,7 +59,7 @@ pub enum Operation {
     },
 }
 
-impl decant_module::Request for Request {
+impl decant_module::Request for CryptRequest {
     type Failure = CryptError;
 
     fn wipes(&self) -> bool {

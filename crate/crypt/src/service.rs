@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
 use crate::{
-    Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, Request, SectorCipher, Unlocking, describe,
+    Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, CryptRequest, SectorCipher, Unlocking, describe,
 };
 use decant_module::{Objects, Service, export};
 
@@ -30,8 +30,8 @@ impl Object {
     /// Returns the length of the output.
     fn run(&mut self, operation: Operation, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match (self, operation) {
-            (Self::SectorCipher(cipher), Operation::Decrypt { first, begun }) => {
-                cipher.finish(first, input, output, begun)?;
+            (Self::SectorCipher(cipher), Operation::Decrypt { first, pending }) => {
+                cipher.finish(first, input, output, pending)?;
             }
             (Self::SectorCipher(cipher), Operation::Begin { first }) => {
                 output.copy_from_slice(&cipher.begin(first, input).to_le_bytes());
@@ -50,18 +50,18 @@ impl Object {
 struct CryptService(Objects<Object>);
 
 impl Service for CryptService {
-    type Request = Request;
+    type Request = CryptRequest;
 
-    fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
+    fn serve(&mut self, request: CryptRequest, input: &[u8], output: &mut [u8]) -> Result<usize, CryptError> {
         match request {
-            Request::Create(creation) => {
+            CryptRequest::Create(creation) => {
                 let object = Object::new(creation, input)?;
                 let number = self.0.keep(object).ok_or(CryptError::OutOfMemory)?;
                 output.copy_from_slice(&number.to_le_bytes());
             }
-            Request::Use(number, operation) => return self.0.get(number).run(operation, input, output),
-            Request::Free(number) => self.0.free(number),
-            Request::Describe { len } => return describe(input, len as usize, output),
+            CryptRequest::Use(number, operation) => return self.0.get(number).run(operation, input, output),
+            CryptRequest::Free(number) => self.0.free(number),
+            CryptRequest::Describe { len } => return describe(input, len as usize, output),
         }
         Ok(output.len())
     }

@@ -39,7 +39,7 @@ failures! {
 
 /// A request to the module.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Request {
+pub enum DeflateRequest {
     /// See [`Deflater::segment`].
     Segment,
     /// See [`Deflater::stream`].
@@ -49,13 +49,13 @@ pub enum Request {
     },
 }
 
-impl decant_module::Request for Request {
+impl decant_module::Request for DeflateRequest {
     type Failure = DeflateError;
 }
 
 #[cfg(not(feature = "direct"))]
 mod imported {
-    use crate::{DeflateError, MODULE, Request, bound};
+    use crate::{DeflateError, MODULE, DeflateRequest, bound};
 
     /// The compressor of the module, which is allocated on first use, and reused.
     #[derive(Default)]
@@ -64,12 +64,12 @@ mod imported {
     impl Deflater {
         /// See `direct/mod.rs`.
         pub fn segment(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
-            MODULE.serve(Request::Segment, input, &mut output[..bound(input.len())])
+            MODULE.serve(DeflateRequest::Segment, input, &mut output[..bound(input.len())])
         }
 
         /// See `direct/mod.rs`.
         pub fn stream(&mut self, input: &[u8], window: usize, output: &mut [u8]) -> Result<usize, DeflateError> {
-            let request = Request::Stream { window: window as u32 };
+            let request = DeflateRequest::Stream { window: window as u32 };
             MODULE.serve(request, input, &mut output[..bound(input.len())])
         }
     }
@@ -77,19 +77,19 @@ mod imported {
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 mod service {
-    use crate::{DeflateError, Deflater, Request};
+    use crate::{DeflateError, Deflater, DeflateRequest};
     use decant_module::Service;
 
     #[derive(Default)]
     struct DeflateService(Deflater);
 
     impl Service for DeflateService {
-        type Request = Request;
+        type Request = DeflateRequest;
 
-        fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
+        fn serve(&mut self, request: DeflateRequest, input: &[u8], output: &mut [u8]) -> Result<usize, DeflateError> {
             match request {
-                Request::Segment => self.0.segment(input, output),
-                Request::Stream { window } => self.0.stream(input, window as usize, output),
+                DeflateRequest::Segment => self.0.segment(input, output),
+                DeflateRequest::Stream { window } => self.0.stream(input, window as usize, output),
             }
         }
     }

@@ -113,8 +113,10 @@ fn are_joined(before: Option<u64>, size: Option<u64>) -> bool {
 /// The exchange between a search and its caller.
 #[derive(Default)]
 struct Exchange {
-    wanted: Option<(u64, u64)>,
-    given: Option<Vec<u8>>,
+    /// The offset and length of the bytes that the search needs.
+    needed: Option<(u64, u64)>,
+    /// These bytes, from the caller.
+    bytes: Option<Vec<u8>>,
 }
 
 /// The file of a [`Search`], which its caller reads.
@@ -137,8 +139,8 @@ impl SearchedFile {
         if len == 0 {
             return &[];
         }
-        self.exchange.borrow_mut().wanted = Some((offset, len));
-        self.window = poll_fn(|_| self.exchange.borrow_mut().given.take().map_or(Poll::Pending, Poll::Ready)).await;
+        self.exchange.borrow_mut().needed = Some((offset, len));
+        self.window = poll_fn(|_| self.exchange.borrow_mut().bytes.take().map_or(Poll::Pending, Poll::Ready)).await;
         self.start = offset;
         &self.window
     }
@@ -187,11 +189,11 @@ impl Search {
 impl BlockSearch for Search {
     fn next(&mut self, bytes: &[u8]) -> SearchStep {
         if let Some(searching) = &mut self.searching {
-            if self.exchange.borrow().wanted.is_some() {
-                self.exchange.borrow_mut().given = Some(bytes.to_vec());
+            if self.exchange.borrow().needed.is_some() {
+                self.exchange.borrow_mut().bytes = Some(bytes.to_vec());
             }
             let Poll::Ready(found) = searching.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
-                let (start, len) = self.exchange.borrow().wanted.expect("a search awaits only reads");
+                let (start, len) = self.exchange.borrow().needed.expect("a search awaits only reads");
                 return SearchStep::Read(start, len);
             };
             self.searching = None;

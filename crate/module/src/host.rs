@@ -41,8 +41,8 @@ impl Module {
     }
 
     /// Creates a separate instance. Returns `None` if memory runs out. The module must be ready.
-    pub fn apart(&self) -> Option<Apart> {
-        self.instance().map(Apart)
+    pub fn separate_instance(&self) -> Option<SeparateInstance> {
+        self.instance().map(SeparateInstance)
     }
 
     /// Creates an instance. Returns `None` if memory runs out.
@@ -67,9 +67,9 @@ impl Module {
 }
 
 /// A separate instance of a module. Its memory is given back when it is dropped.
-pub struct Apart(Instance);
+pub struct SeparateInstance(Instance);
 
-impl Apart {
+impl SeparateInstance {
     /// As [`Module::serve`].
     pub fn serve<R: Request>(&self, request: R, input: &[u8], output: &mut [u8]) -> Result<usize, R::Failure> {
         served(request, |encoded, wipes| self.0.serve(encoded, input, output, wipes))

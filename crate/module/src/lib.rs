@@ -21,7 +21,7 @@ pub use decoding::{
 };
 pub use guest::{Guest, Objects, Service};
 #[cfg(feature = "imported")]
-pub use host::{Apart, settled};
+pub use host::{SeparateInstance, settled};
 pub use streams::{CodecDecoder, Decoders, StreamFailure, StreamRequest};
 #[cfg(feature = "imported")]
 pub use streams::{ModuleCodec, ModuleDecoder, ModuleDivider, search};

@@ -103,7 +103,7 @@ impl Decompressor {
             let result = match (result, compression) {
                 (Ok(end), Compression::Grain(_)) => grain::check(stream.input, end, stream.output).map(Some),
                 (Ok(StreamEnd::At(end)), _) => Ok(Some(end)),
-                (Ok(StreamEnd::GoesOn | StreamEnd::InputEnds), _) => Ok(None),
+                (Ok(StreamEnd::HasMore | StreamEnd::InputEnds), _) => Ok(None),
                 (Err(error), _) => Err(error.into()),
             };
             done(mark, stream, result);

@@ -111,7 +111,7 @@ pub(super) fn encode(
 pub(crate) fn check(body: &[u8], end: StreamEnd, output: &[u8]) -> Result<usize, DecompressError> {
     let end = match end {
         StreamEnd::At(end) => end,
-        StreamEnd::GoesOn => return Err(DecompressError::Invalid),
+        StreamEnd::HasMore => return Err(DecompressError::Invalid),
         StreamEnd::InputEnds => return Err(DecompressError::InputEnds),
     };
     let adler = body.get(end..end + ADLER_SIZE).ok_or(DecompressError::InputEnds)?;

@@ -89,7 +89,7 @@ impl LoadedJob {
             piece.stored = Stored::Ready;
             let from = &input[piece.input..piece.input + piece.input_len];
             let to = &mut output[piece.output..piece.output + piece.output_len];
-            Ciphers::decrypt_aside(&cipher, sector, from, to).await?;
+            Ciphers::decrypt_async(&cipher, sector, from, to).await?;
         }
         Ok(())
     }

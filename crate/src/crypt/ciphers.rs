@@ -31,7 +31,7 @@ impl Ciphers {
 
     /// Decrypts `input` to `output`, which is as long, with `cipher`. They must be whole sectors; `first` is the number of the
     /// first. The platform may do it while this waits. Fails with `internal` if memory runs out.
-    pub(crate) async fn decrypt_aside(
+    pub(crate) async fn decrypt_async(
         cipher: &SectorCipher,
         first: u64,
         input: &[u8],
@@ -40,11 +40,11 @@ impl Ciphers {
         for start in (0..input.len()).step_by(AT_ONCE) {
             let end = input.len().min(start + AT_ONCE);
             let first = first + (start / SECTOR) as u64;
-            let begun = cipher.begin(first, &input[start..end]);
-            if begun > 0 {
-                settled(begun).await;
+            let pending = cipher.begin(first, &input[start..end]);
+            if pending > 0 {
+                settled(pending).await;
             }
-            cipher.finish(first, &input[start..end], &mut output[start..end], begun).map_err(Error::from)?;
+            cipher.finish(first, &input[start..end], &mut output[start..end], pending).map_err(Error::from)?;
         }
         Ok(())
     }

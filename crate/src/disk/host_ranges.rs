@@ -149,6 +149,11 @@ pub(crate) struct UnitLayout {
 }
 
 impl UnitLayout {
+    /// Units of `unit` bytes from the start of the disk, as most formats have them.
+    pub(crate) fn new(file: FileId, unit: u64) -> Self {
+        Self { file, base: GuestOffset(0), unit, lead: 0, exclusive: false, packed: false }
+    }
+
     /// The use of the host range from `host` on, whose data is at `guest`.
     pub(crate) fn data(&self, guest: GuestOffset, host: HostOffset) -> HostUse {
         let before = self.lead + (guest - self.base) % self.unit;
@@ -236,6 +241,11 @@ pub(crate) struct TableReports {
 }
 
 impl TableReports {
+    /// Reports tables of `len` bytes in `file`, from the start of the disk and apart from the units.
+    pub(crate) fn new(reports: &HostReports, file: FileId, len: u64) -> Self {
+        Self { reports: reports.clone(), file, base: GuestOffset(0), len, before_unit: None }
+    }
+
     /// Reports the part of `len` bytes at `part` of the table that begins at `table`. The part describes `guest`, counted
     /// from [`TableReports::base`]. The last part of a table includes the space up to the unit after it, or the end of
     /// its sector.

@@ -13,6 +13,7 @@ use std::rc::Rc;
 pub(crate) const BATCH: usize = 1024;
 
 /// Lists the extents of a layer with uncompressed data in a single file.
+#[derive(Clone)]
 pub(crate) struct Listing {
     file: FileId,
     /// The file's name, for messages; `None` for the layer's own file.

@@ -202,9 +202,9 @@ impl Format {
         !matches!(self.reader, FormatReader::Nothing { .. })
     }
 
-    /// Whether the file is not a disk image, but often mistaken for one.
-    pub fn is_no_image(&self) -> bool {
-        matches!(self.reader, FormatReader::Nothing { content: Content::Other | Content::Machine, .. })
+    /// Whether the file is a disk image, or contains one: other files are often mistaken for one.
+    pub fn is_image(&self) -> bool {
+        !matches!(self.reader, FormatReader::Nothing { content: Content::Other | Content::Machine, .. })
     }
 
     /// Whether the file is the configuration of a virtual machine.
@@ -216,9 +216,9 @@ impl Format {
     /// `unsupported` otherwise. `subject` begins the sentence and includes its verb.
     pub(crate) fn refusal(&self, subject: &str) -> Error {
         let label = self.label;
-        let (kind, code, state) = match self.is_no_image() {
-            false => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read"),
-            true => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
+        let (kind, code, state) = match self.is_image() {
+            true => (ErrorKind::Unsupported, "format-not-read", "which Decant does not read"),
+            false => (ErrorKind::NotRecognised, "not-an-image", "not a disk image"),
         };
         let advice = match self.reader {
             FormatReader::Nothing { advice, .. } => advice,
@@ -361,7 +361,7 @@ pub(crate) fn by_name(name: &str) -> Result<&'static Format> {
 
 /// Returns the supported format `name` that an image states for its backing file. A QEMU protocol stands for raw. Fails
 /// with `unsupported` if the format is not supported.
-pub(crate) fn stated(name: &str) -> Result<&'static Format> {
+pub(crate) fn of_backing_file(name: &str) -> Result<&'static Format> {
     let name = if file_name::is_protocol(name) { RAW.name } else { name };
     readable()
         .find(|format| format.name == name)

@@ -222,23 +222,10 @@ impl Disk for Qed {
         let memory = (setup.memory / 2).min(WINDOW);
         let l1_offset = HostOffset(self.header.l1_table_offset);
         let WalkSetup { file, ref reports, .. } = setup;
-        reports.add(HostReport::Units(UnitLayout {
-            file,
-            base: GuestOffset(0),
-            unit: self.header.cluster_len(),
-            lead: 0,
-            exclusive: false,
-            packed: false,
-        }));
+        reports.add(HostReport::Units(UnitLayout::new(file, self.header.cluster_len())));
         reports.structure(file, HostOffset(0), self.header.header_len());
         reports.structure(file, l1_offset, self.header.l1_entries() * ENTRY_SIZE);
-        let tables = TableReports {
-            reports: reports.clone(),
-            file,
-            base: GuestOffset(0),
-            len: self.header.table_entries() * ENTRY_SIZE,
-            before_unit: None,
-        };
+        let tables = TableReports::new(reports, file, self.header.table_entries() * ENTRY_SIZE);
         Box::new(QedWalk {
             l1: EntryTable::new(self.source.clone(), l1_offset, ENTRY_SIZE, self.header.l1_entries(), memory),
             l2: None,

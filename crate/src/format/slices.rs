@@ -33,8 +33,8 @@ impl TableSlice {
     ) -> impl Iterator<Item = (Range<u64>, SlicePart)> {
         let end = self.range.end.min(range.end);
         // Zero entries are counted only within `range`, which may be a single unit under other layers.
-        let asked = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
-        let entries = &self.entries[..asked.min(self.entries.len())];
+        let needed = ((end - self.range.start).div_ceil(unit) * entry_size) as usize;
+        let entries = &self.entries[..needed.min(self.entries.len())];
         let mut at = range.start;
         std::iter::from_fn(move || {
             if at >= end {

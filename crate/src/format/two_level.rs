@@ -2,12 +2,16 @@
 //! range of the disk or extent. Loaded in parts, each once: a window of the directory, and slices of tables as a pass
 //! reaches them.
 
-use super::slices::{TableSlice, TableSlices, WantedSlice};
+use super::listing::{BATCH, Listing};
+use super::slices::{SlicePart, TableSlice, TableSlices, WantedSlice};
+use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::disk::host_ranges::{HostReport, TableReports};
 use crate::error::damage::{Damage, farthest};
 use crate::error::{Error, Result};
 use crate::io::source::Source;
-use crate::offsets::HostOffset;
+use crate::offsets::{GuestOffset, GuestRange, HostOffset};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -74,6 +78,30 @@ pub(crate) trait Directory {
     }
 }
 
+/// A directory whose tables describe units of the disk. Ranges begin at [`Self::base`].
+pub(crate) trait UnitDirectory: Directory {
+    /// The damage of everything after the last entry of the directory that the file has.
+    const DIRECTORY_TRUNCATED: Damage;
+    /// The damage of a unit whose table begins after the end of the file; `None` if such a table is read like a truncated one.
+    const TABLE_OUTSIDE: Option<Damage>;
+
+    /// Lists units of the file with the tables.
+    fn listing(&self) -> &Listing;
+
+    /// The guest offset of the first unit.
+    fn base(&self) -> GuestOffset {
+        GuestOffset(0)
+    }
+
+    /// The kind of a unit without an entry.
+    fn absent(&self) -> ExtentKind {
+        ExtentKind::Unallocated { host: None }
+    }
+
+    /// Appends `part` of the unit whose entry is at offset `entry` of `slice`.
+    fn list_unit(&self, slice: &TableSlice, entry: usize, part: Range<u64>, batch: &mut Vec<Extent>) -> Result<()>;
+}
+
 /// Upper bounds on the slices in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceLimits {
@@ -107,9 +135,9 @@ impl<D: Directory> TwoLevel<D> {
         Self { directory, shape, source, salvage, limits, slices: TableSlices::default(), reports }
     }
 
-    /// Returns the end of the run of directory entries without tables that starts with `index`: an offset of at most
-    /// `end`, within the window.
-    pub(crate) fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
+    /// Returns the end of the consecutive directory entries from `index` that have no table: an offset of at most `end`, within the
+    /// window.
+    fn end_of_missing(&self, mut index: u64, end: u64) -> u64 {
         let span = self.shape.span();
         let last = end.div_ceil(span).min(self.directory.window_end());
         while index < last && self.directory.table(index) == Ok(None) {
@@ -198,5 +226,63 @@ impl<D: Directory> TwoLevel<D> {
             at = end;
         }
         Ok(wanted)
+    }
+}
+
+impl<D: UnitDirectory> TwoLevel<D> {
+    /// Appends extents from `range.start` on to `batch`: units of one slice, or directory entries without tables. Fails with
+    /// `source` or `corrupt`, or with `internal` if memory runs out.
+    pub(crate) async fn list_batch(&mut self, range: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let span = self.shape.span();
+        let index = range.start / span;
+        self.directory.load(index).await?;
+        let rest_of_table = range.start..((index + 1) * span).min(range.end);
+        let (listing, place) = (self.directory.listing(), self.directory.place(index));
+        match (self.directory.table(index), D::TABLE_OUTSIDE) {
+            (Ok(None), _) => {
+                let end = self.end_of_missing(index, range.end);
+                listing.push(batch, self.on_disk(range.start..end), self.directory.absent());
+                Ok(())
+            }
+            (Ok(Some(table)), Some(damage)) if table.0 >= listing.file_size() => {
+                listing.lose(batch, self.on_disk(rest_of_table), damage, table)
+            }
+            (Ok(Some(_)), _) => self.list_slice(range, batch).await,
+            (Err(damage), _) if damage == D::DIRECTORY_TRUNCATED => {
+                listing.lose(batch, self.on_disk(range), damage, place)
+            }
+            (Err(damage), _) => listing.lose(batch, self.on_disk(rest_of_table), damage, place),
+        }
+    }
+
+    /// Appends extents from `range.start` on, from the slice there.
+    async fn list_slice(&mut self, range: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let slice = self.slice(range.clone()).await?;
+        let (directory, full) = (&self.directory, batch.len() + BATCH);
+        for (part, entry) in slice.parts(self.shape.unit, self.shape.entry_size, range) {
+            if batch.len() >= full {
+                break;
+            }
+            match entry {
+                SlicePart::Empty => directory.listing().push(batch, self.on_disk(part), directory.absent()),
+                SlicePart::Entry(entry) => directory.list_unit(&slice, entry, part, batch)?,
+                SlicePart::Missing(place) => {
+                    directory.listing().lose(batch, self.on_disk(part), D::TABLE_TRUNCATED, place)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn on_disk(&self, part: Range<u64>) -> GuestRange {
+        let base = self.directory.base();
+        GuestRange { start: base + part.start, end: base + part.end }
+    }
+}
+
+/// A walk of a disk that is mapped by one directory.
+impl<D: UnitDirectory> ExtentWalk for TwoLevel<D> {
+    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
+        self.list_batch(range.start.0..range.end.0, batch).boxed_local()
     }
 }

@@ -103,7 +103,7 @@ const READS_AHEAD: usize = 4;
 pub struct FileStream {
     source: Rc<dyn Source>,
     /// Reads were issued up to this offset.
-    asked: u64,
+    requested: u64,
     reads: FuturesOrdered<LocalBoxFuture<'static, Result<Vec<u8>>>>,
     /// The oldest finished read, and how many of its bytes were consumed.
     current: Vec<u8>,
@@ -118,7 +118,7 @@ impl FileStream {
     pub fn new(source: Rc<dyn Source>) -> Self {
         Self {
             source,
-            asked: 0,
+            requested: 0,
             reads: FuturesOrdered::new(),
             current: Vec::new(),
             taken: 0,
@@ -127,12 +127,12 @@ impl FileStream {
         }
     }
 
-    fn ask(&mut self) {
-        while self.reads.len() < READS_AHEAD && self.asked < self.source.size() {
-            let (source, start) = (self.source.clone(), self.asked);
+    fn read_ahead(&mut self) {
+        while self.reads.len() < READS_AHEAD && self.requested < self.source.size() {
+            let (source, start) = (self.source.clone(), self.requested);
             let len = READ.min(source.size() - start);
             let mut bytes = std::mem::take(&mut self.spare);
-            self.asked += len;
+            self.requested += len;
             self.reads.push_back(
                 async move {
                     resize(&mut bytes, len as usize).map_err(Error::no_room)?;
@@ -149,7 +149,7 @@ impl FileStream {
         while filled < buf.len() {
             if self.taken == self.current.len() {
                 (self.spare, self.taken) = (std::mem::take(&mut self.current), 0);
-                self.ask();
+                self.read_ahead();
                 let Some(bytes) = self.reads.next().await else { break };
                 self.current = bytes?;
             }

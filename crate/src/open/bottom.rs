@@ -214,7 +214,7 @@ async fn reading_of(
     let (containers, is_outermost) = (&descent.containers, descent.containers.is_empty());
     let reason = match descent.reading(file_type)? {
         Reading::Image(format) if !format.is_supported() => {
-            if format.is_no_image() {
+            if !format.is_image() {
                 ensure_guess(containers)?;
             }
             return Err(not_in_order(format, containers.last().map(|container| container.name)));

@@ -85,7 +85,7 @@ fn by_content(sample: &Sample<'_>) -> FileType {
     let format = formats().find(|format| (format.probe)(sample));
     match format {
         Some(format) if format.is_supported() => return FileType::Image(format),
-        Some(format) if format.is_no_image() => return FileType::Unsupported(format),
+        Some(format) if !format.is_image() => return FileType::Unsupported(format),
         _ => {}
     }
     let container = CONTAINERS.iter().find(|container| (container.probe)(sample));

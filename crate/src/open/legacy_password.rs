@@ -31,7 +31,7 @@ pub(super) async fn check_legacy(mut extents: Extents, files: &Files, keys: &Key
         files[usize::from(file.0)].read_at(host, stored).await?;
         let sector = if how.by_guest { extent.start.0 } else { host.0 } / SECTOR;
         let cipher = ciphers.get(keys, how.cipher)?;
-        Ciphers::decrypt_aside(&cipher, sector, stored, &mut disk[range]).await?;
+        Ciphers::decrypt_async(&cipher, sector, stored, &mut disk[range]).await?;
     }
     if looks_like_a_disk(&disk) {
         return Ok(());

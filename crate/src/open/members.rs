@@ -334,7 +334,7 @@ async fn images(
     }
     if !is_found.contains(&true) {
         is_found = of(&|file_type| match file_type {
-            FileType::Unsupported(format) => !format.is_no_image(),
+            FileType::Unsupported(format) => format.is_image(),
             file_type => matches!(file_type, FileType::HybridIso),
         });
     }

@@ -36,7 +36,7 @@ failures! {
 
 /// A request to the module.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Request {
+pub enum ZstdRequest {
     /// See [`Zstd::compress`].
     Compress,
     /// See [`Zstd::decompress`].
@@ -45,19 +45,19 @@ pub enum Request {
     Stream(StreamRequest),
 }
 
-impl From<StreamRequest> for Request {
+impl From<StreamRequest> for ZstdRequest {
     fn from(request: StreamRequest) -> Self {
         Self::Stream(request)
     }
 }
 
-impl decant_module::Request for Request {
+impl decant_module::Request for ZstdRequest {
     type Failure = ZstdError;
 }
 
 #[cfg(not(feature = "direct"))]
 mod imported {
-    use crate::{MODULE, Request, ZstdError};
+    use crate::{MODULE, ZstdRequest, ZstdError};
     use decant_module::{BlockFile, BlockSearch, Module, ModuleCodec, ModuleDecoder, ModuleDivider};
 
     /// The decoder and the encoder of the module, which are allocated on first use, and reused for all clusters.
@@ -67,12 +67,12 @@ mod imported {
     impl Zstd {
         /// See `direct/mod.rs`.
         pub fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), ZstdError> {
-            MODULE.serve(Request::Decompress, input, output).map(drop)
+            MODULE.serve(ZstdRequest::Decompress, input, output).map(drop)
         }
 
         /// See `direct/mod.rs`.
         pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
-            MODULE.serve(Request::Compress, input, output)
+            MODULE.serve(ZstdRequest::Compress, input, output)
         }
     }
 
@@ -80,7 +80,7 @@ mod imported {
     pub struct ZstdCodec;
 
     impl ModuleCodec for ZstdCodec {
-        type Request = Request;
+        type Request = ZstdRequest;
 
         fn module() -> &'static Module {
             &MODULE
@@ -100,7 +100,7 @@ mod imported {
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 mod service {
-    use crate::{Request, Zstd, ZstdDecoder, ZstdError};
+    use crate::{ZstdRequest, Zstd, ZstdDecoder, ZstdError};
     use decant_module::{Decoders, Service};
 
     #[derive(Default)]
@@ -110,13 +110,13 @@ mod service {
     }
 
     impl Service for ZstdService {
-        type Request = Request;
+        type Request = ZstdRequest;
 
-        fn serve(&mut self, request: Request, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
+        fn serve(&mut self, request: ZstdRequest, input: &[u8], output: &mut [u8]) -> Result<usize, ZstdError> {
             match request {
-                Request::Compress => self.clusters.compress(input, output),
-                Request::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
-                Request::Stream(request) => self.streams.serve_stream(request, input, output),
+                ZstdRequest::Compress => self.clusters.compress(input, output),
+                ZstdRequest::Decompress => self.clusters.decompress(input, output).map(|()| output.len()),
+                ZstdRequest::Stream(request) => self.streams.serve_stream(request, input, output),
             }
         }
     }

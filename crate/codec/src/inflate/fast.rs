@@ -3,19 +3,19 @@
 #![expect(unsafe_code, reason = "bounds are checked once a turn, not for every byte")]
 
 use super::BlockTables;
-use super::lane::{Lane, Next, OUTPUT_ROOM};
+use super::lane::{Lane, LaneState, OUTPUT_ROOM};
 use super::tables::CodeEntry;
 
 /// Maximum input of a turn, in bytes: two refills, each of which loads 8 bytes and advances by at most 7.
 const INPUT_ROOM: usize = 16;
 
-/// Decodes until `lane.next` is not `Symbols`.
+/// Decodes until `lane.state` is not `Symbols`.
 #[inline(never)]
 pub(super) fn run(lane: &mut Lane, codes: &BlockTables) {
     let Some(mut turns) = FastTurns::begin(lane, codes) else { return };
-    lane.next = loop {
-        if let Some(next) = turns.turn() {
-            break next;
+    lane.state = loop {
+        if let Some(state) = turns.turn() {
+            break state;
         }
     };
     turns.end(lane);
@@ -27,12 +27,12 @@ pub(super) fn run_both([left, right]: [&mut Lane; 2], [left_codes, right_codes]:
     let Some(mut left_turns) = FastTurns::begin(left, left_codes) else { return };
     if let Some(mut right_turns) = FastTurns::begin(right, right_codes) {
         loop {
-            if let Some(next) = left_turns.turn() {
-                left.next = next;
+            if let Some(state) = left_turns.turn() {
+                left.state = state;
                 break;
             }
-            if let Some(next) = right_turns.turn() {
-                right.next = next;
+            if let Some(state) = right_turns.turn() {
+                right.state = state;
                 break;
             }
         }
@@ -64,7 +64,7 @@ struct FastTurns<'a, 'c> {
 }
 
 impl<'a, 'c> FastTurns<'a, 'c> {
-    /// Takes the output from the lane until `end`. Returns `None` and sets `lane.next` to `LastSymbols` if there is no
+    /// Takes the output from the lane until `end`. Returns `None` and sets `lane.state` to `LastSymbols` if there is no
     /// room for a turn.
     fn begin(lane: &mut Lane<'a>, codes: &'c BlockTables) -> Option<Self> {
         let input = lane.bits.input;
@@ -72,7 +72,7 @@ impl<'a, 'c> FastTurns<'a, 'c> {
         let Some((input_end, output_end)) =
             ends.filter(|&(input_end, output_end)| lane.bits.next <= input_end && lane.filled <= output_end)
         else {
-            lane.next = Next::LastSymbols;
+            lane.state = LaneState::LastSymbols;
             return None;
         };
         let mut turns = Self {
@@ -107,7 +107,7 @@ impl<'a, 'c> FastTurns<'a, 'c> {
     /// 11 + 15 + 5; a distance, after another refill, takes at most 15 + 13. The remaining bits suffice to look up the
     /// next turn's entry before its refill, so that the lookup does not wait for that.
     #[inline(always)]
-    fn turn(&mut self) -> Option<Next> {
+    fn turn(&mut self) -> Option<LaneState> {
         let BlockTables { literals, distances } = self.codes;
         let mut entry = self.entry;
         if entry.is_literal() {
@@ -133,10 +133,10 @@ impl<'a, 'c> FastTurns<'a, 'c> {
             }
             if entry.is_exception() {
                 if !entry.is_end() {
-                    return Some(Next::Invalid);
+                    return Some(LaneState::Invalid);
                 }
                 self.consume(entry);
-                return Some(Next::Block);
+                return Some(LaneState::Block);
             }
         }
         let length = entry.value(self.buffer);
@@ -145,18 +145,18 @@ impl<'a, 'c> FastTurns<'a, 'c> {
         let mut place = distances.at(self.buffer);
         if place.is_exception() {
             if !place.is_subtable() {
-                return Some(Next::Invalid);
+                return Some(LaneState::Invalid);
             }
             self.consume(place);
             place = distances.within(place, self.buffer);
             if place.is_exception() {
-                return Some(Next::Invalid);
+                return Some(LaneState::Invalid);
             }
         }
         let distance = place.value(self.buffer);
         self.consume(place);
         if distance > self.at {
-            return Some(Next::Invalid);
+            return Some(LaneState::Invalid);
         }
         // SAFETY: `distance` is at least 1 and at most `at`, `length` is at most 258, and at most two literals came
         // before it in this turn, so there is room for it and 32 bytes more.
@@ -167,9 +167,9 @@ impl<'a, 'c> FastTurns<'a, 'c> {
 
     /// Prepares the next turn, if there is room for it. Three copies of this code save a branch each.
     #[inline(always)]
-    fn next_turn(&mut self) -> Option<Next> {
+    fn next_turn(&mut self) -> Option<LaneState> {
         if self.next > self.input_end || self.at > self.output_end {
-            return Some(Next::LastSymbols);
+            return Some(LaneState::LastSymbols);
         }
         self.entry = self.codes.literals.at(self.buffer);
         self.refill();

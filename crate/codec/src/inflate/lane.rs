@@ -8,8 +8,8 @@ use super::{InflateError, Stream, StreamEnd, Tables, block_codes};
 /// by less than two words of 16 bytes.
 pub(super) const OUTPUT_ROOM: usize = 3 + 258 + 32;
 
-/// The next step of a stream.
-pub(super) enum Next {
+/// What follows at the position of a stream.
+pub(super) enum LaneState {
     /// A block header, or the end after the last block.
     Block,
     /// Symbols, for `fast` to decode.
@@ -29,27 +29,27 @@ pub(super) struct Lane<'a> {
     pub(super) output: &'a mut [u8],
     /// Number of output bytes written.
     pub(super) filled: usize,
-    pub(super) next: Next,
+    pub(super) state: LaneState,
     /// Whether the block is the last one.
     is_last: bool,
 }
 
 impl<'a> Lane<'a> {
     pub(super) fn new(Stream { input, output }: Stream<'a>) -> Self {
-        Self { bits: BitReader::new(input), output, filled: 0, next: Next::Block, is_last: false }
+        Self { bits: BitReader::new(input), output, filled: 0, state: LaneState::Block, is_last: false }
     }
 
     /// Creates a lane inside a block, with `filled` bytes of the output written.
     pub(super) fn inside(bits: BitReader<'a>, output: &'a mut [u8], filled: usize) -> Self {
-        Self { bits, output, filled, next: Next::Symbols, is_last: false }
+        Self { bits, output, filled, state: LaneState::Symbols, is_last: false }
     }
 
     /// The state of the stream. The output must be full.
     pub(super) fn end(&self) -> StreamEnd {
-        match self.next {
-            Next::End => StreamEnd::At(self.bits.next - (self.bits.count / 8) as usize),
-            Next::NoRoom => StreamEnd::GoesOn,
-            Next::Block | Next::Symbols | Next::LastSymbols | Next::Invalid => StreamEnd::InputEnds,
+        match self.state {
+            LaneState::End => StreamEnd::At(self.bits.next - (self.bits.count / 8) as usize),
+            LaneState::NoRoom => StreamEnd::HasMore,
+            LaneState::Block | LaneState::Symbols | LaneState::LastSymbols | LaneState::Invalid => StreamEnd::InputEnds,
         }
     }
 
@@ -68,19 +68,19 @@ impl<'a> Lane<'a> {
 
     fn advance_to_symbols(&mut self, tables: &mut Tables) -> Result<bool, InflateError> {
         loop {
-            match self.next {
-                Next::Block if self.is_last && !self.is_full() => return Err(InflateError::Invalid),
-                Next::Block if self.is_last => self.next = Next::End,
-                Next::Block => self.begin_block(tables)?,
-                Next::Symbols => return Ok(true),
-                Next::LastSymbols => {
+            match self.state {
+                LaneState::Block if self.is_last && !self.is_full() => return Err(InflateError::Invalid),
+                LaneState::Block if self.is_last => self.state = LaneState::End,
+                LaneState::Block => self.begin_block(tables)?,
+                LaneState::Symbols => return Ok(true),
+                LaneState::LastSymbols => {
                     match careful::run(&mut self.bits, self.output, &mut self.filled, &tables.codes)? {
-                        End::Block => self.next = Next::Block,
-                        End::NoRoom => self.next = Next::NoRoom,
+                        End::Block => self.state = LaneState::Block,
+                        End::NoRoom => self.state = LaneState::NoRoom,
                     }
                 }
-                Next::NoRoom | Next::End => return Ok(false),
-                Next::Invalid => return Err(InflateError::Invalid),
+                LaneState::NoRoom | LaneState::End => return Ok(false),
+                LaneState::Invalid => return Err(InflateError::Invalid),
             }
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Lane<'a> {
             }
             _ => return Err(InflateError::Invalid),
         }
-        self.next = Next::Symbols;
+        self.state = LaneState::Symbols;
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl<'a> Lane<'a> {
         self.filled += wanted;
         self.bits.skip_bytes(4 + wanted);
         if wanted < len {
-            self.next = Next::NoRoom;
+            self.state = LaneState::NoRoom;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ pub enum StreamEnd {
     /// The stream ends at this offset of the input.
     At(usize),
     /// The stream has more output.
-    GoesOn,
+    HasMore,
     /// Unknown: the input ends first.
     InputEnds,
 }

@@ -3,7 +3,7 @@
 use super::bit_reader::BitReader;
 use super::fast;
 use super::lane::OUTPUT_ROOM;
-use super::lane::{Lane, Next};
+use super::lane::{Lane, LaneState};
 use super::{InflateError, Tables, block_codes};
 
 /// Minimum input before a decoder continues, in bytes: more than a block header. At the end of the input, the caller
@@ -73,24 +73,24 @@ impl PausingInflater {
     pub fn run(&mut self, input: &[u8], output: &mut [u8], filled: usize) -> Step {
         let bits = BitReader { input, next: 0, buffer: self.buffer, count: self.count };
         let mut lane = Lane::inside(bits, output, filled);
-        let pause = self.go_on(&mut lane);
+        let pause = self.decode(&mut lane);
         lane.bits.give_back();
         (self.buffer, self.count) = (lane.bits.buffer, lane.bits.count);
         Step { consumed: lane.bits.next, filled: lane.filled, pause }
     }
 
-    fn go_on(&mut self, lane: &mut Lane) -> Result<Pause, InflateError> {
+    fn decode(&mut self, lane: &mut Lane) -> Result<Pause, InflateError> {
         loop {
             match self.state {
                 State::Block if self.is_last => self.state = State::End,
                 State::Block if lane.bits.input.len() - lane.bits.next < LOOKAHEAD => return Ok(Pause::Input),
                 State::Block => self.begin_block(&mut lane.bits)?,
                 State::Symbols => {
-                    lane.next = Next::Symbols;
+                    lane.state = LaneState::Symbols;
                     fast::run(lane, &self.tables.codes);
-                    match lane.next {
-                        Next::Block => self.state = State::Block,
-                        Next::Invalid => return Err(InflateError::Invalid),
+                    match lane.state {
+                        LaneState::Block => self.state = State::Block,
+                        LaneState::Invalid => return Err(InflateError::Invalid),
                         _ if lane.has_room() => return Ok(Pause::Input),
                         _ => return Ok(Pause::Output),
                     }

@@ -15,14 +15,15 @@ pub(super) trait Blocks {
     /// Decrypts each block independently, in place.
     fn decrypt(&self, blocks: &mut [CipherBlock]);
 
-    /// Lets the platform begin to decrypt a copy of `blocks` as a chain (CBC). Returns the number of that; 0 if it cannot now; a
-    /// negative number if it never can. Adds two blocks.
+    /// Lets the platform begin to decrypt a copy of `blocks` as a chain (CBC). Returns the number of this decryption; 0 if the
+    /// platform cannot now; a negative number if it never can. Adds two blocks to `blocks`.
     fn begin_chain(&self, _blocks: &mut Vec<CipherBlock>) -> i32 {
         -1
     }
 
-    /// Takes the blocks that were decrypted as chain number `begun`. Returns false, with `blocks` as they are, if there are none.
-    fn take_chain(&self, _begun: i32, _blocks: &mut [CipherBlock]) -> bool {
+    /// Writes the result of decryption `pending`, which `begin_chain` returned, to `blocks`. Returns false and leaves `blocks` as they are
+    /// if there is none.
+    fn take_chain(&self, _pending: i32, _blocks: &mut [CipherBlock]) -> bool {
         false
     }
 }

@@ -16,4 +16,4 @@ pub use platform::{Platform, PlatformFunction, use_platform};
 pub use sector_cipher::SectorCipher;
 
 /// Waits for the decryption with this number, which [`SectorCipher::begin`] returned.
-pub async fn settled(_begun: i32) {}
+pub async fn settled(_pending: i32) {}

@@ -19,9 +19,10 @@ pub struct Platform {
     /// `free(number, 0, 0)`: frees a cipher.
     pub free: PlatformFunction,
     /// `begin(number, blocks, len)`: begins to decrypt a copy of the blocks by AES-CBC without an initialisation vector. The last
-    /// two make a padding, which is removed. Returns the number of that; 0 if the platform cannot now; a negative number if it never can.
+    /// two make a padding, which is removed. Returns the number of this decryption; 0 if the platform cannot now; a negative number if it never
+    /// can.
     pub begin: PlatformFunction,
-    /// `take(begun, blocks, len)`: writes what `begin` has decrypted to `blocks`, after it has settled. Returns 0, or a negative
+    /// `take(pending, blocks, len)`: writes what `begin` has decrypted to `blocks`, after it has settled. Returns 0, or a negative
     /// number and leaves the blocks as they are if it failed.
     pub take: PlatformFunction,
     /// `derive(derivation, 0, 0)`: begins or continues the `PlatformDerivation` at this address, for about 10 ms. Returns how
@@ -104,10 +105,10 @@ impl Blocks for PlatformAes {
         (platform.begin)(number, blocks.as_ptr().expose_provenance(), size_of_val(&blocks[..]))
     }
 
-    fn take_chain(&self, begun: i32, blocks: &mut [CipherBlock]) -> bool {
+    fn take_chain(&self, pending: i32, blocks: &mut [CipherBlock]) -> bool {
         self.of_platform.is_some_and(|(platform, _)| {
             let address = blocks.as_mut_ptr().expose_provenance();
-            begun > 0 && (platform.take)(begun as usize, address, size_of_val(blocks)) == 0
+            pending > 0 && (platform.take)(pending as usize, address, size_of_val(blocks)) == 0
         })
     }
 }

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 const SECTORS_AT_ONCE: usize = 256;
 
 /// The fewest blocks to be worth two messages between threads: 16 KiB.
-const FEWEST_ASIDE: usize = 1024;
+const FEWEST_ASYNC: usize = 1024;
 
 /// Decrypts the sectors of a disk.
 pub struct SectorCipher {
@@ -58,7 +58,7 @@ impl SectorCipher {
     }
 
     /// Lets the platform begin to decrypt whole sectors of `input`; `first` is the number of the first 512 bytes. Returns the
-    /// number of that for `finish`; 0 if the platform does not decrypt these; a negative number if it never can.
+    /// number of this decryption, for `finish`; 0 if the platform does not decrypt these sectors; a negative number if it never can.
     pub fn begin(&self, first: u64, input: &[u8]) -> i32 {
         if self.spec.mode != Mode::Xts {
             return -1;
@@ -66,26 +66,26 @@ impl SectorCipher {
         let input = CipherBlock::slice_as_chunks(input).0;
         let mut masked = Vec::new();
         // Two blocks are added.
-        if input.len() < FEWEST_ASIDE || masked.try_reserve_exact(input.len() + 2).is_err() {
+        if input.len() < FEWEST_ASYNC || masked.try_reserve_exact(input.len() + 2).is_err() {
             return 0;
         }
         masked.resize(input.len(), CipherBlock::default());
-        for (first, range) in self.stretches(first, input.len()) {
+        for (first, range) in self.ranges(first, input.len()) {
             let sectors = self.sectors(first, range.len());
             sectors.each(&input[range.clone()], &mut masked[range], prepare);
         }
         self.data.begin_chain(&mut masked)
     }
 
-    /// Decrypts as `decrypt` does. Uses the platform's result if `begun`, the number that `begin` returned for these sectors, has one.
-    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], begun: i32) -> Result<(), CryptError> {
+    /// Decrypts as `decrypt` does. Takes the platform's result for these sectors if it has arrived; `pending` is what `begin` returned.
+    pub fn finish(&self, first: u64, input: &[u8], output: &mut [u8], pending: i32) -> Result<(), CryptError> {
         let blocks = CipherBlock::slice_as_chunks_mut(output).0;
-        if !self.data.take_chain(begun, blocks) {
+        if !self.data.take_chain(pending, blocks) {
             return self.decrypt(first, input, output);
         }
         let input = CipherBlock::slice_as_chunks(input).0;
         let mut before = CipherBlock::default();
-        for (first, range) in self.stretches(first, input.len()) {
+        for (first, range) in self.ranges(first, input.len()) {
             let sectors = self.sectors(first, range.len());
             sectors.each(&input[range.clone()], &mut blocks[range], |_, iv, input, output| {
                 finish_chain(iv, input, output, &mut before);
@@ -98,7 +98,7 @@ impl SectorCipher {
     /// Fails if memory runs out.
     pub fn decrypt(&self, first: u64, input: &[u8], output: &mut [u8]) -> Result<(), CryptError> {
         let (input, output) = (CipherBlock::slice_as_chunks(input).0, CipherBlock::slice_as_chunks_mut(output).0);
-        for (first, range) in self.stretches(first, input.len()) {
+        for (first, range) in self.ranges(first, input.len()) {
             let sectors = self.sectors(first, range.len());
             let (input, output) = (&input[range.clone()], &mut output[range]);
             sectors.each(input, output, prepare);
@@ -113,7 +113,7 @@ impl SectorCipher {
 
     /// Divides `blocks` blocks into ranges of at most [`SECTORS_AT_ONCE`] sectors. `first` is the number of the first sector. Yields
     /// the number of each range's first sector, and the range.
-    fn stretches(&self, first: u64, blocks: usize) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
+    fn ranges(&self, first: u64, blocks: usize) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
         let some = self.spec.sector as usize * SECTORS_AT_ONCE;
         let len = some / size_of::<CipherBlock>();
         let starts = (0..blocks).step_by(len);

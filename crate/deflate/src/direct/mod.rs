@@ -24,9 +24,9 @@ const FIRST: Effort = Effort { candidates: 8, enough: 32 };
 const SECOND: Effort = Effort { candidates: 4, enough: 32 };
 /// Matches of three bytes at a longer distance take more bits than literals.
 const FAR: usize = 4096;
-/// After many literals without a match, positions are skipped: one more for every `PATIENCE` consecutive literals, up
+/// After many literals without a match, positions are skipped: one more for every `LITERALS_PER_SKIP` consecutive literals, up
 /// to `MOST_SKIPPED`. This reduces the time for compressed or encrypted data to a fifth.
-const PATIENCE: usize = 256;
+const LITERALS_PER_SKIP: usize = 256;
 const MOST_SKIPPED: usize = 7;
 /// An empty final block (section 3.2.6): the last-block flag, the fixed type, and the end symbol.
 const FINAL_BLOCK: (u64, u32) = (0b011, 10);
@@ -112,7 +112,7 @@ impl Tables {
                 finder.skip(input, at + entered, at + found.len, found.distance);
                 at += found.len;
             } else {
-                let skipped = (block.literals_in_a_row() / PATIENCE).min(MOST_SKIPPED);
+                let skipped = (block.literals_in_a_row() / LITERALS_PER_SKIP).min(MOST_SKIPPED);
                 for &byte in &input[at..end.min(at + 1 + skipped)] {
                     block.literal(byte);
                     split.literal(byte);

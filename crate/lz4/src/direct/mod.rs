@@ -192,13 +192,13 @@ struct Window {
     bytes: Vec<u8>,
     /// The end of the data, and the end of the data that was written to the output.
     end: usize,
-    given: usize,
+    written: usize,
 }
 
 impl Window {
     /// Begins a frame. Fails if memory runs out.
     fn begin(&mut self, frame: &Frame) -> Result<(), Fault> {
-        (self.end, self.given) = (0, 0);
+        (self.end, self.written) = (0, 0);
         // With room for twice the history, the history is not moved for each small block.
         let size = 2 * HISTORY + frame.largest_block;
         let missing = size.saturating_sub(self.bytes.len());
@@ -225,14 +225,14 @@ impl Window {
         } else {
             decompress_into_with_dict(block, room, before).map_err(|_| Fault::Invalid)?
         };
-        (self.given, self.end) = (start, start + len);
+        (self.written, self.end) = (start, start + len);
         Ok(&self.bytes[start..self.end])
     }
 
     /// Writes data to the output. Returns whether all data has been written.
     fn put(&mut self, buffers: &mut Buffers<'_>) -> bool {
-        self.given += buffers.put(&self.bytes[self.given..self.end]);
-        self.given == self.end
+        self.written += buffers.put(&self.bytes[self.written..self.end]);
+        self.written == self.end
     }
 }
 

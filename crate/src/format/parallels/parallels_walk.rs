@@ -198,7 +198,7 @@ impl OpenImage {
             OpenContent::Blocks(header, _) => header.block_size(),
             OpenContent::Plain | OpenContent::Unknown => len,
         };
-        UnitLayout { file: self.listing.file(), base: self.base, unit, lead: 0, exclusive: false, packed: false }
+        UnitLayout { base: self.base, ..UnitLayout::new(self.listing.file(), unit) }
     }
 }
 

@@ -3,7 +3,6 @@
 mod clusters;
 mod extensions;
 mod features;
-mod l1;
 mod l2;
 mod qcow2_header;
 mod snapshots;
@@ -188,6 +187,6 @@ impl Disk for Qcow2 {
     }
 
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
-        Box::new(clusters::Qcow2Walk::new(self, setup))
+        Box::new(clusters::tables(self, &setup))
     }
 }

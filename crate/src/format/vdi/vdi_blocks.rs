@@ -34,12 +34,8 @@ impl VdiWalk {
         let memory = setup.memory.min(MAP_WINDOW);
         let WalkSetup { file, ref reports, .. } = *setup;
         reports.add(HostReport::Units(UnitLayout {
-            file,
-            base: GuestOffset(0),
-            unit: header.block_size,
             lead: header.block_extra,
-            exclusive: false,
-            packed: false,
+            ..UnitLayout::new(file, header.block_size)
         }));
         Self {
             map: EntryTable::new(disk.source.clone(), header.map_offset, ENTRY_SIZE, header.blocks, memory),

@@ -17,7 +17,7 @@ use footers::{FoundFooter, find_footer, fixed_footer, footer_start};
 use futures_util::FutureExt;
 use std::rc::Rc;
 use structures::{DIFFERENCING, DYNAMIC, DynamicVhdHeader, FIXED, FOOTER_COOKIE, MAJOR_VERSION, VhdFooter};
-use vhd_blocks::{BlockTable, VhdWalk};
+use vhd_blocks::BlockTable;
 
 pub(crate) const FORMAT: Format = Format {
     name: "vpc",
@@ -193,7 +193,9 @@ impl Disk for Vhd {
     fn walk(self: Rc<Self>, setup: WalkSetup) -> Box<dyn ExtentWalk> {
         match &self.content {
             Content::Fixed { present } => raw_disk::walk_start(self.source.clone(), *present, self.virtual_size, setup),
-            Content::Blocks(table) => Box::new(VhdWalk::new(table.clone(), self.source.clone(), &setup, self.doubt)),
+            Content::Blocks(table) => {
+                Box::new(vhd_blocks::tables(table.clone(), self.source.clone(), &setup, self.doubt))
+            }
         }
     }
 }

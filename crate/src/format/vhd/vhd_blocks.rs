@@ -3,20 +3,18 @@
 
 use super::structures::{ABSENT, BAT_ENTRY, DynamicVhdHeader, VhdFooter, bitmap_len};
 use super::{BITMAP_TRUNCATED, BLOCK_IN_HEADER, BLOCK_TRUNCATED, TABLE_TRUNCATED};
-use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
+use crate::disk::extent::{Extent, ExtentKind};
 use crate::disk::host_ranges::{HostReport, TableReports, UnitLayout};
 use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
-use crate::format::listing::{BATCH, Listing};
+use crate::format::listing::Listing;
 use crate::format::sector_runs::{SECTORS, sector_runs};
-use crate::format::slices::{OVERHEAD, SlicePart};
-use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
+use crate::format::slices::{OVERHEAD, TableSlice};
+use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel, UnitDirectory};
 use crate::io::source::Source;
-use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use crate::offsets::{GuestRange, HostOffset, SECTOR};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -97,25 +95,29 @@ impl BlockTable {
 }
 
 /// The BAT, as a directory of bitmaps.
-struct Bat(EntryTable);
+pub(super) struct Bat {
+    table: BlockTable,
+    entries: EntryTable,
+    listing: Listing,
+}
 
 impl Directory for Bat {
     const TABLE_TRUNCATED: Damage = BITMAP_TRUNCATED;
 
     async fn load(&mut self, index: u64) -> Result<()> {
-        self.0.load(index).await
+        self.entries.load(index).await
     }
 
     fn window_end(&self) -> u64 {
-        self.0.end()
+        self.entries.end()
     }
 
     fn place(&self, index: u64) -> HostOffset {
-        self.0.place(index)
+        self.entries.place(index)
     }
 
     fn table(&self, index: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        let entry = self.0.entries(index, index + 1);
+        let entry = self.entries.entries(index, index + 1);
         if entry.is_empty() {
             return Err(TABLE_TRUNCATED);
         }
@@ -127,107 +129,55 @@ impl Directory for Bat {
     }
 }
 
-pub(super) struct VhdWalk {
+/// Creates the tables of a VHD in `source`, which are reported. With a `doubt`, all of the disk is listed as doubtful.
+pub(super) fn tables(
     table: BlockTable,
-    tables: TwoLevel<Bat>,
-    listing: Listing,
+    source: Rc<dyn Source>,
+    setup: &WalkSetup,
+    doubt: Option<Damage>,
+) -> TwoLevel<Bat> {
+    // The table may state more entries than the disk needs, up to 2^32-1: these are not read.
+    let blocks = setup.disk_size.div_ceil(table.block_size);
+    let size = blocks * table.block_size;
+    let shape = Shape { size, unit: UNIT, entry_size: 1, table_entries: table.block_size / UNIT };
+    let slices_memory = (setup.memory - setup.memory / 4).max(1);
+    // Both are powers of two, so that a bitmap is a whole number of slices.
+    let entries = (1 << slices_memory.min(SLICE).ilog2()).min(shape.table_entries);
+    let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
+    let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
+    let entries_table = EntryTable::new(source.clone(), table.place, BAT_ENTRY, blocks, bat_memory);
+    let listing = Listing::new(&*source, setup).with_doubt(doubt);
+    let WalkSetup { file, ref reports, .. } = *setup;
+    let layout = UnitLayout { lead: table.bitmap_len(), ..UnitLayout::new(file, table.block_size) };
+    reports.add(HostReport::Units(layout));
+    // The copy of the footer.
+    reports.structure(file, HostOffset(0), VhdFooter::LEN as u64);
+    reports.structure(file, table.header, DynamicVhdHeader::LEN as u64);
+    reports.structure(file, table.place, blocks * BAT_ENTRY);
+    reports.structure(file, HostOffset(table.footer.start), table.footer.end - table.footer.start);
+    let bitmaps = TableReports { before_unit: Some(layout), ..TableReports::new(reports, file, table.bitmap_len()) };
+    TwoLevel::new(Bat { table, entries: entries_table, listing }, shape, source, limits, setup.salvage, bitmaps)
 }
 
-impl VhdWalk {
-    /// With a `doubt`, all of the disk is listed as doubtful.
-    pub(super) fn new(table: BlockTable, source: Rc<dyn Source>, setup: &WalkSetup, doubt: Option<Damage>) -> Self {
-        // The table may state more entries than the disk needs, up to 2^32-1: these are not read.
-        let blocks = setup.disk_size.div_ceil(table.block_size);
-        let size = blocks * table.block_size;
-        let shape = Shape { size, unit: UNIT, entry_size: 1, table_entries: table.block_size / UNIT };
-        let slices_memory = (setup.memory - setup.memory / 4).max(1);
-        // Both are powers of two, so that a bitmap is a whole number of slices.
-        let entries = (1 << slices_memory.min(SLICE).ilog2()).min(shape.table_entries);
-        let limits = SliceLimits { entries, slices: (slices_memory / (entries + OVERHEAD)).max(1) };
-        let bat_memory = (setup.memory / 4).min(BAT_WINDOW);
-        let bat = EntryTable::new(source.clone(), table.place, BAT_ENTRY, blocks, bat_memory);
-        let listing = Listing::new(&*source, setup).with_doubt(doubt);
-        let WalkSetup { file, ref reports, .. } = *setup;
-        let layout = UnitLayout {
-            file,
-            base: GuestOffset(0),
-            unit: table.block_size,
-            lead: table.bitmap_len(),
-            exclusive: false,
-            packed: false,
-        };
-        reports.add(HostReport::Units(layout));
-        // The copy of the footer.
-        reports.structure(file, HostOffset(0), VhdFooter::LEN as u64);
-        reports.structure(file, table.header, DynamicVhdHeader::LEN as u64);
-        reports.structure(file, table.place, blocks * BAT_ENTRY);
-        reports.structure(file, HostOffset(table.footer.start), table.footer.end - table.footer.start);
-        let bitmaps = TableReports {
-            reports: reports.clone(),
-            file,
-            base: GuestOffset(0),
-            len: table.bitmap_len(),
-            before_unit: Some(layout),
-        };
-        Self { table, tables: TwoLevel::new(Bat(bat), shape, source, limits, setup.salvage, bitmaps), listing }
+impl UnitDirectory for Bat {
+    const DIRECTORY_TRUNCATED: Damage = TABLE_TRUNCATED;
+    const TABLE_OUTSIDE: Option<Damage> = Some(BLOCK_TRUNCATED);
+
+    fn listing(&self) -> &Listing {
+        &self.listing
     }
 
-    /// The kind of sectors that are not in the file.
     fn absent(&self) -> ExtentKind {
         if self.table.has_parent { ExtentKind::Unallocated { host: None } } else { ExtentKind::Zero { host: None } }
     }
 
-    /// Lists a batch from `range.start` on: blocks that are not in the file, or a part of a bitmap.
-    async fn step(&mut self, range: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
-        let span = self.tables.shape.span();
-        let index = range.start / span;
-        self.tables.directory.load(index).await?;
-        let rest_of_block = range.start..((index + 1) * span).min(range.end);
-        let place = self.tables.directory.place(index);
-        match self.tables.directory.table(index) {
-            Ok(None) => {
-                let end = self.tables.end_of_missing(index, range.end);
-                self.listing.push(batch, GuestRange::from(range.start..end), self.absent());
-                Ok(())
-            }
-            Ok(Some(bitmap)) if bitmap.0 >= self.listing.file_size() => {
-                self.listing.lose(batch, GuestRange::from(rest_of_block), BLOCK_TRUNCATED, bitmap)
-            }
-            Ok(Some(bitmap)) => self.list_block(range, bitmap, batch).await,
-            // The end of the BAT means that everything after it is lost.
-            Err(damage) if damage == TABLE_TRUNCATED => {
-                self.listing.lose(batch, GuestRange::from(range), damage, place)
-            }
-            Err(damage) => self.listing.lose(batch, GuestRange::from(rest_of_block), damage, place),
-        }
-    }
-
-    /// Lists a batch from `range.start` on, from the bitmap of its block, which is at `bitmap`.
-    async fn list_block(&mut self, range: Range<u64>, bitmap: HostOffset, batch: &mut Vec<Extent>) -> Result<()> {
-        let slice = self.tables.slice(range.clone()).await?;
-        let data = bitmap.0.saturating_add(self.table.bitmap_len());
-        let full = batch.len() + BATCH;
-        for (part, entry) in slice.parts(UNIT, 1, range) {
-            if batch.len() >= full {
-                break;
-            }
-            match entry {
-                SlicePart::Empty => self.listing.push(batch, GuestRange::from(part), self.absent()),
-                SlicePart::Entry(entry) => self.list_sectors(slice.entries[entry], part, data, batch)?,
-                SlicePart::Missing(place) => {
-                    self.listing.lose(batch, GuestRange::from(part), BITMAP_TRUNCATED, place)?
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lists `part`, which is in the unit with the bits `present`. `data` is the host offset of the first sector of
-    /// its block.
-    fn list_sectors(&self, present: u8, part: Range<u64>, data: u64, batch: &mut Vec<Extent>) -> Result<()> {
+    fn list_unit(&self, slice: &TableSlice, entry: usize, part: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let block_size = self.table.block_size;
+        let bitmap = slice.host.0 - slice.range.start % block_size / UNIT;
+        let data = bitmap.saturating_add(self.table.bitmap_len());
         // The first sector has the highest bit.
-        for (is_present, sectors) in sector_runs(present.reverse_bits(), part, SECTOR) {
-            let host = HostOffset(data.saturating_add(sectors.start % self.table.block_size));
+        for (is_present, sectors) in sector_runs(slice.entries[entry].reverse_bits(), part, SECTOR) {
+            let host = HostOffset(data.saturating_add(sectors.start % block_size));
             let sectors = GuestRange::from(sectors);
             if is_present {
                 self.listing.data(batch, sectors, host, BLOCK_TRUNCATED, host)?;
@@ -236,11 +186,5 @@ impl VhdWalk {
             }
         }
         Ok(())
-    }
-}
-
-impl ExtentWalk for VhdWalk {
-    fn list<'a>(&'a mut self, range: GuestRange, batch: &'a mut Vec<Extent>) -> LocalBoxFuture<'a, Result<()>> {
-        self.step(range.start.0..range.end.0, batch).boxed_local()
     }
 }

@@ -13,7 +13,7 @@ use crate::format::sector_runs::{SECTORS, sector_runs};
 use crate::format::slices::{OVERHEAD, SlicePart};
 use crate::format::two_level::{Directory, Shape, SliceLimits, TwoLevel};
 use crate::io::source::read_exact;
-use crate::offsets::{ByteRange, GuestOffset, GuestRange, HostOffset, le64};
+use crate::offsets::{ByteRange, GuestRange, HostOffset, le64};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::ops::Range;
@@ -166,12 +166,11 @@ impl VhdxWalk {
         let limits = SliceLimits { entries, slices: (memory / (entries + OVERHEAD)).max(1) };
         let bitmaps = Bitmaps { disk: disk.clone(), chunk: 0, entry: None };
         let WalkSetup { file, ref reports, .. } = *setup;
-        let (base, len) = (GuestOffset(0), BITMAP_LEN);
         // MS-VHDX 2.5 forbids that blocks share a part of the file.
-        let layout = UnitLayout { file, base, unit: table.block_size, lead: 0, exclusive: true, packed: false };
+        let layout = UnitLayout { exclusive: true, ..UnitLayout::new(file, table.block_size) };
         reports.add(HostReport::Units(layout));
         disk.regions.all.iter().for_each(|region| reports.structure(file, region.start, region.len));
-        let reports = TableReports { reports: reports.clone(), file, base, len, before_unit: None };
+        let reports = TableReports::new(reports, file, BITMAP_LEN);
         Self {
             bat: EntryTable::new(source.clone(), table.place, ENTRY_SIZE, table.entries(), memory.min(BAT_WINDOW)),
             bitmaps: TwoLevel::new(bitmaps, shape, source, limits, setup.salvage, reports),

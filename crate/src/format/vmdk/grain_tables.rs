@@ -8,9 +8,9 @@ use crate::error::damage::Damage;
 use crate::error::{Error, Result};
 use crate::format::WalkSetup;
 use crate::format::entry_table::EntryTable;
+use crate::format::listing::Listing;
 use crate::format::slices::OVERHEAD;
 use crate::format::two_level::{Directory, SliceLimits, TwoLevel};
-use crate::io::source::FileId;
 use crate::offsets::{GuestOffset, HostOffset, SECTOR};
 
 /// Upper bound on the part of a directory in memory, in bytes.
@@ -20,6 +20,9 @@ const SLICE: u64 = 64 << 10;
 
 pub(super) struct GrainDirectory {
     pub(super) sparse: SparseHeader,
+    pub(super) listing: Listing,
+    /// The guest offset of the extent.
+    pub(super) base: GuestOffset,
     file: ExtentFile,
     directory: EntryTable,
     redundant: Option<EntryTable>,
@@ -34,18 +37,18 @@ struct TablePair {
     copy: HostOffset,
 }
 
-/// Creates the tables of the extent `sparse` in `file`. `place` is the number of that file, and the guest offset of the
-/// extent.
+/// Creates the tables of the extent `sparse` in `file`, whose units `listing` lists. `base` is the guest offset of the extent.
 pub(super) fn tables(
     sparse: SparseHeader,
     file: ExtentFile,
     setup: &WalkSetup,
-    place: (FileId, GuestOffset),
+    listing: Listing,
+    base: GuestOffset,
 ) -> TwoLevel<GrainDirectory> {
     let WalkSetup { memory, salvage, ref reports, .. } = *setup;
-    let (id, base) = place;
+    let id = listing.file();
     let shape = sparse.shape();
-    let layout = UnitLayout { file: id, base, unit: sparse.grain, lead: 0, exclusive: false, packed: false };
+    let layout = UnitLayout { base, ..UnitLayout::new(id, sparse.grain) };
     reports.add(HostReport::Units(layout));
     for structure in [HostOffset(0), sparse.place] {
         reports.structure(id, structure, SECTOR);
@@ -53,13 +56,7 @@ pub(super) fn tables(
     for directory in [Some(sparse.directory), sparse.redundant].into_iter().flatten() {
         reports.structure(id, directory, shape.directory_entries() * shape.entry_size);
     }
-    let reports = TableReports {
-        reports: reports.clone(),
-        file: id,
-        base,
-        len: shape.table_entries * shape.entry_size,
-        before_unit: None,
-    };
+    let reports = TableReports { base, ..TableReports::new(reports, id, shape.table_entries * shape.entry_size) };
     let slices_memory = (memory - memory / 4).max(shape.entry_size);
     let entries = (slices_memory.min(SLICE) / shape.entry_size).min(shape.table_entries);
     // A slice and its copy are in memory at once.
@@ -72,8 +69,16 @@ pub(super) fn tables(
     };
     let (directory, redundant) = (table(sparse.directory), sparse.redundant.map(table));
     let source = file.source.clone();
-    let directory =
-        GrainDirectory { sparse, file, directory, redundant, compared: 0, reports: reports.reports.clone() };
+    let directory = GrainDirectory {
+        sparse,
+        listing,
+        base,
+        file,
+        directory,
+        redundant,
+        compared: 0,
+        reports: reports.reports.clone(),
+    };
     TwoLevel::new(directory, shape, source, limits, salvage, reports)
 }
 
@@ -140,7 +145,7 @@ impl GrainDirectory {
     fn entries(&self, index: u64) -> (Option<TableEntry>, Option<TableEntry>) {
         let entry = |directory: &EntryTable| {
             let bytes = directory.entries(index, index + 1);
-            (!bytes.is_empty()).then(|| self.sparse.table(self.sparse.entry(bytes)))
+            (!bytes.is_empty()).then(|| self.sparse.layout.table(self.sparse.layout.entry(bytes)))
         };
         (entry(&self.directory), self.redundant.as_ref().and_then(entry))
     }
@@ -179,7 +184,7 @@ impl GrainDirectory {
 
     /// Whether the table entry at the start of `bytes` describes a grain that can be read.
     fn is_usable(&self, bytes: &[u8]) -> bool {
-        match self.sparse.grain(self.sparse.entry(bytes)) {
+        match self.sparse.layout.grain(self.sparse.layout.entry(bytes)) {
             Ok(Grain::At(host)) => {
                 let len = if self.sparse.compressed.is_some() { 1 } else { self.sparse.grain };
                 host.0.saturating_add(len) <= self.file.source.size()

@@ -13,8 +13,8 @@ use crate::disk::extent::{Extent, ExtentKind, ExtentWalk};
 use crate::error::Result;
 use crate::error::damage::Damage;
 use crate::format::listing::{BATCH, Listing};
-use crate::format::slices::{SlicePart, TableSlice};
-use crate::format::two_level::{Directory, TwoLevel};
+use crate::format::slices::TableSlice;
+use crate::format::two_level::{TwoLevel, UnitDirectory};
 use crate::format::{PartFile, WalkSetup};
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, SECTOR};
 use futures_util::FutureExt;
@@ -51,29 +51,30 @@ impl VmdkWalk {
         let own = Listing::new(&*disk.source, &self.setup);
         match &extent.content {
             ExtentContent::Zero => {
-                ExtentBatch { batch, listing: own, base }.push(part, ExtentKind::Zero { host: None })
+                ExtentBatch { batch, listing: &own, base }.push(part, ExtentKind::Zero { host: None })
             }
             ExtentContent::NoAccess => {
-                ExtentBatch { batch, listing: own, base }.lose(part, NO_ACCESS, HostOffset(0))?
+                ExtentBatch { batch, listing: &own, base }.lose(part, NO_ACCESS, HostOffset(0))?
             }
             ExtentContent::Flat { file, offset } => match self.file(*file) {
                 Some(file) => {
                     let listing = Listing::of_part(&file, &self.setup);
                     let (host, end) = (HostOffset(offset + part.start), HostOffset(offset + extent.len));
-                    ExtentBatch { batch, listing, base }.data(part, host, EXTENT_TRUNCATED, end)?;
+                    ExtentBatch { batch, listing: &listing, base }.data(part, host, EXTENT_TRUNCATED, end)?;
                 }
-                None => ExtentBatch { batch, listing: own, base }.push_unknown(part),
+                None => ExtentBatch { batch, listing: &own, base }.push_unknown(part),
             },
             ExtentContent::Sparse { file, header } => match (self.file(*file), header.get()) {
                 (Some(file), Some(sparse)) => {
-                    let mut output = ExtentBatch { batch, listing: Listing::of_part(&file, &self.setup), base };
+                    let listing = Listing::of_part(&file, &self.setup);
+                    let mut output = ExtentBatch { batch, listing: &listing, base };
                     self.list_sparse(number, sparse, ExtentFile::from(&file), part, &mut output).await?;
                 }
-                _ => ExtentBatch { batch, listing: own, base }.push_unknown(part),
+                _ => ExtentBatch { batch, listing: &own, base }.push_unknown(part),
             },
             ExtentContent::Embedded(sparse) => {
                 let file = ExtentFile { name: None, source: disk.source.clone() };
-                self.list_sparse(number, sparse, file, part, &mut ExtentBatch { batch, listing: own, base }).await?;
+                self.list_sparse(number, sparse, file, part, &mut ExtentBatch { batch, listing: &own, base }).await?;
             }
         }
         Ok(())
@@ -108,14 +109,14 @@ impl VmdkWalk {
                     {
                         self.setup.reports.structure(output.listing.file(), range.start, range.len);
                     }
-                    let place = (output.listing.file(), output.base);
-                    Grains::Tables(Box::new(grain_tables::tables(sparse.clone(), file, &self.setup, place)))
+                    let (sparse, listing) = (sparse.clone(), output.listing.clone());
+                    Grains::Tables(Box::new(grain_tables::tables(sparse, file, &self.setup, listing, output.base)))
                 }
             };
             self.grains = Some((number, grains));
         }
         match self.grains.as_mut().map(|(_, grains)| grains) {
-            Some(Grains::Tables(tables)) => list_tables(tables, part, output).await,
+            Some(Grains::Tables(tables)) => tables.list_batch(part, output.batch).await,
             Some(Grains::Markers(scan)) => list_markers(scan, sparse, part, output).await,
             None => unreachable!("they were just made"),
         }
@@ -131,7 +132,7 @@ impl ExtentWalk for VmdkWalk {
 /// The batch being listed. Ranges are relative to an extent of the disk.
 struct ExtentBatch<'a> {
     batch: &'a mut Vec<Extent>,
-    listing: Listing,
+    listing: &'a Listing,
     /// The guest offset of that extent.
     base: GuestOffset,
 }
@@ -188,87 +189,47 @@ async fn list_markers(
         let part = at..(start + sparse.grain).min(range.end);
         if !part.is_empty() {
             at = part.end;
-            let kind = compressed_grain(&output.listing, sparse, host, host_len, part.start);
+            let kind = compressed_grain(output.listing, sparse, host, host_len, part.start);
             output.push(part, kind);
         }
     }
     Ok(())
 }
 
-/// Lists a batch from `range.start` on: the grains of one table slice, or directory entries without tables.
-async fn list_tables(
-    tables: &mut TwoLevel<GrainDirectory>,
-    range: Range<u64>,
-    output: &mut ExtentBatch<'_>,
-) -> Result<()> {
-    let span = tables.shape.span();
-    let index = range.start / span;
-    tables.directory.load(index).await?;
-    let to_end_of_table = range.start..((index + 1) * span).min(range.end);
-    match tables.directory.table(index) {
-        Ok(None) => {
-            let end = tables.end_of_missing(index, range.end);
-            output.push(range.start..end, ExtentKind::Unallocated { host: None });
-            Ok(())
-        }
-        Ok(Some(table)) if table.0 >= output.listing.file_size() => {
-            output.lose(to_end_of_table, TABLE_TRUNCATED, table)
-        }
-        Ok(Some(_)) => list_slice(tables, range, output).await,
-        // The end of the directory means that everything after it is lost.
-        Err(damage) if damage == DIRECTORY_TRUNCATED => output.lose(range, damage, tables.directory.place(index)),
-        Err(damage) => output.lose(to_end_of_table, damage, tables.directory.place(index)),
-    }
-}
+impl UnitDirectory for GrainDirectory {
+    const DIRECTORY_TRUNCATED: Damage = DIRECTORY_TRUNCATED;
+    const TABLE_OUTSIDE: Option<Damage> = Some(TABLE_TRUNCATED);
 
-/// Lists a batch from `range.start` on, from the table slice there.
-async fn list_slice(
-    tables: &mut TwoLevel<GrainDirectory>,
-    range: Range<u64>,
-    output: &mut ExtentBatch<'_>,
-) -> Result<()> {
-    let slice = tables.slice(range.clone()).await?;
-    let full = output.batch.len() + BATCH;
-    for (part, entry) in slice.parts(tables.shape.unit, tables.shape.entry_size, range) {
-        if output.batch.len() >= full {
-            break;
-        }
-        match entry {
-            SlicePart::Empty => output.push(part, ExtentKind::Unallocated { host: None }),
-            SlicePart::Entry(entry) => list_grain(&tables.directory.sparse, &slice, entry, part, output)?,
-            SlicePart::Missing(place) => output.lose(part, TABLE_TRUNCATED, place)?,
-        }
+    fn listing(&self) -> &Listing {
+        &self.listing
     }
-    Ok(())
-}
 
-/// Appends `part` of the grain whose entry is at offset `entry` of the slice.
-fn list_grain(
-    sparse: &SparseHeader,
-    slice: &TableSlice,
-    entry: usize,
-    part: Range<u64>,
-    output: &mut ExtentBatch<'_>,
-) -> Result<()> {
-    match sparse.grain(sparse.entry(&slice.entries[entry..])) {
-        Ok(Grain::Absent) => output.push(part, ExtentKind::Unallocated { host: None }),
-        Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
-        Ok(Grain::At(host)) if sparse.compressed.is_none() => {
-            let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
-            output.data(part, host, GRAIN_TRUNCATED, host)?;
-        }
-        Ok(Grain::At(host)) if host.0 >= output.listing.file_size() => {
-            output.lose(part, GRAIN_TRUNCATED, host)?;
-        }
-        Ok(Grain::At(host)) => {
-            let most = MOST_COMPRESSED * sparse.grain;
-            let host_len = next_grain(sparse, slice, entry).map_or(most, |next| most.min(next.saturating_sub(host.0)));
-            let kind = compressed_grain(&output.listing, sparse, host, host_len, part.start);
-            output.push(part, kind);
-        }
-        Err(damage) => output.lose(part, damage, HostOffset(slice.host.0.saturating_add(entry as u64)))?,
+    fn base(&self) -> GuestOffset {
+        self.base
     }
-    Ok(())
+
+    fn list_unit(&self, slice: &TableSlice, entry: usize, part: Range<u64>, batch: &mut Vec<Extent>) -> Result<()> {
+        let Self { sparse, listing, base, .. } = self;
+        let mut output = ExtentBatch { batch, listing, base: *base };
+        match sparse.layout.grain(sparse.layout.entry(&slice.entries[entry..])) {
+            Ok(Grain::Absent) => output.push(part, self.absent()),
+            Ok(Grain::Zero) => output.push(part, ExtentKind::Zero { host: None }),
+            Ok(Grain::At(host)) if sparse.compressed.is_none() => {
+                let host = HostOffset(host.0.saturating_add(part.start % sparse.grain));
+                output.data(part, host, GRAIN_TRUNCATED, host)?;
+            }
+            Ok(Grain::At(host)) if host.0 >= listing.file_size() => output.lose(part, GRAIN_TRUNCATED, host)?,
+            Ok(Grain::At(host)) => {
+                let most = MOST_COMPRESSED * sparse.grain;
+                let next = next_grain(sparse, slice, entry);
+                let host_len = next.map_or(most, |next| most.min(next.saturating_sub(host.0)));
+                let kind = compressed_grain(listing, sparse, host, host_len, part.start);
+                output.push(part, kind);
+            }
+            Err(damage) => output.lose(part, damage, HostOffset(slice.host.0.saturating_add(entry as u64)))?,
+        }
+        Ok(())
+    }
 }
 
 /// Returns the extent kind at offset `at` of the extent: the rest of a compressed grain, which has at most `host_len`
@@ -288,8 +249,9 @@ fn compressed_grain(listing: &Listing, sparse: &SparseHeader, host: HostOffset, 
 /// Returns the host offset of the slice's next grain, which limits the length of grain `entry`. Returns `None` if it is
 /// not after that grain: if grains are out of guest order, more is read than needed.
 fn next_grain(sparse: &SparseHeader, slice: &TableSlice, entry: usize) -> Option<u64> {
-    let mut entries =
-        slice.entries[entry..].chunks_exact(sparse.shape().entry_size as usize).map(|bytes| sparse.entry(bytes));
+    let mut entries = slice.entries[entry..]
+        .chunks_exact(sparse.layout.entry_size() as usize)
+        .map(|bytes| sparse.layout.entry(bytes));
     let own = entries.next()?;
     let next = entries.find(|&next| next > 1)?;
     (next > own).then_some(next * SECTOR)

@@ -1,9 +1,8 @@
 //! Sparse extents of all kinds: a grain directory refers to grain tables, whose entries refer to grains (Virtual Disk
 //! Format 5.0, "Grain Directories, Grain Tables, and Grains").
 
-use super::entries::{EntryLayout, Grain};
+use super::entries::EntryLayout;
 use crate::compress::GrainFrame;
-use crate::error::damage::Damage;
 use crate::error::place::Place;
 use crate::error::{Error, Result, checked_size_of};
 use crate::format::PartFile;
@@ -119,21 +118,6 @@ impl SparseHeader {
             entry_size: self.layout.entry_size(),
             table_entries: self.table_entries,
         }
-    }
-
-    /// See [`EntryLayout::entry`].
-    pub(crate) fn entry(&self, bytes: &[u8]) -> u64 {
-        self.layout.entry(bytes)
-    }
-
-    /// See [`EntryLayout::table`].
-    pub(crate) fn table(&self, entry: u64) -> std::result::Result<Option<HostOffset>, Damage> {
-        self.layout.table(entry)
-    }
-
-    /// See [`EntryLayout::grain`].
-    pub(crate) fn grain(&self, entry: u64) -> std::result::Result<Grain, Damage> {
-        self.layout.grain(entry)
     }
 }
 

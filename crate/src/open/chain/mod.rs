@@ -244,7 +244,7 @@ impl Chain {
         }
         let source = self.tables.over(file.clone());
         let (format, guessed) = match &reference.format {
-            Some(name) => (format::stated(name)?, false),
+            Some(name) => (format::of_backing_file(name)?, false),
             None => {
                 let file_type = match file_type {
                     Some(file_type) => file_type,

@@ -17,7 +17,7 @@ const RATIO: u64 = 4;
 /// Divides a stream at the ends of frames. The size of each frame, or of its content, must be stated. Blocks are not verified.
 #[derive(Default)]
 pub struct ZstdDivider {
-    next: Next,
+    part: FramePart,
     header: HeaderReader,
     has_checksum: bool,
     /// The bytes of a block's header (section 3.1.1.2) that have been read.
@@ -32,7 +32,7 @@ pub struct ZstdDivider {
 
 /// The part of a stream that comes next.
 #[derive(Clone, Copy, Default)]
-enum Next {
+enum FramePart {
     #[default]
     Header,
     BlockHeader,
@@ -66,38 +66,38 @@ impl ZstdDivider {
             if !self.held.is_empty() {
                 return Ok(false);
             }
-            match self.next {
-                Next::Header => {
+            match self.part {
+                FramePart::Header => {
                     if !self.begin_frame(&mut buffers.input)? {
                         return Ok(self.header.is_empty() && self.has_ended);
                     }
                 }
-                Next::BlockHeader => {
+                FramePart::BlockHeader => {
                     let Some((&byte, rest)) = buffers.input.split_first() else { return Ok(false) };
                     buffers.input = rest;
                     self.block_header(byte)?;
                 }
-                Next::Block(0, true) if self.has_checksum => self.next = Next::Checksum(CHECKSUM),
-                Next::Block(0, true) | Next::Checksum(0) => {
-                    (self.next, self.has_ended) = (Next::Header, true);
+                FramePart::Block(0, true) if self.has_checksum => self.part = FramePart::Checksum(CHECKSUM),
+                FramePart::Block(0, true) | FramePart::Checksum(0) => {
+                    (self.part, self.has_ended) = (FramePart::Header, true);
                     return Ok(true);
                 }
-                Next::Block(0, false) => self.next = Next::BlockHeader,
-                Next::Block(left, is_last) => match buffers.copy(left) {
+                FramePart::Block(0, false) => self.part = FramePart::BlockHeader,
+                FramePart::Block(left, is_last) => match buffers.copy(left) {
                     0 => return Ok(false),
-                    copied => self.next = Next::Block(left - copied, is_last),
+                    copied => self.part = FramePart::Block(left - copied, is_last),
                 },
-                Next::Checksum(left) => match buffers.copy(left) {
+                FramePart::Checksum(left) => match buffers.copy(left) {
                     0 => return Ok(false),
-                    copied => self.next = Next::Checksum(left - copied),
+                    copied => self.part = FramePart::Checksum(left - copied),
                 },
-                Next::Skippable(0) => (self.next, self.has_ended) = (Next::Header, true),
-                Next::Skippable(left) => match buffers.input.len().min(left) {
+                FramePart::Skippable(0) => (self.part, self.has_ended) = (FramePart::Header, true),
+                FramePart::Skippable(left) => match buffers.input.len().min(left) {
                     0 => return Ok(false),
                     passed => {
                         let (content, rest) = buffers.input.split_at(passed);
                         buffers.input = rest;
-                        self.next = Next::Skippable(left - passed);
+                        self.part = FramePart::Skippable(left - passed);
                         let add = |number: u32| {
                             content.iter().fold(number, |number, &byte| number >> 8 | u32::from(byte) << 24)
                         };
@@ -111,10 +111,10 @@ impl ZstdDivider {
     /// Reads the header of a frame. Returns whether it is complete.
     fn begin_frame(&mut self, input: &mut &[u8]) -> Result<bool, Fault> {
         let Some(header) = self.header.read(input, self.has_ended)? else { return Ok(false) };
-        self.next = match header {
+        self.part = match header {
             Header::Skippable(len) => {
                 self.announced = (len as usize == ANNOUNCEMENT).then_some(0);
-                Next::Skippable(len as usize)
+                FramePart::Skippable(len as usize)
             }
             Header::Frame(frame) => {
                 // Several parts are decoded at once.
@@ -127,7 +127,7 @@ impl ZstdDivider {
                 self.held.extend_from_slice(&size.to_le_bytes());
                 self.held.extend_from_slice(self.header.bytes());
                 self.has_checksum = frame.has_checksum;
-                Next::BlockHeader
+                FramePart::BlockHeader
             }
         };
         self.header.clear();
@@ -145,7 +145,7 @@ impl ZstdDivider {
                 _ => size as usize,
             };
             self.held.append(&mut self.block);
-            self.next = Next::Block(stored, low & 1 == 1);
+            self.part = FramePart::Block(stored, low & 1 == 1);
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub struct ZstdDecoder {
 enum Part {
     #[default]
     Header,
-    /// A frame, with the number of bytes of its header that the library has been given.
+    /// A frame, with the number of bytes of its header that the library has.
     Frame(usize),
     /// The rest of a skippable frame, in bytes.
     Skippable(u32),
@@ -73,7 +73,7 @@ impl ZstdDecoder {
         loop {
             let has_ended = match self.part {
                 Part::Header => self.header(input)?,
-                Part::Frame(given) => self.frame(given, input, output, written)?,
+                Part::Frame(passed) => self.frame(passed, input, output, written)?,
                 Part::Skippable(left) => {
                     let passed = input.len().min(left as usize);
                     *input = &input[passed..];
@@ -115,10 +115,10 @@ impl ZstdDecoder {
         Ok(true)
     }
 
-    /// Decodes more of a frame. The library has been given `given` bytes of its header. Returns whether the frame has ended.
+    /// Decodes more of a frame. The library has the first `passed` bytes of its header. Returns whether the frame has ended.
     fn frame(
         &mut self,
-        mut given: usize,
+        mut passed: usize,
         input: &mut &[u8],
         output: &mut [u8],
         written: &mut usize,
@@ -131,7 +131,7 @@ impl ZstdDecoder {
         }
         let decoder = self.decoder.as_mut().expect("it was just made");
         loop {
-            let header = &self.header.bytes()[given..];
+            let header = &self.header.bytes()[passed..];
             let is_header = !header.is_empty();
             let mut source = InBuffer::around(if is_header { header } else { input });
             let mut target = OutBuffer::around(&mut output[*written..]);
@@ -143,8 +143,8 @@ impl ZstdDecoder {
                 return Err(Fault::Window(self.window));
             }
             if is_header {
-                given += consumed;
-                self.part = Part::Frame(given);
+                passed += consumed;
+                self.part = Part::Frame(passed);
             } else {
                 *input = &input[consumed..];
             }

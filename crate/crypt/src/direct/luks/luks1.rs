@@ -61,31 +61,8 @@ pub(super) fn read(bytes: &[u8]) -> Read<Luks> {
     }
     let hash = text(bytes, HASH_SPEC, NAME_LEN);
     let cipher = format!("{}-{}", text(bytes, CIPHER_NAME, NAME_LEN), text(bytes, CIPHER_MODE, NAME_LEN));
-    let mut slots = Vec::with_capacity(SLOTS);
-    for number in 0..SLOTS {
-        let at = KEY_SLOTS + number * SLOT_LEN;
-        let slot = KeySlot {
-            active: be32(bytes, at) == ACTIVE,
-            kdf: Kdf::Pbkdf2 { hash: hash.clone(), iterations: be32(bytes, at + ITERATIONS) },
-            salt: array(bytes, at + SALT),
-            cipher: cipher.clone(),
-            derived_len: key_len as usize,
-            offset: u64::from(be32(bytes, at + KEY_MATERIAL_OFFSET)) * SECTOR as u64,
-            stripes: be32(bytes, at + STRIPES),
-            hash: hash.clone(),
-        };
-        if slot.active && be32(bytes, at + ITERATIONS) == 0 {
-            return corrupt(at, format!("LUKS key slot {number} has no iterations"));
-        }
-        if slot.active && slot.stripes == 0 {
-            return corrupt(at, format!("LUKS key slot {number} has no stripes"));
-        }
-        if slot.active && slot.stripes > MAX_STRIPES {
-            let what = format!("LUKS key slot {number} has {} stripes, more than {MAX_STRIPES}", slot.stripes);
-            return Err(Fault::Limit(0, what));
-        }
-        slots.push(slot);
-    }
+    let slot = |number| key_slot(bytes, number, &cipher, &hash);
+    let slots = (0..SLOTS).map(slot).collect::<Read<_>>()?;
     Ok(Luks {
         version: 1,
         cipher,
@@ -103,5 +80,33 @@ pub(super) fn read(bytes: &[u8]) -> Read<Luks> {
         },
         slots,
         is_other_damaged: false,
+    })
+}
+
+/// Reads key slot `number` of the header in `bytes`. The header has the `cipher` and the `hash` of all slots.
+fn key_slot(bytes: &[u8], number: usize, cipher: &str, hash: &str) -> Read<KeySlot> {
+    let at = KEY_SLOTS + number * SLOT_LEN;
+    let (active, iterations, stripes) =
+        (be32(bytes, at) == ACTIVE, be32(bytes, at + ITERATIONS), be32(bytes, at + STRIPES));
+    let corrupt = |what: &str| Err(Fault::Corrupt(at as u64, format!("LUKS key slot {number} has {what}")));
+    if active && iterations == 0 {
+        return corrupt("no iterations");
+    }
+    if active && stripes == 0 {
+        return corrupt("no stripes");
+    }
+    if active && stripes > MAX_STRIPES {
+        let what = format!("LUKS key slot {number} has {stripes} stripes, more than {MAX_STRIPES}");
+        return Err(Fault::Limit(0, what));
+    }
+    Ok(KeySlot {
+        active,
+        kdf: Kdf::Pbkdf2 { hash: hash.to_owned(), iterations },
+        salt: array(bytes, at + SALT),
+        cipher: cipher.to_owned(),
+        derived_len: be32(bytes, KEY_BYTES) as usize,
+        offset: u64::from(be32(bytes, at + KEY_MATERIAL_OFFSET)) * SECTOR as u64,
+        stripes,
+        hash: hash.to_owned(),
     })
 }

@@ -74,13 +74,14 @@ enum Step {
     Wrong,
 }
 
-/// What comes next for the first of the remaining key slots.
+/// The task for the first of the remaining key slots.
 #[expect(clippy::large_enum_variant, reason = "the allocation of a box could fail; it is moved once a step")]
-enum Next {
+enum SlotTask {
     Derive(Deriving),
     DeriveByArgon2(Argon2Derivation),
+    /// To decrypt and merge the key, with the derived key.
     Material(Zeroizing<Vec<u8>>),
-    /// The key, and its digest.
+    /// To compare the digest of the key, with the key.
     Check(Zeroizing<Vec<u8>>, Deriving),
 }
 
@@ -102,7 +103,7 @@ struct Work {
     luks: Luks,
     spec: CipherSpec,
     slots: VecDeque<KeySlot>,
-    next: Option<Next>,
+    task: Option<SlotTask>,
     done: u64,
     total: u64,
 }
@@ -120,74 +121,86 @@ impl Work {
             let what = format!("{total} iterations to check a password, more than {MAX_ITERATIONS}");
             return Err(Fault::Limit(0, what));
         }
-        Ok(Self { luks, spec, slots, next: None, done: 0, total })
+        Ok(Self { luks, spec, slots, task: None, done: 0, total })
     }
 
     fn step(&mut self, password: &[u8], input: &[u8]) -> Read<Step> {
         let Some(slot) = self.slots.front() else { return Ok(Step::Wrong) };
-        match self.next.take() {
+        match self.task.take() {
             None => {
-                let next = match &slot.kdf {
-                    Kdf::Pbkdf2 { hash, iterations } => {
-                        let key = Zeroizing::new(vec![0; slot.derived_len]);
-                        Next::Derive(Deriving::new(hash_by_name(hash)?, slot.salt, *iterations, key))
-                    }
-                    Kdf::Argon2(how) => {
-                        let begun = Argon2Derivation::new(*how, password, &slot.salt, slot.derived_len);
-                        Next::DeriveByArgon2(begun.map_err(|_| Fault::OutOfMemory(u64::from(how.memory) << 10))?)
-                    }
-                };
-                self.continue_with(next)
+                let derivation = slot.derivation(password)?;
+                self.continue_with(derivation)
             }
-            Some(Next::DeriveByArgon2(mut derivation)) => {
-                self.done += derivation.step(BLOCKS_STEP) as u64 * ITERATIONS_OF_BLOCK;
-                if !derivation.is_finished() {
-                    return self.continue_with(Next::DeriveByArgon2(derivation));
-                }
-                let mut key = Zeroizing::new(vec![0; slot.derived_len]);
-                derivation.write_key(&mut key);
-                self.need_material(key)
-            }
-            Some(Next::Derive(mut deriving)) => {
+            Some(SlotTask::DeriveByArgon2(derivation)) => self.derive_by_argon2(derivation),
+            Some(SlotTask::Derive(mut deriving)) => {
                 self.done += deriving.step(password);
                 match deriving.finished() {
                     Some(key) => self.need_material(key),
-                    None => self.continue_with(Next::Derive(deriving)),
+                    None => self.continue_with(SlotTask::Derive(deriving)),
                 }
             }
-            Some(Next::Material(derived)) => {
+            Some(SlotTask::Material(derived)) => {
                 let key = open(&self.luks, slot, &derived, input)?;
                 let digest = &self.luks.digest;
                 let sum = Zeroizing::new(vec![0; digest.value.len()]);
                 let deriving = Deriving::new(hash_by_name(&digest.hash)?, digest.salt, digest.iterations, sum);
-                self.continue_with(Next::Check(key, deriving))
+                self.continue_with(SlotTask::Check(key, deriving))
             }
-            Some(Next::Check(key, mut deriving)) => {
-                self.done += deriving.step(&key);
-                match deriving.finished() {
-                    Some(sum) if *sum == self.luks.digest.value => {
-                        new_cipher(self.spec, &key)?;
-                        Ok(Step::Found(Zeroizing::new(self.spec.with_key(&key))))
-                    }
-                    Some(_) => {
-                        self.slots.pop_front();
-                        Ok(Step::Busy)
-                    }
-                    None => self.continue_with(Next::Check(key, deriving)),
-                }
-            }
+            Some(SlotTask::Check(key, deriving)) => self.check(key, deriving),
         }
     }
 
-    fn continue_with(&mut self, next: Next) -> Read<Step> {
-        self.next = Some(next);
+    fn derive_by_argon2(&mut self, mut derivation: Argon2Derivation) -> Read<Step> {
+        self.done += derivation.step(BLOCKS_STEP) as u64 * ITERATIONS_OF_BLOCK;
+        if !derivation.is_finished() {
+            return self.continue_with(SlotTask::DeriveByArgon2(derivation));
+        }
+        let mut key = Zeroizing::new(vec![0; self.slots[0].derived_len]);
+        derivation.write_key(&mut key);
+        self.need_material(key)
+    }
+
+    /// Continues to compute the digest of `key`. If it is not the one in the header, the next key slot follows.
+    fn check(&mut self, key: Zeroizing<Vec<u8>>, mut deriving: Deriving) -> Read<Step> {
+        self.done += deriving.step(&key);
+        match deriving.finished() {
+            Some(sum) if *sum == self.luks.digest.value => {
+                new_cipher(self.spec, &key)?;
+                Ok(Step::Found(Zeroizing::new(self.spec.with_key(&key))))
+            }
+            Some(_) => {
+                self.slots.pop_front();
+                Ok(Step::Busy)
+            }
+            None => self.continue_with(SlotTask::Check(key, deriving)),
+        }
+    }
+
+    fn continue_with(&mut self, task: SlotTask) -> Read<Step> {
+        self.task = Some(task);
         Ok(Step::Busy)
     }
 
     fn need_material(&mut self, derived: Zeroizing<Vec<u8>>) -> Read<Step> {
-        self.next = Some(Next::Material(derived));
+        self.task = Some(SlotTask::Material(derived));
         let slot = &self.slots[0];
         Ok(Step::Needs(slot.offset, split_len(&self.luks, slot).next_multiple_of(SECTOR)))
+    }
+}
+
+impl KeySlot {
+    /// Begins to derive the key that encrypts the key material.
+    fn derivation(&self, password: &[u8]) -> Read<SlotTask> {
+        Ok(match &self.kdf {
+            Kdf::Pbkdf2 { hash, iterations } => {
+                let key = Zeroizing::new(vec![0; self.derived_len]);
+                SlotTask::Derive(Deriving::new(hash_by_name(hash)?, self.salt, *iterations, key))
+            }
+            Kdf::Argon2(how) => {
+                let derivation = Argon2Derivation::new(*how, password, &self.salt, self.derived_len);
+                SlotTask::DeriveByArgon2(derivation.map_err(|_| Fault::OutOfMemory(u64::from(how.memory) << 10))?)
+            }
+        })
     }
 }
 
