@@ -56,7 +56,8 @@ pub(crate) struct LostRanges {
     so_far: Losses,
     /// From this guest offset on, ranges are counted but not listed, since there are too many.
     unlisted_from: Option<GuestOffset>,
-    /// Boundaries with an added job on one side only, and that job's damage there, if any: as many as jobs in flight.
+    /// Ends of added jobs whose neighbour was not added yet, with the damage at that end, if any. There are about as many as jobs in
+    /// flight.
     edges: Vec<(GuestOffset, Option<Damage>)>,
 }
 

@@ -91,7 +91,7 @@ impl ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<ErrorContent>);
 
-/// The content of an [`Error`].
+/// The kind, code, fields and message of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorContent {
     /// The category, for programs.

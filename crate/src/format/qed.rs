@@ -287,55 +287,69 @@ impl QedWalk {
     ) -> Result<()> {
         let header = self.disk.header;
         let (cluster_size, start) = (header.cluster_len(), GuestOffset(index * header.l2_span()));
-        if self.l2.as_ref().is_none_or(|(current, _)| *current != index) {
-            let clusters = (header.image_size - start.0).min(header.l2_span()).div_ceil(cluster_size);
-            let len = clusters * ENTRY_SIZE;
-            self.tables.add(offset.0, offset, len, true, start.0..start.0 + header.l2_span());
-            let table =
-                EntryTable::new(self.disk.source.clone(), offset, ENTRY_SIZE, header.table_entries(), self.memory);
-            self.l2 = Some((index, table));
-        }
-        let (_, table) = self.l2.as_mut().expect("it was just made");
+        self.open_table(index, offset);
+        let (_, table) = self.l2.as_mut().expect("it was just opened");
         let mut number = (range.start - start) / cluster_size;
         table.load(number).await?;
+        let (_, table) = self.l2.as_ref().expect("it was just opened");
         let end = table.end().min((range.end - start).div_ceil(cluster_size));
         let full = batch.len() + BATCH;
         let mut at = range.start;
         while number < end && batch.len() < full {
             let entries = table.entries(number, end);
-            let part = |clusters: u64| GuestRange {
-                start: at,
-                end: (start + (number + clusters) * cluster_size).min(range.end),
+            let clusters = match equal_entries(entries, ENTRY_SIZE) {
+                0 => end - number,
+                equal if matches!(le64(entries, 0), UNALLOCATED | ZERO) => equal,
+                _ => 1,
             };
-            let place = table.place(number);
-            let clusters = match entries.get(..ENTRY_SIZE as usize).map(|entry| le64(entry, 0)) {
-                None => {
-                    self.listing.lose(batch, part(end - number), L2_TRUNCATED, place)?;
-                    end - number
-                }
-                Some(entry @ (UNALLOCATED | ZERO)) => {
-                    let clusters = equal_entries(entries, ENTRY_SIZE);
-                    let kind = match entry {
-                        ZERO => ExtentKind::Zero { host: None },
-                        _ => ExtentKind::Unallocated { host: None },
-                    };
-                    self.listing.push(batch, part(clusters), kind);
-                    clusters
-                }
-                Some(offset) if !self.disk.header.is_place(offset) => {
-                    self.listing.lose(batch, part(1), CLUSTER_MISPLACED, place)?;
-                    1
-                }
-                Some(offset) => {
-                    let host = HostOffset(offset.saturating_add(at.0 % cluster_size));
-                    self.listing.data(batch, part(1), host, CLUSTER_TRUNCATED, host)?;
-                    1
-                }
-            };
-            at = part(clusters).end;
             number += clusters;
+            let part = GuestRange { start: at, end: (start + number * cluster_size).min(range.end) };
+            self.list_clusters(entries, table.place(number - clusters), part, batch)?;
+            at = part.end;
         }
         Ok(())
+    }
+
+    /// Makes the L2 table at `offset` of L1 entry `index` the current one, and reports it.
+    fn open_table(&mut self, index: u64, offset: HostOffset) {
+        if self.l2.as_ref().is_some_and(|(current, _)| *current == index) {
+            return;
+        }
+        let header = self.disk.header;
+        let start = index * header.l2_span();
+        let clusters = (header.image_size - start).min(header.l2_span()).div_ceil(header.cluster_len());
+        self.tables.add(offset.0, offset, clusters * ENTRY_SIZE, true, start..start + header.l2_span());
+        let source = self.disk.source.clone();
+        self.l2 = Some((index, EntryTable::new(source, offset, ENTRY_SIZE, header.table_entries(), self.memory)));
+    }
+
+    /// Appends `part`: the clusters of equal entries at the start of `entries`, which are at `place`, or those whose entries the file
+    /// lacks.
+    fn list_clusters(
+        &self,
+        entries: &[u8],
+        place: HostOffset,
+        part: GuestRange,
+        batch: &mut Vec<Extent>,
+    ) -> Result<()> {
+        match entries.get(..ENTRY_SIZE as usize).map(|entry| le64(entry, 0)) {
+            None => self.listing.lose(batch, part, L2_TRUNCATED, place),
+            Some(UNALLOCATED) => {
+                self.listing.push(batch, part, ExtentKind::Unallocated { host: None });
+                Ok(())
+            }
+            Some(ZERO) => {
+                self.listing.push(batch, part, ExtentKind::Zero { host: None });
+                Ok(())
+            }
+            Some(offset) if !self.disk.header.is_place(offset) => {
+                self.listing.lose(batch, part, CLUSTER_MISPLACED, place)
+            }
+            Some(offset) => {
+                let host = HostOffset(offset.saturating_add(part.start.0 % self.disk.header.cluster_len()));
+                self.listing.data(batch, part, host, CLUSTER_TRUNCATED, host)
+            }
+        }
     }
 }
 

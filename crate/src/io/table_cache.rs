@@ -1,8 +1,7 @@
 //! Caches recently read headers and tables of an image's files, so that repeated passes and partial reads of the disk
 //! do not fetch them again.
 
-use super::source::Wrapper;
-use super::source::{Reader, Source, copied};
+use super::source::{Reader, Source, Wrapper, copied};
 use crate::error::Result;
 use crate::offsets::{ByteRange, HostOffset};
 use futures_util::FutureExt;
@@ -15,14 +14,14 @@ use std::rc::Rc;
 const CAPACITY: usize = 16 << 20;
 /// Read one byte after this many cached bytes: only a real read yields to other tasks, such as a cancel.
 const MOST_AT_ONCE: u64 = 2 << 20;
-/// Approximate memory used by a piece in addition to its bytes.
+/// Approximate memory used by a range in addition to its bytes.
 const OVERHEAD: usize = 96;
 
-/// Cached pieces of all files of an image.
+/// Cached ranges of all files of an image.
 #[derive(Default)]
 pub(crate) struct TableCache {
-    /// Ascending by file and offset. Concurrent reads may leave overlapping pieces.
-    pieces: RefCell<Vec<CachedPiece>>,
+    /// Ascending by file and offset. Concurrent reads may leave overlapping ranges.
+    ranges: RefCell<Vec<CachedRange>>,
     bytes: Cell<usize>,
     /// The files. Kept, so that no other file gets the address of one.
     files: RefCell<Vec<Rc<dyn Source>>>,
@@ -31,7 +30,7 @@ pub(crate) struct TableCache {
     since_read: Cell<u64>,
 }
 
-struct CachedPiece {
+struct CachedRange {
     file: usize,
     offset: u64,
     bytes: Vec<u8>,
@@ -39,7 +38,7 @@ struct CachedPiece {
     used: u64,
 }
 
-impl CachedPiece {
+impl CachedRange {
     fn place(&self) -> (usize, u64) {
         (self.file, self.offset)
     }
@@ -68,41 +67,41 @@ impl TableCache {
 
     /// From now on, the cached bytes of `parts` are those of `whole`, in which they follow each other.
     pub(crate) fn join(&self, parts: &[Rc<dyn Source>], whole: &Rc<dyn Source>) {
-        let mut pieces = self.pieces.borrow_mut();
+        let mut ranges = self.ranges.borrow_mut();
         let mut start = 0;
         for part in parts {
-            for piece in pieces.iter_mut().filter(|piece| piece.file == address(part)) {
-                (piece.file, piece.offset) = (address(whole), start + piece.offset);
+            for range in ranges.iter_mut().filter(|range| range.file == address(part)) {
+                (range.file, range.offset) = (address(whole), start + range.offset);
             }
             start += part.size();
         }
-        pieces.sort_unstable_by_key(CachedPiece::place);
+        ranges.sort_unstable_by_key(CachedRange::place);
         self.files.borrow_mut().push(whole.clone());
     }
 
     /// Passes the cached parts of the `len` bytes at `offset` of `file` to `take`, each with its position in that
     /// range. Returns the parts that are not cached.
     fn look_up(&self, file: usize, offset: u64, len: usize, mut take: impl FnMut(usize, &[u8])) -> Vec<Range<usize>> {
-        let mut pieces = self.pieces.borrow_mut();
+        let mut ranges = self.ranges.borrow_mut();
         let now = self.clock.replace(self.clock.get() + 1);
         let (mut at, end) = (offset, offset + len as u64);
         let mut missing = Vec::new();
-        let after = pieces.partition_point(|piece| piece.place() <= (file, at));
-        for piece in &mut pieces[after.saturating_sub(1)..] {
-            if piece.place() >= (file, end) {
+        let after = ranges.partition_point(|range| range.place() <= (file, at));
+        for range in &mut ranges[after.saturating_sub(1)..] {
+            if range.place() >= (file, end) {
                 break;
             }
-            if piece.file != file || piece.end() <= at {
+            if range.file != file || range.end() <= at {
                 continue;
             }
-            let start = piece.offset;
+            let start = range.offset;
             if start > at {
                 missing.push((at - offset) as usize..(start - offset) as usize);
                 at = start;
             }
-            let until = piece.end().min(end);
-            take((at - offset) as usize, &piece.bytes[(at - start) as usize..(until - start) as usize]);
-            piece.used = now;
+            let until = range.end().min(end);
+            take((at - offset) as usize, &range.bytes[(at - start) as usize..(until - start) as usize]);
+            range.used = now;
             at = until;
         }
         if at < end {
@@ -114,27 +113,27 @@ impl TableCache {
     /// Caches `bytes`, read at `offset` of `file`, unless memory runs out.
     fn keep(&self, file: usize, offset: u64, bytes: &[u8]) {
         let Ok(bytes) = copied(bytes) else { return };
-        let piece = CachedPiece { file, offset, bytes, used: self.clock.get() };
-        let mut pieces = self.pieces.borrow_mut();
-        let mut held = self.bytes.get() + piece.held();
-        match pieces.binary_search_by_key(&piece.place(), CachedPiece::place) {
-            Ok(at) => held -= std::mem::replace(&mut pieces[at], piece).held(),
-            Err(at) => pieces.insert(at, piece),
+        let range = CachedRange { file, offset, bytes, used: self.clock.get() };
+        let mut ranges = self.ranges.borrow_mut();
+        let mut held = self.bytes.get() + range.held();
+        match ranges.binary_search_by_key(&range.place(), CachedRange::place) {
+            Ok(at) => held -= std::mem::replace(&mut ranges[at], range).held(),
+            Err(at) => ranges.insert(at, range),
         }
         if held > CAPACITY {
             // Evict half at once, since sorting by age is slow.
-            let mut oldest: Vec<_> = pieces.iter().map(|piece| (piece.used, piece.held())).collect();
+            let mut oldest: Vec<_> = ranges.iter().map(|range| (range.used, range.held())).collect();
             oldest.sort_unstable();
             let mut last = None;
-            for (used, of_piece) in oldest {
+            for (used, of_range) in oldest {
                 if held <= CAPACITY / 2 {
                     break;
                 }
-                held -= of_piece;
+                held -= of_range;
                 last = Some(used);
             }
-            pieces.retain(|piece| Some(piece.used) > last);
-            held = pieces.iter().map(CachedPiece::held).sum();
+            ranges.retain(|range| Some(range.used) > last);
+            held = ranges.iter().map(CachedRange::held).sum();
         }
         self.bytes.set(held);
     }
@@ -280,10 +279,10 @@ mod tests {
         let source = cache.over(one.clone());
         for number in 0..1000 {
             read(&source, &one, number * LEN as u64, LEN);
-            // Recently used pieces are not evicted.
+            // Recently used ranges are not evicted.
             assert_eq!(read(&source, &one, 0, LEN), [], "{number}");
             assert!(cache.bytes.get() <= CAPACITY);
-            let bytes: usize = cache.pieces.borrow().iter().map(CachedPiece::held).sum();
+            let bytes: usize = cache.ranges.borrow().iter().map(CachedRange::held).sum();
             assert_eq!(bytes, cache.bytes.get());
         }
         assert_eq!(read(&source, &one, 5 * LEN as u64, LEN).len(), 1);
