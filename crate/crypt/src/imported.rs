@@ -1,8 +1,8 @@
 //! By the module.
 
-use crate::{AT_ONCE, Creation, CryptError, Hash, MODULE, Operation, CryptRequest, SECTOR};
-pub use decant_module::settled;
+use crate::{AT_ONCE, Creation, CryptError, CryptRequest, Hash, MODULE, Operation, SECTOR};
 use decant_module::SeparateInstance;
+pub use decant_module::settled;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use zeroize::Zeroizing;

@@ -19,7 +19,7 @@ pub use answer::{Answer, Description, MAX_ANSWER, Slot};
 pub use direct::{Hasher, Platform, PlatformFunction, SectorCipher, Unlocking, describe, settled, use_platform};
 #[cfg(not(feature = "direct"))]
 pub use imported::{Hasher, SectorCipher, Unlocking, describe, settled};
-pub use request::{Creation, Operation, CryptRequest};
+pub use request::{Creation, CryptRequest, Operation};
 pub use spec::{BlockCipher, CipherSpec, Hash, IvGenerator, Mode, legacy_key};
 
 use decant_module::{Module, failures};

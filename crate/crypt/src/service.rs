@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "exports without wasm-bindgen")]
 
 use crate::{
-    Creation, CryptError, Hasher, Operation, Platform, PlatformFunction, CryptRequest, SectorCipher, Unlocking, describe,
+    Creation, CryptError, CryptRequest, Hasher, Operation, Platform, PlatformFunction, SectorCipher, Unlocking,
+    describe,
 };
 use decant_module::{Objects, Service, export};
 

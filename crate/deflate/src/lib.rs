@@ -55,7 +55,7 @@ impl decant_module::Request for DeflateRequest {
 
 #[cfg(not(feature = "direct"))]
 mod imported {
-    use crate::{DeflateError, MODULE, DeflateRequest, bound};
+    use crate::{DeflateError, DeflateRequest, MODULE, bound};
 
     /// The compressor of the module, which is allocated on first use, and reused.
     #[derive(Default)]
@@ -77,7 +77,7 @@ mod imported {
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 mod service {
-    use crate::{DeflateError, Deflater, DeflateRequest};
+    use crate::{DeflateError, DeflateRequest, Deflater};
     use decant_module::Service;
 
     #[derive(Default)]

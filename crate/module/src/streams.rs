@@ -70,9 +70,14 @@ pub trait CodecDecoder: StreamDecoder + Default {
     }
 }
 
-/// The decoders and dividers of a module, each with its last step, and its searches for blocks.
+struct KeptDecoder<D: CodecDecoder> {
+    decoder: Either<D, D::Divider>,
+    last_step: Option<Step>,
+}
+
+/// The decoders and dividers of a module, and its searches for blocks.
 pub struct Decoders<D: CodecDecoder> {
-    decoders: Objects<(Either<D, D::Divider>, Option<Step>)>,
+    decoders: Objects<KeptDecoder<D>>,
     searches: Objects<Box<dyn BlockSearch>>,
 }
 
@@ -102,9 +107,10 @@ impl<D: CodecDecoder> Decoders<D> {
             output.copy_from_slice(&number.ok_or(F::OUT_OF_MEMORY)?.to_le_bytes());
             Ok(output.len())
         };
+        let mut keep = |decoder| self.decoders.keep(KeptDecoder { decoder, last_step: None });
         match request {
-            StreamRequest::Create => put(self.decoders.keep((Either::Decoder(D::default()), None))),
-            StreamRequest::CreateDivider => put(self.decoders.keep((Either::Divider(D::Divider::default()), None))),
+            StreamRequest::Create => put(keep(Either::Decoder(D::default()))),
+            StreamRequest::CreateDivider => put(keep(Either::Divider(D::Divider::default()))),
             StreamRequest::Search(file) => put(D::search(file).and_then(|search| self.searches.keep(search))),
             StreamRequest::Next(number) => {
                 let step: SearchStep = self.searches.get(number).next(input);
@@ -115,13 +121,13 @@ impl<D: CodecDecoder> Decoders<D> {
                 Ok(0)
             }
             StreamRequest::Decode(number) => {
-                let (decoder, last) = self.decoders.get(number);
-                let step = decoder.decode(input, output);
-                *last = Some(step);
+                let kept = self.decoders.get(number);
+                let step = kept.decoder.decode(input, output);
+                kept.last_step = Some(step);
                 Ok(step.written as usize)
             }
             StreamRequest::Report(number) => {
-                let step = self.decoders.get(number).1.expect("it has decoded");
+                let step = self.decoders.get(number).last_step.expect("it has decoded");
                 Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())
             }
             StreamRequest::Free(number) => {

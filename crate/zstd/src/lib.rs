@@ -57,7 +57,7 @@ impl decant_module::Request for ZstdRequest {
 
 #[cfg(not(feature = "direct"))]
 mod imported {
-    use crate::{MODULE, ZstdRequest, ZstdError};
+    use crate::{MODULE, ZstdError, ZstdRequest};
     use decant_module::{BlockFile, BlockSearch, Module, ModuleCodec, ModuleDecoder, ModuleDivider};
 
     /// The decoder and the encoder of the module, which are allocated on first use, and reused for all clusters.
@@ -100,7 +100,7 @@ mod imported {
 
 #[cfg(all(feature = "direct", target_arch = "wasm32"))]
 mod service {
-    use crate::{ZstdRequest, Zstd, ZstdDecoder, ZstdError};
+    use crate::{Zstd, ZstdDecoder, ZstdError, ZstdRequest};
     use decant_module::{Decoders, Service};
 
     #[derive(Default)]

@@ -71,31 +71,35 @@ impl DiskDescriptor {
         }
         let sectors = number(parameters, "Disk_size")?;
         let size = checked_size_of("disk", sectors.checked_mul(SECTOR))?;
-        let chain = chain(&root)?;
-        let mut storages = Vec::new();
-        let (mut end, mut images) = (0, 0);
-        let ranged = |storage| Ok((number(storage, "Start")?, number(storage, "End")?, storage));
-        let mut ranges: Vec<_> =
-            child(&root, "StorageData")?.children_named("Storage").map(ranged).collect::<Result<_>>()?;
-        ranges.sort_by_key(|(start, ..)| *start);
-        for (start, stop, storage) in ranges {
-            if start != end || stop <= start || stop > sectors {
-                return corrupt("its storages do not follow one another to the end of the disk".to_owned());
-            }
-            end = stop;
-            let found = images_of(storage, &chain)?;
-            images += found.len();
-            if images > MAX_IMAGES {
-                let message = format!("The disk consists of more than {MAX_IMAGES} images");
-                return Err(Error::new(ErrorKind::Limit, message));
-            }
-            storages.push(Storage { start: start * SECTOR, len: (stop - start) * SECTOR, images: found });
-        }
-        if end != sectors {
-            return corrupt("its storages do not follow one another to the end of the disk".to_owned());
-        }
+        let storages = storages(&root, sectors)?;
         Ok(Self { size, storages })
     }
+}
+
+/// Returns the storages of a disk of `sectors` sectors, in guest order. Fails with `corrupt` unless they cover it, and with `limit`.
+fn storages(root: &Element, sectors: u64) -> Result<Vec<Storage>> {
+    let apart = || corrupt("its storages do not follow one another to the end of the disk".to_owned());
+    let chain = chain(root)?;
+    let ranged = |storage| Ok((number(storage, "Start")?, number(storage, "End")?, storage));
+    let mut ranges: Vec<_> =
+        child(root, "StorageData")?.children_named("Storage").map(ranged).collect::<Result<_>>()?;
+    ranges.sort_by_key(|(start, ..)| *start);
+    let mut storages = Vec::new();
+    let (mut end, mut images) = (0, 0);
+    for (start, stop, storage) in ranges {
+        if start != end || stop <= start || stop > sectors {
+            return apart();
+        }
+        end = stop;
+        let found = images_of(storage, &chain)?;
+        images += found.len();
+        if images > MAX_IMAGES {
+            let message = format!("The disk consists of more than {MAX_IMAGES} images");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        storages.push(Storage { start: start * SECTOR, len: (stop - start) * SECTOR, images: found });
+    }
+    if end == sectors { Ok(storages) } else { apart() }
 }
 
 /// Returns the GUIDs of the current state and of the snapshots below, in that order. Fails with `corrupt` if a snapshot is

@@ -18,7 +18,10 @@ use block_header::BlockHeader;
 use check::CheckType;
 use copied_block::CopiedBlock;
 use decant_codec::crc;
-use decant_module::{BlockFile, BlockSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState};
+use decant_module::{
+    BlockFile, BlockSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature,
+    StreamState,
+};
 use held::Held;
 use index::{Index, Records};
 
