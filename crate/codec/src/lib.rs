@@ -11,8 +11,8 @@ pub mod inflate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory(pub usize);
 
-/// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails if memory runs out. Here, since code compiled for size would
-/// fill it in a loop over its bytes.
+/// Resizes `buffer` to exactly `len` bytes. Keeps its content and adds zeros. Fails if memory runs out. It is in this crate, since
+/// code compiled for size would fill the buffer in a loop over its bytes.
 pub fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<(), OutOfMemory> {
     let more = len.saturating_sub(buffer.len());
     buffer.try_reserve_exact(more).map_err(|_| OutOfMemory(len))?;

@@ -1,6 +1,8 @@
 //! Stream decoders in a module: the requests about them, and both sides that exchange these.
 
-use crate::{BlockFile, BlockSearch, Failure, Objects, Request, SearchStep, Service, Step, StreamDecoder, failures};
+use crate::{
+    BeginSearch, BlockFile, BlockSearch, Failure, Objects, Request, SearchStep, Service, Step, StreamDecoder, failures,
+};
 use serde::{Deserialize, Serialize};
 
 /// A request to a module about one of its decoders.
@@ -64,10 +66,8 @@ pub trait CodecDecoder: StreamDecoder + Default {
     /// Divides streams of the codec; [`Undivided`](crate::Undivided) if they are not divided.
     type Divider: StreamDecoder + Default;
 
-    /// Begins to search a file for blocks; `None` if memory runs out, or files of this kind are not searched.
-    fn search(_file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        None
-    }
+    /// Begins to search a file for blocks. By default, files of the codec are not searched.
+    const SEARCH: BeginSearch = |_| None;
 }
 
 struct KeptDecoder<D: CodecDecoder> {
@@ -111,7 +111,7 @@ impl<D: CodecDecoder> Decoders<D> {
         match request {
             StreamRequest::Create => put(keep(Either::Decoder(D::default()))),
             StreamRequest::CreateDivider => put(keep(Either::Divider(D::Divider::default()))),
-            StreamRequest::Search(file) => put(D::search(file).and_then(|search| self.searches.keep(search))),
+            StreamRequest::Search(file) => put((D::SEARCH)(file).and_then(|search| self.searches.keep(search))),
             StreamRequest::Next(number) => {
                 let step: SearchStep = self.searches.get(number).next(input);
                 Ok(postcard::to_slice(&step, output).expect("there is room for any step").len())

@@ -1,4 +1,5 @@
-//! Keys of encrypted layers, and their derivation from passwords. Keys are wiped on drop, and have no `Debug`, so that none appears in a message.
+//! Keys of encrypted layers, and their derivation from passwords. Keys are wiped on drop, and have no `Debug`, so that none
+//! appears in a message.
 
 use super::Encryption;
 use super::luks::{Luks, refusal};
@@ -44,10 +45,10 @@ fn internal() -> Error {
 /// after a cancel.
 pub(crate) type YieldPoint = dyn Fn(f64) -> LocalBoxFuture<'static, Result<()>>;
 
-/// Derives the key of an encrypted layer from a password, for key slots of LUKS and the legacy method of qcow2. It may take seconds. Calls `yield_point` several times a second. Fails with
-/// `password` if the password is wrong, with `limit` if the image requires too many iterations or too much memory, with
-/// `unsupported` for an unknown cipher or hash, with `corrupt` or `source` if key material cannot be read, and as
-/// `yield_point` does. The legacy method cannot verify a password.
+/// Derives the key of an encrypted layer from a password, for key slots of LUKS and the legacy method of qcow2. It may take
+/// seconds: it calls `yield_point` several times a second. Fails with `password` if the password is wrong, with `limit` if the
+/// image requires too many iterations or too much memory, with `unsupported` for an unknown cipher or hash, with `corrupt` or
+/// `source` if key material cannot be read, and as `yield_point` does. The legacy method cannot verify a password.
 pub(crate) async fn unlock(
     encryption: &Encryption,
     source: &dyn Source,

@@ -89,8 +89,8 @@ fn feature_names(table: &[u8]) -> Vec<(u8, String)> {
         .collect()
 }
 
-/// Reads the image's encryption ("Full disk encryption header pointer"); `None` if it is not encrypted. Fails with `unsupported` or `corrupt`, or as reading
-/// the LUKS header does.
+/// Reads the image's encryption ("Full disk encryption header pointer"); `None` if it is not encrypted. Fails with `unsupported`
+/// or `corrupt`, or as reading the LUKS header does.
 pub(super) async fn encryption(
     source: &dyn Source,
     header: &Qcow2Header,
@@ -113,7 +113,8 @@ pub(super) async fn encryption(
     }
 }
 
-/// Returns the references to the data file ("External data file name") and the backing file ("Backing file name"). Fails with `unsupported` or `corrupt`.
+/// Returns the references to the data file ("External data file name") and the backing file ("Backing file name"). Fails with
+/// `unsupported` or `corrupt`.
 pub(super) fn references(
     header: &Qcow2Header,
     extensions: &HeaderExtensions,

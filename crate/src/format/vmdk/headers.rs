@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset, SECTOR};
 
-/// Reads and validates the header of a sparse extent of any kind. Fails with `corrupt` if the file is not one, and as
-/// the kinds do. A salvage tolerates a missing footer if grains have markers.
+/// Reads and validates the header of a sparse extent of any kind. Fails with `corrupt`, `unsupported` or `limit`, and as reading
+/// does. A salvage tolerates a missing footer if grains have markers.
 pub(super) async fn read_header(source: &dyn Source, salvage: bool) -> Result<SparseHeader> {
     let head = head(source).await?;
     let sparse = if head.starts_with(&KDMV_MAGIC) {

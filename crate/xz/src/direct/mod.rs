@@ -19,8 +19,7 @@ use check::CheckType;
 use copied_block::CopiedBlock;
 use decant_codec::crc;
 use decant_module::{
-    BlockFile, BlockSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature,
-    StreamState,
+    BeginSearch, Buffers, CodecDecoder, Fault, Step, StreamDecoder, StreamFailure, StreamFeature, StreamState,
 };
 use held::Held;
 use index::{Index, Records};
@@ -109,10 +108,7 @@ impl StreamDecoder for XzDecoder {
 
 impl CodecDecoder for XzDecoder {
     type Divider = XzDivider;
-
-    fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        search(file)
-    }
+    const SEARCH: BeginSearch = search;
 }
 
 impl XzDecoder {

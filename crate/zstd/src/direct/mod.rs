@@ -10,7 +10,7 @@ pub use divider::ZstdDivider;
 pub use stream::ZstdDecoder;
 
 use crate::{MAGIC, ZstdError};
-use decant_module::{BlockFile, BlockSearch, CodecDecoder, SKIPPABLE_MAGIC};
+use decant_module::{BeginSearch, CodecDecoder, SKIPPABLE_MAGIC};
 use zstd_safe::{CCtx, DCtx, find_frame_compressed_size};
 
 /// Offsets in a frame: of the frame header descriptor, and of the window descriptor after it.
@@ -85,10 +85,7 @@ impl Zstd {
 
 impl CodecDecoder for ZstdDecoder {
     type Divider = ZstdDivider;
-
-    fn search(file: BlockFile) -> Option<Box<dyn BlockSearch>> {
-        search(file)
-    }
+    const SEARCH: BeginSearch = search;
 }
 
 /// Interprets an error that a function of the library returned in place of a length.

@@ -302,8 +302,8 @@ fn kdf_work(kdf: &Kdf, len: usize) -> Read<u64> {
     }
 }
 
-/// Reverses the anti-forensic splitting of a key ("LUKS On-Disk Format", version 1.2): writes the key to `key` that `split` has in stripes of that length. Fails if memory
-/// runs out.
+/// Reverses the anti-forensic splitting of a key ("LUKS On-Disk Format", version 1.2): writes the key that `split` has in
+/// stripes to `key`, which is as long as a stripe. Fails if memory runs out.
 fn merge(hash: Hash, split: &[u8], key: &mut [u8]) -> Result<(), CryptError> {
     let stripes = split.len() / key.len();
     key.fill(0);
