@@ -1,6 +1,5 @@
 // Browsers: sources and targets, and how workers start.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { webWorker } from '../client-side/web-worker.js';
@@ -9,6 +8,7 @@ import { loadPart } from '../errors/load-part.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { isHttp } from '../http/http-url.js';
+import type { ByteRange } from '../http/ranges.js';
 import type { WorkerPort } from '../messages/rpc.js';
 import type { Input } from '../public/caller-types.js';
 import type { Engine } from '../public/types.js';

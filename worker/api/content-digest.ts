@@ -1,8 +1,8 @@
 // A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { hexOf } from '../calls/hex.js';
 import { joined } from '../calls/joined.js';
+import type { ByteRange } from '../http/ranges.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 

@@ -1,8 +1,8 @@
 // The identity of a conversion: whatever changes the output's bytes changes it.
 
 import { describe, expect, test } from 'vitest';
-import type { ByteRange } from '../calls/byte-range.js';
 import type { ImageSetup } from '../client-side/image-session.js';
+import type { ByteRange } from '../http/ranges.js';
 import type { Info } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { samplesOf } from './content-digest.js';

@@ -3,11 +3,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
 import { byScope } from '../../e2e/support/scope.js';
-import type { ByteRange } from '../calls/byte-range.js';
 import { Pace } from './pace.js';
 import { type FetchRange, RangeQueue } from './range-queue.js';
+import type { ByteRange, WantedRange } from './ranges.js';
 import { RequestSlots } from './request-slots.js';
-import type { WantedRange } from './wanted-range.js';
 
 const KIB = 1 << 10;
 const MIB = 1 << 20;

@@ -1,11 +1,8 @@
 // Requests for wanted ranges: joins neighbours, and bounds the requests at once.
 
-import type { ByteRange } from '../calls/byte-range.js';
-import { GapCache } from './gap-cache.js';
 import type { Pace } from './pace.js';
-import { RangeSet } from './range-set.js';
+import { type ByteRange, GapCache, RangeSet, type WantedPart, WantedRange } from './ranges.js';
 import type { RequestSlots } from './request-slots.js';
-import { type WantedPart, WantedRange } from './wanted-range.js';
 
 /** The largest request, in bytes. */
 const MAX_REQUEST = 4 << 20;

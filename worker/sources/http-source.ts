@@ -1,6 +1,5 @@
 // A file on a server as a source: fetched by ranges, which are all checked to come from the same state of the file.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { orCancelled, reasonOf } from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
 import type { HttpExchange } from '../http/exchange.js';
@@ -19,8 +18,8 @@ import { lastingQuery } from '../http/lasting-query.js';
 import { Pace } from '../http/pace.js';
 import { type FetchRange, RangeQueue } from '../http/range-queue.js';
 import { checkRangeResponse } from '../http/range-response.js';
+import type { ByteRange, WantedRange } from '../http/ranges.js';
 import { MIN_PROGRESS, type Retries } from '../http/retries.js';
-import type { WantedRange } from '../http/wanted-range.js';
 import type { Network, Source } from '../public/types.js';
 
 /**

@@ -1,6 +1,5 @@
 // Opens a file on a server. The response to the first request decides how the file is read.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames } from '../errors/option-names.js';
@@ -29,6 +28,7 @@ import {
   isWholeFile,
   WrongLength,
 } from '../http/range-response.js';
+import type { ByteRange } from '../http/ranges.js';
 import { MIN_PROGRESS, Retries } from '../http/retries.js';
 import { milliseconds } from '../http/time-outs.js';
 import { loadCustomSources } from './custom-input.js';

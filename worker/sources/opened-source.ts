@@ -1,6 +1,6 @@
 // A source that is open on the calling side.
 
-import type { ByteRange } from '../calls/byte-range.js';
+import type { ByteRange } from '../http/ranges.js';
 import type { FileSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
 import type { StreamReader } from './custom-stream.js';

@@ -3,10 +3,10 @@
 import { type BigIntStats, close, constants, fstat, open, read, stat } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { ByteRange } from '../../calls/byte-range.js';
 import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
+import type { ByteRange } from '../../http/ranges.js';
 import { loadCustomSources } from '../custom-input.js';
 import type { OpenedSource } from '../opened-source.js';
 import { deviceSize } from './block-device.js';

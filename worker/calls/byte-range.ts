@@ -1,7 +1,0 @@
-// A range of a file.
-
-/** A range of bytes; `end` is exclusive. */
-export interface ByteRange {
-  start: number;
-  end: number;
-}
