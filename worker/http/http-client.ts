@@ -3,11 +3,10 @@
 import { CodedFailure } from '../errors/coded-failure.js';
 import { type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
-import { corsMessage } from './cors-message.js';
 import { checkedResponse } from './custom-fetch.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { secretsIn } from './header-secrets.js';
-import { failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';
+import { corsMessage, failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';
 import { checkHttpOptions } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';

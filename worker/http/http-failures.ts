@@ -1,10 +1,10 @@
-// Failures of requests.
+// Failures of requests, and their reasons: what a server answered, what a browser hides, what Node's connections report.
 
+import { isObject } from '../calls/values.js';
 import { CodedFailure } from '../errors/coded-failure.js';
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
-import { connectionReason } from './connection-reasons.js';
 
 /** Has the kind of a failure in every copy of this module. */
 const FAILURE = Symbol.for('decant.failure');
@@ -203,4 +203,73 @@ function adoptedFailure(thrown: unknown): Error | undefined {
     return Object.assign(new RequestRefused(message, status ?? 0, serverCode), { host });
   const Kind = KINDS[kind] ?? TransientFailure;
   return new Kind(message, retryAfter, { status, host, serverCode, cause: thrown });
+}
+
+/** Headers that need no permission of the server, or none in current browsers. Fetch standard, "CORS-safelisted". */
+const SAFELISTED = new Set(['accept', 'accept-language', 'content-language', 'range']);
+
+/** Explains that the browser has shown no response from `origin` to a request of `method` with `headers`. */
+export function corsMessage(origin: string, method: string, headers: Headers): string {
+  const names = [...headers.keys()].filter((name) => !SAFELISTED.has(name));
+  const rules = ['send Access-Control-Allow-Origin'];
+  const isCustom = names.length > 0;
+  if (isCustom || !['GET', 'HEAD', 'POST'].includes(method))
+    rules.push(`allow the method ${method} (Access-Control-Allow-Methods)`);
+  if (isCustom)
+    rules.push(`allow the header${names.length > 1 ? 's' : ''} ${names.join(', ')} (Access-Control-Allow-Headers)`);
+  const must = rules.length === 1 ? rules[0] : `${rules.slice(0, -1).join(', ')} and ${rules.at(-1)}`;
+  return `no answer came from ${origin}, or its CORS rules do not allow this page: then it must ${must}`;
+}
+
+const NO_TLS = 'the server does not use TLS on this port; it may expect http';
+const NO_HTTP = 'the answer is not valid HTTP; the server may expect https';
+const NO_RESPONSE = 'the server closed the connection without a response; it may expect https';
+const UNTRUSTED =
+  'the certificate of the server is not trusted here; NODE_EXTRA_CA_CERTS can name a file with its authority';
+
+/** Maximum number of bytes that a port for TLS takes before it closes the connection. */
+const LARGEST_REQUEST = 64 << 10;
+
+const REASONS: Record<string, string> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  // Of `node:https`, which hides the code of OpenSSL.
+  EPROTO: 'TLS failed; the server may expect http on this port',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_UNTRUSTED: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'the certificate of the server has expired',
+  CERT_NOT_YET_VALID: 'the certificate of the server is not valid yet; check the clock of this computer',
+  CERT_REVOKED: 'the certificate of the server was revoked',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the server is for another name',
+};
+
+/** Codes of a connection that the server has closed: undici's, and those of `node:http`. */
+const CLOSED = ['UND_ERR_SOCKET', 'ECONNRESET'];
+
+/** The parts of undici's errors that are used; requests by `node:http` have a `socket` added. */
+interface ConnectionError {
+  name?: unknown;
+  code?: unknown;
+  socket?: { bytesRead?: unknown; bytesWritten?: unknown };
+}
+
+/**
+ * Explains by `cause` why a connection to `origin` failed, with its code if it has one; `undefined` if the failure explains
+ * itself. `origin` is undefined for a proxy.
+ */
+export function connectionReason(cause: unknown, origin?: string): string | undefined {
+  if (!isObject(cause)) return undefined;
+  const { name, code, socket } = cause as ConnectionError;
+  const isPlain = origin?.startsWith('http:');
+  const isOfParser = name === 'HTTPParserError' || /^HPE_(?!HEADER_OVERFLOW)/.test(String(code));
+  if (isPlain && isOfParser) return NO_HTTP;
+  const isUnanswered = socket?.bytesRead === 0 && Number(socket.bytesWritten) < LARGEST_REQUEST;
+  if (isPlain && CLOSED.includes(String(code)) && isUnanswered) return NO_RESPONSE;
+  if (typeof code !== 'string') return undefined;
+  if (Object.hasOwn(REASONS, code)) return `${code}: ${REASONS[code]}`;
+  return code.startsWith('ERR_SSL_') ? `${code}: TLS failed` : undefined;
 }

@@ -6,9 +6,15 @@ import { CodedFailure } from '../errors/coded-failure.js';
 import { type Fields, orCancelled } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
-import { corsMessage } from '../http/cors-message.js';
 import { secretsIn } from '../http/header-secrets.js';
-import { failureOf, networkReason, RequestRefused, statusLine, TransientFailure } from '../http/http-failures.js';
+import {
+  corsMessage,
+  failureOf,
+  networkReason,
+  RequestRefused,
+  statusLine,
+  TransientFailure,
+} from '../http/http-failures.js';
 import { locationOf } from '../http/location-header.js';
 import { OTHER_SENDER } from './missing-header.js';
 import { isTransient, serverError } from './server-errors.js';

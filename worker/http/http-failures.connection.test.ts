@@ -11,7 +11,7 @@ import { fetch as undiciFetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import { openHttp } from '../sources/open-http.js';
-import { connectionReason } from './connection-reasons.js';
+import { connectionReason } from './http-failures.js';
 import type { Fetch } from './http-types.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'decant-tls-'));
