@@ -3,18 +3,15 @@
 import { CodedFailure } from '../errors/coded-failure.js';
 import { type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
-import { checkedResponse } from './custom-fetch.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
-import { secretsIn } from './header-secrets.js';
 import { corsMessage, failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';
-import { checkHttpOptions } from './http-options.js';
+import { checkedResponse, checkHttpOptions, milliseconds } from './http-options.js';
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
-import { headersFor } from './request-headers.js';
+import { headersFor, secretsIn } from './request-headers.js';
 import { RequestLimit } from './request-limit.js';
 import { RequestSlots } from './request-slots.js';
 import type { Retries } from './retries.js';
-import { milliseconds } from './time-outs.js';
 
 /** What differs between browsers and Node. */
 export interface HttpPlatform {

@@ -1,11 +1,11 @@
-// Checks `HttpOptions` before any request: a later failure would look like one of the network.
+// Checks of `HttpOptions`, before any request: a later failure would look like one of the network. And of what a custom `fetch` returns.
 
+import { isObject } from '../calls/values.js';
 import { checkSignal, checkTypes } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import type { HttpHeaders, HttpOptions } from './http-types.js';
 import { checkLimit } from './request-limit.js';
-import { milliseconds } from './time-outs.js';
 
 export const HTTP_OPTIONS = namesOf<HttpOptions>({
   allowUrl: true,
@@ -79,4 +79,36 @@ function namesIn(headers: HttpHeaders): string[] {
   const iterator: unknown = (headers as Iterable<unknown>)[Symbol.iterator]();
   if (iterator === headers) return [];
   return orUsageError('the headers', () => [...(headers as Iterable<readonly [string, string]>)].map(([name]) => name));
+}
+
+/** The limit of a timer, in milliseconds: 24 days. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Converts the option `name` to milliseconds, at most `LONGEST_TIMER`. Fails with `usage` unless it is a number, 0 or more. */
+export function milliseconds(name: string, seconds: number): number {
+  if (typeof seconds === 'number' && seconds >= 0) return Math.min(LONGEST_TIMER, seconds * 1000);
+  const given = typeof seconds === 'number' ? seconds : `a value of type ${seconds === null ? 'null' : typeof seconds}`;
+  throw new DecantError('usage', `'${name}' must be a number of seconds, 0 or more, not ${given}`);
+}
+
+/** Returns `value` if it has the parts of a `Response` that are read, and its body is unread. Fails with `usage` otherwise. */
+export function checkedResponse(value: unknown): Response {
+  if (!isResponse(value)) throw new DecantError('usage', "The custom 'fetch' must resolve to a Response");
+  // A response that is given out twice.
+  if (value.body?.locked)
+    throw new DecantError('usage', "The custom 'fetch' must resolve to a new Response: the body of this one was read");
+  return value;
+}
+
+/** `instanceof` would refuse a response of another realm or library. */
+function isResponse(value: unknown): value is Response {
+  if (!isObject(value)) return false;
+  try {
+    const { status, headers, body } = value as Partial<Response>;
+    const isReadable = body === null || body === undefined || typeof body.getReader === 'function';
+    return typeof status === 'number' && typeof headers?.get === 'function' && isReadable;
+  } catch {
+    // A getter threw.
+    return false;
+  }
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { NoAnswer, Overloaded, TransientFailure } from './http-failures.js';
+import { LONGEST_TIMER } from './http-options.js';
 import type { PendingRequest } from './http-types.js';
 import { Retries } from './retries.js';
-import { LONGEST_TIMER } from './time-outs.js';
 
 const never = new AbortController().signal;
 const nothing = () => false;

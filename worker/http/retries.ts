@@ -4,8 +4,8 @@ import { anyOf } from '../calls/signals.js';
 import { orCancelled } from '../errors/errors.js';
 import { callListener, ListenerError } from '../errors/listener-error.js';
 import { NoAnswer, TransientFailure, Trickling } from './http-failures.js';
+import { LONGEST_TIMER } from './http-options.js';
 import type { PendingRequest, Waiting } from './http-types.js';
-import { LONGEST_TIMER } from './time-outs.js';
 
 /** The wait after the first failure, and the longest one; in milliseconds. Waits double in between. */
 const FIRST_WAIT = 250;

@@ -17,7 +17,7 @@ import {
 } from '../http/file-state.js';
 import { HttpClient, type HttpPlatform } from '../http/http-client.js';
 import { failureOf, NoAnswer, TransientFailure } from '../http/http-failures.js';
-import { HTTP_OPTIONS } from '../http/http-options.js';
+import { HTTP_OPTIONS, milliseconds } from '../http/http-options.js';
 import type { HttpOptions } from '../http/http-types.js';
 import {
   checkRangeResponse,
@@ -30,7 +30,6 @@ import {
 } from '../http/range-response.js';
 import type { ByteRange } from '../http/ranges.js';
 import { MIN_PROGRESS, Retries } from '../http/retries.js';
-import { milliseconds } from '../http/time-outs.js';
 import { loadCustomSources } from './custom-input.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';

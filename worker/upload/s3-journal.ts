@@ -3,7 +3,7 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
-import { LONGEST_TIMER } from '../http/time-outs.js';
+import { LONGEST_TIMER } from '../http/http-options.js';
 import { bareEtag } from './confirmation.js';
 import type { UploadJournal } from './upload-types.js';
 

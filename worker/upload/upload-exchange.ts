@@ -2,11 +2,10 @@
 
 import { orCancelled, readableError } from '../errors/errors.js';
 import { addressOf } from '../http/address.js';
-import { checkedResponse } from '../http/custom-fetch.js';
-import { secretsIn } from '../http/header-secrets.js';
 import { NoAnswer, namedFailureIn } from '../http/http-failures.js';
+import { checkedResponse, LONGEST_TIMER } from '../http/http-options.js';
 import { hasNodeFetch } from '../http/node-response.js';
-import { LONGEST_TIMER } from '../http/time-outs.js';
+import { secretsIn } from '../http/request-headers.js';
 import { isNode } from './is-node.js';
 import { streamFetch } from './node-stream-fetch.js';
 import type { Body } from './request-body.js';

@@ -5,12 +5,11 @@ import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../
 import { shownText } from '../errors/shown.js';
 import type { Address } from '../http/address.js';
 import { NoAnswer, RequestRefused, TransientFailure } from '../http/http-failures.js';
-import { checkHttpOptions } from '../http/http-options.js';
+import { checkHttpOptions, milliseconds } from '../http/http-options.js';
 import type { PendingRequest } from '../http/http-types.js';
 import { madeLocationOf } from '../http/location-header.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
-import { milliseconds } from '../http/time-outs.js';
 import type { Network } from '../public/types.js';
 import { isNode } from './is-node.js';
 import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';

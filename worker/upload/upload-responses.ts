@@ -6,7 +6,6 @@ import { CodedFailure } from '../errors/coded-failure.js';
 import { type Fields, orCancelled } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
-import { secretsIn } from '../http/header-secrets.js';
 import {
   corsMessage,
   failureOf,
@@ -16,6 +15,7 @@ import {
   TransientFailure,
 } from '../http/http-failures.js';
 import { locationOf } from '../http/location-header.js';
+import { secretsIn } from '../http/request-headers.js';
 import { OTHER_SENDER } from './missing-header.js';
 import { isTransient, serverError } from './server-errors.js';
 import { unescapeXml } from './xml-text.js';
