@@ -9,8 +9,8 @@ import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { checkReadable } from '../errors/option-names.js';
+import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
-import { isHttp } from '../http/http-url.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
 import type {

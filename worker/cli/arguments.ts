@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { localPath } from '../api/node-path.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   type CommandName,

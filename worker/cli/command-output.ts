@@ -1,7 +1,7 @@
 // The output of `decant convert`, and refusals that follow from the arguments alone.
 
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import type { AnyImage, ConvertOptions, Output, Target } from '../node.js';
 import { openAnyDisk } from './any-disk.js';
 import type { Command } from './arguments.js';

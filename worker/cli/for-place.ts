@@ -1,6 +1,6 @@
 // `--for`: what comes after the conversion.
 
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import type { Result } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';

@@ -1,8 +1,7 @@
 // The output format, by `-O` or the output's extension.
 
 import { DecantError } from '../errors/errors.js';
-import { addressOf } from '../http/address.js';
-import { isHttp } from '../http/http-url.js';
+import { addressOf, isHttp } from '../http/address.js';
 import { choiceFor, placeNamed } from '../places/choice.js';
 import { FORMATS, OUTPUTS } from '../public/registry.js';
 import { KNOWN } from './extensions.js';

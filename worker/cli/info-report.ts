@@ -5,7 +5,7 @@ import type { Fields } from '../errors/errors.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
 import { type Disks, diskRows, WITH } from './disk-list.js';
 import { PASSWORD_FILE } from './failure-text.js';

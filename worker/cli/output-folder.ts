@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileError } from '../errors/file-error.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { folderGiven } from '../targets/node/resolved-path.js';
 import type { ConvertCommand } from './command-output.js';
 import { ALL_DISKS } from './disk-list.js';

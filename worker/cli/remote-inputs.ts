@@ -1,9 +1,8 @@
 // Images on servers.
 
 import { isAddress, shownAddress } from '../errors/secrets.js';
-import { addressOf } from '../http/address.js';
+import { addressOf, isHttp } from '../http/address.js';
 import type { AddressOptions } from '../http/http-types.js';
-import { isHttp } from '../http/http-url.js';
 import { httpSource } from '../node.js';
 import type { Input } from '../public/types.node.js';
 

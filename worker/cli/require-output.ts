@@ -1,7 +1,7 @@
 // Checks the output of a conversion before the image is opened.
 
 import { toPath } from '../api/node-path.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { PathTarget } from '../targets/node/path.js';
 import type { ConvertCommand } from './command-output.js';
 import { namedFile } from './named-file.js';

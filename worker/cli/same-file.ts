@@ -1,8 +1,8 @@
 // Whether the output's URL is that of the image.
 
 import { addressOf, decoded } from '../http/address.js';
+import { lastingQuery } from '../http/file-state.js';
 import { HttpClient } from '../http/http-client.js';
-import { lastingQuery } from '../http/lasting-query.js';
 import { environmentFetch } from '../http/proxy-fetch.js';
 import { Retries } from '../http/retries.js';
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { DecantError, type Fields } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import type { Progress } from '../public/types.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { report } from './printing.js';

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { addressOf } from './address.js';
-import { isHttp } from './http-url.js';
+import { addressOf, isHttp } from './address.js';
 
 test.for([
   ['https://host/disk', true],

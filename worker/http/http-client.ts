@@ -9,8 +9,7 @@ import { checkedResponse, checkHttpOptions, milliseconds } from './http-options.
 import type { Fetch, HttpOptions, PendingRequest } from './http-types.js';
 import { locationOf } from './location-header.js';
 import { headersFor, secretsIn } from './request-headers.js';
-import { RequestLimit } from './request-limit.js';
-import { RequestSlots } from './request-slots.js';
+import { RequestLimit, RequestSlots } from './request-limit.js';
 import type { Retries } from './retries.js';
 
 /** What differs between browsers and Node. */

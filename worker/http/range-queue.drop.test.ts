@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Pace } from './pace.js';
 import { RangeQueue } from './range-queue.js';
-import { RequestSlots } from './request-slots.js';
+import { RequestSlots } from './request-limit.js';
 
 test('a request is aborted when its remaining parts are dropped', async () => {
   const signals: AbortSignal[] = [];

@@ -6,7 +6,7 @@ import { byScope } from '../../e2e/support/scope.js';
 import { Pace } from './pace.js';
 import { type FetchRange, RangeQueue } from './range-queue.js';
 import type { ByteRange, WantedRange } from './ranges.js';
-import { RequestSlots } from './request-slots.js';
+import { RequestSlots } from './request-limit.js';
 
 const KIB = 1 << 10;
 const MIB = 1 << 20;

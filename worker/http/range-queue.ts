@@ -2,7 +2,7 @@
 
 import type { Pace } from './pace.js';
 import { type ByteRange, GapCache, RangeSet, type WantedPart, WantedRange } from './ranges.js';
-import type { RequestSlots } from './request-slots.js';
+import type { RequestSlots } from './request-limit.js';
 
 /** The largest request, in bytes. */
 const MAX_REQUEST = 4 << 20;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { RequestLimit } from './request-limit.js';
-import { RequestSlots } from './request-slots.js';
+import { RequestLimit, RequestSlots } from './request-limit.js';
 
 const MOST = 6;
 const never = new AbortController().signal;

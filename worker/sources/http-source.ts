@@ -7,6 +7,7 @@ import {
   checkState,
   type FileState,
   hasValidator,
+  lastingQuery,
   newEtag,
   provingValidators,
   SourceAlternates,
@@ -14,7 +15,6 @@ import {
 } from '../http/file-state.js';
 import type { HttpClient } from '../http/http-client.js';
 import { NoAnswer, Overloaded, RequestRefused, TransientFailure } from '../http/http-failures.js';
-import { lastingQuery } from '../http/lasting-query.js';
 import { Pace } from '../http/pace.js';
 import { type FetchRange, RangeQueue } from '../http/range-queue.js';
 import { checkRangeResponse } from '../http/range-response.js';
