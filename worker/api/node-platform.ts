@@ -20,12 +20,14 @@ import { compile, loadCodec, makeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
 
-/** Its code is loaded when it is needed, with Node's modules for networks, which take 10 ms. */
+/** Loaded with the first request: Node's modules for networks take 10 ms. */
+const loadFetch = () => import('../http/node-fetch.js');
+
 export const http: HttpPlatform = {
   seesRedirects: true,
-  fetch: async () => (await import('../http/node-fetch.js')).readingFetch(),
-  fetchUndecoded: async () => (await import('../http/proxy-fetch.js')).environmentFetchUndecoded(),
-  guard: async () => (await import('../http/address-guard.js')).makeGuard(),
+  fetch: async () => (await loadFetch()).readingFetch(),
+  fetchUndecoded: async () => (await loadFetch()).environmentFetchUndecoded(),
+  guard: async () => (await loadFetch()).makeGuard(),
 };
 
 async function openSource(input: Input, options: HttpOptions): Promise<OpenedSource> {

@@ -3,7 +3,7 @@
 import { addressOf, decoded } from '../http/address.js';
 import { lastingQuery } from '../http/file-state.js';
 import { HttpClient } from '../http/http-client.js';
-import { environmentFetch } from '../http/proxy-fetch.js';
+import { environmentFetch } from '../http/node-fetch.js';
 import { Retries } from '../http/retries.js';
 
 /**

@@ -40,7 +40,7 @@ export async function uploadTarget(output: UploadOutput, signal: AbortSignal): P
   const { url, upload, headerFile, format, formatOptions, existing, method, confirm } = output;
   // Loaded only for uploads.
   const targets = await import('../upload/index.js');
-  const { environmentFetch } = await import('../http/proxy-fetch.js');
+  const { environmentFetch } = await import('../http/node-fetch.js');
   const headers = await readHeaders(headerFile, signal);
   const proxied = await environmentFetch();
   // Without a proxy, a PUT does not use `fetch`: see `streamFetch`.

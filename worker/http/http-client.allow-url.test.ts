@@ -6,11 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Asked, fetchBy, type Reply } from '../../e2e/support/replies.js';
 import { addressOf } from './address.js';
-import { makeGuard } from './address-guard.js';
 import { type AddressGuard, AddressNotAllowed, HttpClient, type HttpPlatform } from './http-client.js';
 import type { HttpOptions } from './http-types.js';
+import { makeGuard, undecodedFetch } from './node-fetch.js';
 import { Retries } from './retries.js';
-import { undecodedFetch } from './undecoded-fetch.js';
 
 const NODE = { seesRedirects: true };
 const { signal } = new AbortController();

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 /** The dispatcher for the environment's proxies, as in a new process. */
-const environmentFetch = async () => (await import('./proxy-fetch.js')).environmentFetch();
+const environmentFetch = async () => (await import('./node-fetch.js')).environmentFetch();
 
 test('without a proxy, the global fetch', async () => {
   expect(await environmentFetch()).toBe(fetch);
@@ -29,7 +29,7 @@ test.for(NAMES)('%s names a proxy', async (name) => {
   const proxied = await environmentFetch();
   expect(proxied).not.toBe(fetch);
   // It is looked up once.
-  expect(await (await import('./proxy-fetch.js')).environmentFetch()).toBe(proxied);
+  expect(await (await import('./node-fetch.js')).environmentFetch()).toBe(proxied);
 });
 
 /** A SOCKS5 proxy (RFC 1928) that connects every request to `port`; records the hosts. */
