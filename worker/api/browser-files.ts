@@ -1,11 +1,11 @@
 // Browsers: locations of the worker scripts and the wasm.
 
-import { isOf } from '../calls/values.js';
 import { checkedCodec, codecFile, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
+import { isOf } from '../errors/values.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
 import type { Engine } from '../public/types.js';

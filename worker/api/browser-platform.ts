@@ -1,10 +1,10 @@
 // Browsers: sources and targets, and how workers start.
 
-import { isObject, isOf } from '../calls/values.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { webWorker } from '../client-side/web-worker.js';
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
+import { isObject, isOf } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';

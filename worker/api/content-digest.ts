@@ -1,7 +1,6 @@
 // A digest that identifies the content of files without reading all of it, for resuming a conversion.
 
-import { hexOf } from '../calls/hex.js';
-import { joined } from '../calls/joined.js';
+import { hexOf, joined } from '../errors/values.js';
 import type { ByteRange } from '../http/ranges.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';

@@ -1,11 +1,11 @@
 // One conversion: a session runs it with workers, a target makes a file of it, a signal cancels it.
 
-import { anyOf } from '../calls/signals.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
+import { anyOf, withListener } from '../errors/signals.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
@@ -13,7 +13,6 @@ import { abandonOutput, isCustomOutput, loadCustomTargets, needless } from '../t
 import type { OutputTarget, ResumePoint, Sizes } from '../targets/output-target.js';
 import type { Spool } from '../targets/spool.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
-import { withListener } from './guarded-listener.js';
 import { identityOf } from './identity.js';
 import { isOfDisk } from './notice-rules.js';
 import { settleMemory } from './options.js';

@@ -1,9 +1,9 @@
 // Computes digests of files. The code for them is loaded then.
 
-import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { orUsageError } from '../errors/option-names.js';
+import { isOf } from '../errors/values.js';
 import type { DigestOptions } from '../public/types.js';
 import { checkCall } from './options.js';
 import type { Platform } from './platform.js';

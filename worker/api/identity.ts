@@ -1,7 +1,7 @@
 // Identifies a conversion, for resuming: conversions with the same identity write the same bytes.
 
-import { hexOf } from '../calls/hex.js';
 import type { ImageSetup } from '../client-side/image-session.js';
+import { hexOf } from '../errors/values.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';

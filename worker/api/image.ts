@@ -1,6 +1,5 @@
 // The `Image` and `StreamedImage` of the API.
 
-import { anyOf } from '../calls/signals.js';
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
@@ -9,6 +8,7 @@ import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { checkReadable } from '../errors/option-names.js';
+import { anyOf, withListener } from '../errors/signals.js';
 import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
@@ -34,7 +34,6 @@ import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
 import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
 import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
-import { withListener } from './guarded-listener.js';
 import { describeDisk, openDisk } from './machine.js';
 import {
   checkCall,

@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { isOf } from '../calls/values.js';
 import { notStarted } from '../client-side/node-worker.js';
 import { checkedCodec, codecFile, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
+import { isOf } from '../errors/values.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { toPath } from './node-path.js';

@@ -1,9 +1,9 @@
 // Node: sources and targets, and how workers start.
 
 import { availableParallelism } from 'node:os';
-import { isOf } from '../calls/values.js';
 import { nodeWorker } from '../client-side/node-worker.js';
 import { DecantError } from '../errors/errors.js';
+import { isOf } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';

@@ -1,8 +1,8 @@
 // Reads ranges of the disk, as the guest sees it.
 
-import { anyOf } from '../calls/signals.js';
 import type { ImageSession } from '../client-side/image-session.js';
 import { cancelled, DecantError, outOfMemory } from '../errors/errors.js';
+import { anyOf } from '../errors/signals.js';
 
 /** The maximum bytes for each call: small enough for other operations to run in between, and for a quick cancel. */
 const CHUNK = 4 << 20;

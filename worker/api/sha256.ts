@@ -2,9 +2,9 @@
 
 import { Instance } from 'decant-module';
 import { cancelled, toDecantError } from '../errors/errors.js';
+import { withListener } from '../errors/signals.js';
 import type { DigestOptions } from '../public/types.js';
 import { Sha256 } from '../targets/sha256-hasher.js';
-import { withListener } from './guarded-listener.js';
 
 /** Bytes for each read: digested in some milliseconds, so that a page stays responsive. */
 const READ = 2 << 20;

@@ -1,8 +1,8 @@
 // A disk, read in small parts.
 
-import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { orUsageError } from '../errors/option-names.js';
+import { isOf } from '../errors/values.js';
 import { ByteReader } from './bytes.js';
 
 export class Disk {

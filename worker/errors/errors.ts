@@ -1,8 +1,8 @@
 // `DecantError`, the only error that the API throws, and conversions of other errors to it.
 
-import { isObject } from '../calls/values.js';
 import { shownMessage } from './shown.js';
 import { decimalSize } from './sizes.js';
+import { isObject } from './values.js';
 
 /** The kind of a failure, for programs. */
 export type ErrorKind =

@@ -1,7 +1,7 @@
 // The names of the options of a call. A misspelt one would silently do nothing.
 
-import { isObject } from '../calls/values.js';
 import { DecantError, reasonOf } from './errors.js';
+import { isObject } from './values.js';
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 

@@ -1,8 +1,8 @@
 // URLs of files on servers.
 
-import { isOf } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { orUsageError } from '../errors/option-names.js';
+import { isOf } from '../errors/values.js';
 
 const HTTP = /^https?:\/\//i;
 

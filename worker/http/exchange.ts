@@ -1,7 +1,7 @@
 // A response and its body, with a limit on stalls.
 
-import { nextTask } from '../calls/next-task.js';
 import { cancelled } from '../errors/errors.js';
+import { nextTask } from '../errors/signals.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
 import { MIN_PROGRESS } from './retries.js';
 

@@ -1,10 +1,10 @@
 // Failures of requests, and their reasons: what a server answered, what a browser hides, what Node's connections report.
 
-import { isObject } from '../calls/values.js';
 import { CodedFailure } from '../errors/coded-failure.js';
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
+import { isObject } from '../errors/values.js';
 
 /** Has the kind of a failure in every copy of this module. */
 const FAILURE = Symbol.for('decant.failure');

@@ -2,7 +2,7 @@
 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { isObject } from '../calls/values.js';
+import { isObject } from '../errors/values.js';
 
 /** Statuses whose responses have no body. */
 const EMPTY = [204, 205, 304];

@@ -1,8 +1,8 @@
 // The step after a conversion: commands that bring the file to its place.
 
-import { isObject } from '../calls/values.js';
 import { DecantError } from '../errors/errors.js';
 import { orUsageError } from '../errors/option-names.js';
+import { isObject } from '../errors/values.js';
 import type { MadeDisk, NextStep } from '../public/types.places.js';
 import { extensionOf, PLACES, type Words } from './registry.js';
 import { quotedForPowerShell, quotedForSh } from './shell.js';

@@ -1,8 +1,8 @@
 // Custom sources and streams as inputs. The code that reads them is loaded when it is needed: most inputs are files.
 
-import { isObject } from '../calls/values.js';
 import { orCancelled } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
+import { isObject } from '../errors/values.js';
 import type { Source } from '../public/types.js';
 import type { OpenedSource } from './opened-source.js';
 import { orSourceError } from './source-errors.js';

@@ -1,7 +1,7 @@
 // Custom streams as images: read on the calling side, once and in order.
 
-import { nextTask } from '../calls/next-task.js';
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors/errors.js';
+import { nextTask } from '../errors/signals.js';
 import type { Network } from '../public/types.js';
 import { sourceError, unreadable } from './source-errors.js';
 

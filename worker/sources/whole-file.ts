@@ -1,7 +1,7 @@
 // A file of a server that sends only whole files: kept in memory if it is small, otherwise read once, in order.
 
-import { joined } from '../calls/joined.js';
 import { reasonOf } from '../errors/errors.js';
+import { joined } from '../errors/values.js';
 import type { HttpExchange } from '../http/exchange.js';
 import { TransientFailure } from '../http/http-failures.js';
 import { contentLength } from '../http/range-response.js';

@@ -1,8 +1,8 @@
 // Streams and custom targets as outputs. The code that writes to them is loaded when it is needed: most outputs are files.
 
-import { isObject, isStream } from '../calls/values.js';
 import { customTargetError, DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
+import { isObject, isStream } from '../errors/values.js';
 import type { Target } from '../public/types.js';
 
 export type CustomOutput = WritableStream<Uint8Array> | Target;

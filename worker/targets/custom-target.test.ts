@@ -1,8 +1,8 @@
 // Custom targets: their calls, and their ends.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { soon } from '../calls/soon.test-support.js';
 import { cancelled, DecantError } from '../errors/errors.js';
+import { soon } from '../errors/soon.test-support.js';
 import type { Target, TargetPlan } from '../public/types.js';
 import { PortTarget } from '../worker-side/port-target.js';
 import { abandonOutput, isCustomOutput } from './custom-output.js';

@@ -1,7 +1,7 @@
 // Custom targets: a coordinator sends the output to the calling side, which writes it.
 
-import { isObject } from '../calls/values.js';
 import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
+import { isObject } from '../errors/values.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
 import { outputInUse } from './claims.js';

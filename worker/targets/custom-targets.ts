@@ -1,6 +1,6 @@
 // The targets of streams and custom targets. Imported only by `loadCustomTargets`.
 
-import { isStream } from '../calls/values.js';
+import { isStream } from '../errors/values.js';
 import type { CustomOutput } from './custom-output.js';
 import { CustomTarget } from './custom-target.js';
 import type { Spool } from './spool.js';

@@ -1,8 +1,8 @@
 // SHA-256 of bytes that come in pieces, by the code of `crypt.wasm`: Web Crypto digests whole inputs only.
 
 import type { Instance } from 'decant-module';
-import { hexOf } from '../calls/hex.js';
 import { outOfMemory } from '../errors/errors.js';
+import { hexOf } from '../errors/values.js';
 
 const LENGTH = 32;
 /** Requests of `crate/crypt/src/request.rs`: a hasher for SHA-256, which becomes object 0; more bytes for it; its hash. */

@@ -1,7 +1,7 @@
 // Checks a part against checksums in S3's response, if its ETag is not a digest. Amazon S3 User Guide, "Checking object
 // integrity": base64 of the big-endian value.
 
-import { nextTask } from '../calls/next-task.js';
+import { nextTask } from '../errors/signals.js';
 import { toBase64 } from './md5.js';
 import { type Body, piecesOf } from './request-body.js';
 

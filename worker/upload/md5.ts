@@ -1,7 +1,7 @@
 // MD5 digests, with which servers check stored data.
 
 import { createMD5, type IHasher } from 'hash-wasm';
-import { nextTask } from '../calls/next-task.js';
+import { nextTask } from '../errors/signals.js';
 
 /** Bytes digested in one task: less than a millisecond, since other programs may interrupt it. */
 const STEP = 256 << 10;

@@ -3,7 +3,7 @@
 
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { isObject } from '../calls/values.js';
+import { isObject } from '../errors/values.js';
 import { responseOf, responseTo } from '../http/node-response.js';
 
 /** How long a server has to ask for the body, in milliseconds: older servers do not know `Expect: 100-continue`. */

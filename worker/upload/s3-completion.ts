@@ -1,8 +1,8 @@
 // Completes an upload to S3. A response without a result proves nothing: a gateway may have truncated it. Then the request is
 // sent again, and the object is checked.
 
-import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
+import { hexOf } from '../errors/values.js';
 import { RequestRefused } from '../http/http-failures.js';
 import { confirm, hasSize, isBefore, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './md5.js';

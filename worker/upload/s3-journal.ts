@@ -1,8 +1,8 @@
 // The journal of an upload to S3, for resuming it: a line for the upload, and one for each part after its response was checked.
 
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { hexOf } from '../calls/hex.js';
 import { DecantError } from '../errors/errors.js';
+import { hexOf } from '../errors/values.js';
 import { LONGEST_TIMER } from '../http/http-options.js';
 import { bareEtag } from './confirmation.js';
 import type { UploadJournal } from './upload-types.js';

@@ -1,6 +1,6 @@
 // Sends parts to S3, and checks that the server stored the sent bytes.
 
-import { hexOf } from '../calls/hex.js';
+import { hexOf } from '../errors/values.js';
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import { matchesChecksum } from './checksums.js';
 import { unconfirmed } from './confirmation.js';

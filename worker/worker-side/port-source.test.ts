@@ -1,7 +1,7 @@
 // A custom source inside a coordinator: reads that are sent, wait or are cancelled.
 
 import { afterEach, expect, test } from 'vitest';
-import { soon } from '../calls/soon.test-support.js';
+import { soon } from '../errors/soon.test-support.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import { PortSource, ReadQueue } from './port-source.js';
 

@@ -1,7 +1,7 @@
 // A custom target inside a coordinator: pieces, holes, and the number in flight.
 
 import { describe, expect, test } from 'vitest';
-import { soon } from '../calls/soon.test-support.js';
+import { soon } from '../errors/soon.test-support.js';
 import type { Piece, Taken } from '../messages/messages.js';
 import { PortTarget } from './port-target.js';
 

@@ -3,9 +3,9 @@
 import { type BigIntStats, close, constants, fstat, open, read, stat } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
+import { isObject } from '../../errors/values.js';
 import type { ByteRange } from '../../http/ranges.js';
 import { loadCustomSources } from '../custom-input.js';
 import type { OpenedSource } from '../opened-source.js';

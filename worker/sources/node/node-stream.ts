@@ -4,9 +4,9 @@ import { close, constants, open } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { isObject } from '../../calls/values.js';
 import { DecantError } from '../../errors/errors.js';
 import { fileReason } from '../../errors/file-error.js';
+import { isObject } from '../../errors/values.js';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 

@@ -3,8 +3,8 @@
 import { chmodSync, type PathLike, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
-import { soon } from '../../calls/soon.test-support.js';
 import { DecantError } from '../../errors/errors.js';
+import { soon } from '../../errors/soon.test-support.js';
 import { test } from './folder.test-support.js';
 import { beginTo, SIZE } from './path-target.test-support.js';
 

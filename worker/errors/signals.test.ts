@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { cancelled, orCancelled } from '../errors/errors.js';
-import { withListener } from './guarded-listener.js';
+import { cancelled, orCancelled } from './errors.js';
+import { withListener } from './signals.js';
 
 const never = new Promise<never>(() => {});
 
