@@ -8,7 +8,7 @@ import { findSplitFiles } from './api/split.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
-import { openServerFile } from './sources/server-files.js';
+import { openServerFile } from './sources/inputs.js';
 import { listLeftovers } from './targets/browser/leftovers.js';
 import { sweepStorage } from './targets/browser/storage.js';
 

@@ -8,7 +8,7 @@ import { findSplitFiles } from './api/split.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
 import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';
-import { openServerFile } from './sources/server-files.js';
+import { openServerFile } from './sources/inputs.js';
 
 export { configure } from './api/node-files.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';

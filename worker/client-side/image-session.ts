@@ -4,7 +4,7 @@ import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/er
 import { MEASURED } from '../messages/messages.js';
 import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
-import type { Loan } from '../sources/loan.js';
+import type { Loan } from '../sources/opened-source.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
 import type { CoordinatorMethods, OpenResult, OtherAnswer } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';

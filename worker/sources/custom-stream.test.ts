@@ -1,8 +1,8 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { isReadable } from './custom-input.js';
+import { openStream } from './custom-sources.js';
 import { StreamReader } from './custom-stream.js';
-import { openStream } from './open-stream.js';
+import { isReadable } from './inputs.js';
 
 const never = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 // Announces future reads to a source. The source keeps one list, but several readers, also of several images, announce reads.
 
+import { callListener } from '../errors/listener-error.js';
 import type { Source } from '../public/types.js';
-import { announceReads } from './custom-source.js';
 
 interface ExpectedRange {
   offset: number;
@@ -62,4 +62,13 @@ export class Expectations {
   #all(): ExpectedRange[] {
     return [...this.#readers.values()].flat();
   }
+}
+
+/** Announces reads to `source`. Its failures are ignored: the reads themselves report them. */
+export function announceReads(source: Source, ranges: { offset: number; length: number }[]): void {
+  // Announcements affect only the speed.
+  callListener(
+    () => source.expect?.(ranges),
+    () => {},
+  );
 }

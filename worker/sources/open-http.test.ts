@@ -15,7 +15,7 @@ import { DecantError } from '../errors/errors.js';
 import type { HttpOptions } from '../http/http-types.js';
 import { RequestLimit } from '../http/request-limit.js';
 import type { Source } from '../public/types.js';
-import { readCustomSource } from './custom-source.js';
+import { readCustomSource } from './custom-sources.js';
 import { openAddress, openHttp } from './open-http.js';
 
 const NODE = { seesRedirects: true };

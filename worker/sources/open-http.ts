@@ -30,10 +30,10 @@ import {
 } from '../http/range-response.js';
 import type { ByteRange } from '../http/ranges.js';
 import { MIN_PROGRESS, Retries } from '../http/retries.js';
-import { loadCustomSources } from './custom-input.js';
+import { openCustomSource, openSequential } from './custom-sources.js';
+import { SequentialFile } from './custom-stream.js';
 import { atHost, HttpSource, rangeHeader, receive } from './http-source.js';
 import type { OpenedSource } from './opened-source.js';
-import type { SequentialFile } from './sequential-file.js';
 import { BufferedFile, receiveWhole, sequentialBody, unnoticedEnd } from './whole-file.js';
 
 /** The bytes of the first request: the headers and first tables of most images. */
@@ -68,7 +68,7 @@ export async function openAddress(
   options: HttpOptions,
 ): Promise<OpenedSource> {
   const { opened, address } = await openFirst(platform, url, options);
-  const { openCustomSource, openSequential } = await loadCustomSources();
+
   if (isSequential(opened)) return openSequential(opened);
   const close = async () => {
     if (opened instanceof HttpSource) opened.stop();
@@ -263,7 +263,6 @@ async function beginWhole(
   const unnoticed = unnoticedEnd(response, url.origin);
   const came = await receiveWhole(exchange, retries);
   if ('head' in came) {
-    const { SequentialFile } = await loadCustomSources();
     return new SequentialFile(sequentialBody(exchange, came.head, retries), retries, name, shown, unnoticed);
   }
   return new BufferedFile(came.bytes, name, unnoticed, {

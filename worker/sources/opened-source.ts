@@ -1,7 +1,8 @@
-// A source that is open on the calling side.
+// A source that is open on the calling side, and the loan of such sources to a coordinator.
 
+import type { DecantError } from '../errors/errors.js';
 import type { ByteRange } from '../http/ranges.js';
-import type { FileSpec } from '../messages/messages.js';
+import type { FileSpec, ImageSpec } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
 import type { StreamReader } from './custom-stream.js';
 
@@ -28,4 +29,23 @@ export interface OpenedSource {
   /** Asks the owner of the bytes, such as a server. Fails with `source` if they have changed or the check fails. */
   confirm?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A loan of files, which a coordinator opens by itself. */
+export class Loan {
+  /** The image to open. */
+  image!: ImageSpec;
+  /** The ports in `image`, to be transferred with it. */
+  readonly ports: MessagePort[] = [];
+
+  /** Cancels current and later reads: they fail with `cancelled`, without waiting for the source. */
+  cancel(): void {}
+
+  /** Ends the loan: cancels all reads and closes the ports. */
+  end(): void {}
+
+  /** Adds to an error of a coordinator what only this side knows. */
+  explain(error: DecantError): DecantError {
+    return error;
+  }
 }

@@ -4,8 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpOptions } from '../http/http-types.js';
 import type { Companion, Input } from '../public/caller-types.js';
 import type { Source } from '../public/types.js';
-import { openCustomSource } from './custom-source.js';
-import { openStream } from './open-stream.js';
+import { openCustomSource, openStream } from './custom-sources.js';
 import type { OpenedSource } from './opened-source.js';
 import { Sources } from './sources.js';
 

@@ -9,9 +9,8 @@ import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/caller-types.js';
 import type { Network } from '../public/types.js';
-import { isCustomSource, loadCustomSources } from './custom-input.js';
-import { Loan } from './loan.js';
-import type { OpenedSource } from './opened-source.js';
+import { isCustomSource, loadCustomSources } from './inputs.js';
+import { Loan, type OpenedSource } from './opened-source.js';
 
 /** The options for opening an image, without its sources. */
 export type ImageSettings = Omit<ImageSpec, 'source' | 'companions' | 'file'>;

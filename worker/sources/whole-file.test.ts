@@ -5,7 +5,8 @@ import { type Reply, responseOf } from '../../e2e/support/replies.js';
 import type { HttpExchange } from '../http/exchange.js';
 import { TransientFailure } from '../http/http-failures.js';
 import { Retries } from '../http/retries.js';
-import { openSequential, SequentialFile } from './sequential-file.js';
+import { openSequential } from './custom-sources.js';
+import { SequentialFile } from './custom-stream.js';
 import { BufferedFile, receiveWhole, sequentialBody, unnoticedEnd } from './whole-file.js';
 
 const MIB = 1 << 20;

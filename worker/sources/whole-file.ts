@@ -7,7 +7,7 @@ import { TransientFailure } from '../http/http-failures.js';
 import { contentLength } from '../http/range-response.js';
 import type { Retries } from '../http/retries.js';
 import type { Network, Source } from '../public/types.js';
-import type { SequentialBody } from './sequential-file.js';
+import type { SequentialBody } from './custom-stream.js';
 
 /** The largest file that is kept in memory, in bytes. */
 const MOST_KEPT = 64 << 20;

@@ -1,15 +1,15 @@
 // Files, block devices and named pipes in Node as images.
 
 import { type BigIntStats, close, constants, fstat, open, read, stat } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DecantError } from '../../errors/errors.js';
 import { fileError } from '../../errors/file-error.js';
 import { isObject } from '../../errors/values.js';
 import type { ByteRange } from '../../http/ranges.js';
-import { loadCustomSources } from '../custom-input.js';
+import { loadCustomSources } from '../inputs.js';
 import type { OpenedSource } from '../opened-source.js';
-import { deviceSize } from './block-device.js';
 import { fromPipe } from './node-stream.js';
 
 const AS_STREAM = 'pass it as a stream (on the command line: - as the image, and its content as standard input)';
@@ -139,4 +139,21 @@ function requireFile(stats: BigIntStats, shown: string): void {
     ? `${shown} is a folder, not an image`
     : `${shown} is neither a file, a block device nor a pipe; ${AS_STREAM}`;
   throw new DecantError('usage', message, { code: 'not-a-file' });
+}
+
+/** The unit of the file `size` in bytes, for all devices. */
+const SECTOR = 512;
+
+/** MAJOR:MINOR of a device, as glibc's `gnu_dev_major` and `gnu_dev_minor` split its number. */
+export function numbersOf(device: bigint): string {
+  const major = ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn);
+  const minor = (device & 0xffn) | ((device >> 12n) & ~0xffn);
+  return `${major}:${minor}`;
+}
+
+export const folderOf = (device: bigint): string => `/sys/dev/block/${numbersOf(device)}`;
+
+/** The size of a block device, in bytes. */
+export async function deviceSize(device: bigint): Promise<number> {
+  return Number(await readFile(join(folderOf(device), 'size'), 'utf8')) * SECTOR;
 }

@@ -4,7 +4,7 @@ import { type BigIntStats, fstat, readdir } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { folderOf, numbersOf } from '../../sources/node/block-device.js';
+import { folderOf, numbersOf } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { isSame } from './resolved-path.js';
 

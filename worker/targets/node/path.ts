@@ -8,7 +8,7 @@ import { DecantError } from '../../errors/errors.js';
 import { fileError, fileReason } from '../../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../../messages/messages.js';
 import type { Kept, Notice } from '../../public/types.js';
-import { deviceSize } from '../../sources/node/block-device.js';
+import { deviceSize } from '../../sources/node/node-file.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput, outputInUse } from '../claims.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from '../output-target.js';

@@ -4,8 +4,9 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
-import { isCustomSource } from './custom-input.js';
-import { announceReads, expects, networkOf, openCustomSource, readCustomSource } from './custom-source.js';
+import { expects, networkOf, openCustomSource, readCustomSource } from './custom-sources.js';
+import { announceReads } from './expectations.js';
+import { isCustomSource } from './inputs.js';
 
 const never = new AbortController().signal;
 const read: Source['read'] = async (_, length) => new Uint8Array(length);

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Source } from '../public/types.js';
-import { CustomLoan } from './custom-loan.js';
+import { CustomLoan } from './custom-sources.js';
 import { StreamReader } from './custom-stream.js';
 
 let loan: CustomLoan | undefined;
