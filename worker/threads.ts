@@ -1,6 +1,6 @@
 // `decant/threads`: a separate entry point, since the engine adds half a megabyte.
 
-import { fromViteCache } from './client-side/vite-cache.js';
+import { fromViteCache } from './client-side/package-files.js';
 import type { Threads } from './public/types.js';
 
 export type { Threads };

@@ -1,11 +1,11 @@
-// Browsers: locations of the worker scripts and the wasm.
+// Browsers: the worker scripts and the wasm, where they are, and the port of a worker.
 
-import { checkedCodec, codecFile, SCRIPTS, WASM } from '../client-side/package-files.js';
+import { checkedCodec, codecFile, fromViteCache, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
-import { fromViteCache } from '../client-side/vite-cache.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { checkNames, namesOf } from '../errors/option-names.js';
 import { isOf } from '../errors/values.js';
+import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
 import type { Engine } from '../public/types.js';
@@ -129,4 +129,32 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
   const isCalledWasm = response.headers.get('Content-Type')?.startsWith('application/wasm');
   if (isCalledWasm) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
+}
+
+const notLoaded = (engine: Engine): DecantError => {
+  const script = SCRIPTS[engine];
+  const message = `Could not load the package's worker script ${script}; check the connection and reload the page, or set its location with configure({ worker })`;
+  return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
+};
+
+/** The port of `worker`, which runs the script for `engine`. Ends `reports` when the worker has sent a message or ended. */
+export function webWorker(worker: Worker, engine: Engine, reports: PolicyReports): WorkerPort {
+  worker.addEventListener('message', () => reports.end(), { once: true });
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, transfer),
+    listen: (message) => worker.addEventListener('message', ({ data }) => message(data)),
+    onDeath(died) {
+      worker.addEventListener('error', ({ message }) => {
+        if (message) died(unexpectedEnd(message));
+        // The error event of a script that cannot be loaded has no message.
+        else reports.forWorker().then((forbidden) => died(forbidden ?? notLoaded(engine)), died);
+      });
+      worker.addEventListener('messageerror', () => died(unexpectedEnd('a message could not be read')));
+    },
+    terminate: async () => {
+      reports.end();
+      worker.terminate();
+    },
+    keepAlive: () => {},
+  };
 }

@@ -1,7 +1,6 @@
 // Browsers: sources and targets, and how workers start.
 
 import { PolicyReports } from '../client-side/policy.js';
-import { webWorker } from '../client-side/web-worker.js';
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isObject, isOf } from '../errors/values.js';
@@ -18,7 +17,7 @@ import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
-import { compile, hasThreads, loadCodec, makeWorker } from './browser-files.js';
+import { compile, hasThreads, loadCodec, makeWorker, webWorker } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');

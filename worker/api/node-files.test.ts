@@ -4,10 +4,9 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import { nodeWorker } from '../client-side/node-worker.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { Codec } from '../public/types.js';
-import { compile, configure, loadCodec, makeWorker } from './node-files.js';
+import { compile, configure, loadCodec, makeWorker, nodeWorker } from './node-files.js';
 
 /** A module without functions. */
 const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

@@ -1,7 +1,6 @@
 // Node: sources and targets, and how workers start.
 
 import { availableParallelism } from 'node:os';
-import { nodeWorker } from '../client-side/node-worker.js';
 import { DecantError } from '../errors/errors.js';
 import { isOf } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
@@ -15,7 +14,7 @@ import type { OpenedSource } from '../sources/opened-source.js';
 import { requireReadable } from '../sources/source-errors.js';
 import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
-import { compile, loadCodec, makeWorker } from './node-files.js';
+import { compile, loadCodec, makeWorker, nodeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
 import { once, type Platform } from './platform.js';
 

@@ -1,6 +1,6 @@
 // The differences between browsers and Node on the calling side.
 
-import type { WorkerStarter } from '../client-side/starter.js';
+import type { WorkerStarter } from '../client-side/warm.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
 import type { OpenedSource } from '../sources/opened-source.js';

@@ -3,9 +3,7 @@
 import type { DecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
-import { provideCodecs } from './codecs.js';
-import type { WorkerStarter } from './starter.js';
-import { WarmWorkers } from './warm.js';
+import { provideCodecs, WarmWorkers, type WorkerStarter } from './warm.js';
 
 let nextOperation = 0;
 

@@ -2,7 +2,7 @@
 
 import { type Methods, type Port, serve, type WorkerPort } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
-import type { WorkerStarter } from './starter.js';
+import type { WorkerStarter } from './warm.js';
 
 /** A worker in this thread. */
 interface FakeWorker {

@@ -1,4 +1,4 @@
-// The names of the package's files for each engine in browsers.
+// The names of the package's files for each engine in browsers, and their URLs if a development server moved them.
 
 import type { Codec, Engine } from '../public/types.js';
 
@@ -21,3 +21,10 @@ export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>):
   }
   return bytes;
 }
+
+/** Vite's default folder for copies. */
+const CACHE = '/node_modules/.vite/deps/';
+
+/** The URL of the package's file `name` if `module`, the URL of one of its modules, is such a copy. */
+export const fromViteCache = (name: string, module: string | undefined): URL | undefined =>
+  module?.includes(CACHE) ? new URL(`../../decant/dist/${name}`, module) : undefined;

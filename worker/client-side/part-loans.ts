@@ -5,7 +5,7 @@ import { PARTS_BEGIN, PARTS_END, PARTS_WORKER, type PartsWorker } from '../messa
 import type { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { acquirePool, type Connection, type Pool } from './pool.js';
-import type { WorkerStarter } from './starter.js';
+import type { WorkerStarter } from './warm.js';
 
 interface Lent {
   pool: Pool;

@@ -4,9 +4,7 @@ import { type DecantError, toDecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
-import { provideCodecs } from './codecs.js';
-import type { WorkerStarter } from './starter.js';
-import { WarmWorkers } from './warm.js';
+import { provideCodecs, WarmWorkers, type WorkerStarter } from './warm.js';
 
 /** The size of files in bytes that are worth all workers from the start. */
 export const WORTH_ALL = 4 << 20;

@@ -1,7 +1,32 @@
-// Warm workers: they stay for a while after their last use.
+// Workers of the calling side: how they start, how they get codecs, and how they stay warm after their last use.
 
-import { DecantError } from '../errors/errors.js';
-import { unexpectedEnd } from '../messages/rpc.js';
+import { DecantError, toPlain } from '../errors/errors.js';
+import { CODEC_NEEDED } from '../messages/messages.js';
+import { type RpcClient, unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
+import type { Codec, Engine } from '../public/types.js';
+import type { CodecMethods } from '../worker-side/codec-modules.js';
+
+export interface WorkerStarter {
+  /** Starts a worker for `engine`. */
+  spawn(engine: Engine): WorkerPort;
+  /** Compiles the wasm for `engine`. The result is cached. */
+  module(engine: Engine): Promise<WebAssembly.Module>;
+  /** Loads the wasm of a codec. The result is cached. */
+  codec(name: Codec): Promise<Uint8Array>;
+}
+
+/** Answers the requests of the worker behind `client`. */
+export function provideCodecs(client: RpcClient<CodecMethods>, starter: WorkerStarter): void {
+  client.on(CODEC_NEEDED, (detail) => {
+    const name = detail as Codec;
+    const answer = starter.codec(name).then(
+      (bytes) => client.call('provideCodec', name, bytes),
+      (thrown) => client.call('refuseCodec', name, toPlain(thrown)),
+    );
+    // The worker has ended.
+    answer.catch(() => {});
+  });
+}
 
 /** How long workers stay after their last successful use, in milliseconds: enough to choose the next file. */
 const WARM = 10_000;
