@@ -69,7 +69,7 @@ const ownThreads = {
   name: 'own-threads',
   resolveId: (id) =>
     /wasm-bindgen-rayon-\w+.src.workerHelpers\.js$/.test(id)
-      ? join(root, 'worker', 'worker-side', 'start-threads.ts')
+      ? join(root, 'worker', 'worker-side', 'thread-pool.ts')
       : undefined,
 };
 

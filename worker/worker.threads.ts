@@ -1,8 +1,8 @@
-// The coordinator of the `threads` engine, and each of its threads: wasm-bindgen-rayon starts this script again for them and
+// A worker of the `threads` engine: the owner of the threads, and each thread. wasm-bindgen-rayon starts this script again for them and
 // uses its own messages.
 
 import * as glue from 'decant-wasm/threads';
 import { browserHost } from './worker-side/browser-host.js';
-import { serveThreads } from './worker-side/serve-worker.js';
+import { serveThreads } from './worker-side/thread-pool.js';
 
 serveThreads(browserHost, glue);

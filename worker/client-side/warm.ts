@@ -4,7 +4,7 @@ import { DecantError, toPlain } from '../errors/errors.js';
 import { CODEC_NEEDED } from '../messages/messages.js';
 import { type RpcClient, unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import type { Codec, Engine } from '../public/types.js';
-import type { CodecMethods } from '../worker-side/codec-modules.js';
+import type { CodecMethods } from '../worker-side/wasm.js';
 
 export interface WorkerStarter {
   /** Starts a worker for `engine`. */

@@ -1,4 +1,4 @@
-// Messages between the calling side and workers.
+// Messages between the calling side and workers, and the names of the files that both open.
 
 import type { PlainError } from '../errors/errors.js';
 
@@ -143,3 +143,15 @@ export const MEASURED = 'measured';
 
 /** The event by which a worker asks the calling side for a codec; its detail is the name. */
 export const CODEC_NEEDED = 'codec';
+
+/** The version of files and locks: versions of the package in one origin leave each other's files alone. */
+export const PROTOCOL = 'decant-1';
+
+/** The folder of all temporary files. */
+export const FOLDER = `.${PROTOCOL}`;
+
+/** The name of the journal of a temporary file. */
+export const journalName = (file: string): string => `${file}.journal`;
+
+/** Matches the suffix of a journal's name, which its file does not have. */
+export const JOURNAL = /\.journal$/;

@@ -1,9 +1,8 @@
 // The browser's implementation of `WorkerHost`.
 
 import { DecantError, isStorageFull, storageFull } from '../errors/errors.js';
-import type { Resume } from '../messages/messages.js';
+import { FOLDER, journalName, type Resume } from '../messages/messages.js';
 import type { Port } from '../messages/rpc.js';
-import { FOLDER, journalName } from '../messages/storage-folder.js';
 import { BlobFile } from './blob-file.js';
 import { PortTarget } from './port-target.js';
 import { StorageJournal } from './storage-journal.js';

@@ -12,12 +12,10 @@ import {
 } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
-import type { CodecMethods } from './codec-modules.js';
 import { Dispatcher } from './dispatcher.js';
 import { PartWorkers } from './part-workers.js';
-import { PortSource } from './port-source.js';
-import { PortStream } from './port-stream.js';
-import type { Workers } from './wasm.js';
+import { PortSource, PortStream } from './port-source.js';
+import type { CodecMethods, Report, Workers } from './wasm.js';
 import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
 
 /** `Info` of the API without the name, which only the calling side knows. */
@@ -163,7 +161,7 @@ interface HeldImage {
 export function coordinatorMethods(
   host: WorkerHost,
   instantiate: (module: WebAssembly.Module) => typeof Workers,
-  report: (event: string, detail: unknown) => void,
+  report: Report,
 ) {
   let crate: typeof Workers;
   let nextId = 0;

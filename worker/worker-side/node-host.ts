@@ -1,15 +1,50 @@
-// Node's implementation of `WorkerHost`.
+// Node's implementation of `WorkerHost`, also in threads of Bun and Deno.
 
-import { fsync, ftruncate, readSync, write, writeSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { closeSync, fstatSync, fsync, ftruncate, openSync, readSync, write, writeSync } from 'node:fs';
+import process from 'node:process';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
 import type { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import type { OpenFile, TargetSpec } from '../messages/messages.js';
 import { BlobFile } from './blob-file.js';
-import { type Descriptor, openForReading, openForWriting } from './open-file.js';
 import { PortTarget } from './port-target.js';
 import type { ObjectSource, ObjectTarget, WorkerHost } from './worker-host.js';
+
+/** Threads of Deno do not share file descriptors. */
+const isShared = process.versions.deno === undefined;
+
+/** A file descriptor of this thread. */
+interface Descriptor {
+  readonly fd: number;
+  /** Closes a descriptor of this thread. Descriptors of the calling side stay open. */
+  close(): void;
+}
+
+/** Opens the file in this thread. Throws if the path leads to another file by now. */
+function openAgain({ path, device, inode }: OpenFile, flags: 'r' | 'r+'): Descriptor {
+  const fd = openSync(typeof path === 'string' ? path : Buffer.from(path), flags);
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  if (dev === device && ino === inode) return { fd, close: () => closeSync(fd) };
+  closeSync(fd);
+  throw new Error('another file now has its name');
+}
+
+const open = (file: OpenFile, flags: 'r' | 'r+'): Descriptor =>
+  isShared ? { fd: file.fd, close: () => {} } : openAgain(file, flags);
+
+const unused = new FinalizationRegistry<Descriptor>((file) => file.close());
+
+/** Opens for reading. The descriptor is closed when `reader` is garbage-collected: workers do not learn of the end of a source. */
+function openForReading(file: OpenFile, reader: object): number {
+  const opened = open(file, 'r');
+  if (!isShared) unused.register(reader, opened);
+  return opened.fd;
+}
+
+/** Opens for writing. */
+const openForWriting = (file: OpenFile): Descriptor => open(file, 'r+');
 
 /** The maximum size of a write, in bytes: larger writes are not faster. */
 const WRITE = 1 << 20;

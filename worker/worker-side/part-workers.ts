@@ -3,6 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { PARTS_BEGIN, PARTS_END, PARTS_WORKER } from '../messages/messages.js';
 import { Dispatcher } from './dispatcher.js';
+import type { Report } from './wasm.js';
 
 /** Workers that the calling side lends as long as they have parts. */
 interface Lent {
@@ -18,7 +19,7 @@ export class PartWorkers {
   #nextNumber = 0;
   #lent: Lent | undefined;
 
-  constructor(private readonly report: (event: string, detail: unknown) => void) {}
+  constructor(private readonly report: Report) {}
 
   /** Runs `task`, which decodes `part`, and takes the memory of `part`. Fails as the crate does, and with `internal` if the workers end. */
   async run(task: Uint8Array, part: Uint8Array<ArrayBuffer>[]): Promise<unknown> {

@@ -3,8 +3,7 @@
 import { toTargetError } from '../errors/errors.js';
 import type { FileSpec, TargetSpec } from '../messages/messages.js';
 import { channelPort, type Methods, Moved, serve } from '../messages/rpc.js';
-import type { CodecMethods, CodecModules } from './codec-modules.js';
-import { instantiate, type Workers } from './wasm.js';
+import { type CodecMethods, type CodecModules, instantiate, type Workers } from './wasm.js';
 import type { OpenHandle, WorkerHost } from './worker-host.js';
 
 /** The settings of a conversion for a pool worker. Without a target, the worker returns its output. */

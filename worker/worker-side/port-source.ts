@@ -1,8 +1,8 @@
-// A custom source inside a coordinator: requests its bytes from the calling side.
+// Custom sources and streams inside a coordinator: they request their bytes from the calling side.
 
 import { cancelled, toDecantError } from '../errors/errors.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
-import type { CustomSource, RangeReader } from './worker-host.js';
+import type { CustomSource, CustomStream, RangeReader } from './worker-host.js';
 
 interface PendingRead {
   id: number;
@@ -119,5 +119,20 @@ export class PortSource implements CustomSource {
 
   post(asked: SourceRequest): void {
     this.port.postMessage(asked);
+  }
+}
+
+export class PortStream implements CustomStream {
+  readonly #source: PortSource;
+  #position = 0;
+
+  constructor(port: MessagePort) {
+    this.#source = new PortSource(port, Number.MAX_SAFE_INTEGER, false);
+  }
+
+  async next(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await this.#source.fetch(this.#position, length);
+    this.#position += bytes.length;
+    return bytes;
   }
 }

@@ -1,16 +1,14 @@
 // The `threads` engine: a worker that hands the jobs of one conversion to a pool of threads, and those threads.
 
 import { type Methods, RpcClient, type WorkerPort } from '../messages/rpc.js';
-import type { CodecModules } from './codec-modules.js';
 import { type Attachment, connectionMethods, type OpenRunner, openTarget, type Reply } from './pool-methods.js';
-import { startThreadsBy } from './start-threads.js';
-import { initialise, type Threads } from './wasm.js';
+import { type CodecModules, instantiate, serveWithCodecs, type Threads } from './wasm.js';
 import type { WorkerHost } from './worker-host.js';
 
 /** What a thread runs before it enters the loop of rayon, from which it never returns. */
-export type ThreadMethods = ReturnType<typeof threadMethods>;
+type ThreadMethods = ReturnType<typeof threadMethods>;
 
-export function threadMethods(host: WorkerHost, glue: typeof Threads) {
+function threadMethods(host: WorkerHost, glue: typeof Threads) {
   return {
     startThread(module: WebAssembly.Module, memory: WebAssembly.Memory): void {
       glue.initSync({ module, memory });
@@ -56,6 +54,21 @@ function fail(error: unknown): void {
   });
 }
 
+/** Lets the threads enter the pool of rayon, with the address of its receiver. */
+let enterThreads: (receiver: number) => void;
+
+/** The pool of wasm-bindgen-rayon while it is built. */
+interface PoolBuilder {
+  receiver(): number;
+  build(): void;
+}
+
+/** Called by the bindings, in place of the function in `workerHelpers.js` of wasm-bindgen-rayon: the threads run already. */
+export async function startWorkers(_module: unknown, _memory: unknown, builder: PoolBuilder): Promise<void> {
+  enterThreads(builder.receiver());
+  builder.build();
+}
+
 class ThreadPool {
   private constructor(
     private readonly glue: typeof Threads,
@@ -78,9 +91,9 @@ class ThreadPool {
   async open(attachment: Attachment): Promise<OpenRunner> {
     await Promise.all(this.threads.map((thread) => thread.call('openInThread', attachment)));
     attachment.keys?.fill(0);
-    startThreadsBy((receiver) => {
+    enterThreads = (receiver) => {
       for (const thread of this.threads) thread.call('enter', receiver).catch(fail);
-    });
+    };
     await this.glue.initThreadPool(this.threads.length);
     return {
       run: (job, brought) => this.glue.runInThread(job, brought) as Promise<Reply>,
@@ -90,16 +103,21 @@ class ThreadPool {
 }
 
 /** The methods of the worker that owns the threads. */
-export function threadPoolMethods(host: WorkerHost, glue: typeof Threads, codecs: CodecModules) {
+function threadPoolMethods(host: WorkerHost, glue: typeof Threads, codecs: CodecModules) {
   let pool: ThreadPool;
   return {
     /** Resolves when the threads for `workers` cores are ready. */
     async startPoolWorker(module: WebAssembly.Module, workers: number): Promise<void> {
-      initialise(glue, module, codecs);
+      instantiate(glue, module, codecs);
       pool = await ThreadPool.start(glue, module, workers);
     },
 
     ...connectionMethods((attachment) => pool.open(attachment)),
     ...threadMethods(host, glue),
   } satisfies Methods;
+}
+
+/** Serves the worker of the `threads` engine that owns the threads, and each thread. */
+export function serveThreads(host: WorkerHost, glue: typeof Threads): void {
+  serveWithCodecs(host.port, (codecs) => threadPoolMethods(host, glue, codecs));
 }

@@ -1,7 +1,7 @@
 // What interrupted conversions left in the private storage: what is listed, and what is discarded.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { FOLDER, journalName } from '../../messages/storage-folder.js';
+import { FOLDER, journalName } from '../../messages/messages.js';
 import { listLeftovers } from './leftovers.js';
 import { type MemoryFolder, stubStorage } from './memory-storage.test-support.js';
 import { firstLine, storageFolder, TemporaryFile } from './storage.js';

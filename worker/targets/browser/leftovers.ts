@@ -1,7 +1,7 @@
 // Lists the parts of disks that interrupted conversions left in the origin's private file system.
 
 import { DecantError } from '../../errors/errors.js';
-import { FOLDER, JOURNAL } from '../../messages/storage-folder.js';
+import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
 import { DOWNLOAD } from './download.js';
 import { isFree, linesOf, storageRoot, TemporaryFile } from './storage.js';

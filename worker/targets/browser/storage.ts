@@ -2,7 +2,7 @@
 // without a lock are swept.
 
 import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
-import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/storage-folder.js';
+import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/messages.js';
 import { readLines } from '../journal-lines.js';
 import type { ResumePoint } from '../output-target.js';
 import { isInForeignFrame, isWithoutOrigin } from './frame.js';

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { cancelled } from '../../errors/errors.js';
-import { FOLDER, journalName } from '../../messages/storage-folder.js';
+import { FOLDER, journalName } from '../../messages/messages.js';
 import { type MemoryFolder, stubStorage } from './memory-storage.test-support.js';
 import { OpfsTarget } from './opfs.js';
 import { heldNames, storageFolder, storageRoot, sweepStorage, TemporaryFile } from './storage.js';

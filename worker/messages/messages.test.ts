@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { JOURNAL, journalName } from './storage-folder.js';
+import { JOURNAL, journalName } from './messages.js';
 
 test('derives the name of a journal from its file, and back', () => {
   expect(journalName('a file')).toBe('a file.journal');
