@@ -1,10 +1,8 @@
 // The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
-import { digest } from './api/digest.js';
 import { disposeOfAll, openImageOn } from './api/image.js';
-import { prepareWorkers } from './api/prepare.js';
-import { findSplitFiles } from './api/split.js';
+import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
@@ -13,8 +11,7 @@ import { listLeftovers } from './targets/browser/leftovers.js';
 import { sweepStorage } from './targets/browser/storage.js';
 
 export { configure } from './api/browser-files.js';
-export { canStore } from './api/can-store.js';
-export { targets } from './api/page-targets.js';
+export { canStore, targets } from './api/page-targets.js';
 export { DecantError, type DecantErrorOptions, type ErrorKind, type Failure, type Fields } from './errors/errors.js';
 export { shownMessage, shownText } from './errors/shown.js';
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from './http/http-types.js';

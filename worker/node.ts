@@ -1,10 +1,8 @@
 // The package in Node. Importing it has no effects.
 
-import { digest } from './api/digest.js';
 import { disposeOfAll, openImageOn } from './api/image.js';
 import { http, node } from './api/node-platform.js';
-import { prepareWorkers } from './api/prepare.js';
-import { findSplitFiles } from './api/split.js';
+import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
 import type { AnyImage, Input, OpenOptions, TargetKind } from './public/types.node.js';

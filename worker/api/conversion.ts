@@ -15,8 +15,7 @@ import type { Spool } from '../targets/spool.js';
 import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
 import { identityOf } from './identity.js';
 import { isOfDisk } from './notice-rules.js';
-import { settleMemory } from './options.js';
-import { type ChosenFormat, chosenFormat } from './output-format.js';
+import { type ChosenFormat, chosenFormat, settleMemory } from './options.js';
 import type { Platform } from './platform.js';
 import { Meter } from './progress.js';
 

@@ -9,7 +9,7 @@ import type { Progress, Result } from '../public/types.js';
 import { abandonOutput, isCustomOutput, loadCustomTargets, orTargetError } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
 import { type ConversionContext, convertImage, convertInto, isOnce } from './conversion.js';
-import { chosenFormat } from './output-format.js';
+import { chosenFormat } from './options.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */

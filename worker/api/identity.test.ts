@@ -5,9 +5,8 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import type { ByteRange } from '../http/ranges.js';
 import type { Info } from '../public/types.js';
 import type { CrateExtent } from '../worker-side/coordinator-methods.js';
-import { samplesOf } from './content-digest.js';
-import { identityOf } from './identity.js';
-import type { ChosenFormat } from './output-format.js';
+import { identityOf, samplesOf } from './identity.js';
+import type { ChosenFormat } from './options.js';
 
 interface Given {
   states?: (string | undefined)[];

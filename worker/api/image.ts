@@ -42,9 +42,9 @@ import {
   checkOpening,
   checkSpooled,
   copyOfOpening,
+  loadPlaces,
   settle,
 } from './options.js';
-import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import type { Unpacked } from './unpacking.js';

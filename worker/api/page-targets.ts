@@ -1,10 +1,12 @@
-// The kinds of targets that a page has.
+// What a page can write to: the kinds of targets, and whether the private file system has room for a file.
 
+import { inAnyCoordinator } from '../client-side/coordinator.js';
 import { toDecantError } from '../errors/errors.js';
 import type { TargetKind } from '../public/types.browser.js';
 import { downloadRefusal } from '../targets/browser/download.js';
 import { isInForeignFrame } from '../targets/browser/frame.js';
-import { storageRoot } from '../targets/browser/storage.js';
+import { storageRoot, TemporaryFile } from '../targets/browser/storage.js';
+import { browser } from './browser-platform.js';
 
 type Obstacle = Required<Pick<TargetKind, 'obstacle' | 'code'>>;
 
@@ -51,4 +53,25 @@ export async function targets(): Promise<TargetKind[]> {
     { name: 'stream' },
     { name: 'target' },
   ];
+}
+
+/**
+ * Checks whether the origin's private file system has room for a file of `size` bytes, which `{ opfs }` and `{ download }`
+ * need. Creates such a file and removes it, since browsers' estimates are not reliable. Resolves to `false` if the page has
+ * no private file system.
+ */
+export async function canStore(size: number): Promise<boolean> {
+  try {
+    const file = await TemporaryFile.create();
+    try {
+      return await inAnyCoordinator(browser, (client) => client.call('tryLength', file.name, size));
+    } finally {
+      await file.remove();
+    }
+  } catch (thrown) {
+    const error = toDecantError(thrown, 'target', 'try the storage');
+    // No storage, or not even room for an empty file.
+    if (error.kind === 'usage' || error.kind === 'target') return false;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DecantError } from '../errors/errors.js';
-import { acquireAnyCoordinator, acquireCoordinator, freeCoordinator } from './coordinator.js';
+import { acquireCoordinator, freeCoordinator, inAnyCoordinator } from './coordinator.js';
 import { FakeWorkers } from './fake-workers.test-support.js';
 import { endAllWorkers } from './warm.js';
 
@@ -65,11 +65,10 @@ test('a coordinator that is being prepared is free: an image is opened in it', a
   expect(acquired.isFree).toBe(true);
 });
 
-test('what needs no image uses a coordinator that has one', () => {
+test('what needs no image uses a coordinator that has one', async () => {
   const opened = acquireCoordinator(workers.starter);
-  const any = acquireAnyCoordinator(workers.starter);
-  expect([any === opened, workers.started.length]).toEqual([true, 1]);
-  any.release(true);
+  const any = await inAnyCoordinator(workers.starter, async (client) => client);
+  expect([any === opened.client, workers.started.length]).toEqual([true, 1]);
   opened.release(true);
 });
 

@@ -78,11 +78,19 @@ export function freeCoordinator(starter: WorkerStarter): Coordinator {
   return coordinator;
 }
 
-/** Returns a coordinator, preferably one that has started, even with an open image, and marks it as used. The caller must release it. */
-export function acquireAnyCoordinator(starter: WorkerStarter): Coordinator {
-  const [started = freeCoordinator(starter)] = usable();
-  started.use();
-  return started;
+/** Runs `work` in a coordinator, preferably one that has started, even with an open image. */
+export async function inAnyCoordinator<T>(
+  starter: WorkerStarter,
+  work: (client: Coordinator['client']) => Promise<T>,
+): Promise<T> {
+  const [coordinator = freeCoordinator(starter)] = usable();
+  coordinator.use();
+  try {
+    await coordinator.ready;
+    return await work(coordinator.client);
+  } finally {
+    coordinator.release(true);
+  }
 }
 
 /** Returns a free coordinator, as `freeCoordinator` does, and marks it as used. The caller must release it. */

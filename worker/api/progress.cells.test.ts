@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Cells } from './cells.js';
+import { Cells } from './progress.js';
 
 const done = (cells: Cells) => [...cells.done()];
 const count = (cells: Cells) => done(cells).filter((cell) => cell === 1).length;

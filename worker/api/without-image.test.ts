@@ -5,7 +5,7 @@ import { FakeWorkers } from '../client-side/fake-workers.test-support.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import type { PrepareOptions } from '../public/types.js';
 import type { Platform } from './platform.js';
-import { prepareWorkers } from './prepare.js';
+import { prepareWorkers } from './without-image.js';
 
 afterEach(endAllWorkers);
 
