@@ -3,13 +3,11 @@
 
 import { ImageSessions } from '../client-side/image-sessions.js';
 import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { DecantError, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { Progress, Result } from '../public/types.js';
-import { abandonOutput, isCustomOutput, loadCustomTargets, orTargetError } from '../targets/custom-output.js';
-import type { Spool } from '../targets/spool.js';
-import { type ConversionContext, convertImage, convertInto, isOnce } from './conversion.js';
-import { chosenFormat } from './options.js';
+import { DecantError, orCancelled } from '../errors/errors.js';
+import type { ConvertOptions } from '../public/caller-types.js';
+import type { Progress } from '../public/types.js';
+import { loadCustomTargets } from '../targets/custom-output.js';
+import { type ConversionContext, convertInto } from './conversion-run.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
@@ -58,65 +56,8 @@ const asMeasuring =
   (progress: Progress) =>
     onProgress?.({ ...progress, phase: 'measuring' });
 
-/**
- * Converts a streamed disk with a temporary file: for an output that takes bytes in ascending order only, and before that for the
- * disk of a stream, if its size is needed first. For other outputs the file is not needed.
- */
-export async function convertSpooled(
-  conversion: ConversionContext,
-  output: Output,
-  options: Options,
-  spool: Spool,
-): Promise<Result> {
-  const ofOutput = takesSpool(output) ? spool : undefined;
-  let stored: Stored | undefined;
-  try {
-    stored = (await isSizeNeeded(conversion, output, options)) ? await storedDisk(conversion, options) : undefined;
-  } catch (thrown) {
-    abandonOutput(output, toDecantError(thrown));
-    throw thrown;
-  }
-  if (!stored) return convertImage(conversion, output, options, ofOutput);
-  const { platform, setup } = conversion;
-  try {
-    const second = ofOutput && platform.spool(options, setup.sources.all, 'convert without it');
-    return await convertImage(stored, output, options, second);
-  } finally {
-    await stored.sessions.end();
-  }
-}
-
-type Stored = ConversionContext;
-
-/** Whether the output may need a temporary file. */
-const takesSpool = (output: Output): boolean =>
-  isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ordered === true));
-
-/**
- * Whether the size of a disk that can be read only once is needed first, by the format or by the target. Fails as the choice of the
- * format does, or as the target is refused.
- */
-async function isSizeNeeded(
-  { platform, setup, sessions }: ConversionContext,
-  output: Output,
-  options: Options,
-): Promise<boolean> {
-  try {
-    await chosenFormat(sessions, options, options.signal);
-  } catch (thrown) {
-    if (!isOnce(setup) || toDecantError(thrown).code !== 'size-needed') throw thrown;
-    return true;
-  }
-  if (!isOnce(setup) || isCustomOutput(output)) return false;
-  const target = await platform.target(output, setup.sources.all, options);
-  const needed = target.needsSize?.().catch((thrown) => {
-    throw toTargetError(thrown);
-  });
-  return (await needed) ?? false;
-}
-
-/** Writes the disk to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
-async function storedDisk(conversion: ConversionContext, options: Options): Promise<Stored> {
+/** Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
+export async function storedDisk(conversion: ConversionContext, options: Options): Promise<ConversionContext> {
   const { platform, setup, info } = conversion;
   const { signal } = options;
   const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);

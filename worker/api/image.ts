@@ -33,7 +33,8 @@ import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
 import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
-import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
+import { convertImage, keptOf } from './conversion.js';
+import type { ConversionContext } from './conversion-run.js';
 import { describeDisk, openDisk } from './machine.js';
 import {
   checkCall,
@@ -342,39 +343,21 @@ export class OpenImage {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
-    const { setup, sessions, info } = this;
-    const conversion = { platform: this.platform, setup, sessions, info };
-    const memory = sessions.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
-    const settled = { ...options, ...memory, signal };
-    const converting =
-      spool && this.streamed
-        ? this.#convertStreamed(conversion, output, settled, spool)
-        : convertImage(conversion, output, settled, spool);
-    return this.#use(converting);
+    const memory = this.sessions.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
+    return this.#use(convertImage(this.#context, output, { ...options, ...memory, signal }, spool));
   }
 
-  async #convertStreamed(
-    conversion: ConversionContext,
-    output: Output,
-    options: ConvertOptions & { signal: AbortSignal },
-    spool: Spool,
-  ): Promise<Result> {
-    const loading = orCancelled(options.signal, loadDiskSizes());
-    const { convertSpooled } = await loading.catch((thrown) => {
-      abandonOutput(output, toDecantError(thrown));
-      throw thrown;
-    });
-    return convertSpooled(conversion, output, options, spool);
+  get #context(): ConversionContext {
+    const { platform, setup, sessions, info } = this;
+    return { platform, setup, sessions, info };
   }
 
   async kept(output: Output, options: ConvertOptions = {}): Promise<Kept | undefined> {
     this.#requireOpen();
     checkConversion(output, options, this.platform.convertOptions);
-    const { setup, sessions, info } = this;
-    const conversion = { platform: this.platform, setup, sessions, info };
     const signal = this.#until(options.signal);
     // The image stays open until the search ends, even after a cancel.
-    const looking = this.#use(keptOf(conversion, output, options, signal));
+    const looking = this.#use(keptOf(this.#context, output, options, signal));
     return this.#use(orCancelled(signal, looking), LOOKING);
   }
 

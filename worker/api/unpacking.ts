@@ -10,7 +10,7 @@ import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js
 import type { OpenedSource } from '../sources/opened-source.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
 import { explainFull, type Spool } from '../targets/spool.js';
-import { convertInto } from './conversion.js';
+import { convertInto } from './conversion-run.js';
 import type { Platform } from './platform.js';
 
 /** What works without the temporary file. */

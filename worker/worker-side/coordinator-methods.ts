@@ -12,6 +12,7 @@ import {
 } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
+import type { ResumePoint } from '../targets/output-target.js';
 import { Dispatcher } from './dispatcher.js';
 import { PartWorkers } from './part-workers.js';
 import { PortSource, PortStream } from './port-source.js';
@@ -124,13 +125,8 @@ interface ReadRequest {
   length: number;
 }
 
-interface ConvertRequest {
-  operation: number;
-  image: number;
-  /** The ports of pool workers; of `threads`, one. */
-  pool: MessagePort[];
-  /** How many workers or threads decode. */
-  workers: number;
+/** The output of a conversion, and how it is made. */
+export interface ConvertSettings {
   /** The name of the output format. */
   format: string;
   /** The options of the output format. */
@@ -139,10 +135,24 @@ interface ConvertRequest {
   diskSize: number | undefined;
   /** Whether a compressed output may read the image twice. */
   twoPass: boolean;
-  target: TargetSpec;
+  /** The upper bound on the memory of all buffers, in bytes. */
   memory: number;
+}
+
+/** The settings of a conversion, and what it is written to. */
+export interface TargetedSettings extends ConvertSettings {
+  target: TargetSpec;
   /** The point from which to resume. */
-  resumePoint: { guest: number; written: number } | undefined;
+  resumePoint: ResumePoint | undefined;
+}
+
+interface ConvertRequest extends TargetedSettings {
+  operation: number;
+  image: number;
+  /** The ports of pool workers; of `threads`, one. */
+  pool: MessagePort[];
+  /** How many workers or threads decode. */
+  workers: number;
 }
 
 /**

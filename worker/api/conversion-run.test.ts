@@ -11,7 +11,7 @@ import { DecantError } from '../errors/errors.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { Converted } from '../worker-side/coordinator-methods.js';
-import { type ConversionContext, convertInto } from './conversion.js';
+import { type ConversionContext, convertInto } from './conversion-run.js';
 import { infoOf } from './info.test-support.js';
 import type { Platform } from './platform.js';
 

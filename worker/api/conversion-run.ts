@@ -1,0 +1,391 @@
+// One run of a conversion: workers read the image and write its disk to a target, which is then completed, or discarded after a
+// failure.
+
+import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
+import type { ImageSessions } from '../client-side/image-sessions.js';
+import type { Connection, Pool } from '../client-side/pool.js';
+import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
+import { anyOf, withListener } from '../errors/signals.js';
+import type { TargetSpec } from '../messages/messages.js';
+import type { ConvertOptions } from '../public/caller-types.js';
+import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types.js';
+import type { OutputTarget, Sizes } from '../targets/output-target.js';
+import type {
+  Converted,
+  ConvertSettings,
+  CrateProgress,
+  TargetedSettings,
+} from '../worker-side/coordinator-methods.js';
+import { identityOf } from './identity.js';
+import { isOfDisk } from './notice-rules.js';
+import { type ChosenFormat, chosenFormat, settleMemory } from './options.js';
+import type { Platform } from './platform.js';
+import { Meter } from './progress.js';
+
+/** After these failures, a later conversion can resume. */
+const RESUMABLE: ErrorKind[] = ['cancelled', 'source', 'target', 'password', 'missing-file', 'usage', 'internal'];
+
+export interface ConversionContext {
+  platform: Platform;
+  setup: ImageSetup;
+  sessions: ImageSessions;
+  info: AnyInfo;
+}
+
+/** The options of a conversion that runs. Its listener never throws. */
+export interface RunOptions extends ConvertOptions {
+  signal: AbortSignal;
+  onProgress: (progress: Progress) => void;
+  /** The traffic so far of the image and the target. */
+  networks: () => Network[];
+}
+
+/** The chosen format, and the size of a streamed disk in bytes if it was determined. */
+export interface SizedFormat {
+  chosen: ChosenFormat;
+  diskSize: number | undefined;
+}
+
+/** Converts into `target`, which is not prepared yet and needs no size of a streamed disk. */
+export const convertInto = (
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: ConvertOptions,
+): Promise<Result> =>
+  orDiscarded(target, conversion, options, async (running) => {
+    const chosen = await chosenFormat(conversion.sessions, running, running.signal);
+    return writeTo(target, conversion, running, { chosen, diskSize: undefined });
+  });
+
+/** Calls `work`, which converts into `target`, with the options of the run. If it fails, discards the output. */
+export async function orDiscarded(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: ConvertOptions,
+  work: (options: RunOptions) => Promise<Result>,
+): Promise<Result> {
+  const unreadable = new AbortController();
+  // Called by timers, too, whose errors nobody catches.
+  const networks = () => {
+    try {
+      return [...conversion.setup.sources.networks, ...(target.network ? [target.network] : [])];
+    } catch (thrown) {
+      unreadable.abort(thrown);
+      return [];
+    }
+  };
+  try {
+    const onProgress = (progress: Progress) => options.onProgress?.(progress);
+    const signal = options.signal ? anyOf([options.signal, unreadable.signal]) : unreadable.signal;
+    return await withListener(signal, onProgress, async (signal, onProgress) => {
+      if (signal.aborted) throw cancelled();
+      return work({ ...options, signal, onProgress, networks });
+    });
+  } catch (thrown) {
+    const cause = toDecantError(unreadable.signal.aborted ? unreadable.signal.reason : thrown);
+    throw await discarded(target, conversion.setup, options, cause);
+  }
+}
+
+/** Discards the output of a conversion that `cause` has ended. Resolves to the error, which names what is left of the output. */
+async function discarded(
+  target: OutputTarget,
+  { sources }: ImageSetup,
+  { resume }: ConvertOptions,
+  cause: DecantError,
+): Promise<DecantError> {
+  const reason = target.explain?.(cause) ?? cause;
+  const error = reason.kind === 'cancelled' ? cancelled('The conversion') : (target.failure ?? reason);
+  const isUnchanged = () =>
+    sources.verify().then(
+      () => true,
+      () => false,
+    );
+  const keep = resume === true && RESUMABLE.includes(error.kind) && (await isUnchanged());
+  const left: unknown = await target.discard(error, keep).catch((thrown) => thrown);
+  if (!(left instanceof DecantError)) return error;
+  // The reason for the failure comes first, then the remains of the output.
+  const { kind, code, message } = error;
+  const fields = { ...error.fields, ...left.fields, reason: message, left: left.message };
+  const ofError = error.cause === undefined ? {} : { cause: error.cause };
+  return new DecantError(kind, `${message}; ${left.message}`, { code, fields, ...ofError });
+}
+
+/** Writes the disk to `target` in the chosen format, and completes the target. */
+export async function writeTo(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  options: RunOptions,
+  { chosen, diskSize }: SizedFormat,
+): Promise<Result> {
+  const { platform, setup, info } = conversion;
+  const { signal, twoPass = false } = options;
+  const memory = settleMemory(options, setup.workers, platform, setup.sources.expect);
+  const { name: format, formatOptions, size: outputSize, hasFooter } = chosen;
+  const { virtualSize = diskSize } = info;
+  const plan: Plan = {
+    settings: { format, formatOptions, diskSize, twoPass, memory },
+    sizes: { virtualSize, outputSize, hasFooter },
+    identity: options.resume ? await identityToResume(target, conversion, chosen, options) : undefined,
+    sha256: options.sha256 === true,
+  };
+  const meter = new Meter(virtualSize, info.fileSize, options.networks, options.onProgress);
+  try {
+    const converted = await write(target, conversion, plan, meter, signal);
+    const bytesWritten = target.send ? await send(target, converted, meter, signal) : converted.progress.written;
+    await orTargetError(target.commit(converted.outputSize, signal));
+    return resultOf(target, conversion, converted, bytesWritten, meter.end());
+  } finally {
+    meter.end();
+  }
+}
+
+/** What is written, and how. */
+interface Plan {
+  settings: ConvertSettings;
+  sizes: Sizes;
+  /** Identifies the conversion if it can be resumed. */
+  identity: string | undefined;
+  /** Whether the SHA-256 of the output is wanted. */
+  sha256: boolean;
+}
+
+/** Resolves to the identity of a conversion with `resume`. Throws `usage` if it cannot be resumed. */
+async function identityToResume(
+  target: OutputTarget,
+  { setup, sessions, info }: ConversionContext,
+  chosen: ChosenFormat,
+  options: RunOptions,
+): Promise<string> {
+  if (!target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
+  const { comesInOrder } = sessions;
+  const layout = () => sessions.layout(options.signal);
+  const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
+  if (typeof identity === 'string') return identity;
+  throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
+}
+
+/** Prepares the target and writes the output to it. No worker is used any more when it returns. */
+async function write(
+  target: OutputTarget,
+  conversion: ConversionContext,
+  plan: Plan,
+  meter: Meter,
+  signal: AbortSignal,
+): Promise<Converted> {
+  const { sessions, setup } = conversion;
+  // The workers start while the target is prepared. Ignores a failure: starting them again below reports it.
+  sessions.prepare().catch(() => {});
+  let pool: Pool | undefined;
+  let session: ImageSession | undefined;
+  let isHealthy = false;
+  let wasOverdue = false;
+  let isPrepared = false;
+  try {
+    // First: a target that cannot be written is reported before unlocking, which takes seconds.
+    const spec = await prepareTarget(target, conversion, plan, signal);
+    isPrepared = true;
+    const { resumePoint } = target;
+    if (resumePoint) meter.begin(resumePoint);
+    session = await sessions.acquire(signal, (share) => meter.unlocking(share));
+    // The workers of a large image start together: the output of a job counts only once all earlier jobs are done.
+    await orCancelled(signal, sessions.prepare());
+    pool = sessions.acquirePool();
+    const hooks: RunHooks = {
+      overdue: () => {
+        wasOverdue = true;
+        pool?.overdue();
+      },
+      update: (progress) => {
+        // A finished temporary file is not the end yet.
+        meter.update(target.send ? { ...progress, finalizing: false } : progress);
+        target.settled?.({ guest: progress.settled, written: progress.settledWritten });
+      },
+      check: (converted) => requireWhole(target, conversion, converted, signal),
+    };
+    const converted = await run(session, pool, { ...plan.settings, target: spec, resumePoint }, hooks, signal);
+    isHealthy = true;
+    return converted;
+  } catch (thrown) {
+    const error = toDecantError(thrown);
+    // The pool may be broken: nothing uses it again.
+    if (error.kind === 'internal') pool?.giveUp();
+    // A file that changed while it was read looks damaged: report the change instead.
+    if (isPrepared && (error.kind === 'corrupt' || error.kind === 'source')) await setup.sources.verify();
+    throw error;
+  } finally {
+    pool?.release(isHealthy, wasOverdue);
+    // Workers that are being terminated may still write to the target.
+    await pool?.ended;
+    await session?.release();
+  }
+}
+
+/** Prepares the target. Resolves to what the coordinator opens. */
+async function prepareTarget(
+  target: OutputTarget,
+  { platform }: ConversionContext,
+  { sizes, identity, sha256 }: Plan,
+  signal: AbortSignal,
+): Promise<TargetSpec> {
+  const spec = await orTargetError(target.prepare(sizes, signal, identity));
+  // Where holes are reported, the bytes of the output do not pass.
+  if (sha256 && 'port' in spec && spec.ordered && !spec.holes) {
+    // Without its code there is no digest; the output is the same.
+    const loading = platform.codec('crypt').catch(() => undefined);
+    spec.crypt = await orCancelled(signal, loading);
+  }
+  return spec;
+}
+
+/** Fails unless all of the disk was written, and no file has changed, neither of the image nor the one that the output replaces. */
+async function requireWhole(
+  target: OutputTarget,
+  { setup, info }: ConversionContext,
+  { progress: { guestDone } }: Converted,
+  signal: AbortSignal,
+): Promise<void> {
+  if (guestDone !== (info.virtualSize ?? guestDone)) {
+    throw new DecantError('internal', 'A part of the disk was left out');
+  }
+  await setup.sources.confirm(signal);
+  await orTargetError(target.verify?.());
+  if (signal.aborted) throw cancelled();
+}
+
+interface RunHooks {
+  /** Called if the jobs do not end in time after a cancel. */
+  overdue: () => void;
+  update: (progress: CrateProgress) => void;
+  /** Called before the output is completed. If it fails, the output is abandoned instead. */
+  check: (converted: Converted) => Promise<void>;
+}
+
+/** Writes the output with the workers of `pool`, checks it, and completes it. */
+async function run(
+  session: ImageSession,
+  pool: Pool,
+  settings: TargetedSettings,
+  { overdue, update, check }: RunHooks,
+  signal: AbortSignal,
+): Promise<Converted> {
+  const { client, image } = session;
+  const { target } = settings;
+  let isCompleting = false;
+  const work = (operation: number) =>
+    withWorkers(session, pool, operation, update, async (connection) => {
+      const { ports } = connection;
+      const moved = 'port' in target ? [target.port, ...ports] : ports;
+      const request = { ...settings, operation, image, pool: ports, workers: pool.size };
+      const converted = await client.callMoving(moved, 'convert', request);
+      // A file is neither completed nor removed while a worker has it open.
+      await connection.close();
+      await check(converted).catch(async (thrown) => {
+        // The failure of `check` matters, not that of the cleanup.
+        await client.call('abandon', operation).catch(() => {});
+        throw thrown;
+      });
+      isCompleting = true;
+      await client.call('complete', operation);
+      return converted;
+    });
+  return session.run(signal, work, {
+    overdue: () => {
+      // The browser cannot be stopped while it completes a file: a cancel is too late then.
+      if (!isCompleting) overdue();
+      return !isCompleting;
+    },
+    isElsewhere: () => pool.reasonOfEnd !== undefined,
+  });
+}
+
+/** Calls `work` with a connection to the workers of `pool`, and starts each one when the coordinator needs it. */
+async function withWorkers<T>(
+  { client }: ImageSession,
+  pool: Pool,
+  operation: number,
+  update: (progress: CrateProgress) => void,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = pool.connect();
+  let notStarted: unknown;
+  const poolEnded = (sentence: string) => {
+    // A dead coordinator runs nothing.
+    client.call('poolEnded', operation, sentence).catch(() => {});
+  };
+  pool.onEnd(poolEnded);
+  client.on(`worker:${operation}`, (at) => {
+    connection.begin(at as number).catch((thrown) => {
+      notStarted = thrown;
+    });
+  });
+  client.on(`progress:${operation}`, (detail) => update(detail as CrateProgress));
+  try {
+    return await work(connection);
+  } catch (thrown) {
+    throw notStarted ?? thrown;
+  } finally {
+    await connection.close();
+    pool.offEnd(poolEnded);
+    client.off(`worker:${operation}`);
+    client.off(`progress:${operation}`);
+  }
+}
+
+/** Sends the output, which was written to a temporary file. Resolves to the number of bytes that were written, without holes. */
+async function send(
+  target: OutputTarget,
+  { virtualSize, outputSize }: Converted,
+  meter: Meter,
+  signal: AbortSignal,
+): Promise<number> {
+  const report = (sent: number) => meter.sending(sent, outputSize);
+  const written = await orTargetError(target.send!({ virtualSize, outputSize }, signal, report));
+  meter.sent();
+  return written;
+}
+
+function resultOf(
+  target: OutputTarget,
+  { setup: { sources, engine, engineReason, workers }, info }: ConversionContext,
+  { progress, virtualSize, outputSize, notices, lost, lostRanges, lostBytes }: Converted,
+  bytesWritten: number,
+  time: Result['time'],
+): Result {
+  return {
+    virtualSize,
+    outputSize,
+    bytesRead: progress.read,
+    bytesWritten,
+    holeBytes: outputSize - bytesWritten,
+    notices: [
+      ...info.safety.filter(isOfDisk),
+      ...notices,
+      ...sources.unnoticed.map(unverified),
+      ...(target.notices ?? []),
+    ],
+    verified: sources.unnoticed.length === 0,
+    confirmed: target.isConfirmed ?? true,
+    lost,
+    lostRanges,
+    lostBytes,
+    ...(target.copy && { copy: target.copy }),
+    ...(target.sha256 !== undefined && { sha256: target.sha256 }),
+    unusedCompanions: info.unusedCompanions,
+    engine,
+    engineReason,
+    workers,
+    time,
+  };
+}
+
+const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
+
+/** Resolves to the result of `work`. Its failure becomes an error of kind `target`. */
+export async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (thrown) {
+    throw toTargetError(thrown);
+  }
+}
