@@ -1,7 +1,7 @@
 // The package in browsers. Importing it has no effects.
 
 import { browser, http } from './api/browser-platform.js';
-import { disposeOfAll, openImageOn } from './api/image.js';
+import { disposeOfAll, openImageOn } from './api/opening.js';
 import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';

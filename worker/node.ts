@@ -1,7 +1,7 @@
 // The package in Node. Importing it has no effects.
 
-import { disposeOfAll, openImageOn } from './api/image.js';
 import { http, node } from './api/node-platform.js';
+import { disposeOfAll, openImageOn } from './api/opening.js';
 import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';

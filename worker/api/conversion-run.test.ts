@@ -87,7 +87,7 @@ async function convert(options: ConvertOptions = {}): Promise<unknown> {
   };
   const engine = { engine: 'workers', engineReason: '', workers: 2 };
   const setup = { starter: workers.starter, sources, settings: {}, ...engine } as unknown as ImageSetup;
-  const sessions = await ImageSessions.open(setup, new LayerPasswords({}), false, undefined);
+  const sessions = await ImageSessions.open(setup, new LayerPasswords({}), undefined);
   const platform = { memoryPerWorker: 32 << 20 } as Platform;
   const context: ConversionContext = { platform, setup, sessions, info: { ...sessions.info, name: 'disk.qcow2' } };
   return convertInto(target, context, options).catch((error: unknown) => error);

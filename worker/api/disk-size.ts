@@ -65,7 +65,7 @@ export async function storedDisk(conversion: ConversionContext, options: Options
   await setup.sources.replaceImage(file.content!);
   const settings = { ...setup.settings, format: 'raw', unpack: false, disk: undefined, snapshot: undefined };
   const ofDisk = { ...setup, settings };
-  const sessions = await ImageSessions.open(ofDisk, new LayerPasswords({}), false, signal);
+  const sessions = await ImageSessions.open(ofDisk, new LayerPasswords({}), signal);
   const { virtualSize, fileSize } = sessions.info;
   if (virtualSize === undefined || fileSize === undefined)
     throw new DecantError('internal', 'A stored disk has no size');

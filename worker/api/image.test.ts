@@ -1,8 +1,9 @@
 // The methods of an image as values: bound, replaced, and on closed images.
 
 import { expect, test, vi } from 'vitest';
-import { disposeOfAll, OpenImage, openImageOn } from './image.js';
+import { OpenImage } from './image.js';
 import { infoOf } from './info.test-support.js';
+import { disposeOfAll, openImageOn } from './opening.js';
 import type { Platform } from './platform.js';
 
 /** An image that cannot be read. */

@@ -1,18 +1,12 @@
 // The `Image` and `StreamedImage` of the API.
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { endAllWorkers } from '../client-side/warm.js';
+import type { ImageSessions } from '../client-side/image-sessions.js';
 import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { checkReadable } from '../errors/option-names.js';
 import { anyOf, withListener } from '../errors/signals.js';
-import { isHttp } from '../http/address.js';
-import type { HttpOptions } from '../http/http-types.js';
-import { RequestLimit } from '../http/request-limit.js';
-import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
+import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
@@ -29,23 +23,12 @@ import type {
   Verdict,
   VerdictOptions,
 } from '../public/types.js';
-import { Sources } from '../sources/sources.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
-import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import type { ConversionContext } from './conversion-run.js';
-import { describeDisk, openDisk } from './machine.js';
-import {
-  checkCall,
-  checkConversion,
-  checkFileOptions,
-  checkOpening,
-  checkSpooled,
-  copyOfOpening,
-  loadPlaces,
-  settle,
-} from './options.js';
+import { checkCall, checkConversion, checkFileOptions, checkSpooled, loadPlaces } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import type { Unpacked } from './unpacking.js';
@@ -59,138 +42,7 @@ const LOOKING = 'Looking for saved progress';
 const MEMORY_IN_PLACE = 32 << 20;
 
 /** All images that are not closed. */
-const openImages = new Set<OpenImage>();
-
-/** The end of the last disposal: an image that is opened before then would lose its workers. */
-let disposal: Promise<void> | undefined;
-/** One for each call of `open` that is under way. A disposal aborts them: the calls fail with `cancelled`. */
-const opening = new Set<AbortController>();
-
-/** Closes all images and ends all workers. Resolves when they have ended. */
-export function disposeOfAll(): Promise<void> {
-  const disposing = Promise.all([disposal, endAll()]).then(() => {
-    if (disposal === disposing) disposal = undefined;
-  });
-  disposal = disposing;
-  for (const call of opening) call.abort();
-  return disposing;
-}
-
-async function endAll(): Promise<void> {
-  // A close fails if its worker has died; nothing is left to close then.
-  await Promise.allSettled([...openImages].map((image) => image.close()));
-  await endAllWorkers();
-}
-
-/** Opens `input`, recognises its format and reads its headers. */
-export async function openImageOn(platform: Platform, input: Input, given: OpenOptions = {}): Promise<OpenImage> {
-  checkOpening(given);
-  checkReadable('the image', input);
-  const call = new AbortController();
-  const signal = given.signal ? anyOf([given.signal, call.signal]) : call.signal;
-  opening.add(call);
-  try {
-    return await openUntil(signal, platform, input, { ...copyOfOpening(given), signal });
-  } finally {
-    opening.delete(call);
-  }
-}
-
-/** Opens `input`, unless `signal`, which is that of `options`, is aborted. */
-async function openUntil(
-  signal: AbortSignal,
-  platform: Platform,
-  input: Input,
-  options: OpenOptions,
-): Promise<OpenImage> {
-  let sources: Sources | undefined;
-  let passwords: LayerPasswords | undefined;
-  try {
-    const settings = settle(options, platform);
-    const { format, disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
-    if (signal.aborted) throw cancelled();
-    if (disposal) await orCancelled(signal, disposal);
-    passwords = new LayerPasswords(options);
-    sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
-    if (signal.aborted) throw cancelled();
-    let name = options.name ?? sources.image.name;
-    const spool = platform.spool(options, sources.all, '') !== undefined;
-    const image = { format, name, disk, isChosen: false, snapshot, salvage, forceParent, checkManifest, spool, unpack };
-    const setup: ImageSetup = { starter: platform, sources, settings: image, ...settings };
-    const assume = options.assumePassword ?? false;
-    const opening = [setup, passwords, assume] as const;
-    let opened = await measured(options, signal, (...rest) => ImageSessions.openFile(...opening, ...rest));
-    let ofMachine: DiskOfMachine | undefined;
-    if ('choice' in opened) throw toDecantError(opened.choice);
-    if ('disk' in opened) {
-      ofMachine = opened.disk;
-      name = openDisk(setup, ofMachine, options.name);
-      opened = await measured(options, signal, (...rest) => ImageSessions.open(...opening, ...rest));
-    }
-    const result = await openedOf(opened, platform, setup, passwords, options, name);
-    if (ofMachine) describeDisk(result, ofMachine);
-    return result;
-  } catch (thrown) {
-    passwords?.wipe();
-    await sources?.close();
-    const error = toDecantError(thrown);
-    if (error.kind === 'cancelled') throw cancelled('Opening the image');
-    throw error;
-  }
-}
-
-/** Returns the image that was `opened`, after unpacking it if need be. Fails with `unsupported` if there is no room for that. */
-async function openedOf(
-  opened: ImageSessions,
-  platform: Platform,
-  setup: ImageSetup,
-  passwords: LayerPasswords,
-  options: OpenOptions,
-  name: string | undefined,
-): Promise<OpenImage> {
-  const { roomNeeded } = opened;
-  if (!roomNeeded) return new OpenImage(platform, setup, opened, name);
-  if (!setup.settings.spool) {
-    await opened.end();
-    throw roomNeeded;
-  }
-  const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
-    await opened.end();
-    throw thrown;
-  });
-  const unpacked = await openUnpacked(platform, setup, opened, passwords, options);
-  return new OpenImage(platform, setup, unpacked.sessions, name, unpacked);
-}
-
-/** The progress of an opening, of whose disk nothing is read yet. */
-const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
-
-/** Calls `open`, and reports progress while parts of a compressed file are decoded to know their sizes. */
-function measured<T>(
-  { onProgress }: OpenOptions,
-  signal: AbortSignal,
-  open: (signal: AbortSignal, report: (share: number) => void) => Promise<T>,
-): Promise<T> {
-  const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
-  return withListener(signal, listener, open);
-}
-
-/** The options for requests to the image and its companions. Throws `usage` for `headers` without a URL. */
-function httpOptionsOf(input: Input, options: OpenOptions): HttpOptions {
-  const { signal, allowUrl, onWaiting, fetch, headers, limit = new RequestLimit() } = options;
-  const common = {
-    limit,
-    ...(signal && { signal }),
-    ...(allowUrl && { allowUrl }),
-    ...(onWaiting && { onWaiting }),
-    ...(fetch && { fetch }),
-  };
-  if (headers === undefined) return common;
-  if (!isHttp(input)) {
-    throw new DecantError('usage', "'headers' needs an image that is a URL; for a companion, use httpSource");
-  }
-  return { ...common, headers };
-}
+export const openImages = new Set<OpenImage>();
 
 const METHODS = [
   'prepare',
@@ -225,7 +77,6 @@ export class OpenImage {
     private readonly platform: Platform,
     private readonly setup: ImageSetup,
     private readonly sessions: ImageSessions,
-    name: string | undefined,
     /** What the image was unpacked from. */
     packed?: Pick<Unpacked, 'containers' | 'members' | 'machine'>,
   ) {
@@ -236,6 +87,7 @@ export class OpenImage {
     }));
     const safety = [...sessions.info.safety, ...unnoticed];
     const { info, members } = sessions;
+    const { name } = setup.settings;
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     if (packed?.machine !== undefined) this.info.machine ??= packed.machine;

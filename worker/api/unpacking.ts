@@ -41,7 +41,7 @@ export async function openUnpacked(
   passwords: LayerPasswords,
   options: OpenOptions,
 ): Promise<Unpacked> {
-  const { signal, assumePassword = false } = options;
+  const { signal } = options;
   const containers: ContainerInfo[] = [];
   let sessions = packed;
   let members: readonly Member[] = [];
@@ -68,7 +68,7 @@ export async function openUnpacked(
     const { parts } = sessions;
     const content = await unpack(platform, setup, sessions, options);
     await setup.sources.replaceImage(content, parts);
-    sessions = await ImageSessions.open(setup, passwords, assumePassword, signal);
+    sessions = await ImageSessions.open(setup, passwords, signal);
     // The files of a zip archive are stored as those of a tar archive.
     const [archive] = sessions.info.containers;
     if (info.format === 'zip' && archive) archive.name = 'zip';

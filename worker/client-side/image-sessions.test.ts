@@ -42,7 +42,7 @@ const open = (password?: string): Promise<ImageSessions> => {
   const sources = { lend: () => loan };
   const setup = { starter: workers.starter, sources, settings: {}, engine: 'workers', engineReason: '', workers: 1 };
   const passwords = new LayerPasswords(password === undefined ? {} : { password });
-  return ImageSessions.open(setup as unknown as ImageSetup, passwords, false, undefined);
+  return ImageSessions.open(setup as unknown as ImageSetup, passwords, undefined);
 };
 const failure = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 /** Resolves when `count` unlockings have begun. */

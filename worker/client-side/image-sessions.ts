@@ -21,7 +21,6 @@ export class ImageSessions {
   private constructor(
     private readonly setup: ImageSetup,
     private readonly passwords: LayerPasswords,
-    private readonly assumePassword: boolean,
     session: ImageSession,
   ) {
     this.#session = session;
@@ -31,24 +30,22 @@ export class ImageSessions {
   static async open(
     setup: ImageSetup,
     passwords: LayerPasswords,
-    assumePassword: boolean,
     signal: AbortSignal | undefined,
     measured?: (share: number) => void,
   ): Promise<ImageSessions> {
-    return new ImageSessions(setup, passwords, assumePassword, await ImageSession.open(setup, signal, measured));
+    return new ImageSessions(setup, passwords, await ImageSession.open(setup, signal, measured));
   }
 
   /** Like `open`, or resolves to another answer of the coordinator. */
   static async openFile(
     setup: ImageSetup,
     passwords: LayerPasswords,
-    assumePassword: boolean,
     signal: AbortSignal | undefined,
     measured?: (share: number) => void,
   ): Promise<ImageSessions | OtherAnswer> {
     const opened = await ImageSession.openFile(setup, signal, measured);
     if (!(opened instanceof ImageSession)) return opened;
-    return new ImageSessions(setup, passwords, assumePassword, opened);
+    return new ImageSessions(setup, passwords, opened);
   }
 
   get info(): CrateInfo {
@@ -265,7 +262,7 @@ export class ImageSessions {
       throw new DecantError('password', message, { code: 'password-needed', fields: { layer: layer.name } });
     }
     const { client, image } = session;
-    const assume = this.assumePassword;
+    const { assume } = this.passwords;
     try {
       return await session.run(signal, async (operation) => {
         client.on(`unlocking:${operation}`, (done) => share(done as number));

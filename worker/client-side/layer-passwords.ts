@@ -10,7 +10,11 @@ export class LayerPasswords {
   /** Copies: the caller wipes the originals. */
   readonly #known = new Map<number, Uint8Array<ArrayBuffer>>();
 
-  constructor({ password }: OpenOptions) {
+  /** Whether any password is accepted for a method that cannot check it. */
+  readonly assume: boolean;
+
+  constructor({ password, assumePassword = false }: OpenOptions) {
+    this.assume = assumePassword;
     this.#given = password instanceof Uint8Array ? new Uint8Array(password) : password;
   }
 

@@ -1,0 +1,180 @@
+// Opens images, also in a packed file and as the disk of a virtual machine, and disposes of all of them.
+
+import type { ImageSetup } from '../client-side/image-session.js';
+import { ImageSessions } from '../client-side/image-sessions.js';
+import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { endAllWorkers } from '../client-side/warm.js';
+import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
+import { checkReadable } from '../errors/option-names.js';
+import { anyOf, withListener } from '../errors/signals.js';
+import { isHttp } from '../http/address.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { RequestLimit } from '../http/request-limit.js';
+import type { Input, OpenOptions } from '../public/caller-types.js';
+import type { AnyInfo, Member } from '../public/types.js';
+import { type ImageSettings, Sources } from '../sources/sources.js';
+import type { DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import { OpenImage, openImages } from './image.js';
+import { checkOpening, copyOfOpening, settle } from './options.js';
+import type { Platform } from './platform.js';
+
+/** The end of the last disposal: an image that is opened before then would lose its workers. */
+let disposal: Promise<void> | undefined;
+/** One for each call of `open` that is under way. A disposal aborts them: the calls fail with `cancelled`. */
+const opening = new Set<AbortController>();
+
+/** Closes all images and ends all workers. Resolves when they have ended. */
+export function disposeOfAll(): Promise<void> {
+  const disposing = Promise.all([disposal, endAll()]).then(() => {
+    if (disposal === disposing) disposal = undefined;
+  });
+  disposal = disposing;
+  for (const call of opening) call.abort();
+  return disposing;
+}
+
+async function endAll(): Promise<void> {
+  // A close fails if its worker has died; nothing is left to close then.
+  await Promise.allSettled([...openImages].map((image) => image.close()));
+  await endAllWorkers();
+}
+
+/** Opens `input`, recognises its format and reads its headers. */
+export async function openImageOn(platform: Platform, input: Input, given: OpenOptions = {}): Promise<OpenImage> {
+  checkOpening(given);
+  checkReadable('the image', input);
+  const call = new AbortController();
+  const signal = given.signal ? anyOf([given.signal, call.signal]) : call.signal;
+  opening.add(call);
+  try {
+    return await openSources(platform, input, { ...copyOfOpening(given), signal });
+  } finally {
+    opening.delete(call);
+  }
+}
+
+type Options = OpenOptions & { signal: AbortSignal };
+
+/** Opens the sources, and the image in them. After a failure, all are closed. */
+async function openSources(platform: Platform, input: Input, options: Options): Promise<OpenImage> {
+  const { signal } = options;
+  let sources: Sources | undefined;
+  let passwords: LayerPasswords | undefined;
+  try {
+    const engine = settle(options, platform);
+    if (signal.aborted) throw cancelled();
+    if (disposal) await orCancelled(signal, disposal);
+    passwords = new LayerPasswords(options);
+    sources = await Sources.open(platform.openSource, input, options.companions ?? [], httpOptionsOf(input, options));
+    if (signal.aborted) throw cancelled();
+    const settings = settingsOf(options, sources, platform);
+    const setup: ImageSetup = { starter: platform, sources, settings, ...engine };
+    return await openImage(platform, setup, passwords, options);
+  } catch (thrown) {
+    passwords?.wipe();
+    await sources?.close();
+    const error = toDecantError(thrown);
+    if (error.kind === 'cancelled') throw cancelled('Opening the image');
+    throw error;
+  }
+}
+
+function settingsOf(options: Options, sources: Sources, platform: Platform): ImageSettings {
+  const { format, disk, snapshot, salvage = false, forceParent = false, checkManifest, unpack = false } = options;
+  const name = options.name ?? sources.image.name;
+  const spool = platform.spool(options, sources.all, '') !== undefined;
+  return { format, name, disk, isChosen: false, snapshot, salvage, forceParent, checkManifest, spool, unpack };
+}
+
+/** Opens the image; in place of the configuration of a virtual machine, its disk. */
+async function openImage(
+  platform: Platform,
+  setup: ImageSetup,
+  passwords: LayerPasswords,
+  options: Options,
+): Promise<OpenImage> {
+  const opened = await measured(options, (...rest) => ImageSessions.openFile(setup, passwords, ...rest));
+  if ('choice' in opened) throw toDecantError(opened.choice);
+  if (!('disk' in opened)) return unpackedIfNeeded(opened, platform, setup, passwords, options);
+  const { disk } = opened;
+  openDisk(setup, disk, options.name);
+  const sessions = await measured(options, (...rest) => ImageSessions.open(setup, passwords, ...rest));
+  const image = await unpackedIfNeeded(sessions, platform, setup, passwords, options);
+  describeDisk(image, disk);
+  return image;
+}
+
+/** Returns the image that was `opened`, after unpacking it if need be. Fails with `unsupported` if there is no room for that. */
+async function unpackedIfNeeded(
+  opened: ImageSessions,
+  platform: Platform,
+  setup: ImageSetup,
+  passwords: LayerPasswords,
+  options: Options,
+): Promise<OpenImage> {
+  const { roomNeeded } = opened;
+  if (!roomNeeded) return new OpenImage(platform, setup, opened);
+  if (!setup.settings.spool) {
+    await opened.end();
+    throw roomNeeded;
+  }
+  const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
+    await opened.end();
+    throw thrown;
+  });
+  const unpacked = await openUnpacked(platform, setup, opened, passwords, options);
+  return new OpenImage(platform, setup, unpacked.sessions, unpacked);
+}
+
+/** The progress of an opening, of whose disk nothing is read yet. */
+const NOTHING_DONE = { unlocked: 0, guestDone: 0, dataDone: 0, bytesRead: 0, bytesWritten: 0, bytesPerSecond: 0 };
+
+/** Calls `open`, and reports progress while parts of a compressed file are decoded to know their sizes. */
+function measured<T>(
+  { onProgress, signal }: Options,
+  open: (signal: AbortSignal, report: (share: number) => void) => Promise<T>,
+): Promise<T> {
+  const listener = (fraction: number) => onProgress?.({ ...NOTHING_DONE, phase: 'measuring', fraction });
+  return withListener(signal, listener, open);
+}
+
+/** The options for requests to the image and its companions. Throws `usage` for `headers` without a URL. */
+function httpOptionsOf(input: Input, options: Options): HttpOptions {
+  const { signal, allowUrl, onWaiting, fetch, headers, limit = new RequestLimit() } = options;
+  const common = {
+    limit,
+    signal,
+    ...(allowUrl && { allowUrl }),
+    ...(onWaiting && { onWaiting }),
+    ...(fetch && { fetch }),
+  };
+  if (headers === undefined) return common;
+  if (!isHttp(input)) {
+    throw new DecantError('usage', "'headers' needs an image that is a URL; for a companion, use httpSource");
+  }
+  return { ...common, headers };
+}
+
+/** From now on, `setup` opens `disk` in place of the configuration that names it. `name`: that of the image, if the caller stated it. */
+export function openDisk(setup: ImageSetup, disk: DiskOfMachine, name: string | undefined): void {
+  const { name: path, standsFor = path } = setup.sources.companions[disk.file]!;
+  setup.sources.choose(disk.file);
+  const snapshot = disk.isInSnapshot ? undefined : setup.settings.snapshot;
+  setup.settings = { ...setup.settings, name: name ?? standsFor, disk: undefined, snapshot, stated: disk.stated };
+}
+
+/** What describes an image. */
+interface DescribedImage {
+  readonly info: AnyInfo;
+  members: readonly Member[];
+}
+
+/** Describes `image`, which is `disk`, as a disk of its machine. */
+export function describeDisk(image: DescribedImage, { members, number, machine, snapshots }: DiskOfMachine): void {
+  const { info } = image;
+  info.unusedCompanions = [];
+  if (machine !== undefined) info.machine = machine;
+  if (snapshots.length > 0) info.snapshots = snapshots;
+  image.members = members.map((member, at) => (at === number ? { ...member, format: info.format } : member));
+}
