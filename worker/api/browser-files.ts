@@ -3,16 +3,13 @@
 import { checkedCodec, codecFile, fromViteCache, SCRIPTS, WASM } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
-import { checkNames, namesOf } from '../errors/option-names.js';
 import { isOf } from '../errors/values.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
 import type { Engine } from '../public/types.js';
 import { isWithoutOrigin } from '../targets/browser/frame.js';
-import { checkObject } from './options.js';
-
-const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
+import { checkConfiguration, checkObject } from './options.js';
 
 let configuration: Configuration = {};
 
@@ -21,13 +18,7 @@ let configuration: Configuration = {};
  * start later. Throws `usage` for a wrong field.
  */
 export function configure(changes: Configuration): void {
-  checkObject('configuration', changes);
-  checkNames('configure', changes, NAMES);
-  for (const name of ['worker', 'wasm', 'codec'] as const) {
-    const given: unknown = changes[name];
-    if (given !== undefined && typeof given !== 'function')
-      throw new DecantError('usage', `'${name}' must be a function`);
-  }
+  checkConfiguration(changes);
   if (changes.threads !== undefined) checkObject('threads', changes.threads);
   configuration = { ...configuration, ...changes };
 }

@@ -4,15 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { checkedCodec, codecFile, WASM } from '../client-side/package-files.js';
 import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
-import { checkNames, namesOf } from '../errors/option-names.js';
 import { isOf } from '../errors/values.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { toPath } from './node-path.js';
-import { checkObject } from './options.js';
-
-const NAMES = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
+import { checkConfiguration } from './options.js';
 
 let configuration: Configuration = {};
 
@@ -21,13 +18,7 @@ let configuration: Configuration = {};
  * start later. Throws `usage` for a wrong field.
  */
 export function configure(changes: Configuration): void {
-  checkObject('configuration', changes);
-  checkNames('configure', changes, NAMES);
-  for (const name of ['worker', 'wasm', 'codec'] as const) {
-    const given: unknown = changes[name];
-    if (given !== undefined && typeof given !== 'function')
-      throw new DecantError('usage', `'${name}' must be a function`);
-  }
+  checkConfiguration(changes);
   configuration = { ...configuration, ...changes };
 }
 

@@ -18,11 +18,12 @@ import type { DiskOfMachine } from '../worker-side/coordinator-methods.js';
 import { OpenImage, openImages } from './image.js';
 import { checkOpening, copyOfOpening, settle } from './options.js';
 import type { Platform } from './platform.js';
+import type { Opening } from './unpacking.js';
 
 /** The end of the last disposal: an image that is opened before then would lose its workers. */
 let disposal: Promise<void> | undefined;
 /** One for each call of `open` that is under way. A disposal aborts them: the calls fail with `cancelled`. */
-const opening = new Set<AbortController>();
+const openCalls = new Set<AbortController>();
 
 /** Closes all images and ends all workers. Resolves when they have ended. */
 export function disposeOfAll(): Promise<void> {
@@ -30,7 +31,7 @@ export function disposeOfAll(): Promise<void> {
     if (disposal === disposing) disposal = undefined;
   });
   disposal = disposing;
-  for (const call of opening) call.abort();
+  for (const call of openCalls) call.abort();
   return disposing;
 }
 
@@ -46,15 +47,15 @@ export async function openImageOn(platform: Platform, input: Input, given: OpenO
   checkReadable('the image', input);
   const call = new AbortController();
   const signal = given.signal ? anyOf([given.signal, call.signal]) : call.signal;
-  opening.add(call);
+  openCalls.add(call);
   try {
     return await openSources(platform, input, { ...copyOfOpening(given), signal });
   } finally {
-    opening.delete(call);
+    openCalls.delete(call);
   }
 }
 
-type Options = OpenOptions & { signal: AbortSignal };
+type Options = Opening['options'];
 
 /** Opens the sources, and the image in them. After a failure, all are closed. */
 async function openSources(platform: Platform, input: Input, options: Options): Promise<OpenImage> {
@@ -70,7 +71,7 @@ async function openSources(platform: Platform, input: Input, options: Options): 
     if (signal.aborted) throw cancelled();
     const settings = settingsOf(options, sources, platform);
     const setup: ImageSetup = { starter: platform, sources, settings, ...engine };
-    return await openImage(platform, setup, passwords, options);
+    return await openImage({ platform, setup, passwords, options });
   } catch (thrown) {
     passwords?.wipe();
     await sources?.close();
@@ -88,43 +89,32 @@ function settingsOf(options: Options, sources: Sources, platform: Platform): Ima
 }
 
 /** Opens the image; in place of the configuration of a virtual machine, its disk. */
-async function openImage(
-  platform: Platform,
-  setup: ImageSetup,
-  passwords: LayerPasswords,
-  options: Options,
-): Promise<OpenImage> {
+async function openImage(opening: Opening): Promise<OpenImage> {
+  const { setup, passwords, options } = opening;
   const opened = await measured(options, (...rest) => ImageSessions.openFile(setup, passwords, ...rest));
   if ('choice' in opened) throw toDecantError(opened.choice);
-  if (!('disk' in opened)) return unpackedIfNeeded(opened, platform, setup, passwords, options);
+  if (!('disk' in opened)) return unpackedIfNeeded(opened, opening);
   const { disk } = opened;
   openDisk(setup, disk, options.name);
   const sessions = await measured(options, (...rest) => ImageSessions.open(setup, passwords, ...rest));
-  const image = await unpackedIfNeeded(sessions, platform, setup, passwords, options);
+  const image = await unpackedIfNeeded(sessions, opening);
   describeDisk(image, disk);
   return image;
 }
 
 /** Returns the image that was `opened`, after unpacking it if need be. Fails with `unsupported` if there is no room for that. */
-async function unpackedIfNeeded(
-  opened: ImageSessions,
-  platform: Platform,
-  setup: ImageSetup,
-  passwords: LayerPasswords,
-  options: Options,
-): Promise<OpenImage> {
+async function unpackedIfNeeded(opened: ImageSessions, opening: Opening): Promise<OpenImage> {
+  const { platform, setup } = opening;
   const { roomNeeded } = opened;
   if (!roomNeeded) return new OpenImage(platform, setup, opened);
-  if (!setup.settings.spool) {
+  try {
+    if (!setup.settings.spool) throw roomNeeded;
+    const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js'));
+    const unpacked = await openUnpacked(opened, opening);
+    return new OpenImage(platform, setup, unpacked.sessions, unpacked);
+  } finally {
     await opened.end();
-    throw roomNeeded;
   }
-  const { openUnpacked } = await loadPart('unpacking', () => import('./unpacking.js')).catch(async (thrown) => {
-    await opened.end();
-    throw thrown;
-  });
-  const unpacked = await openUnpacked(platform, setup, opened, passwords, options);
-  return new OpenImage(platform, setup, unpacked.sessions, unpacked);
 }
 
 /** The progress of an opening, of whose disk nothing is read yet. */

@@ -7,6 +7,7 @@ import { loadPart } from '../errors/load-part.js';
 import { checkNames, checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
+import type { Configuration } from '../public/types.browser.js';
 import type {
   CommonConvertOptions,
   DigestOptions,
@@ -81,6 +82,8 @@ const NAMES = {
 
 type CallName = keyof typeof NAMES;
 
+const CONFIGURATION = namesOf<Configuration>({ codec: true, threads: true, wasm: true, worker: true });
+
 /** The engine of an image. */
 interface EngineSettings {
   engine: Engine;
@@ -112,6 +115,13 @@ export function checkCall(call: CallName, options: object, more: readonly string
   const { signal } = options as { signal?: unknown };
   checkSignal(signal);
   checkTypes(options as { onProgress?: unknown; onWaiting?: unknown }, 'function', ['onProgress', 'onWaiting']);
+}
+
+/** Checks the argument of `configure`. Throws `usage`. */
+export function checkConfiguration(changes: Partial<Record<keyof Configuration, unknown>>): void {
+  checkObject('configuration', changes);
+  checkNames('configure', changes, CONFIGURATION);
+  checkTypes(changes, 'function', ['worker', 'wasm', 'codec']);
 }
 
 /** Checks the types of options, for callers without TypeScript. Throws `usage`. */

@@ -19,6 +19,14 @@ const OTHERWISE = 'unpack the image yourself';
 /** The packed files from which a disk can be chosen. */
 const ARCHIVES = ['tar', 'zip'];
 
+/** An image that is being opened. */
+export interface Opening {
+  platform: Platform;
+  setup: ImageSetup;
+  passwords: LayerPasswords;
+  options: OpenOptions & { signal: AbortSignal };
+}
+
 export interface Unpacked {
   sessions: ImageSessions;
   /** The containers that were unpacked, outermost first. */
@@ -34,14 +42,8 @@ export interface Unpacked {
  * the outermost archive with several, or that has a disk of the chosen name. Fails with `spool-full` if the content has no room, and as a
  * conversion and the opening of an image do.
  */
-export async function openUnpacked(
-  platform: Platform,
-  setup: ImageSetup,
-  packed: ImageSessions,
-  passwords: LayerPasswords,
-  options: OpenOptions,
-): Promise<Unpacked> {
-  const { signal } = options;
+export async function openUnpacked(packed: ImageSessions, opening: Opening): Promise<Unpacked> {
+  const { setup, passwords, options } = opening;
   const containers: ContainerInfo[] = [];
   let sessions = packed;
   let members: readonly Member[] = [];
@@ -66,9 +68,9 @@ export async function openUnpacked(
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
     const { parts } = sessions;
-    const content = await unpack(platform, setup, sessions, options);
+    const content = await unpack(sessions, opening);
     await setup.sources.replaceImage(content, parts);
-    sessions = await ImageSessions.open(setup, passwords, signal);
+    sessions = await ImageSessions.open(setup, passwords, options.signal);
     // The files of a zip archive are stored as those of a tar archive.
     const [archive] = sessions.info.containers;
     if (info.format === 'zip' && archive) archive.name = 'zip';
@@ -85,16 +87,11 @@ function ignoreManifest({ sources, settings }: ImageSetup): void {
 }
 
 /** Writes the bytes of the packed file to a new temporary file. The sessions end. */
-async function unpack(
-  platform: Platform,
-  setup: ImageSetup,
-  sessions: ImageSessions,
-  options: OpenOptions,
-): Promise<OpenedSource> {
+async function unpack(sessions: ImageSessions, { platform, setup, options }: Opening): Promise<OpenedSource> {
   const { signal, onProgress } = options;
   const target = new UnpackedFile(platform.spool(options, setup.sources.all, OTHERWISE)!);
   try {
-    const listening = { ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    const listening = { signal, ...(onProgress && { onProgress }) };
     await convertInto(target, { platform, setup, sessions, info: sessions.info }, listening);
     return target.content!;
   } finally {
