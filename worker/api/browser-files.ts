@@ -42,8 +42,7 @@ function packagedWasm(engine: Engine): URL {
 
 const packagedCodec = (name: Codec): URL => fromViteCache(codecFile(name), import.meta.url) ?? CODEC_URLS[name]();
 
-/** Throws `internal` if the browser does not allow the worker. */
-export function makeWorker(engine: Engine): Worker {
+function makeWorker(engine: Engine): Worker {
   try {
     return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
@@ -128,8 +127,11 @@ const notLoaded = (engine: Engine): DecantError => {
   return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
 };
 
-/** The port of `worker`, which runs the script for `engine`. Ends `reports` when the worker has sent a message or ended. */
-export function webWorker(worker: Worker, engine: Engine, reports: PolicyReports): WorkerPort {
+/** Starts a worker for `engine`. Throws `internal` if the browser does not allow it. */
+export function spawn(engine: Engine): WorkerPort {
+  const worker = makeWorker(engine);
+  // The browser queues the report of a violation, so this is early enough.
+  const reports = new PolicyReports();
   worker.addEventListener('message', () => reports.end(), { once: true });
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer),

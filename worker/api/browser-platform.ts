@@ -1,6 +1,5 @@
 // Browsers: sources and targets, and how workers start.
 
-import { PolicyReports } from '../client-side/policy.js';
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isObject, isOf } from '../errors/values.js';
@@ -8,16 +7,14 @@ import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { ByteRange } from '../http/ranges.js';
-import type { WorkerPort } from '../messages/rpc.js';
 import type { Input } from '../public/caller-types.js';
-import type { Engine } from '../public/types.js';
 import { isCustomSource, isReadable, openCustom, openServerAddress } from '../sources/inputs.js';
 import type { OpenedSource } from '../sources/opened-source.js';
 import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
-import { compile, hasThreads, loadCodec, makeWorker, webWorker } from './browser-files.js';
+import { compile, hasThreads, loadCodec, spawn } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
@@ -97,16 +94,6 @@ async function wasEmptied(file: File, now: File): Promise<boolean> {
     .arrayBuffer()
     .catch(() => undefined);
   return readable === undefined;
-}
-
-function spawn(engine: Engine): WorkerPort {
-  const reports = new PolicyReports();
-  try {
-    return webWorker(makeWorker(engine), engine, reports);
-  } catch (thrown) {
-    reports.end();
-    throw thrown;
-  }
 }
 
 export const browser: Platform = {

@@ -133,7 +133,7 @@ export async function writeTo(
   try {
     const converted = await write(target, conversion, plan, meter, signal);
     const bytesWritten = target.send ? await send(target, converted, meter, signal) : converted.progress.written;
-    await orTargetError(target.commit(converted.outputSize, signal));
+    await orTargetFailure(target.commit(converted.outputSize, signal));
     return resultOf(target, conversion, converted, bytesWritten, meter.end());
   } finally {
     meter.end();
@@ -153,14 +153,12 @@ interface Plan {
 /** Resolves to the identity of a conversion with `resume`. Throws `usage` if it cannot be resumed. */
 async function identityToResume(
   target: OutputTarget,
-  { setup, sessions, info }: ConversionContext,
+  conversion: ConversionContext,
   chosen: ChosenFormat,
   options: RunOptions,
 ): Promise<string> {
   if (!target.resumes) throw new DecantError('usage', 'An output of this kind cannot be resumed');
-  const { comesInOrder } = sessions;
-  const layout = () => sessions.layout(options.signal);
-  const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
+  const identity = await identityOf(conversion, chosen, options, options.signal);
   if (typeof identity === 'string') return identity;
   throw new DecantError('usage', `The conversion cannot be resumed: ${identity.reason}`);
 }
@@ -201,7 +199,7 @@ async function write(
         meter.update(target.send ? { ...progress, finalizing: false } : progress);
         target.settled?.({ guest: progress.settled, written: progress.settledWritten });
       },
-      check: (converted) => requireWhole(target, conversion, converted, signal),
+      check: (converted) => requireComplete(target, conversion, converted, signal),
     };
     const converted = await run(session, pool, { ...plan.settings, target: spec, resumePoint }, hooks, signal);
     isHealthy = true;
@@ -228,7 +226,7 @@ async function prepareTarget(
   { sizes, identity, sha256 }: Plan,
   signal: AbortSignal,
 ): Promise<TargetSpec> {
-  const spec = await orTargetError(target.prepare(sizes, signal, identity));
+  const spec = await orTargetFailure(target.prepare(sizes, signal, identity));
   // Where holes are reported, the bytes of the output do not pass.
   if (sha256 && 'port' in spec && spec.ordered && !spec.holes) {
     // Without its code there is no digest; the output is the same.
@@ -239,7 +237,7 @@ async function prepareTarget(
 }
 
 /** Fails unless all of the disk was written, and no file has changed, neither of the image nor the one that the output replaces. */
-async function requireWhole(
+async function requireComplete(
   target: OutputTarget,
   { setup, info }: ConversionContext,
   { progress: { guestDone } }: Converted,
@@ -249,7 +247,7 @@ async function requireWhole(
     throw new DecantError('internal', 'A part of the disk was left out');
   }
   await setup.sources.confirm(signal);
-  await orTargetError(target.verify?.());
+  await orTargetFailure(target.verify?.());
   if (signal.aborted) throw cancelled();
 }
 
@@ -340,7 +338,7 @@ async function send(
   signal: AbortSignal,
 ): Promise<number> {
   const report = (sent: number) => meter.sending(sent, outputSize);
-  const written = await orTargetError(target.send!({ virtualSize, outputSize }, signal, report));
+  const written = await orTargetFailure(target.send!({ virtualSize, outputSize }, signal, report));
   meter.sent();
   return written;
 }
@@ -382,7 +380,7 @@ function resultOf(
 const unverified = (message: string): Notice => ({ code: 'unverified', message, fields: {} });
 
 /** Resolves to the result of `work`. Its failure becomes an error of kind `target`. */
-export async function orTargetError<T>(work: T | Promise<T>): Promise<T> {
+export async function orTargetFailure<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {

@@ -5,19 +5,13 @@ import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type { Kept, Result } from '../public/types.js';
-import {
-  abandonOutput,
-  isCustomOutput,
-  loadCustomTargets,
-  needless,
-  orTargetError as orGetterError,
-} from '../targets/custom-output.js';
+import { abandonOutput, isCustomOutput, loadCustomTargets, needless, orTargetError } from '../targets/custom-output.js';
 import type { OutputTarget } from '../targets/output-target.js';
 import type { Spool } from '../targets/spool.js';
 import {
   type ConversionContext,
   orDiscarded,
-  orTargetError,
+  orTargetFailure,
   type RunOptions,
   type SizedFormat,
   writeTo,
@@ -107,7 +101,7 @@ async function sizedFormat(
   const { sessions } = conversion;
   const { signal } = options;
   const chosen = await chosenFormat(sessions, options, signal);
-  const isNeeded = sessions.comesInOrder && (chosen.needsSize || (await orTargetError(target.needsSize?.())));
+  const isNeeded = sessions.comesInOrder && (chosen.needsSize || (await orTargetFailure(target.needsSize?.())));
   if (!isNeeded || isReadOnce(conversion.setup)) return { chosen, diskSize: undefined };
   const { sizeOfDisk } = await orCancelled(signal, loadDiskSizes());
   const diskSize = await sizeOfDisk(conversion, options);
@@ -119,7 +113,7 @@ const isReadOnce = ({ sources }: ImageSetup): boolean => 'stream' in sources.ima
 
 /** Whether the output may need a temporary file. */
 const takesSpool = (output: Output): boolean =>
-  isCustomOutput(output) && (!('write' in output) || orGetterError(() => output.ordered === true));
+  isCustomOutput(output) && (!('write' in output) || orTargetError(() => output.ordered === true));
 
 /**
  * Whether the size of a disk that can be read only once is needed first, by the format or by the target. Fails as the choice of the
@@ -138,23 +132,22 @@ async function isSizeNeeded(
   }
   if (!isReadOnce(setup) || isCustomOutput(output)) return false;
   const target = await platform.target(output, setup.sources.all, options);
-  return (await orTargetError(target.needsSize?.())) ?? false;
+  return (await orTargetFailure(target.needsSize?.())) ?? false;
 }
 
 /** The progress that a conversion with `resume` would continue; undefined if it cannot resume, or only its target knows. */
 export async function keptOf(
-  { platform, setup, sessions, info }: ConversionContext,
+  conversion: ConversionContext,
   output: Output,
   options: ConvertOptions,
   signal: AbortSignal,
 ): Promise<Kept | undefined> {
   // A custom target is not touched.
   if (isCustomOutput(output)) return undefined;
+  const { platform, setup, sessions, info } = conversion;
   if (info.needs.some(({ kind }) => kind === 'missing-file')) return undefined;
   const target = await platform.target(output, setup.sources.all, options);
   const chosen = await chosenFormat(sessions, options, signal);
-  const { comesInOrder } = sessions;
-  const layout = () => sessions.layout(signal);
-  const identity = await identityOf(setup, { info, comesInOrder, layout }, chosen, options);
+  const identity = await identityOf(conversion, chosen, options, signal);
   return typeof identity === 'string' ? target.kept?.(identity) : undefined;
 }

@@ -36,8 +36,9 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
   async function* layout() {
     yield extents as CrateExtent[];
   }
-  const opened = { info: { layers } as unknown as Info, comesInOrder, layout };
-  return identityOf(setup, opened, { name: format, resumable, formatOptions } as ChosenFormat, {});
+  const image = { setup, sessions: { comesInOrder, layout }, info: { layers } as unknown as Info };
+  const chosen = { name: format, resumable, formatOptions } as ChosenFormat;
+  return identityOf(image, chosen, {}, new AbortController().signal);
 }
 
 test('is the same for the same conversion, and reveals nothing', async () => {

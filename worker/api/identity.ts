@@ -1,6 +1,7 @@
 // Identifies a conversion, for resuming: conversions with the same identity write the same bytes.
 
 import type { ImageSetup } from '../client-side/image-session.js';
+import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hexOf, joined } from '../errors/values.js';
 import type { ByteRange } from '../http/ranges.js';
 import type { ConvertOptions } from '../public/caller-types.js';
@@ -17,19 +18,19 @@ export interface Refusal {
   reason: string;
 }
 
-interface Subject {
+/** An image that is converted. */
+interface ConvertedImage {
+  setup: ImageSetup;
+  sessions: Pick<ImageSessions, 'comesInOrder' | 'layout'>;
   info: HeaderInfo;
-  comesInOrder: boolean;
-  /** Lists the extents of the disk. */
-  layout(): AsyncIterable<CrateExtent[]>;
 }
 
 /** Returns the identity as a digest, since its parts may be secret, or why the conversion cannot be resumed. */
 export async function identityOf(
-  { sources, settings }: ImageSetup,
-  { info, comesInOrder, layout }: Subject,
+  { setup: { sources, settings }, sessions, info }: ConvertedImage,
   { name: format, formatOptions, resumable }: ChosenFormat,
   { sparse = true }: ConvertOptions,
+  signal: AbortSignal,
 ): Promise<string | Refusal> {
   if (!resumable) {
     const options = Object.entries(formatOptions).map((option) => option.join('='));
@@ -37,7 +38,7 @@ export async function identityOf(
     return { reason: `the output format ${chosen} is written in one pass` };
   }
   if (settings.salvage) return { reason: 'salvage reads the image in one pass' };
-  if (comesInOrder) return { reason: 'the container of the image is read in one pass' };
+  if (sessions.comesInOrder) return { reason: 'the container of the image is read in one pass' };
   // Nothing verifies the password: the same image with two passwords gives two disks.
   if (info.layers.some(({ encryption }) => encryption === 'aes'))
     return { reason: 'the image has the legacy AES encryption' };
@@ -47,7 +48,7 @@ export async function identityOf(
   const { format: opened, disk, snapshot } = settings;
   if (crypto.subtle === undefined) return { reason: 'the page is not served over https' };
   // A file can change without a change of its name, size and time.
-  const content = await contentOf(sources.all, layout);
+  const content = await contentOf(sources.all, () => sessions.layout(signal));
   const subject = { opened, disk, snapshot, states, companions, content };
   const text = JSON.stringify({ version: VERSION, format, formatOptions, sparse, ...subject });
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
