@@ -6,16 +6,11 @@ import type { ImageSessions } from '../client-side/image-sessions.js';
 import type { Connection, Pool } from '../client-side/pool.js';
 import { cancelled, DecantError, type ErrorKind, orCancelled, toDecantError, toTargetError } from '../errors/errors.js';
 import { anyOf, withListener } from '../errors/signals.js';
+import type { Converted, ConvertSettings, CrateProgress, TargetedSettings } from '../messages/coordinator.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { AnyInfo, Network, Notice, Progress, Result } from '../public/types.js';
 import type { OutputTarget, Sizes } from '../targets/output-target.js';
-import type {
-  Converted,
-  ConvertSettings,
-  CrateProgress,
-  TargetedSettings,
-} from '../worker-side/coordinator-methods.js';
 import { identityOf } from './identity.js';
 import { isOfDisk } from './notice-rules.js';
 import { type ChosenFormat, chosenFormat, settleMemory } from './options.js';

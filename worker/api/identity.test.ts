@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageSetup } from '../client-side/image-session.js';
 import type { ByteRange } from '../http/ranges.js';
+import type { CrateExtent } from '../messages/coordinator.js';
 import type { Info } from '../public/types.js';
-import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { identityOf, samplesOf } from './identity.js';
 import type { ChosenFormat } from './options.js';
 

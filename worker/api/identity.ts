@@ -4,10 +4,10 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hexOf, joined } from '../errors/values.js';
 import type { ByteRange } from '../http/ranges.js';
+import type { CrateExtent } from '../messages/coordinator.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import type { ChosenFormat } from './options.js';
 
 /** Changes when the output of the same conversion may differ: older journals are not resumed then. */

@@ -6,6 +6,7 @@ import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { anyOf, withListener } from '../errors/signals.js';
+import type { CrateExtent } from '../messages/coordinator.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
@@ -25,7 +26,6 @@ import type {
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/spool.js';
-import type { CrateExtent } from '../worker-side/coordinator-methods.js';
 import { convertImage, keptOf } from './conversion.js';
 import type { ConversionContext } from './conversion-run.js';
 import { checkCall, checkConversion, checkFileOptions, checkSpooled, loadPlaces } from './options.js';

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import type { ImageSetup } from '../client-side/image-session.js';
-import type { DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import type { DiskOfMachine } from '../messages/coordinator.js';
 import { describeDisk, openDisk } from './opening.js';
 
 const stated = { parents: ['base.vmdk'], isRaw: false, capacity: { size: 1, unit: 1 } };

@@ -1,8 +1,8 @@
 // Progress reports: their rate, speed and remaining time.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CrateProgress } from '../messages/coordinator.js';
 import type { Network, Progress } from '../public/types.js';
-import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 import { Meter } from './progress.js';
 
 beforeEach(() => {

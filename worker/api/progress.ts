@@ -1,8 +1,8 @@
 // Progress reports: at a limited rate, with speed, remaining time, and the finished parts of the disk.
 
+import type { CrateProgress } from '../messages/coordinator.js';
 import type { Network, Phase, Progress } from '../public/types.js';
 import type { ResumePoint } from '../targets/output-target.js';
-import type { CrateProgress } from '../worker-side/coordinator-methods.js';
 
 /** The maximum number of cells: more would not be visible. */
 const MOST = 4096;

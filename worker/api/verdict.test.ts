@@ -1,8 +1,8 @@
 // Verdicts: severities, their order, and acceptance.
 
 import { describe, expect, test } from 'vitest';
+import type { Examined } from '../messages/coordinator.js';
 import type { Info, Notice } from '../public/types.js';
-import type { Examined } from '../worker-side/coordinator-methods.js';
 import { infoOf } from './info.test-support.js';
 import { verdictOn } from './verdict.js';
 

@@ -1,8 +1,8 @@
 // The verdict on an image: what a program should know before it accepts it.
 
 import { shownText } from '../errors/shown.js';
+import type { Examined } from '../messages/coordinator.js';
 import type { AnyInfo, Finding, Need, Notice, Verdict } from '../public/types.js';
-import type { Examined } from '../worker-side/coordinator-methods.js';
 import { severityOf } from './notice-rules.js';
 
 const ORDER = ['error', 'warning', 'note'] as const;

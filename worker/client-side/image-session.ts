@@ -1,12 +1,13 @@
 // A session: an image that is open in one coordinator, on the calling side.
 
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import type { OpenResult, OtherAnswer } from '../messages/coordinator.js';
 import { MEASURED } from '../messages/messages.js';
 import type { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { Loan } from '../sources/opened-source.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
-import type { CoordinatorMethods, OpenResult, OtherAnswer } from '../worker-side/coordinator-methods.js';
+import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
 import { PartLoans } from './part-loans.js';
 import type { WorkerStarter } from './warm.js';

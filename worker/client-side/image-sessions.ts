@@ -1,9 +1,9 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
+import type { CrateExtent, CrateInfo, OtherAnswer } from '../messages/coordinator.js';
 import type { Capacity } from '../messages/messages.js';
 import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
-import type { CrateExtent, CrateInfo, OtherAnswer } from '../worker-side/coordinator-methods.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool, startPool, WORTH_ALL } from './pool.js';

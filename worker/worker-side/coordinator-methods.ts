@@ -1,172 +1,32 @@
 // The methods of a coordinator: opens images, lists and reads them, and runs their conversions.
 
-import { type PlainError, toTargetError } from '../errors/errors.js';
-import {
-  type Capacity,
-  type FileSpec,
-  type ImageSpec,
-  MEASURED,
-  type SourceSpec,
-  type StatedDisk,
-  type TargetSpec,
-} from '../messages/messages.js';
+import type { PlainError } from '../errors/errors.js';
+import type {
+  Converted,
+  ConvertRequest,
+  CrateExtent,
+  CrateInfo,
+  Examined,
+  ExamineRequest,
+  OpenResult,
+  OtherAnswer,
+  ReadRequest,
+  UnlockRequest,
+} from '../messages/coordinator.js';
+import { type Capacity, type ImageSpec, MEASURED, type SourceSpec } from '../messages/messages.js';
 import { type Methods, Moved } from '../messages/rpc.js';
-import type { Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
-import type { ResumePoint } from '../targets/output-target.js';
-import { Dispatcher } from './dispatcher.js';
+import type { Info, Member, OutputFormat } from '../public/types.js';
+import { Conversions, type HeldImage, specsOf } from './conversions.js';
 import { PartWorkers } from './part-workers.js';
 import { PortSource, PortStream } from './port-source.js';
 import type { CodecMethods, Report, Workers } from './wasm.js';
-import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
-
-/** `Info` of the API without the name, which only the calling side knows. */
-export type CrateInfo = Omit<Info, 'name'>;
-
-/** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
-export type CrateExtent = Omit<import('../public/types.js').Extent, 'file'> & { file?: number };
-
-export interface OpenResult {
-  image: number;
-  info: CrateInfo;
-  formats: OutputFormat[];
-  members: Member[];
-  /** Whether the disk can only be read once, in order, because of its container. */
-  comesInOrder: boolean;
-  /** The error for a caller without room, if it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
-  roomNeeded: PlainError | undefined;
-  /** The numbers of the companions that are parts of a file to be unpacked. */
-  parts: number[];
-  /** Whether the image is in a compressed file that is read in place. */
-  isInPlace: boolean;
-  /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
-  packedCapacity: Capacity | undefined;
-}
-
-/**
- * The answers to `open` without an image: for the configuration of a virtual machine, the disk to open instead; if a disk must be
- * chosen, the error for a caller that cannot choose.
- */
-export type OtherAnswer = { disk: DiskOfMachine } | { choice: PlainError };
-
-/** The disk to open of a virtual machine: the crate's `DiskOfMachine`. */
-export interface DiskOfMachine {
-  /** The number of its file among the companions. */
-  file: number;
-  /** The number of the disk among `members`. */
-  number: number;
-  /** The disks of the machine. */
-  members: Member[];
-  machine?: string;
-  snapshots: Snapshot[];
-  /** Whether the disk is in the state of the stated snapshot. */
-  isInSnapshot: boolean;
-  stated: StatedDisk;
-}
-
-interface UnlockRequest {
-  operation: number;
-  image: number;
-  /** Wiped by the coordinator. */
-  password: Uint8Array;
-  assume: boolean;
-}
-
-/** The result of a conversion. */
-export interface Converted {
-  progress: CrateProgress;
-  virtualSize: number;
-  outputSize: number;
-  notices: Notice[];
-  lost: LostRange[];
-  lostRanges: number;
-  lostBytes: number;
-}
-
-/** The progress of a conversion: the crate's `Progress`. */
-export interface CrateProgress {
-  guestDone: number;
-  /** The size of the disk; missing if it is known only at the end. */
-  guestTotal?: number;
-  /** The part of the disk that was finished last: start, and end (exclusive). Empty if there is none. */
-  latestStart: number;
-  latestEnd: number;
-  dataDone: number;
-  read: number;
-  written: number;
-  /** The resume point: the guest offset up to which everything is written, and the bytes written for it. */
-  settled: number;
-  settledWritten: number;
-  /** Whether this is the first of two passes. */
-  measuring: boolean;
-  finalizing: boolean;
-}
-
-/** The result of examining the tables of an image: the crate's `Examination`. */
-export interface Examined {
-  notices: Notice[];
-  /** Why the image cannot be converted completely. */
-  damage?: Notice;
-  /** Salvage: the unreadable bytes of the disk. */
-  lost: number;
-  /** The bytes of the disk whose tables were read. */
-  checked: number;
-}
-
-interface ExamineRequest {
-  operation: number;
-  image: number;
-  deep: boolean;
-}
-
-interface ReadRequest {
-  operation: number;
-  image: number;
-  offset: number;
-  length: number;
-}
-
-/** The output of a conversion, and how it is made. */
-export interface ConvertSettings {
-  /** The name of the output format. */
-  format: string;
-  /** The options of the output format. */
-  formatOptions: Record<string, string>;
-  /** The size of a streamed disk in bytes, if it was determined before. */
-  diskSize: number | undefined;
-  /** Whether a compressed output may read the image twice. */
-  twoPass: boolean;
-  /** The upper bound on the memory of all buffers, in bytes. */
-  memory: number;
-}
-
-/** The settings of a conversion, and what it is written to. */
-export interface TargetedSettings extends ConvertSettings {
-  target: TargetSpec;
-  /** The point from which to resume. */
-  resumePoint: ResumePoint | undefined;
-}
-
-interface ConvertRequest extends TargetedSettings {
-  operation: number;
-  image: number;
-  /** The ports of pool workers; of `threads`, one. */
-  pool: MessagePort[];
-  /** How many workers or threads decode. */
-  workers: number;
-}
+import type { WorkerHost } from './worker-host.js';
 
 /**
  * A coordinator's methods. Its events are `progress:OPERATION`, `unlocking:OPERATION`, `worker:OPERATION` with the number of
  * a pool worker that is needed from now on, and those of `messages.ts`.
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
-
-interface HeldImage {
-  image: Workers.OpenImage;
-  spec: ImageSpec;
-  /** The sources, in the order in which jobs number them. */
-  sources: unknown[];
-}
 
 export function coordinatorMethods(
   host: WorkerHost,
@@ -178,10 +38,8 @@ export function coordinatorMethods(
   const images = new Map<number, HeldImage>();
   const maps = new Map<number, { image: number; extents: Workers.Map; step: Promise<unknown> }>();
   const cancels = new Map<number, () => void>();
-  const dispatchers = new Map<number, Dispatcher>();
+  const conversions = new Conversions(host, report);
   const partWorkers = new PartWorkers(report);
-  /** Targets that are written and not yet completed or abandoned. */
-  const written = new Map<number, OpenTarget>();
 
   function openSource(spec: SourceSpec) {
     if ('stream' in spec) return new PortStream(spec.stream);
@@ -329,81 +187,9 @@ export function coordinatorMethods(
       return new Moved(bytes as Uint8Array<ArrayBuffer>, [bytes.buffer as ArrayBuffer]);
     },
 
-    async convert({
-      operation,
-      image,
-      pool,
-      workers,
-      format,
-      formatOptions,
-      diskSize,
-      twoPass,
-      target: targetSpec,
-      memory,
-      resumePoint,
-    }: ConvertRequest): Promise<Converted> {
-      const { image: crateImage, spec, sources } = images.get(image)!;
-      const begin = (at: number) => report(`worker:${operation}`, at);
-      const dispatcher = new Dispatcher(pool, sources, begin);
-      dispatchers.set(operation, dispatcher);
-      const work = async (cancel: Workers.CancelHandle) => {
-        const place = await host.openTarget(targetSpec).catch(failTarget);
-        try {
-          const specs = specsOf(spec);
-          const files = Array.from(crateImage.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
-          const keys = crateImage.keys();
-          dispatcher.attachment = { files, keys, target: place.shared ? targetSpec : undefined };
-          const progress = (detail: CrateProgress) => {
-            place.journal?.settled({ guest: detail.settled, written: detail.settledWritten });
-            report(`progress:${operation}`, detail);
-          };
-          const random = crypto.getRandomValues(new Uint8Array(16));
-          const output = {
-            format,
-            formatOptions,
-            diskSize,
-            twoPass,
-            seconds: Date.now() / 1000,
-            random,
-            begun: resumePoint?.guest ?? 0,
-            begunWritten: resumePoint?.written ?? 0,
-          };
-          const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
-          const { target } = place;
-          // Where workers write by themselves, jobs may end in any order.
-          const { rows } = dispatcher;
-          if (place.shared && !crateImage.comesInOrder() && pool.length === workers) rows.length = host.jobsInRow;
-          const ahead = (rows.length - 1) * workers;
-          const converted = await crateImage.convert(
-            dispatch,
-            workers,
-            memory,
-            ahead,
-            output,
-            target,
-            progress,
-            cancel,
-          );
-          await place.journal?.end(false);
-          written.set(operation, place);
-          return converted as Converted;
-        } catch (thrown) {
-          // The crate may have aborted the target already, which is harmless. The first failure counts.
-          await abort(place.target).catch(() => {});
-          // The system reports a failed write only once: after it, a flush proves nothing.
-          await place.journal?.end((thrown as { kind?: string }).kind !== 'target').catch(() => {});
-          throw thrown;
-        }
-      };
-      try {
-        return await cancellable(operation, work);
-      } catch (thrown) {
-        // `poolEnded` cancelled the conversion for this reason.
-        throw dispatcher.failure ?? thrown;
-      } finally {
-        dispatchers.delete(operation);
-        dispatcher.end();
-      }
+    async convert(request: ConvertRequest): Promise<Converted> {
+      const opened = images.get(request.image)!;
+      return cancellable(request.operation, (cancel) => conversions.convert(opened, request, cancel));
     },
 
     /**
@@ -411,23 +197,15 @@ export function coordinatorMethods(
      * those of tables too, since a custom source may never answer them.
      */
     poolEnded(operation: number, sentence: string): void {
-      dispatchers.get(operation)?.fail(sentence);
+      conversions.fail(operation, sentence);
       cancels.get(operation)?.();
     },
 
     /** Completes the output. Called after a successful `convert`, unless `abandon` is called. */
-    async complete(operation: number): Promise<void> {
-      const target = written.get(operation);
-      written.delete(operation);
-      await target?.complete?.().catch(failTarget);
-    },
+    complete: (operation: number): Promise<void> => conversions.complete(operation),
 
     /** Discards the written output. */
-    async abandon(operation: number): Promise<void> {
-      const target = written.get(operation);
-      written.delete(operation);
-      await target?.abandon?.();
-    },
+    abandon: (operation: number): Promise<void> => conversions.abandon(operation),
 
     async tryLength(name: string, size: number): Promise<boolean> {
       return host.tryLength!(name, size);
@@ -438,25 +216,4 @@ export function coordinatorMethods(
       cancels.get(operation)?.();
     },
   } satisfies Methods;
-}
-
-/** The file of a source, if workers can open it by themselves. */
-const fileOf = (source: SourceSpec): FileSpec | undefined =>
-  'port' in source || 'stream' in source ? undefined : source;
-
-/** The image first, then its companions. */
-const specsOf = ({ source, companions }: ImageSpec): SourceSpec[] => [
-  source,
-  ...companions.map((companion) => companion.source),
-];
-
-/** Discards the written output. */
-async function abort(target: CrateTarget): Promise<void> {
-  if ('object' in target) await target.object.abort();
-  else if ('handle' in target) target.handle.close();
-  else await target.writable.abort();
-}
-
-function failTarget(thrown: unknown): never {
-  throw toTargetError(thrown);
 }

@@ -1,0 +1,141 @@
+// What a coordinator is asked, and what it answers.
+
+import type { PlainError } from '../errors/errors.js';
+import type { Extent, Info, LostRange, Member, Notice, OutputFormat, Snapshot } from '../public/types.js';
+import type { Capacity, Resume, StatedDisk, TargetSpec } from './messages.js';
+
+/** `Info` of the API without the name, which only the calling side knows. */
+export type CrateInfo = Omit<Info, 'name'>;
+
+/** `Extent` of the API, with the number of its file: 0 is the image, the companions follow. */
+export type CrateExtent = Omit<Extent, 'file'> & { file?: number };
+
+export interface OpenResult {
+  image: number;
+  info: CrateInfo;
+  formats: OutputFormat[];
+  members: Member[];
+  /** Whether the disk can only be read once, in order, because of its container. */
+  comesInOrder: boolean;
+  /** The error for a caller without room, if it is a file to be unpacked: a conversion to a raw disk stores its bytes. */
+  roomNeeded: PlainError | undefined;
+  /** The numbers of the companions that are parts of a file to be unpacked. */
+  parts: number[];
+  /** Whether the image is in a compressed file that is read in place. */
+  isInPlace: boolean;
+  /** The capacity that a description of a machine states for the disk in a file to be unpacked. */
+  packedCapacity: Capacity | undefined;
+}
+
+/**
+ * The answers to `open` without an image: for the configuration of a virtual machine, the disk to open instead; if a disk must be
+ * chosen, the error for a caller that cannot choose.
+ */
+export type OtherAnswer = { disk: DiskOfMachine } | { choice: PlainError };
+
+/** The disk to open of a virtual machine: the crate's `DiskOfMachine`. */
+export interface DiskOfMachine {
+  /** The number of its file among the companions. */
+  file: number;
+  /** The number of the disk among `members`. */
+  number: number;
+  /** The disks of the machine. */
+  members: Member[];
+  machine?: string;
+  snapshots: Snapshot[];
+  /** Whether the disk is in the state of the stated snapshot. */
+  isInSnapshot: boolean;
+  stated: StatedDisk;
+}
+
+export interface UnlockRequest {
+  operation: number;
+  image: number;
+  /** Wiped by the coordinator. */
+  password: Uint8Array;
+  assume: boolean;
+}
+
+/** The result of a conversion. */
+export interface Converted {
+  progress: CrateProgress;
+  virtualSize: number;
+  outputSize: number;
+  notices: Notice[];
+  lost: LostRange[];
+  lostRanges: number;
+  lostBytes: number;
+}
+
+/** The progress of a conversion: the crate's `Progress`. */
+export interface CrateProgress {
+  guestDone: number;
+  /** The size of the disk; missing if it is known only at the end. */
+  guestTotal?: number;
+  /** The part of the disk that was finished last: start, and end (exclusive). Empty if there is none. */
+  latestStart: number;
+  latestEnd: number;
+  dataDone: number;
+  read: number;
+  written: number;
+  /** The resume point: the guest offset up to which everything is written, and the bytes written for it. */
+  settled: number;
+  settledWritten: number;
+  /** Whether this is the first of two passes. */
+  measuring: boolean;
+  finalizing: boolean;
+}
+
+/** The result of examining the tables of an image: the crate's `Examination`. */
+export interface Examined {
+  notices: Notice[];
+  /** Why the image cannot be converted completely. */
+  damage?: Notice;
+  /** Salvage: the unreadable bytes of the disk. */
+  lost: number;
+  /** The bytes of the disk whose tables were read. */
+  checked: number;
+}
+
+export interface ExamineRequest {
+  operation: number;
+  image: number;
+  deep: boolean;
+}
+
+export interface ReadRequest {
+  operation: number;
+  image: number;
+  offset: number;
+  length: number;
+}
+
+/** The output of a conversion, and how it is made. */
+export interface ConvertSettings {
+  /** The name of the output format. */
+  format: string;
+  /** The options of the output format. */
+  formatOptions: Record<string, string>;
+  /** The size of a streamed disk in bytes, if it was determined before. */
+  diskSize: number | undefined;
+  /** Whether a compressed output may read the image twice. */
+  twoPass: boolean;
+  /** The upper bound on the memory of all buffers, in bytes. */
+  memory: number;
+}
+
+/** The settings of a conversion, and what it is written to. */
+export interface TargetedSettings extends ConvertSettings {
+  target: TargetSpec;
+  /** The point from which to resume. */
+  resumePoint: Resume['resumePoint'] | undefined;
+}
+
+export interface ConvertRequest extends TargetedSettings {
+  operation: number;
+  image: number;
+  /** The ports of pool workers; of `threads`, one. */
+  pool: MessagePort[];
+  /** How many workers or threads decode. */
+  workers: number;
+}

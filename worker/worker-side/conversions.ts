@@ -1,0 +1,132 @@
+// The conversions that a coordinator runs: their jobs go to pool workers, and their output to a target.
+
+import { toTargetError } from '../errors/errors.js';
+import type { Converted, ConvertRequest, CrateProgress } from '../messages/coordinator.js';
+import type { FileSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
+import { Dispatcher } from './dispatcher.js';
+import type { Report, Workers } from './wasm.js';
+import type { CrateTarget, OpenTarget, WorkerHost } from './worker-host.js';
+
+/** An image that a coordinator has open. */
+export interface HeldImage {
+  image: Workers.OpenImage;
+  spec: ImageSpec;
+  /** The sources, in the order in which jobs number them. */
+  sources: unknown[];
+}
+
+/** The conversions of one coordinator, by their operations. */
+export class Conversions {
+  readonly #dispatchers = new Map<number, Dispatcher>();
+  /** Targets that are written and not yet completed or abandoned. */
+  readonly #written = new Map<number, OpenTarget>();
+
+  constructor(
+    private readonly host: WorkerHost,
+    private readonly report: Report,
+  ) {}
+
+  /** Writes the output. `complete` or `abandon` must follow. */
+  async convert(held: HeldImage, request: ConvertRequest, cancel: Workers.CancelHandle): Promise<Converted> {
+    const { operation, pool } = request;
+    const dispatcher = new Dispatcher(pool, held.sources, (at) => this.report(`worker:${operation}`, at));
+    this.#dispatchers.set(operation, dispatcher);
+    try {
+      return await this.#write(held, request, dispatcher, cancel);
+    } catch (thrown) {
+      // `fail` was called, and the conversion cancelled for this reason.
+      throw dispatcher.failure ?? thrown;
+    } finally {
+      this.#dispatchers.delete(operation);
+      dispatcher.end();
+    }
+  }
+
+  /** Lets the jobs of a conversion fail with `internal` and `sentence`. */
+  fail(operation: number, sentence: string): void {
+    this.#dispatchers.get(operation)?.fail(sentence);
+  }
+
+  async complete(operation: number): Promise<void> {
+    await this.#take(operation)?.complete?.().catch(failTarget);
+  }
+
+  async abandon(operation: number): Promise<void> {
+    await this.#take(operation)?.abandon?.();
+  }
+
+  #take(operation: number): OpenTarget | undefined {
+    const written = this.#written.get(operation);
+    this.#written.delete(operation);
+    return written;
+  }
+
+  async #write(
+    { image, spec }: HeldImage,
+    request: ConvertRequest,
+    dispatcher: Dispatcher,
+    cancel: Workers.CancelHandle,
+  ): Promise<Converted> {
+    const { operation, pool, workers, memory } = request;
+    const opened = await this.host.openTarget(request.target).catch(failTarget);
+    const { target, shared, journal } = opened;
+    try {
+      const specs = specsOf(spec);
+      const files = Array.from(image.opened(), (at) => (at < 0 ? undefined : fileOf(specs[at]!)));
+      dispatcher.attachment = { files, keys: image.keys(), target: shared ? request.target : undefined };
+      const dispatch = (job: Uint8Array, reads: []) => dispatcher.run(job, reads);
+      // Where workers write by themselves, jobs may end in any order.
+      const { rows } = dispatcher;
+      if (shared && !image.comesInOrder() && pool.length === workers) rows.length = this.host.jobsInRow;
+      const ahead = (rows.length - 1) * workers;
+      const progress = (detail: CrateProgress) => {
+        journal?.settled({ guest: detail.settled, written: detail.settledWritten });
+        this.report(`progress:${operation}`, detail);
+      };
+      const output = outputOf(request);
+      const converted = await image.convert(dispatch, workers, memory, ahead, output, target, progress, cancel);
+      await journal?.end(false);
+      this.#written.set(operation, opened);
+      return converted as Converted;
+    } catch (thrown) {
+      // The crate may have aborted the target already, which is harmless. The first failure counts.
+      await abort(target).catch(() => {});
+      // The system reports a failed write only once: after it, a flush proves nothing.
+      await journal?.end((thrown as { kind?: string }).kind !== 'target').catch(() => {});
+      throw thrown;
+    }
+  }
+}
+
+/** The output as the crate takes it. */
+const outputOf = ({ format, formatOptions, diskSize, twoPass, resumePoint }: ConvertRequest) => ({
+  format,
+  formatOptions,
+  diskSize,
+  twoPass,
+  seconds: Date.now() / 1000,
+  random: crypto.getRandomValues(new Uint8Array(16)),
+  begun: resumePoint?.guest ?? 0,
+  begunWritten: resumePoint?.written ?? 0,
+});
+
+/** The file of a source, if workers can open it by themselves. */
+const fileOf = (source: SourceSpec): FileSpec | undefined =>
+  'port' in source || 'stream' in source ? undefined : source;
+
+/** The image first, then its companions. */
+export const specsOf = ({ source, companions }: ImageSpec): SourceSpec[] => [
+  source,
+  ...companions.map((companion) => companion.source),
+];
+
+/** Discards the written output. */
+async function abort(target: CrateTarget): Promise<void> {
+  if ('object' in target) await target.object.abort();
+  else if ('handle' in target) target.handle.close();
+  else await target.writable.abort();
+}
+
+function failTarget(thrown: unknown): never {
+  throw toTargetError(thrown);
+}
