@@ -34,7 +34,7 @@ export async function convertImage(
   options: Options,
   spool: Spool | undefined,
 ): Promise<Result> {
-  if (!spool || !conversion.sessions.comesInOrder) return convertTo(conversion, output, options, spool);
+  if (!spool || !conversion.sessions.opened.comesInOrder) return convertTo(conversion, output, options, spool);
   const { platform, setup } = conversion;
   let ofOutput: Spool | undefined;
   let stored: ConversionContext | undefined;
@@ -101,7 +101,7 @@ async function sizedFormat(
   const { sessions } = conversion;
   const { signal } = options;
   const chosen = await chosenFormat(sessions, options, signal);
-  const isNeeded = sessions.comesInOrder && (chosen.needsSize || (await orTargetFailure(target.needsSize?.())));
+  const isNeeded = sessions.opened.comesInOrder && (chosen.needsSize || (await orTargetFailure(target.needsSize?.())));
   if (!isNeeded || isReadOnce(conversion.setup)) return { chosen, diskSize: undefined };
   const { sizeOfDisk } = await orCancelled(signal, loadDiskSizes());
   const diskSize = await sizeOfDisk(conversion, options);

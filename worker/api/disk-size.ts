@@ -36,7 +36,7 @@ async function sizeByContainer(
   if (archive) {
     // A compressed file in the archive has another size.
     const isInside = archive === containers.at(-1) && others.length === 0;
-    return isInside ? sessions.members.find(({ name }) => name === archive.member)?.size : undefined;
+    return isInside ? sessions.opened.members.find(({ name }) => name === archive.member)?.size : undefined;
   }
   return sessions.statedSize(signal);
 }

@@ -36,7 +36,7 @@ function identify(given: Given = {}): ReturnType<typeof identityOf> {
   async function* layout() {
     yield extents as CrateExtent[];
   }
-  const image = { setup, sessions: { comesInOrder, layout }, info: { layers } as unknown as Info };
+  const image = { setup, sessions: { opened: { comesInOrder }, layout }, info: { layers } as unknown as Info };
   const chosen = { name: format, resumable, formatOptions } as ChosenFormat;
   return identityOf(image, chosen, {}, new AbortController().signal);
 }

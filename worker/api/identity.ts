@@ -4,7 +4,7 @@ import type { ImageSetup } from '../client-side/image-session.js';
 import type { ImageSessions } from '../client-side/image-sessions.js';
 import { hexOf, joined } from '../errors/values.js';
 import type { ByteRange } from '../http/ranges.js';
-import type { CrateExtent } from '../messages/coordinator.js';
+import type { CrateExtent, OpenResult } from '../messages/coordinator.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { HeaderInfo } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -21,7 +21,7 @@ export interface Refusal {
 /** An image that is converted. */
 interface ConvertedImage {
   setup: ImageSetup;
-  sessions: Pick<ImageSessions, 'comesInOrder' | 'layout'>;
+  sessions: Pick<ImageSessions, 'layout'> & { opened: Pick<OpenResult, 'comesInOrder'> };
   info: HeaderInfo;
 }
 
@@ -38,7 +38,7 @@ export async function identityOf(
     return { reason: `the output format ${chosen} is written in one pass` };
   }
   if (settings.salvage) return { reason: 'salvage reads the image in one pass' };
-  if (sessions.comesInOrder) return { reason: 'the container of the image is read in one pass' };
+  if (sessions.opened.comesInOrder) return { reason: 'the container of the image is read in one pass' };
   // Nothing verifies the password: the same image with two passwords gives two disks.
   if (info.layers.some(({ encryption }) => encryption === 'aes'))
     return { reason: 'the image has the legacy AES encryption' };

@@ -10,7 +10,8 @@ import type { Platform } from './platform.js';
 function bare(platform: Partial<Platform> = {}, sources: object = {}): OpenImage {
   const opening = { settings: {}, sources: { unnoticed: [], close: async () => {}, ...sources } };
   const formats = [{ name: 'raw' }];
-  const opened = { info: infoOf({}), formats, cancelReads: () => {}, close: async () => {} };
+  const info = infoOf({});
+  const opened = { info, opened: { info, formats }, cancelReads: () => {}, close: async () => {} };
   return new OpenImage(platform as Platform, opening as never, opened as never, undefined);
 }
 

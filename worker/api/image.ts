@@ -86,14 +86,14 @@ export class OpenImage {
       message,
     }));
     const safety = [...sessions.info.safety, ...unnoticed];
-    const { info, members } = sessions;
+    const { info, members, formats, comesInOrder } = sessions.opened;
     const { name } = setup.settings;
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
-    this.formats = sessions.formats;
+    this.formats = formats;
     this.members = packed && packed.members.length > 0 ? packed.members : members;
-    this.streamed = sessions.comesInOrder;
+    this.streamed = comesInOrder;
     openImages.add(this);
     for (const name of METHODS) {
       const method = this[name] as (...args: unknown[]) => unknown;
@@ -195,7 +195,7 @@ export class OpenImage {
       abandonOutput(output, toDecantError(thrown));
       throw thrown;
     }
-    const memory = this.sessions.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
+    const memory = this.sessions.opened.isInPlace && { memory: options.memory ?? MEMORY_IN_PLACE };
     return this.#use(convertImage(this.#context, output, { ...options, ...memory, signal }, spool));
   }
 

@@ -52,14 +52,14 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   const notices: Notice[] = [];
   const isChosen = () => members.length > 1 || members.some(({ name }) => name === options.disk);
   const noteMembers = () => {
-    if (!isChosen() && sessions.members.length > 0) members = sessions.members;
+    if (!isChosen() && sessions.opened.members.length > 0) ({ members } = sessions.opened);
   };
   while (sessions.roomNeeded) {
     containers.push(...sessions.info.containers);
     machine ??= sessions.info.machine;
     if (snapshots.length === 0) ({ snapshots } = sessions.info);
     noteMembers();
-    const { packedCapacity: capacity, info } = sessions;
+    const { packedCapacity: capacity, info, parts } = sessions.opened;
     notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
     // Of the content, only its capacity is known; a snapshot was one of the machine.
     if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
@@ -67,7 +67,6 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
     setup.settings.isChosen = isChosen();
     if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
     ignoreManifest(setup);
-    const { parts } = sessions;
     const content = await unpack(sessions, opening);
     await setup.sources.replaceImage(content, parts);
     sessions = await ImageSessions.open(setup, passwords, options.signal);

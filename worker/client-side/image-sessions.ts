@@ -1,9 +1,8 @@
 // The sessions of an opened image, and its passwords. A new session replaces one that has died.
 
 import { DecantError, orCancelled, toDecantError } from '../errors/errors.js';
-import type { CrateExtent, CrateInfo, OtherAnswer } from '../messages/coordinator.js';
-import type { Capacity } from '../messages/messages.js';
-import type { Layer, Member, Need, OutputFormat } from '../public/types.js';
+import type { CrateExtent, CrateInfo, OpenResult, OtherAnswer } from '../messages/coordinator.js';
+import type { Layer, Need, OutputFormat } from '../public/types.js';
 import { ImageSession, type ImageSetup } from './image-session.js';
 import type { LayerPasswords } from './layer-passwords.js';
 import { acquirePool, type Pool, startPool, WORTH_ALL } from './pool.js';
@@ -48,41 +47,18 @@ export class ImageSessions {
     return new ImageSessions(setup, passwords, opened);
   }
 
-  get info(): CrateInfo {
-    return this.#session.opened.info;
+  /** The coordinator's answer to `open`. */
+  get opened(): OpenResult {
+    return this.#session.opened;
   }
 
-  /** Whether the disk can only be read once, in order. */
-  get comesInOrder(): boolean {
-    return this.#session.opened.comesInOrder;
+  get info(): CrateInfo {
+    return this.opened.info;
   }
 
   /** The error for a caller without room, if it is a file to be unpacked, not an image. */
   get roomNeeded(): DecantError | undefined {
     return this.#session.roomNeeded;
-  }
-
-  /** The numbers of the companions that are parts of a file to be unpacked. */
-  get parts(): number[] {
-    return this.#session.opened.parts;
-  }
-
-  /** Whether the image is in a compressed file that is read in place. */
-  get isInPlace(): boolean {
-    return this.#session.opened.isInPlace;
-  }
-
-  /** The capacity that a description of a machine states for the disk, if it is packed. */
-  get packedCapacity(): Capacity | undefined {
-    return this.#session.opened.packedCapacity;
-  }
-
-  get formats(): OutputFormat[] {
-    return this.#session.opened.formats;
-  }
-
-  get members(): Member[] {
-    return this.#session.opened.members;
   }
 
   /** Acquires the workers that run the image's jobs. The caller must release them. */

@@ -30,7 +30,7 @@ export const placesOf = (sessions: ImageSessions, signal: AbortSignal): Promise<
 
 async function placeOf(place: Place, sessions: ImageSessions, signal: AbortSignal): Promise<ImagePlace> {
   const { format, formatOptions, output, refusal } = await outputFor(place, {}, sessions, signal);
-  const { extension } = sessions.formats.find(({ name }) => name === format)!;
+  const { extension } = sessions.opened.formats.find(({ name }) => name === format)!;
   const { size, notices = [] } = output ?? {};
   return {
     name: place.name,
