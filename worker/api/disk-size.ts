@@ -23,9 +23,9 @@ type Options = ConvertOptions & { signal: AbortSignal };
  * conversion fails if that is wrong. Otherwise reads the disk, with progress in the phase `measuring`, and fails as that does.
  */
 export async function sizeOfDisk(conversion: ConversionContext, options: Options): Promise<number> {
-  const stated = await sizeByContainer(conversion, options.signal);
-  const isCertain = stated !== undefined && stated > 0 && stated % USUAL_UNIT === 0 && Number.isSafeInteger(stated);
-  return isCertain ? stated : measured(conversion, options);
+  const size = await sizeByContainer(conversion, options.signal);
+  const isCertain = size !== undefined && size > 0 && size % USUAL_UNIT === 0 && Number.isSafeInteger(size);
+  return isCertain ? size : measured(conversion, options);
 }
 
 async function sizeByContainer(

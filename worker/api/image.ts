@@ -16,6 +16,7 @@ import type {
   Kept,
   MapOptions,
   Member,
+  Notice,
   OutputFormat,
   ReadableOptions,
   ReadOptions,
@@ -41,22 +42,11 @@ const LOOKING = 'Looking for saved progress';
 /** The `memory` of a conversion of an image that is read in place by default, in bytes: its blocks take memory, too. */
 const MEMORY_IN_PLACE = 32 << 20;
 
+/** Loads the code for verdicts. */
+const loadVerdicts = () => loadPart('verdicts', () => import('./verdict.js'));
+
 /** All images that are not closed. */
 export const openImages = new Set<OpenImage>();
-
-const METHODS = [
-  'prepare',
-  'unlock',
-  'map',
-  'verdict',
-  'read',
-  'readable',
-  'convert',
-  'kept',
-  'places',
-  'close',
-  Symbol.asyncDispose,
-] as const;
 
 /**
  * An opened image. Its methods are bound: a proxy around it, as frameworks make, would otherwise hide its private
@@ -80,14 +70,9 @@ export class OpenImage {
     /** What the image was unpacked from. */
     packed?: Pick<Unpacked, 'containers' | 'members' | 'machine'>,
   ) {
-    const unnoticed = setup.sources.unnoticed.map((message) => ({
-      code: 'source-not-verified',
-      fields: {},
-      message,
-    }));
-    const safety = [...sessions.info.safety, ...unnoticed];
     const { info, members, formats, comesInOrder } = sessions.opened;
     const { name } = setup.settings;
+    const safety = [...info.safety, ...setup.sources.unnoticed.map(notVerified)];
     this.info = { ...info, safety, ...(name === undefined ? {} : { name }) };
     if (packed) this.info.containers = [...packed.containers, ...info.containers];
     if (packed?.machine !== undefined) this.info.machine ??= packed.machine;
@@ -95,8 +80,9 @@ export class OpenImage {
     this.members = packed && packed.members.length > 0 ? packed.members : members;
     this.streamed = comesInOrder;
     openImages.add(this);
-    for (const name of METHODS) {
-      const method = this[name] as (...args: unknown[]) => unknown;
+    for (const name of Reflect.ownKeys(OpenImage.prototype) as (keyof OpenImage)[]) {
+      const method: unknown = this[name];
+      if (typeof method !== 'function' || method === OpenImage) continue;
       // No result of `bind`: Node 24 does not accept one as a disposer.
       const value = (...args: unknown[]) => method.apply(this, args);
       // Writable, so that tests can spy on it.
@@ -137,13 +123,7 @@ export class OpenImage {
     const { deep = false, signal } = options;
     checkTypes(options, 'boolean', ['deep']);
     const until = this.#until(signal);
-    const { verdictOn } = await this.#use(
-      orCancelled(
-        until,
-        loadPart('verdicts', () => import('./verdict.js')),
-      ),
-      EXAMINING,
-    );
+    const { verdictOn } = await this.#use(orCancelled(until, loadVerdicts()), EXAMINING);
     const session = await this.#use(this.sessions.acquireLocked(until), EXAMINING);
     try {
       const { client, image } = session;
@@ -310,3 +290,5 @@ export class OpenImage {
     if (this.#closing.signal.aborted) throw new DecantError('usage', 'The image was closed');
   }
 }
+
+const notVerified = (message: string): Notice => ({ code: 'source-not-verified', fields: {}, message });

@@ -202,9 +202,9 @@ export function settleMemory(
   return inRange('memory', memory ?? byDefault, MIN_MEMORY, MAX_MEMORY, ' bytes');
 }
 
-function chooseEngine(asked: string, platform: Platform): { engine: Engine; engineReason: string } {
+function chooseEngine(wanted: string, platform: Platform): { engine: Engine; engineReason: string } {
   const { noThreads } = platform;
-  switch (asked) {
+  switch (wanted) {
     case 'workers':
       return { engine: 'workers', engineReason: 'requested' };
     case 'threads':
@@ -214,7 +214,7 @@ function chooseEngine(asked: string, platform: Platform): { engine: Engine; engi
       // Threads are as fast, and need a second wasm (docs/performance.md).
       return { engine: 'workers', engineReason: 'the faster engine' };
     default:
-      throw new DecantError('usage', `There is no engine '${shownValue(asked)}'; choose auto, threads or workers`);
+      throw new DecantError('usage', `There is no engine '${shownValue(wanted)}'; choose auto, threads or workers`);
   }
 }
 

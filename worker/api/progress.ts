@@ -5,7 +5,7 @@ import type { Network, Phase, Progress } from '../public/types.js';
 import type { ResumePoint } from '../targets/output-target.js';
 
 /** The maximum number of cells: more would not be visible. */
-const MOST = 4096;
+const MAX_CELLS = 4096;
 
 export class Cells {
   /** The size of a cell in bytes. The last one may be shorter. */
@@ -14,7 +14,7 @@ export class Cells {
   readonly #bytes: Float64Array;
 
   constructor(private readonly total: number) {
-    this.#length = Math.max(1, Math.ceil(total / MOST));
+    this.#length = Math.max(1, Math.ceil(total / MAX_CELLS));
     this.#bytes = new Float64Array(Math.ceil(total / this.#length));
   }
 

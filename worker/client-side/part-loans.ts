@@ -7,7 +7,7 @@ import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { acquirePool, type Connection, type Pool } from './pool.js';
 import type { WorkerStarter } from './warm.js';
 
-interface Lent {
+interface LentWorkers {
   pool: Pool;
   connection: Connection;
   /** Informs the coordinator that the workers have ended. */
@@ -15,7 +15,7 @@ interface Lent {
 }
 
 export class PartLoans {
-  readonly #lent = new Map<number, Lent>();
+  readonly #lent = new Map<number, LentWorkers>();
   /** Loans that begin or end. */
   readonly #changing = new Set<Promise<void>>();
   #hasEnded = false;

@@ -60,15 +60,15 @@ export class Pool extends WarmWorkers {
   connect(): Connection {
     const number = nextConnection++;
     const channels = Array.from({ length: this.#count }, () => new MessageChannel());
-    const begun: Promise<RpcClient<PoolMethods>>[] = [];
+    const started: Promise<RpcClient<PoolMethods>>[] = [];
     const begin = async (at: number) => {
-      begun[at] = this.#worker(at);
-      const worker = await begun[at];
+      started[at] = this.#worker(at);
+      const worker = await started[at];
       const { port2 } = channels[at]!;
       await worker.callMoving([port2], 'connect', number, port2);
     };
     const close = async () => {
-      await Promise.allSettled(begun.map(async (worker) => (await worker).call('disconnect', number)));
+      await Promise.allSettled(started.map(async (worker) => (await worker).call('disconnect', number)));
     };
     return { ports: channels.map(({ port1 }) => port1), begin, close };
   }

@@ -35,9 +35,9 @@ async function read(given: string | URL, { method = 'GET', headers, signal }: Re
   // As Node's own `fetch` sends them: some servers refuse requests without `User-Agent`.
   const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'node' };
   const all = { ...usual, ...Object.fromEntries(new Headers(headers)) };
-  const asked = request(url, { method, headers: all, agent, ...(signal && { signal }) });
-  asked.end();
-  return responseOf(await responseTo(asked));
+  const sent = request(url, { method, headers: all, agent, ...(signal && { signal }) });
+  sent.end();
+  return responseOf(await responseTo(sent));
 }
 
 let proxyFetch: Promise<Fetch> | undefined;

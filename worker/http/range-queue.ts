@@ -1,7 +1,7 @@
 // Requests for wanted ranges: joins neighbours, and bounds the requests at once.
 
 import type { Pace } from './pace.js';
-import { type ByteRange, GapCache, RangeSet, type WantedPart, WantedRange } from './ranges.js';
+import { type ByteRange, GapCache, type QueuedRange, RangeSet, WantedRange } from './ranges.js';
 import type { RequestSlots } from './request-limit.js';
 
 /** The largest request, in bytes. */
@@ -9,10 +9,10 @@ const MAX_REQUEST = 4 << 20;
 /** Gaps up to this size are fetched again rather than split a request; in bytes. */
 const MAX_REFETCH = 4 << 10;
 
-/** A request for a range, and the wanted parts of it. */
+/** A request for a range, and the wanted ranges in it. */
 interface RangeRequest extends ByteRange {
   /** Sorted by start; they may overlap. */
-  parts: WantedPart[];
+  ranges: QueuedRange[];
   ending: AbortController;
 }
 
@@ -24,7 +24,7 @@ export type FetchRange = (range: ByteRange, take: (bytes: Uint8Array) => void, s
 
 export class RangeQueue {
   /** Parts without a request, sorted by start. */
-  #waiting: WantedPart[] = [];
+  #waiting: QueuedRange[] = [];
   readonly #active = new Set<RangeRequest>();
   #order = 0;
   /** Ranges that were fetched or requested. */
@@ -83,21 +83,21 @@ export class RangeQueue {
   #add(start: number, end: number, order: number): WantedRange {
     const wanted = new WantedRange(start, end - start);
     for (const range of this.#between.take({ start, end }, (offset, bytes) => wanted.add(offset, bytes))) {
-      const before = this.#waiting.findLastIndex((part) => part.start <= range.start);
+      const before = this.#waiting.findLastIndex((queued) => queued.start <= range.start);
       this.#waiting.splice(before + 1, 0, { wanted, ...range, order });
     }
     return wanted;
   }
 
-  /** Removes dropped parts, and aborts requests without a wanted rest. */
+  /** Removes dropped ranges, and aborts requests without a wanted rest. */
   #sweep(): void {
     this.#waiting = this.#waiting.filter(({ wanted }) => !wanted.isDropped);
-    for (const { parts, ending } of this.#active) {
-      if (parts.every(({ wanted }) => wanted.isDropped || wanted.isComplete)) ending.abort();
+    for (const { ranges, ending } of this.#active) {
+      if (ranges.every(({ wanted }) => wanted.isDropped || wanted.isComplete)) ending.abort();
     }
   }
 
-  /** Takes the next request, if one is due: one that cannot grow, or one with an awaited part. */
+  /** Takes the next request, if one is due: one that cannot grow, or one with an awaited range. */
   #next(): RangeRequest | undefined {
     const range = this.#extend(this.#first(() => true));
     if (range.isWhole) return this.#take(range);
@@ -105,28 +105,32 @@ export class RangeQueue {
     return awaited < 0 ? undefined : this.#take(this.#extend(awaited));
   }
 
-  /** Finds the earliest waiting part that `counts` accepts. Returns its index, or -1. */
-  #first(counts: (part: WantedPart) => boolean): number {
+  /** Finds the earliest waiting range that `counts` accepts. Returns its index, or -1. */
+  #first(counts: (queued: QueuedRange) => boolean): number {
     let first = -1;
-    for (const [at, part] of this.#waiting.entries()) {
-      const isEarlier = first < 0 || part.order < this.#waiting[first]!.order;
-      if (isEarlier && counts(part)) first = at;
+    for (const [at, queued] of this.#waiting.entries()) {
+      const isEarlier = first < 0 || queued.order < this.#waiting[first]!.order;
+      if (isEarlier && counts(queued)) first = at;
     }
     return first;
   }
 
-  /** Makes the request for a range, and removes its parts from the queue. */
+  /** Makes the request for a range, and removes the wanted ranges in it from the queue. */
   #take({ start, end }: ByteRange): RangeRequest {
-    const asked = new Set(this.#waiting.filter((part) => part.start < end && part.end > start));
-    const cut = (part: WantedPart) => ({ ...part, start: Math.max(part.start, start), end: Math.min(part.end, end) });
-    this.#waiting = this.#waiting.flatMap((part) => (asked.has(part) ? outside(part, start, end) : [part]));
+    const taken = new Set(this.#waiting.filter((queued) => queued.start < end && queued.end > start));
+    const cut = (queued: QueuedRange) => ({
+      ...queued,
+      start: Math.max(queued.start, start),
+      end: Math.min(queued.end, end),
+    });
+    this.#waiting = this.#waiting.flatMap((queued) => (taken.has(queued) ? outside(queued, start, end) : [queued]));
     this.#fetched.add({ start, end });
-    return { start, end, parts: [...asked].map(cut), ending: new AbortController() };
+    return { start, end, ranges: [...taken].map(cut), ending: new AbortController() };
   }
 
   /**
-   * Returns a range for the waiting part at index `first` and its neighbours, first those after it. It `isWhole` if waiting
-   * for more parts is useless: it has the maximum size, or the next part is too far away or would make it too large.
+   * Returns a range for the waiting range at index `first` and its neighbours, first those after it. It `isWhole` if waiting
+   * for more ranges is useless: it has the maximum size, or the next range is too far away or would make it too large.
    */
   #extend(first: number): ByteRange & { isWhole: boolean } {
     const { gap } = this.pace;
@@ -141,31 +145,31 @@ export class RangeQueue {
       return between <= gap && gaps + between <= end - start - gaps && isNew;
     };
     for (let at = first + 1; at < this.#waiting.length && end - start < MAX_REQUEST; at += 1) {
-      const part = this.#waiting[at]!;
-      isWhole = !mayJoin(end, part.start) || part.start - start >= MAX_REQUEST;
+      const queued = this.#waiting[at]!;
+      isWhole = !mayJoin(end, queued.start) || queued.start - start >= MAX_REQUEST;
       if (isWhole) break;
-      gaps += Math.max(0, part.start - end);
-      end = Math.max(end, part.end);
+      gaps += Math.max(0, queued.start - end);
+      end = Math.max(end, queued.end);
     }
     for (let at = first - 1; at >= 0 && end - start < MAX_REQUEST; at -= 1) {
-      const part = this.#waiting[at]!;
-      if (!mayJoin(part.end, start) || end - part.start > MAX_REQUEST) break;
-      gaps += Math.max(0, start - part.end);
-      start = Math.min(start, part.start);
+      const queued = this.#waiting[at]!;
+      if (!mayJoin(queued.end, start) || end - queued.start > MAX_REQUEST) break;
+      gaps += Math.max(0, start - queued.end);
+      start = Math.min(start, queued.start);
     }
     return { start, end: Math.min(end, start + MAX_REQUEST), isWhole: isWhole || end - start >= MAX_REQUEST };
   }
 
   #run(request: RangeRequest): void {
-    const { start, end, parts, ending } = request;
+    const { start, end, ranges, ending } = request;
     let at = start;
     const take = (bytes: Uint8Array) => {
-      deliver(parts, at, bytes);
-      this.#between.add(at, bytes, parts);
+      deliver(ranges, at, bytes);
+      this.#between.add(at, bytes, ranges);
       at += bytes.length;
     };
     const fail = (thrown: unknown) => {
-      for (const { wanted, end } of parts) if (end > at) wanted.fail(thrown);
+      for (const { wanted, end } of ranges) if (end > at) wanted.fail(thrown);
       this.#sweep();
     };
     const leave = () => {
@@ -178,18 +182,18 @@ export class RangeQueue {
   }
 }
 
-/** Returns what a request for `start` to `end` leaves of `part`. */
-function outside(part: WantedPart, start: number, end: number): WantedPart[] {
-  const before = { ...part, end: start };
-  const after = { ...part, start: end };
+/** Returns what a request for `start` to `end` leaves of `queued`. */
+function outside(queued: QueuedRange, start: number, end: number): QueuedRange[] {
+  const before = { ...queued, end: start };
+  const after = { ...queued, start: end };
   return [before, after].filter((rest) => rest.end > rest.start);
 }
 
 /** Adds `bytes`, at `start` in the file, to the ranges that want them. */
-function deliver(parts: WantedPart[], start: number, bytes: Uint8Array): void {
+function deliver(ranges: QueuedRange[], start: number, bytes: Uint8Array): void {
   const end = start + bytes.length;
-  for (const part of parts) {
-    const [from, to] = [Math.max(part.start, start), Math.min(part.end, end)];
-    if (from < to) part.wanted.add(from, bytes.subarray(from - start, to - start));
+  for (const queued of ranges) {
+    const [from, to] = [Math.max(queued.start, start), Math.min(queued.end, end)];
+    if (from < to) queued.wanted.add(from, bytes.subarray(from - start, to - start));
   }
 }

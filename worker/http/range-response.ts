@@ -90,30 +90,31 @@ export class WrongLength extends Error {
 }
 
 /**
- * Checks a response to a request for `asked`. Returns the end of the bytes that it has (`asked.start` for none) and the size
+ * Checks a response to a request for `requested`. Returns the end of the bytes that it has (`requested.start` for none) and the size
  * of the file, if stated. Failures are explained as `failureOf` does.
  */
 export function checkRangeResponse(
   response: Response,
-  asked: ByteRange,
+  requested: ByteRange,
   explained: Explanation = {},
 ): { end: number; size: number | undefined } {
   if (response.status === 200) {
-    if (contentLength(response) === 0) return { end: asked.start, size: 0 };
+    if (contentLength(response) === 0) return { end: requested.start, size: 0 };
     throw new Error('the server sent the whole file instead of the requested range');
   }
   // 416: the file ends before the range.
-  if (response.status === 416) return { end: asked.start, size: contentRange(response)?.size };
+  if (response.status === 416) return { end: requested.start, size: contentRange(response)?.size };
   if (response.status !== 206) throw failureOf(response, explained);
   const { headers } = response;
   const coding = contentCoding(response);
   if (coding !== undefined) throw new EncodedFile(coding);
-  if (headers.get('Content-Type')?.startsWith('multipart/')) throw wrongRange('several parts', asked);
+  if (headers.get('Content-Type')?.startsWith('multipart/')) throw wrongRange('several parts', requested);
   const stated = contentRange(response);
-  if (!stated && hidesHeaders(response)) return { end: asked.end, size: undefined };
+  if (!stated && hidesHeaders(response)) return { end: requested.end, size: undefined };
   if (!stated?.range) throw new Error('the server does not state which part of the file it sends (Content-Range)');
   const { start, end } = stated.range;
-  if (start !== asked.start || end <= start || end > asked.end) throw wrongRange(`bytes ${start} to ${end - 1}`, asked);
+  if (start !== requested.start || end <= start || end > requested.end)
+    throw wrongRange(`bytes ${start} to ${end - 1}`, requested);
   const length = contentLength(response);
   // Another origin may hide an encoding in transit, which changes the length.
   if (length !== undefined && length !== end - start && !hidesHeaders(response))

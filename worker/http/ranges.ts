@@ -78,8 +78,8 @@ export class WantedRange {
   }
 }
 
-/** The part of a wanted range that one request fetches. */
-export interface WantedPart extends ByteRange {
+/** A wanted range, or what of it is not there yet, in a queue for requests. */
+export interface QueuedRange extends ByteRange {
   readonly wanted: WantedRange;
   /** Lower ones are fetched first. */
   readonly order: number;

@@ -57,7 +57,7 @@ export class RequestSlots {
   async acquire(signal: AbortSignal): Promise<void> {
     let hasBegun = false;
     let take = () => {};
-    const begun = new Promise<void>((resolve) => {
+    const started = new Promise<void>((resolve) => {
       // Synchronously: otherwise another request could take the slot.
       take = () => {
         hasBegun = true;
@@ -67,7 +67,7 @@ export class RequestSlots {
     });
     if (this.isFree(take)) take();
     try {
-      await orCancelled(signal, begun);
+      await orCancelled(signal, started);
     } catch (thrown) {
       this.#waiting.delete(take);
       if (hasBegun) this.release();

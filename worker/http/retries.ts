@@ -14,9 +14,9 @@ const LONGEST_WAIT = 15_000;
 const MAX_FIRST_ATTEMPTS = 3;
 /** Attempts in a row that may trickle. */
 const MAX_TRICKLES = 2;
-/** How long to retry before a first success, and after one; in milliseconds. */
-const FIRST_PATIENCE = 60_000;
-const PATIENCE = 600_000;
+/** How long failed requests are retried by default, in milliseconds: before a first success, and after one. */
+const FIRST_RETRY_MS = 60_000;
+const RETRY_MS = 600_000;
 /** Fewer bytes are no progress. */
 export const MIN_PROGRESS = 1 << 10;
 /** Seconds of silence before the server is reported. */
@@ -197,8 +197,8 @@ export class Retries {
 
   #patienceFor({ retryAfter = 0 }: TransientFailure): number {
     // Long enough to obey Retry-After.
-    const beforeSuccess = Math.max(FIRST_PATIENCE, Math.min(PATIENCE, retryAfter * 1000));
-    return this.patience ?? (this.#hasSucceeded ? PATIENCE : beforeSuccess);
+    const beforeSuccess = Math.max(FIRST_RETRY_MS, Math.min(RETRY_MS, retryAfter * 1000));
+    return this.patience ?? (this.#hasSucceeded ? RETRY_MS : beforeSuccess);
   }
 
   /** When patience begins to count: for a server that may not exist, with the first attempt. */

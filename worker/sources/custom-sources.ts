@@ -168,10 +168,10 @@ export class CustomLoan extends Loan {
     const { port1, port2 } = new MessageChannel();
     const reads = new Map<number, AbortController>();
     this.#reads.push(reads);
-    const receive = async (asked: SourceRequest) => {
-      if ('givenUp' in asked) reads.get(asked.givenUp)?.abort();
-      else if ('id' in asked) await this.#answer(read, port1, reads, asked);
-      else if (!this.#cancelled) expect(asked.reader, asked.expected);
+    const receive = async (request: SourceRequest) => {
+      if ('givenUp' in request) reads.get(request.givenUp)?.abort();
+      else if ('id' in request) await this.#answer(read, port1, reads, request);
+      else if (!this.#cancelled) expect(request.reader, request.expected);
     };
     port1.onmessage = ({ data }) => receive(data as SourceRequest);
     this.#ours.push(port1);

@@ -170,7 +170,7 @@ export class HttpSource implements Source {
     }
   }
 
-  /** Stops fetching what no read has asked for. */
+  /** Stops fetching what no read has requested. */
   stop(): void {
     this.#endTables.abort();
   }
@@ -257,10 +257,10 @@ export class HttpSource implements Source {
     await this.retries.run(rest, progressed, signal, patience);
   }
 
-  /** Fetches a first part of `asked` by one request: at least one byte. */
-  async #fetch(asked: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  /** Fetches a first part of `requested` by one request: at least one byte. */
+  async #fetch(requested: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     try {
-      await this.#fetchOnce(asked, came, signal);
+      await this.#fetchOnce(requested, came, signal);
     } catch (thrown) {
       if (thrown instanceof SourceChanged) this.#isChanged = true;
       if (thrown instanceof Overloaded || thrown instanceof NoAnswer) this.#pace.overloaded();
@@ -268,15 +268,15 @@ export class HttpSource implements Source {
     }
   }
 
-  async #fetchOnce(asked: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
+  async #fetchOnce(requested: ByteRange, came: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void> {
     const begin = performance.now();
-    const exchange = await this.client.request('GET', rangeHeader(asked), signal);
+    const exchange = await this.client.request('GET', rangeHeader(requested), signal);
     try {
-      const end = await this.#check(exchange, asked, signal);
+      const end = await this.#check(exchange, requested, signal);
       const answered = performance.now();
       this.#pace.answered(answered - begin);
-      await receive(exchange, end - asked.start, came);
-      this.#pace.ended(end - asked.start, performance.now() - answered);
+      await receive(exchange, end - requested.start, came);
+      this.#pace.ended(end - requested.start, performance.now() - answered);
     } catch (thrown) {
       throw atHost(thrown, exchange.host);
     } finally {
@@ -285,18 +285,18 @@ export class HttpSource implements Source {
   }
 
   /** Checks that the response is a part of the known state of the file. Resolves to the end of the part. */
-  async #check(exchange: HttpExchange, asked: ByteRange, signal: AbortSignal): Promise<number> {
+  async #check(exchange: HttpExchange, requested: ByteRange, signal: AbortSignal): Promise<number> {
     const { response, host } = exchange;
     const { state } = this.beginning;
-    const { end, size } = checkRangeResponse(response, asked, exchange);
+    const { end, size } = checkRangeResponse(response, requested, exchange);
     try {
       this.#checkState(response, size);
       // The file ends before the range.
-      if (end === asked.start) throw new SourceChanged();
+      if (end === requested.start) throw new SourceChanged();
     } catch (thrown) {
       exchange.end();
       const hosts = host === this.beginning.host ? [host] : [this.beginning.host, host];
-      const isOfOneSize = (size ?? state.size) === state.size && end > asked.start;
+      const isOfOneSize = (size ?? state.size) === state.size && end > requested.start;
       if (isOfOneSize && (hosts.length > 1 || (await this.#goesBack(signal)))) throw new SourceAlternates(hosts);
       throw thrown;
     }
@@ -314,14 +314,14 @@ export class HttpSource implements Source {
 
   /** Whether the server sends the known state again after another one: then it has both at the same time. */
   async #goesBack(signal: AbortSignal): Promise<boolean> {
-    const asked = { start: 0, end: 1 };
+    const requested = { start: 0, end: 1 };
     for (let count = 0; count < DOUBTS; count += 1) {
-      const exchange = await this.client.request('GET', rangeHeader(asked), signal);
+      const exchange = await this.client.request('GET', rangeHeader(requested), signal);
       exchange.end();
       try {
-        const { end, size } = checkRangeResponse(exchange.response, asked);
+        const { end, size } = checkRangeResponse(exchange.response, requested);
         this.#checkState(exchange.response, size);
-        return end === asked.end;
+        return end === requested.end;
       } catch (thrown) {
         if (!(thrown instanceof SourceChanged)) return false;
       }

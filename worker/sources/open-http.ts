@@ -189,13 +189,13 @@ class Head {
 
   /** Receives the response to a request for `remaining`. */
   async receive(exchange: HttpExchange, signal: AbortSignal): Promise<HttpSource> {
-    const asked = this.remaining;
+    const requested = this.remaining;
     const { response } = exchange;
-    const part = checkRangeResponse(response, asked, exchange);
+    const part = checkRangeResponse(response, requested, exchange);
     if (this.#first) this.#checkState(this.#first.state, response, part.size);
     this.#first ??= await this.#begin(exchange, part, signal);
     const { bytes, state, host, doubt } = this.#first;
-    await receive(exchange, Math.min(bytes.length, part.end) - asked.start, (came) => {
+    await receive(exchange, Math.min(bytes.length, part.end) - requested.start, (came) => {
       this.retries.received(came.length);
       bytes.set(came, this.#received);
       this.#received += came.length;

@@ -27,9 +27,9 @@ export function usePlatform(exports: CryptExports): void {
   if (crypto.subtle) lend(exports, [...chains(exports.memory), derivations(exports.memory)]);
 }
 
-/** Resolves when `take` can use what was begun. */
-export async function settled(begun: number): Promise<void> {
-  objects.set(begun, await objects.get(begun));
+/** Resolves when `take` can use the result with this number, which `begin` returned. */
+export async function settled(number: number): Promise<void> {
+  objects.set(number, await objects.get(number));
 }
 
 /** Returns `prepare`, `run`, `free`, `begin` and `take` of the crate's `Platform`. */
@@ -64,9 +64,9 @@ function chains(memory: WebAssembly.Memory): PlatformFunction[] {
       );
       return last;
     },
-    (begun, address, length) => {
-      const result = objects.get(begun) as ArrayBuffer | undefined;
-      objects.delete(begun);
+    (number, address, length) => {
+      const result = objects.get(number) as ArrayBuffer | undefined;
+      objects.delete(number);
       if (!result) return CANNOT;
       bytes(address, length).set(new Uint8Array(result, 0, length));
       // Frees the memory now, as the core does.

@@ -26,7 +26,7 @@ export class Dispatcher {
   /** Which worker runs which job. */
   readonly rows: JobRows;
   /** How many workers, the first ones, have had jobs. */
-  #begun = 0;
+  #usedWorkers = 0;
   /** Reads for jobs that have not been sent. */
   readonly #waiting = new Map<Promise<Uint8Array<ArrayBuffer>>, ReadQueue>();
   /** By file number. */
@@ -54,9 +54,9 @@ export class Dispatcher {
     const brought = await Promise.all(reads.map((read) => (read instanceof Uint8Array ? read : this.#fetch(read))));
     const at = await this.rows.turn();
     const worker = this.#workers[at]!;
-    const isFirst = at === this.#begun;
+    const isFirst = at === this.#usedWorkers;
     if (isFirst && worker.alive) {
-      this.#begun += 1;
+      this.#usedWorkers += 1;
       this.begin(at);
     }
     try {

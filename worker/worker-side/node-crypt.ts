@@ -96,9 +96,9 @@ function derivations(bytes: Bytes): PlatformFunction {
   function begin(address: number): number {
     const [given, place] = read(address);
     try {
-      const begun = begunWith(given);
-      if ('key' in begun) return take(begun.key!, place);
-      running = begun;
+      const derivation = startDerivation(given);
+      if ('key' in derivation) return take(derivation.key!, place);
+      running = derivation;
       return 0;
     } catch {
       // This Node lacks the hash.
@@ -118,7 +118,7 @@ function derivations(bytes: Bytes): PlatformFunction {
 }
 
 /** Begins a derivation. One of few iterations has a key when it returns. */
-function begunWith([password, salt, iterations, length, hash]: Arguments): Derivation {
+function startDerivation([password, salt, iterations, length, hash]: Arguments): Derivation {
   const began = performance.now();
   const some = Math.min(FIRST_ITERATIONS, iterations);
   const first = pbkdf2Sync(password, salt, some, length, hash);

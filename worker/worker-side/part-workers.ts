@@ -5,8 +5,8 @@ import { PARTS_BEGIN, PARTS_END, PARTS_WORKER } from '../messages/messages.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Report } from './wasm.js';
 
-/** Workers that the calling side lends as long as they have parts. */
-interface Lent {
+/** Workers that are borrowed from the calling side as long as they have parts. */
+interface BorrowedWorkers {
   number: number;
   dispatcher: Promise<Dispatcher>;
   give(dispatcher: Dispatcher): void;
@@ -17,58 +17,58 @@ interface Lent {
 
 export class PartWorkers {
   #nextNumber = 0;
-  #lent: Lent | undefined;
+  #borrowed: BorrowedWorkers | undefined;
 
   constructor(private readonly report: Report) {}
 
   /** Runs `task`, which decodes `part`, and takes the memory of `part`. Fails as the crate does, and with `internal` if the workers end. */
   async run(task: Uint8Array, part: Uint8Array<ArrayBuffer>[]): Promise<unknown> {
-    this.#lent ??= this.#borrow();
-    const lent = this.#lent;
-    lent.parts += 1;
+    this.#borrowed ??= this.#borrow();
+    const borrowed = this.#borrowed;
+    borrowed.parts += 1;
     try {
-      return await (await lent.dispatcher).run(task, part);
+      return await (await borrowed.dispatcher).run(task, part);
     } finally {
-      lent.parts -= 1;
-      if (lent.parts === 0) await this.#giveBack(lent);
+      borrowed.parts -= 1;
+      if (borrowed.parts === 0) await this.#giveBack(borrowed);
     }
   }
 
   /** The calling side's answer: the ports of the workers. */
   lend(number: number, ports: MessagePort[]): void {
-    if (this.#lent?.number !== number) return;
+    if (this.#borrowed?.number !== number) return;
     const dispatcher = new Dispatcher(ports, [], (at) => this.report(PARTS_WORKER, { number, at }));
     dispatcher.attachment = { files: [], keys: undefined, target: undefined };
-    this.#lent.give(dispatcher);
+    this.#borrowed.give(dispatcher);
   }
 
-  /** The workers have ended, or are not lent: their parts fail with `internal` and `sentence`. Later parts get others. */
+  /** The workers have ended, or could not be lent: their parts fail with `internal` and `sentence`. Later parts get others. */
   end(number: number, sentence: string): void {
-    const lent = this.#lent;
-    if (lent?.number !== number) return;
-    this.#lent = undefined;
-    lent.refuse(new DecantError('internal', sentence));
-    lent.dispatcher.then(
+    const borrowed = this.#borrowed;
+    if (borrowed?.number !== number) return;
+    this.#borrowed = undefined;
+    borrowed.refuse(new DecantError('internal', sentence));
+    borrowed.dispatcher.then(
       (dispatcher) => dispatcher.fail(sentence),
       () => {},
     );
   }
 
-  #borrow(): Lent {
+  #borrow(): BorrowedWorkers {
     const number = this.#nextNumber++;
-    const lent = { number, parts: 0 } as Lent;
-    lent.dispatcher = new Promise((give, refuse) => Object.assign(lent, { give, refuse }));
+    const borrowed = { number, parts: 0 } as BorrowedWorkers;
+    borrowed.dispatcher = new Promise((give, refuse) => Object.assign(borrowed, { give, refuse }));
     // The users of the workers get the failure.
-    lent.dispatcher.catch(() => {});
+    borrowed.dispatcher.catch(() => {});
     this.report(PARTS_BEGIN, number);
-    return lent;
+    return borrowed;
   }
 
-  async #giveBack(lent: Lent): Promise<void> {
-    if (this.#lent === lent) this.#lent = undefined;
+  async #giveBack(borrowed: BorrowedWorkers): Promise<void> {
+    if (this.#borrowed === borrowed) this.#borrowed = undefined;
     // Workers that were not lent have no dispatcher.
-    const dispatcher = await lent.dispatcher.catch(() => undefined);
+    const dispatcher = await borrowed.dispatcher.catch(() => undefined);
     dispatcher?.end();
-    this.report(PARTS_END, lent.number);
+    this.report(PARTS_END, borrowed.number);
   }
 }

@@ -19,7 +19,7 @@ const READS_AT_ONCE = 8;
 /** The reads of one user of a source: of the image itself, or of a conversion's jobs. Users do not wait for each other. */
 export class ReadQueue {
   /** Reads that were sent, by number. */
-  readonly #asked = new Map<number, PendingRead>();
+  readonly #sent = new Map<number, PendingRead>();
   #queue: PendingRead[] = [];
 
   constructor(private readonly source: PortSource) {}
@@ -33,7 +33,7 @@ export class ReadQueue {
       Object.assign(read, { resolve, reject });
     });
     this.#queue.push(read);
-    this.#ask();
+    this.#sendNext();
     return read.promise;
   }
 
@@ -44,22 +44,22 @@ export class ReadQueue {
       this.#queue = this.#queue.filter((read) => read !== waiting);
       waiting.reject(cancelled());
     }
-    for (const read of this.#asked.values()) if (read.promise === promise) this.source.post({ givenUp: read.id });
+    for (const read of this.#sent.values()) if (read.promise === promise) this.source.post({ givenUp: read.id });
   }
 
   receive(answer: SourceReply): void {
-    const read = this.#asked.get(answer.id);
-    this.#asked.delete(answer.id);
+    const read = this.#sent.get(answer.id);
+    this.#sent.delete(answer.id);
     if ('bytes' in answer) read?.resolve(answer.bytes);
     else read?.reject(toDecantError(answer.error));
-    this.#ask();
+    this.#sendNext();
   }
 
-  #ask(): void {
-    while (this.#asked.size < READS_AT_ONCE && this.#queue.length > 0) {
+  #sendNext(): void {
+    while (this.#sent.size < READS_AT_ONCE && this.#queue.length > 0) {
       const read = this.#queue.shift()!;
-      this.#asked.set(read.id, read);
-      this.source.ask(this, { id: read.id, offset: read.offset, length: read.length });
+      this.#sent.set(read.id, read);
+      this.source.send(this, { id: read.id, offset: read.offset, length: read.length });
     }
   }
 }
@@ -69,7 +69,7 @@ export class PortSource implements CustomSource {
   readonly minRead: number;
   readonly readsAtOnce = READS_AT_ONCE;
   #nextId = 0;
-  readonly #askedBy = new Map<number, ReadQueue>();
+  readonly #senders = new Map<number, ReadQueue>();
   readonly #own = new ReadQueue(this);
 
   constructor(
@@ -83,8 +83,8 @@ export class PortSource implements CustomSource {
     this.minRead = expects ? Number.POSITIVE_INFINITY : 1 << 20;
     port.onmessage = ({ data }) => {
       const answer = data as SourceReply;
-      const reads = this.#askedBy.get(answer.id);
-      this.#askedBy.delete(answer.id);
+      const reads = this.#senders.get(answer.id);
+      this.#senders.delete(answer.id);
       reads?.receive(answer);
     };
   }
@@ -112,13 +112,13 @@ export class PortSource implements CustomSource {
     return this.#nextId++;
   }
 
-  ask(reads: ReadQueue, asked: { id: number; offset: number; length: number }): void {
-    this.#askedBy.set(asked.id, reads);
-    this.post(asked);
+  send(reads: ReadQueue, request: { id: number; offset: number; length: number }): void {
+    this.#senders.set(request.id, reads);
+    this.post(request);
   }
 
-  post(asked: SourceRequest): void {
-    this.port.postMessage(asked);
+  post(request: SourceRequest): void {
+    this.port.postMessage(request);
   }
 }
 
