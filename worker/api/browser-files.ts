@@ -1,6 +1,6 @@
 // Browsers: the worker scripts and the wasm, where they are, and the port of a worker.
 
-import { checkedCodec, codecFile, fromViteCache, SCRIPTS, WASM } from '../client-side/package-files.js';
+import { checkedCodec, codecFile, ENGINES, fileNotLoaded, fromViteCache } from '../client-side/package-files.js';
 import { PolicyReports } from '../client-side/policy.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { isOf } from '../errors/values.js';
@@ -23,8 +23,14 @@ export function configure(changes: Configuration): void {
   configuration = { ...configuration, ...changes };
 }
 
-/** Whether `configure` was called with the `threads` engine. */
-export const hasThreads = (): boolean => configuration.threads !== undefined;
+/** Why the `threads` engine cannot run in this page; undefined if it can. */
+export function whyNoThreads(): string | undefined {
+  if (!configuration.threads) return "it needs configure({ threads }) with `threads` of 'decant/threads'";
+  if (!globalThis.crossOriginIsolated) {
+    return 'the page is not cross-origin isolated (its server does not send the required headers)';
+  }
+  return typeof SharedArrayBuffer === 'undefined' ? 'this browser has no shared memory' : undefined;
+}
 
 /** The URLs are literals, so that bundlers find them. */
 function packagedWorker(engine: Engine): Worker {
@@ -46,7 +52,7 @@ function makeWorker(engine: Engine): Worker {
   try {
     return (configuration.worker ?? packagedWorker)(engine);
   } catch (thrown) {
-    const script = SCRIPTS[engine];
+    const script = ENGINES[engine].script;
     const details = { code: 'worker-not-started', fields: { script }, cause: thrown };
     if (isWithoutOrigin()) {
       const message = "The frame of this page is sandboxed and has no workers; add 'allow-same-origin' to its sandbox";
@@ -60,7 +66,7 @@ function makeWorker(engine: Engine): Worker {
 
 /** Compiles the wasm of `engine`. Fails with `internal` if it cannot be loaded. */
 export function compile(engine: Engine): Promise<WebAssembly.Module> {
-  return load(WASM[engine], 'wasm', async (from) => {
+  return load(ENGINES[engine].wasm, 'wasm', async (from) => {
     const given = await (configuration.wasm ?? packagedWasm)(engine);
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
     return compileResponse(await from(given));
@@ -98,12 +104,7 @@ async function load<T>(
   } catch (cause) {
     const forbidden = await reports.forWasm(place);
     if (forbidden) throw forbidden;
-    const advice = `serve the package's ${file} there, or set its location with configure({ ${option} })`;
-    throw new DecantError('internal', `Could not load ${place}: ${(cause as Error).message}; ${advice}`, {
-      code: 'wasm-not-loaded',
-      fields: { place },
-      cause,
-    });
+    throw fileNotLoaded(place, cause, `serve the package's ${file} there`, option);
   } finally {
     reports.end();
   }
@@ -122,7 +123,7 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
 }
 
 const notLoaded = (engine: Engine): DecantError => {
-  const script = SCRIPTS[engine];
+  const script = ENGINES[engine].script;
   const message = `Could not load the package's worker script ${script}; check the connection and reload the page, or set its location with configure({ worker })`;
   return new DecantError('internal', message, { code: 'worker-not-started', fields: { script } });
 };

@@ -14,7 +14,7 @@ import { requireReadable } from '../sources/source-errors.js';
 import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
-import { compile, hasThreads, loadCodec, spawn } from './browser-files.js';
+import { compile, loadCodec, spawn, whyNoThreads } from './browser-files.js';
 import { once, type Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
@@ -103,11 +103,7 @@ export const browser: Platform = {
   convertOptions: ['spool'],
   memoryPerWorker: 48 << 20,
   get noThreads() {
-    if (!hasThreads()) return "it needs configure({ threads }) with `threads` of 'decant/threads'";
-    if (!globalThis.crossOriginIsolated) {
-      return 'the page is not cross-origin isolated (its server does not send the required headers)';
-    }
-    return typeof SharedArrayBuffer === 'undefined' ? 'this browser has no shared memory' : undefined;
+    return whyNoThreads();
   },
   spawn,
   module: once(compile),

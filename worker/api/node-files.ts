@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { checkedCodec, codecFile, WASM } from '../client-side/package-files.js';
-import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
+import { checkedCodec, codecFile, ENGINES, fileNotLoaded } from '../client-side/package-files.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
 import { isOf } from '../errors/values.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
@@ -40,7 +40,7 @@ export function makeWorker(): NodeWorker {
 
 /** Compiles the wasm. Fails with `internal` if it cannot be loaded. */
 export function compile(): Promise<WebAssembly.Module> {
-  return load(WASM.workers, 'wasm', async (from) => {
+  return load(ENGINES.workers.wasm, 'wasm', async (from) => {
     const given = await (configuration.wasm?.('workers') ?? new URL('./decant.wasm', import.meta.url));
     if (isOf<WebAssembly.Module>(given, 'WebAssembly.Module')) return given;
     return WebAssembly.compile(await from(given));
@@ -71,12 +71,7 @@ async function load<T>(
       return readFile(toPath(given));
     });
   } catch (cause) {
-    const advice = `put the package's ${file} there, or set its location with configure({ ${option} })`;
-    throw new DecantError('internal', `Could not load ${place}: ${reasonOf(cause)}; ${advice}`, {
-      code: 'wasm-not-loaded',
-      fields: { place },
-      cause,
-    });
+    throw fileNotLoaded(place, cause, `put the package's ${file} there`, option);
   }
 }
 

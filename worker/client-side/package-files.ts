@@ -1,12 +1,13 @@
 // The names of the package's files for each engine in browsers, and their URLs if a development server moved them.
 
+import { DecantError, reasonOf } from '../errors/errors.js';
 import type { Codec, Engine } from '../public/types.js';
 
-/** The worker scripts. */
-export const SCRIPTS: Record<Engine, string> = { workers: 'worker.js', threads: 'worker.threads.js' };
-
-/** The wasm files of the engines. */
-export const WASM: Record<Engine, string> = { workers: 'decant.wasm', threads: 'threads.wasm' };
+/** The engines: their files, and whether one worker has all that decodes, with one memory, and is used for one conversion only. */
+export const ENGINES: Record<Engine, { script: string; wasm: string; isOneWorker: boolean }> = {
+  workers: { script: 'worker.js', wasm: 'decant.wasm', isOneWorker: false },
+  threads: { script: 'worker.threads.js', wasm: 'threads.wasm', isOneWorker: true },
+};
 
 /** The wasm file of the codec `name`. */
 export const codecFile = (name: Codec): string => `${name}.wasm`;
@@ -20,6 +21,12 @@ export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>):
     throw new Error(`it is not the ${codecFile(name)} of this version of the package`);
   }
   return bytes;
+}
+
+/** The error for a wasm file that was not loaded from `place`. `option` of `configure` sets where it is loaded from. */
+export function fileNotLoaded(place: string, cause: unknown, advice: string, option: string): DecantError {
+  const message = `Could not load ${place}: ${reasonOf(cause)}; ${advice}, or set its location with configure({ ${option} })`;
+  return new DecantError('internal', message, { code: 'wasm-not-loaded', fields: { place }, cause });
 }
 
 /** Vite's default folder for copies. */

@@ -4,6 +4,7 @@ import { type DecantError, toDecantError } from '../errors/errors.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { Engine } from '../public/types.js';
 import type { PoolMethods } from '../worker-side/pool-methods.js';
+import { ENGINES } from './package-files.js';
 import { provideCodecs, WarmWorkers, type WorkerStarter } from './warm.js';
 
 /** The size of files in bytes that are worth all workers from the start. */
@@ -27,7 +28,7 @@ export class Pool extends WarmWorkers {
   readonly #workers: Promise<RpcClient<PoolMethods>>[] = [];
   readonly #listeners = new Set<(sentence: string) => void>();
 
-  /** `size` is the number of workers, or of the threads that decode. */
+  /** `size` is the number of workers or threads that decode. */
   constructor(
     private readonly starter: WorkerStarter,
     private readonly engine: Engine,
@@ -36,9 +37,9 @@ export class Pool extends WarmWorkers {
     super();
   }
 
-  /** How many workers the calling side starts: the threads are started by one. */
+  /** How many workers the calling side starts. */
   get #count(): number {
-    return this.engine === 'threads' ? 1 : this.size;
+    return ENGINES[this.engine].isOneWorker ? 1 : this.size;
   }
 
   /** Starts all workers. Resolves when they are ready. */
@@ -107,7 +108,7 @@ export class Pool extends WarmWorkers {
 /** Usable pools, by engine and size. */
 const pools = new Map<string, Pool>();
 
-/** Returns a usable pool. `size` is the number of workers, or of the threads that decode. */
+/** Returns a usable pool of `size` workers or threads. */
 function usablePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
   const key = `${engine}:${size}`;
   let pool = pools.get(key);
@@ -133,7 +134,7 @@ export async function startPool(starter: WorkerStarter, engine: Engine, size: nu
 export function acquirePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
   const pool = usablePool(starter, engine, size);
   pool.use();
-  // A conversion has its threads and their memory for itself.
-  if (engine === 'threads') pool.giveUp();
+  // No other conversion uses it.
+  if (ENGINES[engine].isOneWorker) pool.giveUp();
   return pool;
 }

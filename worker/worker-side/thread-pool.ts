@@ -1,8 +1,9 @@
 // The `threads` engine: a worker that hands the jobs of one conversion to a pool of threads, and those threads.
 
+import type * as Threads from 'decant-wasm/threads';
 import { type Methods, RpcClient, type WorkerPort } from '../messages/rpc.js';
 import { type Attachment, connectionMethods, type OpenRunner, openTarget, type Reply } from './pool-methods.js';
-import { type CodecModules, instantiate, serveWithCodecs, type Threads } from './wasm.js';
+import { type CodecModules, instantiate, serveWithCodecs } from './wasm.js';
 import type { WorkerHost } from './worker-host.js';
 
 /** What a thread runs before it enters the loop of rayon, from which it never returns. */

@@ -1,16 +1,15 @@
 // Instances of the wasm for each engine, and the codecs that they load from the calling side: few images need them.
 
-import type * as Threads from 'decant-wasm/threads';
 import type * as Workers from 'decant-wasm/workers';
 import { outOfMemory, type PlainError, toDecantError } from '../errors/errors.js';
 import { CODEC_NEEDED } from '../messages/messages.js';
 import { type Methods, type Port, serve } from '../messages/rpc.js';
 import type { Codec } from '../public/types.js';
 
-export type { Threads, Workers };
+export type { Workers };
 
 /** Instantiates the wasm of an engine. Throws `internal` if there is not enough memory. */
-export function instantiate<Glue extends Pick<typeof Workers | typeof Threads, 'initSync' | 'loadModulesBy'>>(
+export function instantiate<Glue extends Pick<typeof Workers, 'loadModulesBy'> & { initSync(from: object): unknown }>(
   glue: Glue,
   module: WebAssembly.Module,
   codecs: CodecModules,
