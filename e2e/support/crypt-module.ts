@@ -1,6 +1,6 @@
 // `crypt.wasm` without the core: for Node, and for pages as a bundle.
 
-import type { CryptExports } from '../../worker/worker-side/platform.js';
+import type { CryptExports } from '../../worker/worker-side/crypt-platform.js';
 
 export { settled, usePlatform as useBrowser } from '../../worker/worker-side/browser-crypt.js';
 

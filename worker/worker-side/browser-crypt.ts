@@ -1,19 +1,21 @@
 // AES and PBKDF2 by the browser, which uses instructions of the processor for them.
 
-import { ALL, CANNOT, type CryptExports, lend, type PlatformFunction, take } from './platform.js';
+import {
+  type BytesAt,
+  CANNOT,
+  type CryptExports,
+  type Derivation,
+  derivationAt,
+  lend,
+  type PlatformFunction,
+  shareOf,
+  take,
+} from './crypt-platform.js';
 
 /** The numbers of the crate's `Hash` for the hashes that browsers have. */
 const HASHES: Partial<Record<number, string>> = { 1: 'SHA-1', 4: 'SHA-256', 5: 'SHA-384', 6: 'SHA-512' };
 /** How many iterations are done first, to see how fast they are. They take some milliseconds. */
 const FIRST_ITERATIONS = 10_000;
-
-interface Derivation {
-  began: number;
-  /** How long it takes, in milliseconds. */
-  estimate: number;
-  key?: Uint8Array;
-  failed?: boolean;
-}
 
 /** AES-CBC without an initialisation vector. */
 const CHAIN = { name: 'AES-CBC', iv: new Uint8Array(16) };
@@ -24,7 +26,8 @@ let last = 0;
 
 /** Lets the instance with these exports use the browser's functions. Pages without a secure context have none. */
 export function usePlatform(exports: CryptExports): void {
-  if (crypto.subtle) lend(exports, [...chains(exports.memory), derivations(exports.memory)]);
+  const bytes: BytesAt = (address, length) => new Uint8Array(exports.memory.buffer as ArrayBuffer, address, length);
+  if (crypto.subtle) lend(exports, [...chains(bytes), derivations(bytes)]);
 }
 
 /** Resolves when `take` can use the result with this number, which `begin` returned. */
@@ -33,11 +36,10 @@ export async function settled(number: number): Promise<void> {
 }
 
 /** Returns `prepare`, `run`, `free`, `begin` and `take` of the crate's `Platform`. */
-function chains(memory: WebAssembly.Memory): PlatformFunction[] {
+function chains(bytes: BytesAt): PlatformFunction[] {
   const { subtle } = crypto;
   const { port1, port2 } = new MessageChannel();
   port2.close();
-  const bytes = (address: number, length: number) => new Uint8Array(memory.buffer, address, length);
   return [
     (address, length, encrypts) => {
       if (encrypts) return CANNOT;
@@ -77,30 +79,26 @@ function chains(memory: WebAssembly.Memory): PlatformFunction[] {
 }
 
 /** Returns `derive` of the crate's `Platform`. Between its calls, the browser derives. */
-function derivations(memory: WebAssembly.Memory): (address: number) => number {
+function derivations(bytes: BytesAt): (address: number) => number {
   let running: Derivation | undefined;
   return (address) => {
-    const fields = new Uint32Array(memory.buffer, address, 8) as unknown as [
-      ...[hash: number, iterations: number, password: number, passwordLength: number],
-      ...[salt: number, saltLength: number, key: number, keyLength: number],
-    ];
-    const [hash, iterations, password, passwordLength, salt, saltLength, place, length] = fields;
-    const bytes = (at: number, length: number) => new Uint8Array(memory.buffer, at, length);
+    const { hash, iterations, password, salt, place } = derivationAt(bytes, address);
     if (!running) {
       const name = HASHES[hash];
       if (!name) return CANNOT;
       const derivation: Derivation = { began: performance.now(), estimate: Number.POSITIVE_INFINITY };
       running = derivation;
-      const algorithm = { name: 'PBKDF2', hash: name, salt: bytes(salt, saltLength).slice(), iterations };
-      derive(derivation, bytes(password, passwordLength), algorithm, length).catch(() => {
+      const algorithm = { name: 'PBKDF2', hash: name, salt: salt.slice(), iterations };
+      derive(derivation, password, algorithm, place.length).catch(() => {
         derivation.failed = true;
       });
       return 0;
     }
-    const { began, estimate, key, failed } = running;
+    const derivation = running;
+    const { key, failed } = derivation;
     if (key || failed) running = undefined;
-    if (key) return take(key, bytes(place, length));
-    return failed ? CANNOT : Math.min(ALL - 1, Math.floor((ALL * (performance.now() - began)) / estimate));
+    if (key) return take(key, place);
+    return failed ? CANNOT : shareOf(derivation);
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { Instance as PlainInstance } from 'decant-module';
 import { settled, usePlatform } from './browser-crypt.js';
-import type { CryptExports } from './platform.js';
+import type { CryptExports } from './crypt-platform.js';
 
 export class Instance extends PlainInstance {
   static settled = settled;

@@ -1,7 +1,17 @@
 // AES and PBKDF2 by Node, which uses instructions of the processor for them.
 
 import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync } from 'node:crypto';
-import { ALL, CANNOT, type CryptExports, lend, type PlatformFunction, take } from './platform.js';
+import {
+  type BytesAt,
+  CANNOT,
+  type CryptExports,
+  type Derivation,
+  derivationAt,
+  lend,
+  type PlatformFunction,
+  shareOf,
+  take,
+} from './crypt-platform.js';
 
 /** In the order of `Hash` in the crate. */
 const HASHES = ['md5', 'sha1', 'ripemd160', 'sha224', 'sha256', 'sha384', 'sha512'];
@@ -12,17 +22,15 @@ const TURN = 10;
 
 /** Lets the instance with these exports use Node's functions. */
 export function usePlatform(exports: CryptExports): void {
-  const bytes = (address: number, length: number) => new Uint8Array(exports.memory.buffer, address, length);
+  const bytes: BytesAt = (address, length) => new Uint8Array(exports.memory.buffer as ArrayBuffer, address, length);
   const { prepare, run, free } = ciphers(bytes);
   // What `run` does need not be begun.
   const cannot = () => CANNOT;
   lend(exports, [prepare, run, free, cannot, cannot, derivations(bytes)]);
 }
 
-type Bytes = (address: number, length: number) => Uint8Array;
-
 /** AES for many blocks: `prepare`, `run` and `free` of the crate's `Platform`. */
-function ciphers(bytes: Bytes): Record<'prepare' | 'run' | 'free', PlatformFunction> {
+function ciphers(bytes: BytesAt): Record<'prepare' | 'run' | 'free', PlatformFunction> {
   const prepared = new Map<number, ReturnType<typeof createCipheriv | typeof createDecipheriv>>();
   let last = 0;
   return {
@@ -66,38 +74,16 @@ function ciphers(bytes: Bytes): Record<'prepare' | 'run' | 'free', PlatformFunct
   };
 }
 
-/** A derivation by another thread, so that this one can be asked to cancel it. */
-interface Derivation {
-  began: number;
-  /** How long it takes, in milliseconds. */
-  estimate: number;
-  key?: Uint8Array;
-  failed?: boolean;
-}
-
-/** The arguments of PBKDF2 in Node. */
-type Arguments = [password: Uint8Array, salt: Uint8Array, iterations: number, length: number, hash: string];
-
-/** Returns `derive` of the crate's `Platform`. */
-function derivations(bytes: Bytes): PlatformFunction {
+/** Returns `derive` of the crate's `Platform`. Another thread derives, so that this one can be asked to cancel. */
+function derivations(bytes: BytesAt): PlatformFunction {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   let running: Derivation | undefined;
 
-  /** Reads the `PlatformDerivation` at `address`. Returns the arguments, and the place of the key. */
-  function read(address: number): [Arguments, Uint8Array] {
-    const fields = bytes(address, 32).slice();
-    const [hash, iterations, password, passwordLength, salt, saltLength, key, keyLength] = new Uint32Array(
-      fields.buffer,
-    ) as unknown as [number, number, number, number, number, number, number, number];
-    const place = bytes(key, keyLength);
-    return [[bytes(password, passwordLength), bytes(salt, saltLength), iterations, keyLength, HASHES[hash]!], place];
-  }
-
   function begin(address: number): number {
-    const [given, place] = read(address);
+    const given = derivationAt(bytes, address);
     try {
       const derivation = startDerivation(given);
-      if ('key' in derivation) return take(derivation.key!, place);
+      if ('key' in derivation) return take(derivation.key!, given.place);
       running = derivation;
       return 0;
     } catch {
@@ -108,17 +94,21 @@ function derivations(bytes: Bytes): PlatformFunction {
 
   return (address) => {
     if (!running) return begin(address);
-    const { began, estimate, key, failed } = running;
+    const derivation = running;
+    const { key, failed } = derivation;
     if (key || failed) running = undefined;
-    if (key) return take(key, read(address)[1]);
+    if (key) return take(key, derivationAt(bytes, address).place);
     if (failed) return CANNOT;
     Atomics.wait(pause, 0, 0, TURN);
-    return Math.min(ALL - 1, Math.floor((ALL * (performance.now() - began)) / estimate));
+    return shareOf(derivation);
   };
 }
 
 /** Begins a derivation. One of few iterations has a key when it returns. */
-function startDerivation([password, salt, iterations, length, hash]: Arguments): Derivation {
+function startDerivation(given: ReturnType<typeof derivationAt>): Derivation {
+  const { password, salt, iterations, place } = given;
+  const { length } = place;
+  const hash = HASHES[given.hash]!;
   const began = performance.now();
   const some = Math.min(FIRST_ITERATIONS, iterations);
   const first = pbkdf2Sync(password, salt, some, length, hash);

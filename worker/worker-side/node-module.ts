@@ -1,8 +1,8 @@
 // Modules of WebAssembly in Node, in place of `crate/module/src/module.js`.
 
 import { Instance as PlainInstance } from 'decant-module';
+import type { CryptExports } from './crypt-platform.js';
 import { usePlatform } from './node-crypt.js';
-import type { CryptExports } from './platform.js';
 
 export class Instance extends PlainInstance {
   static override create(name: string, bytes: Uint8Array): PlainInstance | undefined {

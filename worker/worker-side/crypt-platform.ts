@@ -45,3 +45,34 @@ export function take(key: Uint8Array, place: Uint8Array): number {
   key.fill(0);
   return ALL;
 }
+
+/** Bytes in the memory of the instance. */
+export type BytesAt = (address: number, length: number) => Uint8Array<ArrayBuffer>;
+
+/** Reads the crate's `PlatformDerivation` at `address`: the arguments of PBKDF2, and the place of the key. */
+export function derivationAt(bytes: BytesAt, address: number) {
+  const fields = new Uint32Array(bytes(address, 32).slice().buffer);
+  const [hash = 0, iterations = 0, password = 0, passwordLength = 0, salt = 0, saltLength = 0, key = 0, length = 0] =
+    fields;
+  return {
+    /** The number of the crate's `Hash`. */
+    hash,
+    iterations,
+    password: bytes(password, passwordLength),
+    salt: bytes(salt, saltLength),
+    place: bytes(key, length),
+  };
+}
+
+/** A derivation that the platform runs. */
+export interface Derivation {
+  began: number;
+  /** How long it takes, in milliseconds. */
+  estimate: number;
+  key?: Uint8Array;
+  failed?: boolean;
+}
+
+/** The share of a derivation that is done, in thousandths; less than `ALL`. */
+export const shareOf = ({ began, estimate }: Derivation): number =>
+  Math.min(ALL - 1, Math.floor((ALL * (performance.now() - began)) / estimate));
