@@ -1,7 +1,7 @@
 // A worker thread of Node.
 
 import * as glue from 'decant-wasm/workers';
+import { serveWorker } from './worker-side/coordinator-methods.js';
 import { nodeHost } from './worker-side/node-host.js';
-import { serveWorker } from './worker-side/serve-worker.js';
 
 serveWorker(nodeHost, glue);

@@ -2,6 +2,6 @@
 
 import * as glue from 'decant-wasm/workers';
 import { browserHost } from './worker-side/browser-host.js';
-import { serveWorker } from './worker-side/serve-worker.js';
+import { serveWorker } from './worker-side/coordinator-methods.js';
 
 serveWorker(browserHost, glue);

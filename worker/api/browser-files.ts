@@ -1,7 +1,13 @@
 // Browsers: the worker scripts and the wasm, where they are, and the port of a worker.
 
-import { checkedCodec, codecFile, ENGINES, fileNotLoaded, fromViteCache } from '../client-side/package-files.js';
-import { PolicyReports } from '../client-side/policy.js';
+import {
+  checkedCodec,
+  codecFile,
+  ENGINES,
+  fileNotLoaded,
+  fromViteCache,
+  PolicyReports,
+} from '../client-side/package-files.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
 import { isOf } from '../errors/values.js';
 import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeWorkers } from '../client-side/fake-workers.test-support.js';
 import type { ImageSetup } from '../client-side/image-session.js';
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { acquirePool } from '../client-side/pool.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { DecantError } from '../errors/errors.js';

@@ -1,8 +1,7 @@
 // The size of a streamed disk, for outputs that state it before the disk: as its container states it, or measured by a first pass.
 // The disk of a stream, which is read once, is stored in a temporary file instead.
 
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
 import type { ConvertOptions } from '../public/caller-types.js';
 import type { Progress } from '../public/types.js';

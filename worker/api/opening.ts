@@ -1,8 +1,7 @@
 // Opens images, also in a packed file and as the disk of a virtual machine, and disposes of all of them.
 
 import type { ImageSetup } from '../client-side/image-session.js';
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { endAllWorkers } from '../client-side/warm.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';

@@ -2,8 +2,7 @@
 // compressed file or a stream.
 
 import type { ImageSetup } from '../client-side/image-session.js';
-import { ImageSessions } from '../client-side/image-sessions.js';
-import type { LayerPasswords } from '../client-side/layer-passwords.js';
+import { ImageSessions, type LayerPasswords } from '../client-side/image-sessions.js';
 import type { DecantError } from '../errors/errors.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';

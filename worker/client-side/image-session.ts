@@ -9,7 +9,7 @@ import type { Loan } from '../sources/opened-source.js';
 import type { ImageSettings, Sources } from '../sources/sources.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { acquireCoordinator, type Coordinator, newOperation } from './coordinator.js';
-import { PartLoans } from './part-loans.js';
+import { PartLoans } from './pool.js';
 import type { WorkerStarter } from './warm.js';
 
 /** How long an operation may take to end after a cancel, in milliseconds. After that, the pool is ended. */

@@ -6,8 +6,7 @@ import { DecantError } from '../errors/errors.js';
 import type { Need } from '../public/types.js';
 import { FakeWorkers } from './fake-workers.test-support.js';
 import type { ImageSetup } from './image-session.js';
-import { ImageSessions } from './image-sessions.js';
-import { LayerPasswords } from './layer-passwords.js';
+import { ImageSessions, LayerPasswords } from './image-sessions.js';
 import { endAllWorkers } from './warm.js';
 
 const NEED: Need = { kind: 'password', of: 'disk.qcow2' };

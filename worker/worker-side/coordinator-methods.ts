@@ -18,8 +18,9 @@ import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, Member, OutputFormat } from '../public/types.js';
 import { Conversions, type HeldImage, specsOf } from './conversions.js';
 import { PartWorkers } from './part-workers.js';
+import { poolMethods } from './pool-methods.js';
 import { PortSource, PortStream } from './port-source.js';
-import type { CodecMethods, Report, Workers } from './wasm.js';
+import { type CodecMethods, instantiate, type Report, serveWithCodecs, type Workers } from './wasm.js';
 import type { WorkerHost } from './worker-host.js';
 
 /**
@@ -216,4 +217,12 @@ export function coordinatorMethods(
       cancels.get(operation)?.();
     },
   } satisfies Methods;
+}
+
+/** Serves a worker of the `workers` engine, which becomes a coordinator or a pool worker by its first call. */
+export function serveWorker(host: WorkerHost, glue: typeof Workers): void {
+  serveWithCodecs(host.port, (codecs, report) => ({
+    ...coordinatorMethods(host, (module) => instantiate(glue, module, codecs), report),
+    ...poolMethods(host, glue, codecs),
+  }));
 }

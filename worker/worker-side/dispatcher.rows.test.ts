@@ -1,7 +1,7 @@
 // Which worker gets which job.
 
 import { expect, test } from 'vitest';
-import { JobRows } from './job-rows.js';
+import { JobRows } from './dispatcher.js';
 
 /** Rows of `length` jobs for two workers; the workers of the jobs so far, by the numbers of the jobs; and `add` for a job. */
 async function rowsOf(length: number, jobs: number) {

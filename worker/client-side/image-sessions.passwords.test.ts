@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { Layer } from '../public/types.js';
-import { LayerPasswords } from './layer-passwords.js';
+import { LayerPasswords } from './image-sessions.js';
 
 const layer = (name: string): Layer => ({ name, format: 'qcow2', guessed: false, virtualSize: 1, encryption: 'luks' });
 const [TOP, BASE] = [layer('top'), layer('base')];

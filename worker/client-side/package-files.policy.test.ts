@@ -1,7 +1,7 @@
 // Reports of a page's policy, before and after the failure that they explain.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { PolicyReports } from './policy.js';
+import { PolicyReports } from './package-files.js';
 
 let page: EventTarget;
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { PARTS_BEGIN, PARTS_END, PARTS_WORKER } from '../messages/messages.js';
 import { RpcClient } from '../messages/rpc.js';
 import type { CoordinatorMethods } from '../worker-side/coordinator-methods.js';
 import { FakeWorkers } from './fake-workers.test-support.js';
-import { PartLoans } from './part-loans.js';
+import { PartLoans } from './pool.js';
 import { endAllWorkers } from './warm.js';
 
 const workers = new FakeWorkers({
