@@ -55,7 +55,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
     spec: { blob },
     // Two File objects may be two files, even with equal names, sizes and times.
     identity: input,
-    // As strong as a server's validators.
+    // Name, size and time identify a file as well as a server's validators do.
     ...(file && { state: describe(file) }),
     ...(handle && file && { entry: { handle, lastModified: file.lastModified } }),
     name: file?.name,

@@ -36,11 +36,11 @@ export class Cells {
 }
 
 /** The minimum time between reports, in milliseconds. */
-const INTERVAL = 100;
+const INTERVAL_MS = 100;
 /** How often network traffic is checked while nothing else is reported, in milliseconds. */
-const NETWORK_INTERVAL = 1000;
+const NETWORK_INTERVAL_MS = 1000;
 /** Speed is an average over about this time, in milliseconds. */
-const WINDOW = 3000;
+const WINDOW_MS = 3000;
 
 /** Progress at a moment. */
 interface Mark {
@@ -85,7 +85,7 @@ export class Meter {
     this.#timer = setInterval(() => {
       const { network } = sum(this.networks());
       if (network && (network.silence || this.#isSilent || network.sent !== this.#sent)) this.#report();
-    }, NETWORK_INTERVAL);
+    }, NETWORK_INTERVAL_MS);
   }
 
   /** Starts the phase `unlocking`, or updates its share. */
@@ -141,7 +141,7 @@ export class Meter {
     if (phase !== this.#phase) this.#marks = [];
     const { guestDone, read } = this.#last;
     this.#marks.push({ at: now, guestDone, read, sent: this.#output.sent });
-    while (now - this.#marks[0]!.at > WINDOW && this.#marks.length > 2) this.#marks.shift();
+    while (now - this.#marks[0]!.at > WINDOW_MS && this.#marks.length > 2) this.#marks.shift();
     if (phase === this.#phase) {
       this.#reportSoon();
     } else {
@@ -158,7 +158,7 @@ export class Meter {
 
   /** Reports now, or as soon as the interval since the last report is over. */
   #reportSoon(): void {
-    const wait = this.#lastReport + INTERVAL - performance.now();
+    const wait = this.#lastReport + INTERVAL_MS - performance.now();
     if (wait <= 0) this.#report();
     else this.#trailing ??= setTimeout(() => this.#report(), wait);
   }
@@ -172,7 +172,7 @@ export class Meter {
     const seconds = first ? (this.#lastReport - first.at) / 1000 : 0;
     const { network } = sum(this.networks());
     const waiting = network?.waiting;
-    const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW;
+    const isMoving = seconds > 0 && this.#lastReport - this.#marks.at(-1)!.at < WINDOW_MS;
     const moved = first && (this.#phase === 'sending' ? this.#output.sent - first.sent : guestDone - first.guestDone);
     const bytesPerSecond = moved !== undefined && isMoving ? moved / seconds : 0;
     // Nobody knows how long a server takes.

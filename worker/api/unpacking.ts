@@ -60,7 +60,7 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
     noteMembers();
     const { packedCapacity: capacity, info, parts } = sessions.opened;
     notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
-    // Of the content, only its capacity is known; a snapshot was one of the machine.
+    // The configuration states only the capacity of the content. A chosen snapshot is one of the machine, not of the content.
     if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
     if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
     setup.settings.isChosen = isChosen();

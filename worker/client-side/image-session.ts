@@ -12,10 +12,10 @@ import { acquireCoordinator, type Coordinator, newOperation } from './coordinato
 import { PartLoans } from './pool.js';
 import type { WorkerStarter } from './warm.js';
 
-/** How long an operation may take to end after a cancel, in milliseconds. After that, the pool is ended. */
-const STOP_TIME = 600;
-/** How much later the coordinator is ended, in milliseconds. */
-const MORE_TIME = 150;
+/** How long an operation may take to end after a cancel, in milliseconds. After this time, the pool is ended. */
+const STOP_MS = 600;
+/** How much later than the pool the coordinator is ended, in milliseconds. */
+const EXTRA_STOP_MS = 150;
 
 /** Callbacks for an operation that also runs outside of the coordinator, in a pool. */
 interface RunHooks {
@@ -184,8 +184,8 @@ export class ImageSession {
       // A dead coordinator runs nothing.
       this.client.call('cancel', operation).catch(() => {});
       timer = setTimeout(() => {
-        if (overdue()) timer = setTimeout(giveUp, MORE_TIME);
-      }, STOP_TIME);
+        if (overdue()) timer = setTimeout(giveUp, EXTRA_STOP_MS);
+      }, STOP_MS);
     };
     this.#operations += 1;
     signal.addEventListener('abort', stop);
@@ -254,7 +254,7 @@ async function openOn(
   let overdue: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
     cancel();
-    overdue = setTimeout(() => coordinator.end(), STOP_TIME);
+    overdue = setTimeout(() => coordinator.end(), STOP_MS);
   };
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop);

@@ -29,7 +29,7 @@ export function provideCodecs(client: RpcClient<CodecMethods>, starter: WorkerSt
 }
 
 /** How long workers stay after their last successful use, in milliseconds: enough to choose the next file. */
-const WARM = 10_000;
+const WARM_MS = 10_000;
 
 /** All workers that have not been ended. */
 const running = new Set<WarmWorkers>();
@@ -96,7 +96,7 @@ export abstract class WarmWorkers {
       this.end();
     } else {
       this.keepAlive(false);
-      this.#idle = setTimeout(() => this.end(), WARM);
+      this.#idle = setTimeout(() => this.end(), WARM_MS);
       // Node: idle workers do not keep the process alive.
       if (typeof this.#idle === 'object') this.#idle.unref();
     }

@@ -5,8 +5,8 @@ import { nextTask } from '../errors/signals.js';
 import { Overloaded, TransientFailure, Trickling } from './http-failures.js';
 import { MIN_PROGRESS } from './retries.js';
 
-/** See `StallTimer`; in milliseconds. */
-const FIRST_WINDOW = 60_000;
+/** Fewer than `MIN_PROGRESS` bytes in this time, in milliseconds, are a stall. */
+const TRICKLE_MS = 60_000;
 
 /** A request with a response whose body is being read. */
 export interface HttpExchange {
@@ -28,7 +28,7 @@ export interface HttpExchange {
 export class StallTimer {
   hasExpired = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Milliseconds spent waiting and bytes received, since bytes last were enough. */
+  /** Milliseconds spent waiting, and bytes received, since the last time that enough bytes had come. */
   #waited = 0;
   #few = 0;
   /** Undefined while the timer is stopped. */
@@ -37,8 +37,8 @@ export class StallTimer {
   constructor(
     private readonly timeout: number,
     private readonly ending: AbortController,
-    /** Fewer than `MIN_PROGRESS` bytes in this time are a stall; in milliseconds. */
-    private readonly window = FIRST_WINDOW,
+    /** Fewer than `MIN_PROGRESS` bytes in this time, in milliseconds, are a stall. */
+    private readonly trickleTime = TRICKLE_MS,
   ) {
     this.start();
   }
@@ -84,13 +84,16 @@ export class StallTimer {
     return this.#waited + (this.#begin === undefined ? 0 : performance.now() - this.#begin);
   }
 
-  /** Stops and counts `bytes`. Returns whether they reach `MIN_PROGRESS`. Fails with `Trickling` if they take too long. */
+  /**
+   * Stops the clock, and adds `bytes` to those received since enough had come. Returns whether they are enough now:
+   * `MIN_PROGRESS`. Fails with `Trickling` if they take too long.
+   */
   received(bytes: number): boolean {
     this.stop();
     this.#few += bytes;
     const areEnough = this.#few >= MIN_PROGRESS;
     if (areEnough) [this.#waited, this.#few] = [0, 0];
-    if (this.#waited < Math.max(this.window, this.timeout)) return areEnough;
+    if (this.#waited < Math.max(this.trickleTime, this.timeout)) return areEnough;
     throw new Trickling(`only ${this.#few} bytes came in ${Math.round(this.#waited / 1000)} seconds`);
   }
 
@@ -99,7 +102,7 @@ export class StallTimer {
   }
 }
 
-/** Returns a reader of the body, which skips empty chunks. The timer runs only during reads. `judge` learns whether bytes trickle. */
+/** Returns a reader of the body, which skips empty chunks. The timer runs only during reads. Passes to `judge` whether the bytes come too slowly. */
 export function bodyOf(
   response: Response,
   clock: StallTimer,

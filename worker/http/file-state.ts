@@ -15,9 +15,9 @@ export interface FileState {
   isSettled: boolean;
 }
 
-const SECOND = 1000;
+const SECOND_MS = 1000;
 /** In milliseconds. */
-const MAX_CLOCK_SKEW = 60_000;
+const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** Returns the state of a file of `size` bytes by the headers of `response`. */
 export function stateOf({ headers }: Response, size: number): FileState {
@@ -35,8 +35,8 @@ function isSettled(modified: string | undefined, date: string | null): boolean {
   if (modified === undefined) return false;
   // CORS usually hides Date.
   const age =
-    date === null ? Date.now() - MAX_CLOCK_SKEW - Date.parse(modified) : Date.parse(date) - Date.parse(modified);
-  return age >= SECOND;
+    date === null ? Date.now() - MAX_CLOCK_SKEW_MS - Date.parse(modified) : Date.parse(date) - Date.parse(modified);
+  return age >= SECOND_MS;
 }
 
 const isStrong = (etag: string | undefined): boolean => etag?.startsWith('"') === true;

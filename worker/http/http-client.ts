@@ -35,9 +35,9 @@ export interface AddressGuard {
 }
 
 const MAX_REDIRECTS = 10;
-/** Shows, like a success, that the file is there. */
+/** Like a success, this status shows that the file exists. */
 const RANGE_NOT_SATISFIABLE = 416;
-const DEFAULT_TIMEOUT = 30;
+const DEFAULT_TIMEOUT_SECONDS = 30;
 
 type FetchInit = RequestInit & { signal: AbortSignal };
 
@@ -49,7 +49,7 @@ interface LocatedResponse {
 
 /** What is known of a request while it is made. */
 interface Hop {
-  /** Of the last redirect. */
+  /** The URL that is requested: the address, or the target of the last redirect. */
   url: URL;
   /** The headers of the caller. */
   own: Headers;
@@ -78,7 +78,7 @@ export class HttpClient {
   ) {
     checkHttpOptions(options);
     this.slots = RequestSlots.forOrigin(address.url, options.limit ?? new RequestLimit());
-    this.#timeout = milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT);
+    this.#timeout = milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT_SECONDS);
   }
 
   /** Whether `skipDecoding` would change anything. */
@@ -142,7 +142,7 @@ export class HttpClient {
     return `no answer came from ${origin} (${networkReason(cause, secrets, origin)})${redirects}`;
   }
 
-  /** Keeps `hop` up to date. */
+  /** Makes the request, and keeps what is known of it in `hop`. */
   async #fetch(method: string, range: string | undefined, hop: Hop, signal: AbortSignal): Promise<LocatedResponse> {
     const own = await orCancelled(signal, headersFor(this.address, this.options.headers));
     hop.own = own;

@@ -15,7 +15,7 @@ import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
 
 /** How long an unused connection is kept, in milliseconds, as by Node's own `fetch`. */
-const KEPT_TIME = 4000;
+const KEEP_ALIVE_MS = 4000;
 
 /** Resolves to the `fetch` for reads: through the proxies in the environment, if there are any. */
 export async function readingFetch(): Promise<Fetch> {
@@ -30,7 +30,7 @@ const agents = new Map<string, Agent>();
 async function read(given: string | URL, { method = 'GET', headers, signal }: RequestInit = {}): Promise<Response> {
   const url = new URL(given);
   const { request, Agent } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
-  const agent = agents.get(url.protocol) ?? new Agent({ keepAlive: true, timeout: KEPT_TIME });
+  const agent = agents.get(url.protocol) ?? new Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS });
   agents.set(url.protocol, agent);
   // As Node's own `fetch` sends them: some servers refuse requests without `User-Agent`.
   const usual = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'node' };
@@ -86,7 +86,7 @@ function forwardProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
 
 const isSocks = ({ protocol }: URL): boolean => protocol.startsWith('socks');
 
-/** Returns the proxy for `url` unless it has a tunnel, whose failures name it. */
+/** Returns the proxy for `url`, unless it is used by a tunnel: failures of tunnels already name the proxy. */
 function silentProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   const proxy = proxyFor(url, env);
   return proxy && isSocks(proxy) ? proxy : forwardProxyFor(url, env);

@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import { decoded } from './address.js';
 import { failureOf, NoAnswer, networkReason, type RequestRefused, type TransientFailure } from './http-failures.js';
 
-/** In milliseconds. Shorter than a request's time-out, so that the error names the proxy. */
-const TIMEOUT = 20_000;
+/** How long a proxy may take to open a tunnel, in milliseconds: less than a request's time-out, so that the error names the proxy. */
+const TUNNEL_MS = 20_000;
 
 const HINTS: Record<number, string> = {
   403: '; it does not allow this server',
@@ -41,8 +41,8 @@ export function openTunnel(proxy: URL, authority: string): Promise<Socket> {
   const port = proxy.port === '' ? {} : { port: Number(proxy.port) };
   return new Promise((resolve, reject) => {
     const asking = ask({ host, ...port, method: 'CONNECT', path: authority, headers, agent: false });
-    const late = () => asking.destroy(new Error(`nothing for ${TIMEOUT / 1000} seconds`));
-    const timer = setTimeout(late, TIMEOUT);
+    const late = () => asking.destroy(new Error(`nothing for ${TUNNEL_MS / 1000} seconds`));
+    const timer = setTimeout(late, TUNNEL_MS);
     const connected = ({ statusCode = 0, statusMessage = '' }: IncomingMessage, socket: Socket) => {
       clearTimeout(timer);
       if (statusCode >= 200 && statusCode < 300) return resolve(socket);

@@ -8,8 +8,8 @@ import { LONGEST_TIMER } from './http-options.js';
 import type { PendingRequest, Waiting } from './http-types.js';
 
 /** The wait after the first failure, and the longest one; in milliseconds. Waits double in between. */
-const FIRST_WAIT = 250;
-const LONGEST_WAIT = 15_000;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 15_000;
 /** Attempts in a row, with the network up, at a server that has never answered. */
 const MAX_FIRST_ATTEMPTS = 3;
 /** Attempts in a row that may trickle. */
@@ -20,8 +20,8 @@ const RETRY_MS = 600_000;
 /** Fewer bytes are no progress. */
 export const MIN_PROGRESS = 1 << 10;
 /** Seconds of silence before the server is reported. */
-const REPORT_AFTER = 5;
-const REPORT_INTERVAL = 1000;
+const REPORT_AFTER_SECONDS = 5;
+const REPORT_INTERVAL_MS = 1000;
 
 /** The state of one `run`. */
 interface RetriedWork {
@@ -84,7 +84,7 @@ export class Retries {
     this.#report();
   }
 
-  /** Seconds without progress, if a request is failing, or from `REPORT_AFTER` on; otherwise 0. */
+  /** Seconds without progress, if a request is failing, or from `REPORT_AFTER_SECONDS` on; otherwise 0. */
   get silence(): number {
     const failing = this.#failing;
     const sinceLast = performance.now() - this.#last;
@@ -93,12 +93,12 @@ export class Retries {
       return Math.min(sinceLast, performance.now() - begin) / 1000;
     }
     const silence = Math.min(sinceLast, this.#longest?.waited ?? 0) / 1000;
-    return silence < REPORT_AFTER ? 0 : silence;
+    return silence < REPORT_AFTER_SECONDS ? 0 : silence;
   }
 
-  /** The server that is waited for, after `REPORT_AFTER` without progress. */
+  /** The server that is waited for, after `REPORT_AFTER_SECONDS` without progress. */
   get waiting(): Waiting | undefined {
-    if (this.silence < REPORT_AFTER) return undefined;
+    if (this.silence < REPORT_AFTER_SECONDS) return undefined;
     const [failing] = this.#failing;
     if (!failing) {
       const { host, completing } = this.#longest!;
@@ -219,7 +219,7 @@ export class Retries {
 
   /** Starts a timer for reports, since silence has no event. */
   #startReporting(): void {
-    if (this.onWaiting) this.#timer ??= setInterval(() => this.#report(), REPORT_INTERVAL);
+    if (this.onWaiting) this.#timer ??= setInterval(() => this.#report(), REPORT_INTERVAL_MS);
   }
 
   #report(): void {
@@ -241,7 +241,7 @@ export class Retries {
 
 /** Jittered, so that requests that failed together are not repeated together. */
 const backoff = (attempts: number): number =>
-  Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1)) * (0.5 + Math.random() / 2);
+  Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)) * (0.5 + Math.random() / 2);
 
 /** Whether the browser knows that the network is down. */
 const isOffline = (): boolean => globalThis.navigator?.onLine === false;

@@ -85,8 +85,8 @@ export class Sources {
   }
 
   /**
-   * From now on, lends `content` in place of the image, which it was unpacked from. The companions with the numbers `parts` were parts of
-   * the image. Closes earlier content.
+   * From now on, lends `content`, which was unpacked from the image, in place of the image. The companions with the numbers `parts` were
+   * parts of the image. Closes the content that was unpacked before.
    */
   async replaceImage(content: OpenedSource, parts: number[] = []): Promise<void> {
     for (const at of parts) this.companions[at]!.isImage = true;
@@ -110,7 +110,7 @@ export class Sources {
     const source = toSpec(this.#unpacked ?? image!);
     const others = files.map(toSpec);
     const companions = this.companions.map((companion, at) => ({ ...companion, source: others[at]! }));
-    // What was unpacked has all parts.
+    // An unpacked file is never a part of a split file.
     const file = this.#unpacked ? undefined : (this.#file ?? settings.name);
     loan.image = { ...settings, source, companions, file };
     return loan;
@@ -122,7 +122,7 @@ export class Sources {
     const [disk] = files.splice(companion, 1);
     const [{ name, standsFor = name }] = this.companions.splice(companion, 1) as [Omit<CompanionSpec, 'source'>];
     this.#file = standsFor;
-    // It stays open, since its changes count.
+    // The configuration stays open, since a change of it is reported.
     this.all.splice(0, this.all.length, disk!, ...files, configuration!);
     this.companions.push({ name: configuration!.name ?? '', standsFor: undefined, isImage: false });
   }
@@ -140,7 +140,7 @@ export class Sources {
   }
 
   async close(): Promise<void> {
-    // It may read the image.
+    // The unpacked content may still be read from the image.
     await this.#unpacked?.close();
     await closeAll(this.all);
   }

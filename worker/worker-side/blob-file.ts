@@ -10,7 +10,7 @@ const PIECE = 2 << 20;
 /** The largest gap between two ranges, in bytes, that a stream reads over. */
 const GAP = 256 << 10;
 /** How long a stream may take for a piece, in milliseconds. After that, the rest of the file is read by slices. */
-const STALLED = 5000;
+const STALL_MS = 5000;
 /** If memory is short, large slices fail before small ones: a failed one is repeated in halves, down to this size in bytes. */
 const LEAST = 256 << 10;
 /** What browsers throw for lack of memory, and for other reasons. */
@@ -72,7 +72,7 @@ class FileStream {
   /** Resolves to the next bytes from `start`, at most `length`, or to `undefined` if it cannot. They are valid until the next call. */
   async piece(start: number, length: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     if (this.isBroken) return undefined;
-    const stalled = setTimeout(() => this.cancel(), STALLED);
+    const stalled = setTimeout(() => this.cancel(), STALL_MS);
     try {
       while (this.at < start) await this.#fill(start - this.at);
       return await this.#fill(length);

@@ -59,9 +59,9 @@ async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAcc
 }
 
 /** How long a terminated worker may still hold a file, in milliseconds. */
-const HELD = 3000;
+const HELD_MS = 3000;
 /** The pause between two attempts, in milliseconds. */
-const PAUSE = 50;
+const PAUSE_MS = 50;
 
 /** Opens a file that a terminated worker may still hold. */
 async function patiently<T>(open: () => Promise<T>): Promise<T> {
@@ -71,8 +71,8 @@ async function patiently<T>(open: () => Promise<T>): Promise<T> {
       return await open();
     } catch (thrown) {
       const isHeld = thrown instanceof DOMException && thrown.name === 'NoModificationAllowedError';
-      if (!isHeld || performance.now() - start > HELD) throw thrown;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      if (!isHeld || performance.now() - start > HELD_MS) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 }

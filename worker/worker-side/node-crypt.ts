@@ -18,7 +18,7 @@ const HASHES = ['md5', 'sha1', 'ripemd160', 'sha224', 'sha256', 'sha384', 'sha51
 /** How many iterations are done at once, to see how fast they are. They take a few milliseconds. */
 const FIRST_ITERATIONS = 10_000;
 /** How long a call may take, in milliseconds. */
-const TURN = 10;
+const TURN_MS = 10;
 
 /** Lets the instance with these exports use Node's functions. */
 export function usePlatform(exports: CryptExports): void {
@@ -99,7 +99,7 @@ function derivations(bytes: BytesAt): PlatformFunction {
     if (key || failed) running = undefined;
     if (key) return take(key, derivationAt(bytes, address).place);
     if (failed) return CANNOT;
-    Atomics.wait(pause, 0, 0, TURN);
+    Atomics.wait(pause, 0, 0, TURN_MS);
     return shareOf(derivation);
   };
 }

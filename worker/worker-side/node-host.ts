@@ -53,12 +53,12 @@ const ZEROS = new Uint8Array(WRITE);
 const SHORT_HOLE = 1 << 20;
 
 /** How long a worker may run before it handles messages, such as a cancel, in milliseconds. */
-const TURN = 20;
+const TURN_MS = 20;
 let turnBegan = performance.now();
 
 /** Yields to the event loop if it is time. */
 function rest(): Promise<void> | undefined {
-  if (performance.now() - turnBegan < TURN) return undefined;
+  if (performance.now() - turnBegan < TURN_MS) return undefined;
   return new Promise((done) =>
     setImmediate(() => {
       turnBegan = performance.now();
