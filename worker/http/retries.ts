@@ -26,6 +26,8 @@ const REPORT_INTERVAL_MS = 1000;
 /** The state of one `run`. */
 interface RetriedWork {
   begin: number;
+  /** The time of the first failure since there was progress. */
+  since: number | undefined;
   attempts: number;
   failure: TransientFailure | undefined;
   /** Failures in a row by trickling. */
@@ -146,14 +148,15 @@ export class Retries {
     signal: AbortSignal,
     most: number,
   ): Promise<T> {
+    const begin = performance.now();
     const running: RetriedWork = {
-      begin: performance.now(),
+      begin,
+      since: undefined,
       attempts: 1,
       failure: undefined,
       trickles: 0,
       unreached: 0,
     };
-    let since: number | undefined;
     this.#running.add(running);
     try {
       for (; ; running.attempts += 1) {
@@ -165,20 +168,8 @@ export class Retries {
         } catch (thrown) {
           signal.throwIfAborted();
           if (!(thrown instanceof TransientFailure)) throw thrown;
-          const now = performance.now();
-          // Patience counts from the first failure without progress, not from the start of a long request.
-          if (progressed() || since === undefined) {
-            since = now;
-            running.attempts = 1;
-            running.trickles = 0;
-          }
-          const wait = Math.min(LONGEST_TIMER, Math.max(backoff(running.attempts), (thrown.retryAfter ?? 0) * 1000));
-          const patience = Math.min(most, this.#patienceFor(thrown));
-          if (now + wait - this.#patienceStart(since, running, thrown) > patience) throw thrown;
-          running.trickles = thrown instanceof Trickling ? running.trickles + 1 : 0;
-          if (this.patience === undefined && running.trickles >= MAX_TRICKLES) throw thrown;
-          running.unreached = this.#isUnreachable(thrown) && !isOffline() ? running.unreached + 1 : 0;
-          if (running.unreached >= MAX_FIRST_ATTEMPTS) throw thrown;
+          const wait = this.#waitAfter(thrown, running, progressed(), most);
+          if (wait === undefined) throw thrown;
           running.failure = thrown;
           this.#startReporting();
           await pause(wait, signal);
@@ -189,6 +180,20 @@ export class Retries {
       this.#running.delete(running);
       this.#report();
     }
+  }
+
+  /** Returns how long to wait before the next attempt, in milliseconds; undefined if there must be none. Counts the failure in `running`. */
+  #waitAfter(thrown: TransientFailure, running: RetriedWork, progressed: boolean, most: number): number | undefined {
+    const now = performance.now();
+    // Patience counts from the first failure without progress, not from the start of a long request.
+    if (progressed || running.since === undefined) Object.assign(running, { since: now, attempts: 1, trickles: 0 });
+    const wait = Math.min(LONGEST_TIMER, Math.max(backoff(running.attempts), (thrown.retryAfter ?? 0) * 1000));
+    const patience = Math.min(most, this.#patienceFor(thrown));
+    if (now + wait - this.#patienceStart(running, thrown) > patience) return undefined;
+    running.trickles = thrown instanceof Trickling ? running.trickles + 1 : 0;
+    if (this.patience === undefined && running.trickles >= MAX_TRICKLES) return undefined;
+    running.unreached = this.#isUnreachable(thrown) && !isOffline() ? running.unreached + 1 : 0;
+    return running.unreached < MAX_FIRST_ATTEMPTS ? wait : undefined;
   }
 
   get #failing(): RetriedWork[] {
@@ -202,7 +207,7 @@ export class Retries {
   }
 
   /** When patience begins to count: for a server that may not exist, with the first attempt. */
-  #patienceStart(since: number, { begin }: RetriedWork, thrown: TransientFailure): number {
+  #patienceStart({ begin, since = begin }: RetriedWork, thrown: TransientFailure): number {
     return !this.#hasSucceeded && this.patience === undefined && thrown instanceof NoAnswer ? begin : since;
   }
 
