@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { isObject, isOf } from '../errors/values.js';
+import { isBytes, isObject, isOf } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
@@ -22,9 +22,6 @@ const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 
 const isFile = (value: unknown): value is File => isOf(value, 'File');
 
 const isBlob = (value: unknown): value is Blob => isFile(value) || isOf(value, 'Blob');
-
-const isBytes = (value: unknown): value is Uint8Array<ArrayBuffer> | ArrayBuffer =>
-  isOf(value, 'Uint8Array') || isOf(value, 'ArrayBuffer');
 
 async function fileOf(handle: FileSystemFileHandle): Promise<File> {
   try {

@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { DecantError } from '../errors/errors.js';
-import { isOf } from '../errors/values.js';
+import { isBytes } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';
@@ -35,8 +35,7 @@ async function openSource(input: Input, options: HttpOptions): Promise<OpenedSou
   // Checked before custom sources, since it has a method `read` too.
   if (isNodeReadable(input)) return openCustom(fromReadable(input), options);
   if (isCustomSource(input) || isReadable(input)) return openCustom(input, options);
-  const isBytes = isOf<Uint8Array<ArrayBuffer>>(input, 'Uint8Array') || isOf<ArrayBuffer>(input, 'ArrayBuffer');
-  const blob = isBytes ? new Blob([input]) : input;
+  const blob = isBytes(input) ? new Blob([input]) : input;
   if (!(blob instanceof Blob)) {
     throw new DecantError(
       'usage',

@@ -137,7 +137,7 @@ export async function startPool(starter: WorkerStarter, engine: Engine, size: nu
 export function acquirePool(starter: WorkerStarter, engine: Engine, size: number): Pool {
   const pool = usablePool(starter, engine, size);
   pool.use();
-  // No other conversion uses it.
+  // Such a pool runs one conversion only.
   if (ENGINES[engine].isOneWorker) pool.giveUp();
   return pool;
 }
@@ -149,6 +149,7 @@ interface LentWorkers {
   ended: (sentence: string) => void;
 }
 
+/** Lends pool workers to a coordinator while it decodes parts of a compressed file. */
 export class PartLoans {
   readonly #lent = new Map<number, LentWorkers>();
   /** Loans that begin or end. */
@@ -180,7 +181,7 @@ export class PartLoans {
     await Promise.all([...this.#changing, ...[...this.#lent.keys()].map((number) => this.#end(number))]);
   }
 
-  /** Stops to answer the coordinator, which is used for another image. */
+  /** Stops answering the coordinator, which may be used for another image. */
   detach(): void {
     for (const event of [PARTS_BEGIN, PARTS_END, PARTS_WORKER]) this.client.off(event);
   }

@@ -6,6 +6,9 @@ export const isObject = (value: unknown): value is object => typeof value === 'o
 export const isOf = <T>(value: unknown, name: string): value is T =>
   Object.prototype.toString.call(value) === `[object ${name}]`;
 
+export const isBytes = (value: unknown): value is Uint8Array<ArrayBuffer> | ArrayBuffer =>
+  isOf(value, 'Uint8Array') || isOf(value, 'ArrayBuffer');
+
 export const isStream = (value: unknown): value is WritableStream<Uint8Array> =>
   isObject(value) && 'getWriter' in value && typeof value.getWriter === 'function';
 

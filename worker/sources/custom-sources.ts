@@ -2,6 +2,7 @@
 
 import { shownValue } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, type PlainError, toPlain } from '../errors/errors.js';
+import { isOf } from '../errors/values.js';
 import type { SourceReply, SourceRequest } from '../messages/messages.js';
 import type { Network, Source } from '../public/types.js';
 import { type RemoteStream, SequentialFile, StreamReader } from './custom-stream.js';
@@ -92,7 +93,7 @@ export async function readCustomSource(
     if (signal.aborted) throw cancelled();
     throw sourceError(thrown);
   }
-  if (!isBytes(given)) {
+  if (!ArrayBuffer.isView(given) || !isOf<Uint8Array<ArrayBuffer>>(given, 'Uint8Array')) {
     throw unreadable(`its source did not return a Uint8Array for ${length} bytes at byte ${offset}`);
   }
   if (given.length !== length) {
@@ -100,12 +101,8 @@ export async function readCustomSource(
     const advice = given.length === 0 ? '; it must return a copy of an array that it keeps' : '';
     throw unreadable(`its source returned ${given.length} bytes instead of ${length} at byte ${offset}${advice}`);
   }
-  return given as Uint8Array<ArrayBuffer>;
+  return given;
 }
-
-/** Accepts arrays of another window or realm. */
-const isBytes = (value: unknown): value is Uint8Array =>
-  ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
 
 /** Opens the stream of `file`. Throws `usage` if it was opened before. */
 export function openSequential(file: SequentialFile): OpenedSource {

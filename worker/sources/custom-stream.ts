@@ -2,6 +2,7 @@
 
 import { cancelled, DecantError, orCancelled, reasonOf } from '../errors/errors.js';
 import { nextTask } from '../errors/signals.js';
+import { isOf } from '../errors/values.js';
 import type { Retries } from '../http/retries.js';
 import type { Network, Source } from '../public/types.js';
 import { sourceError, unreadable } from './source-errors.js';
@@ -80,10 +81,8 @@ export class StreamReader {
       throw sourceError(given);
     }
     if (result.done) return undefined;
-    // Accepts arrays of another window or realm.
-    const isBytes = Object.prototype.toString.call(result.value) === '[object Uint8Array]';
-    if (!isBytes) throw unreadable('its stream returned a chunk that is not a Uint8Array');
-    return result.value as Uint8Array<ArrayBuffer>;
+    if (isOf<Uint8Array<ArrayBuffer>>(result.value, 'Uint8Array')) return result.value;
+    throw unreadable('its stream returned a chunk that is not a Uint8Array');
   }
 }
 
