@@ -1,5 +1,6 @@
 // Browsers: sources and targets, and how workers start.
 
+import { once } from '../client-side/package-files.js';
 import { DecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isBytes, isObject, isOf } from '../errors/values.js';
@@ -15,7 +16,7 @@ import { DownloadTarget } from '../targets/browser/download.js';
 import { FolderTarget, PickedTarget } from '../targets/browser/picked.js';
 import { StoredSpool } from '../targets/browser/spool-storage.js';
 import { compile, loadCodec, spawn, whyNoThreads } from './browser-files.js';
-import { once, type Platform } from './platform.js';
+import type { Platform } from './platform.js';
 
 const isHandle = (value: unknown): value is FileSystemFileHandle => isOf(value, 'FileSystemFileHandle');
 

@@ -1,6 +1,7 @@
 // Node: sources and targets, and how workers start.
 
 import { availableParallelism } from 'node:os';
+import { once } from '../client-side/package-files.js';
 import { DecantError } from '../errors/errors.js';
 import { isBytes } from '../errors/values.js';
 import { isHttp } from '../http/address.js';
@@ -16,7 +17,7 @@ import { PathTarget } from '../targets/node/path.js';
 import { SpoolFile, spoolFolder } from '../targets/node/spool-file.js';
 import { compile, loadCodec, makeWorker, nodeWorker } from './node-files.js';
 import { toPath } from './node-path.js';
-import { once, type Platform } from './platform.js';
+import type { Platform } from './platform.js';
 
 /** Loaded with the first request: Node's modules for networks take 10 ms. */
 const loadFetch = () => import('../http/node-fetch.js');

@@ -34,16 +34,3 @@ export interface Platform extends WorkerStarter {
    */
   target(output: Output, sources: OpenedSource[], options: ConvertOptions): Promise<OutputTarget>;
 }
-
-/** Caches the results of `make` by key. A failure is not cached. */
-export function once<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
-  const made = new Map<K, Promise<V>>();
-  return (key) => {
-    const known = made.get(key);
-    if (known) return known;
-    const promise = make(key);
-    made.set(key, promise);
-    promise.catch(() => made.delete(key));
-    return promise;
-  };
-}

@@ -1,5 +1,5 @@
-// The package's files in browsers: their names, where a development server keeps them, and why one is not loaded, such as by the page's
-// Content Security Policy.
+// The package's files: their names, where a development server keeps them, and why one is not loaded, such as by the page's Content
+// Security Policy.
 
 import { DecantError, reasonOf } from '../errors/errors.js';
 import type { Codec, Engine } from '../public/types.js';
@@ -22,6 +22,19 @@ export async function checkedCodec(name: Codec, bytes: Uint8Array<ArrayBuffer>):
     throw new Error(`it is not the ${codecFile(name)} of this version of the package`);
   }
   return bytes;
+}
+
+/** Caches the results of `make` by key. A failure is not cached. */
+export function once<K, V>(make: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const made = new Map<K, Promise<V>>();
+  return (key) => {
+    const known = made.get(key);
+    if (known) return known;
+    const promise = make(key);
+    made.set(key, promise);
+    promise.catch(() => made.delete(key));
+    return promise;
+  };
 }
 
 /** The error for a wasm file that was not loaded from `place`. `option` of `configure` sets where it is loaded from. */

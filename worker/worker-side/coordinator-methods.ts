@@ -17,7 +17,7 @@ import { type Capacity, type ImageSpec, MEASURED, type SourceSpec } from '../mes
 import { type Methods, Moved } from '../messages/rpc.js';
 import type { Info, Member, OutputFormat } from '../public/types.js';
 import { Conversions, type HeldImage, specsOf } from './conversions.js';
-import { PartWorkers } from './part-workers.js';
+import { PartWorkers } from './dispatcher.js';
 import { poolMethods } from './pool-methods.js';
 import { PortSource, PortStream } from './port-source.js';
 import { type CodecMethods, instantiate, type Report, serveWithCodecs, type Workers } from './wasm.js';

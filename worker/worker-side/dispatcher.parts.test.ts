@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PARTS_BEGIN, PARTS_END, PARTS_WORKER } from '../messages/messages.js';
 import { channelPort, serve } from '../messages/rpc.js';
-import { PartWorkers } from './part-workers.js';
+import { PartWorkers } from './dispatcher.js';
 
 /** Part workers with `count` pool workers, which answer with `run`, and the events so far. */
 function partWorkers(count: number, run: (task: Uint8Array) => unknown) {
