@@ -11,7 +11,7 @@ let nextOperation = 0;
 export const newOperation = (): number => nextOperation++;
 
 export class Coordinator extends WarmWorkers {
-  /** Resolves when it can be used. Rejects if it did not start. */
+  /** Resolves when the coordinator can be used. Rejects if it did not start. */
   readonly ready: Promise<void>;
   readonly #client: RpcClient<CoordinatorMethods>;
   /** Users that only wait until it is ready. */
@@ -28,12 +28,12 @@ export class Coordinator extends WarmWorkers {
     this.ready.catch((error) => this.end(error.message));
   }
 
-  /** Whether it has no image open. */
+  /** Whether the coordinator has no image open. */
   get isFree(): boolean {
     return this.users === this.#starters;
   }
 
-  /** Resolves when it is ready. It stays free: an image may be opened in it at the same time. */
+  /** Resolves when the coordinator is ready. It stays free: an image may be opened in it at the same time. */
   async prepare(): Promise<void> {
     this.use();
     this.#starters += 1;

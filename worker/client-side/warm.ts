@@ -65,13 +65,13 @@ export abstract class WarmWorkers {
     running.add(this);
   }
 
-  /** Terminates them. Resolves when they have stopped. Work under way fails with `reason`. */
+  /** Terminates the workers. Resolves when they have stopped. Work under way fails with `reason`. */
   protected abstract stop(reason: DecantError): Promise<void>;
 
-  /** Node: sets whether they keep the process alive. */
+  /** Node: sets whether the workers keep the process alive. */
   protected abstract keepAlive(alive: boolean): void;
 
-  /** Whether they accept new work. */
+  /** Whether the workers accept new work. */
   get usable(): boolean {
     return !this.#givenUp;
   }
@@ -86,7 +86,7 @@ export abstract class WarmWorkers {
     this.keepAlive(true);
   }
 
-  /** Ends one use. The last one ends them too, unless it was `healthy`. `wasOverdue`: `overdue` was called for this use. */
+  /** Ends one use. The last one ends the workers, too, unless it was `healthy`. `wasOverdue`: `overdue` was called for this use. */
   release(healthy: boolean, wasOverdue = false): void {
     this.#users -= 1;
     if (wasOverdue) this.#overdue -= 1;
@@ -107,30 +107,30 @@ export abstract class WarmWorkers {
     this.#givenUp = true;
   }
 
-  /** Reports that one use did not end in time after a cancel. They end when only such uses are left. */
+  /** Reports that one use did not end in time after a cancel. The workers end when no other uses are left. */
   overdue(): void {
     this.#overdue += 1;
     this.giveUp();
     this.#endIfStuck();
   }
 
-  /** Ends them, even if they are in use. A sentence becomes an `internal` error. */
+  /** Ends the workers, even if they are in use. A sentence becomes an `internal` error. */
   end(reason: string | DecantError = unexpectedEnd('it was stopped')): void {
     clearTimeout(this.#idle);
     running.delete(this);
     this.giveUp();
-    // A worker that stops reports its death, which ends them again.
+    // A worker that stops reports its death, which calls this again.
     if (this.#reasonOfEnd) return;
     this.#reasonOfEnd = reason instanceof DecantError ? reason : new DecantError('internal', reason);
     this.#ended = this.stop(this.#reasonOfEnd);
   }
 
-  /** Why they were ended, if they were. */
+  /** Why the workers were ended, if they were. */
   get reasonOfEnd(): DecantError | undefined {
     return this.#reasonOfEnd;
   }
 
-  /** Resolves when they have stopped; undefined if they were not ended. */
+  /** Resolves when the workers have stopped; undefined if they were not ended. */
   get ended(): Promise<void> | undefined {
     return this.#ended;
   }

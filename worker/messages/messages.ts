@@ -115,7 +115,7 @@ export interface PortSpec {
 /** The maximum length of a `Piece` with bytes: larger ones are not faster, and the receiver may have to hold several. */
 export const PIECE = 1 << 20;
 
-/** A part of the output, or a hole of `length` bytes. The reply is a `Taken`. */
+/** Bytes of the output, or a hole of `length` bytes. The reply is a `Taken`. */
 export type Piece = { offset: number; bytes: Uint8Array<ArrayBuffer> } | { offset: number; length: number };
 /** After the last piece: the SHA-256 of the output. The reply is a `Taken`. */
 export interface Digested {

@@ -183,7 +183,7 @@ export interface LostRange {
 
 /** Options of `sha256`. */
 export interface DigestOptions {
-  /** Cancels it. */
+  /** Cancels the digest. */
   signal?: AbortSignal;
   /** Gets the share of the file that is done: 0 to 1. */
   onProgress?: (share: number) => void;

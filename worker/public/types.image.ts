@@ -119,7 +119,7 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
-/** A range of the disk. */
+/** The bytes of the disk that `readable` streams. */
 export interface ReadableOptions {
   /** The offset of the first byte; by default 0. */
   start?: number;

@@ -16,11 +16,11 @@ import type {
 
 /** A `Readable` of Node: of a file, an `http.IncomingMessage`, a process. */
 export interface NodeReadable {
-  /** Sends its bytes to another stream. */
+  /** Sends the bytes to another stream. */
   pipe(...args: never[]): unknown;
-  /** Ends it. */
+  /** Ends the stream. */
   destroy(error?: Error): unknown;
-  /** Its bytes, a piece after the other. */
+  /** The bytes, one chunk after the other. */
   [Symbol.asyncIterator](): AsyncIterator<unknown>;
 }
 
@@ -143,11 +143,11 @@ export interface NodeWorker {
   /** Adds a listener. */
   // biome-ignore lint/suspicious/noExplicitAny: the listeners of each event take something else
   on(event: string, listener: (value: any) => void): unknown;
-  /** Ends it. */
+  /** Ends the worker. */
   terminate(): Promise<unknown>;
-  /** Lets it keep the process alive. */
+  /** Lets the worker keep the process alive. */
   ref(): void;
-  /** Lets the process end without it. */
+  /** Lets the process end before the worker. */
   unref(): void;
 }
 

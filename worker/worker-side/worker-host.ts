@@ -71,7 +71,7 @@ export interface ObjectTarget extends ObjectHandle {
   readonly lateStart?: number;
   /** Holes are reported to it (`reported`) or written by it as zeros (`filled`). By default, unwritten ranges read as zeros. */
   readonly holes?: 'reported' | 'filled';
-  /** Runs of zeros shorter than this, in bytes, may be written to save a write. */
+  /** Holes shorter than this, in bytes, may be written as zeros together with the data around them, to save a write. */
   readonly shortHole?: number;
   /** Called before the first write. `size`: the size of the output in bytes, if it is known. */
   open(size: number | undefined): Promise<void>;
