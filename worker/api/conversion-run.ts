@@ -27,9 +27,11 @@ export interface ConversionContext {
   info: AnyInfo;
 }
 
+/** The options of a conversion that can be cancelled: at least by closing the image. */
+export type CancellableOptions = ConvertOptions & { signal: AbortSignal };
+
 /** The options of a conversion that runs. Its listener never throws. */
-export interface RunOptions extends ConvertOptions {
-  signal: AbortSignal;
+export interface RunOptions extends CancellableOptions {
   onProgress: (progress: Progress) => void;
   /** The traffic so far of the image and the target. */
   networks: () => Network[];

@@ -9,6 +9,7 @@ import { abandonOutput, isCustomOutput, loadCustomTargets, needless, orTargetErr
 import type { OutputTarget } from '../targets/output-target.js';
 import type { Spool } from '../targets/spool.js';
 import {
+  type CancellableOptions,
   type ConversionContext,
   orDiscarded,
   orTargetFailure,
@@ -19,19 +20,18 @@ import {
 import { identityOf } from './identity.js';
 import { chosenFormat } from './options.js';
 
-type Options = ConvertOptions & { signal: AbortSignal };
-
 /** Loads the code for sizes of streamed disks. */
 const loadDiskSizes = () => loadPart('streamed disks', () => import('./disk-size.js'));
 
 /**
- * Converts the image to `output`. With `spool`, writes the output to this temporary file first; or, of a streamed image, whichever
- * needs one: an output that takes bytes in ascending order only, or before that the disk of a stream, if its size is needed first.
+ * Converts the image to `output`. `spool` is a temporary file for the output, which is sent when it is complete. For a streamed image,
+ * the file is used only where it is needed: for an output that takes bytes in ascending order only, and for the disk of a stream, if
+ * its size is needed first.
  */
 export async function convertImage(
   conversion: ConversionContext,
   output: Output,
-  options: Options,
+  options: CancellableOptions,
   spool: Spool | undefined,
 ): Promise<Result> {
   if (!spool || !conversion.sessions.opened.comesInOrder) return convertTo(conversion, output, options, spool);
@@ -61,7 +61,7 @@ export async function convertImage(
 async function convertTo(
   conversion: ConversionContext,
   output: Output,
-  options: Options,
+  options: CancellableOptions,
   spool: Spool | undefined,
 ): Promise<Result> {
   let target: OutputTarget;
@@ -80,7 +80,7 @@ async function convertTo(
 async function targetOf(
   { platform, setup }: ConversionContext,
   output: Output,
-  options: Options,
+  options: CancellableOptions,
   spool: Spool | undefined,
 ): Promise<OutputTarget> {
   if (isCustomOutput(output)) {
@@ -122,7 +122,7 @@ const takesSpool = (output: Output): boolean =>
 async function isSizeNeeded(
   { platform, setup, sessions }: ConversionContext,
   output: Output,
-  options: Options,
+  options: CancellableOptions,
 ): Promise<boolean> {
   try {
     await chosenFormat(sessions, options, options.signal);

@@ -3,10 +3,9 @@
 
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { DecantError, orCancelled } from '../errors/errors.js';
-import type { ConvertOptions } from '../public/caller-types.js';
 import type { Progress } from '../public/types.js';
 import { loadCustomTargets } from '../targets/custom-output.js';
-import { type ConversionContext, convertInto } from './conversion-run.js';
+import { type CancellableOptions, type ConversionContext, convertInto } from './conversion-run.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */
@@ -15,13 +14,11 @@ const USUAL_UNIT = 4096;
 /** What works without storing the disk of a stream: raw, for example, does not state its size first. */
 const ANOTHER_FORMAT = 'choose another output format, such as raw';
 
-type Options = ConvertOptions & { signal: AbortSignal };
-
 /**
  * Resolves to the size of the streamed disk of `conversion` in bytes, without reading the disk if its container states the size. The
  * conversion fails if that is wrong. Otherwise reads the disk, with progress in the phase `measuring`, and fails as that does.
  */
-export async function sizeOfDisk(conversion: ConversionContext, options: Options): Promise<number> {
+export async function sizeOfDisk(conversion: ConversionContext, options: CancellableOptions): Promise<number> {
   const size = await sizeByContainer(conversion, options.signal);
   const isCertain = size !== undefined && size > 0 && size % USUAL_UNIT === 0 && Number.isSafeInteger(size);
   return isCertain ? size : measured(conversion, options);
@@ -40,7 +37,7 @@ async function sizeByContainer(
   return sessions.statedSize(signal);
 }
 
-async function measured(conversion: ConversionContext, options: Options): Promise<number> {
+async function measured(conversion: ConversionContext, options: CancellableOptions): Promise<number> {
   const { signal, memory } = options;
   const { customTarget } = await orCancelled(signal, loadCustomTargets());
   const ignore = async () => {};
@@ -51,12 +48,15 @@ async function measured(conversion: ConversionContext, options: Options): Promis
 
 /** The listener of `options` for the pass before the conversion. */
 const asMeasuring =
-  ({ onProgress }: Options) =>
+  ({ onProgress }: CancellableOptions) =>
   (progress: Progress) =>
     onProgress?.({ ...progress, phase: 'measuring' });
 
 /** Writes the disk of a stream to a temporary file, for which `options` have `spool`, and opens it. The caller must end the sessions. */
-export async function storedDisk(conversion: ConversionContext, options: Options): Promise<ConversionContext> {
+export async function storedDisk(
+  conversion: ConversionContext,
+  options: CancellableOptions,
+): Promise<ConversionContext> {
   const { platform, setup, info } = conversion;
   const { signal } = options;
   const file = new UnpackedFile(platform.spool(options, setup.sources.all, ANOTHER_FORMAT)!);

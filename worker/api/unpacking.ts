@@ -4,6 +4,7 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions, type LayerPasswords } from '../client-side/image-sessions.js';
 import type { DecantError } from '../errors/errors.js';
+import type { OpenResult } from '../messages/coordinator.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
@@ -58,14 +59,9 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
     machine ??= sessions.info.machine;
     if (snapshots.length === 0) ({ snapshots } = sessions.info);
     noteMembers();
-    const { packedCapacity: capacity, info, parts } = sessions.opened;
+    const { info, parts } = sessions.opened;
     notices.push(...info.safety.filter(({ code }) => code === 'raw-disk-beside'));
-    // The configuration states only the capacity of the content. A chosen snapshot is one of the machine, not of the content.
-    if (capacity) setup.settings.stated ??= { parents: [], isRaw: false, capacity };
-    if (info.snapshots.length > 0 && !ARCHIVES.includes(info.format)) setup.settings.snapshot = undefined;
-    setup.settings.isChosen = isChosen();
-    if (isChosen() || !ARCHIVES.includes(sessions.info.format)) setup.settings.disk = undefined;
-    ignoreManifest(setup);
+    settleContent(setup, sessions.opened, isChosen());
     const content = await unpack(sessions, opening);
     await setup.sources.replaceImage(content, parts);
     sessions = await ImageSessions.open(setup, passwords, options.signal);
@@ -79,8 +75,19 @@ export async function openUnpacked(packed: ImageSessions, opening: Opening): Pro
   return { sessions, containers, members, ...(machine === undefined ? {} : { machine }) };
 }
 
-/** From now on, ignores a manifest beside the image: it has the digest of the packed file, not of its content. */
-function ignoreManifest({ sources, settings }: ImageSetup): void {
+/** Changes the settings to those for the content of the packed file that was `opened`. `isChosen`: whether the content was chosen in it. */
+function settleContent(
+  { sources, settings }: ImageSetup,
+  { info, packedCapacity }: OpenResult,
+  isChosen: boolean,
+): void {
+  const isArchive = ARCHIVES.includes(info.format);
+  if (packedCapacity) settings.stated ??= { parents: [], isRaw: false, capacity: packedCapacity };
+  // The chosen snapshot was one of the machine.
+  if (info.snapshots.length > 0 && !isArchive) settings.snapshot = undefined;
+  settings.isChosen = isChosen;
+  if (isChosen || !isArchive) settings.disk = undefined;
+  // A manifest beside the image has the digest of the packed file, not of its content.
   if (sources.companions.some(({ name }) => /\.mf$/i.test(name))) settings.checkManifest = false;
 }
 
