@@ -81,16 +81,11 @@ export class HttpClient {
     this.#timeout = milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT_SECONDS);
   }
 
-  /** Whether `skipDecoding` would change anything. */
-  get canSkipDecoding(): boolean {
-    return !this.#skipsDecoding && !this.options.fetch && this.platform.fetchUndecoded !== undefined;
-  }
-
   /** Stops decoding bodies. Returns whether that is a change. */
   skipDecoding(): boolean {
-    const { canSkipDecoding } = this;
-    this.#skipsDecoding ||= canSkipDecoding;
-    return canSkipDecoding;
+    const canSkip = !this.#skipsDecoding && !this.options.fetch && this.platform.fetchUndecoded !== undefined;
+    this.#skipsDecoding ||= canSkip;
+    return canSkip;
   }
 
   /** Makes a request. Fails with `TransientFailure` if no response comes. */

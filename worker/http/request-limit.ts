@@ -3,7 +3,7 @@
 import { DecantError, orCancelled } from '../errors/errors.js';
 
 /** The limit of browsers for HTTP/1.1. */
-export const DEFAULT_LIMIT = 6;
+const DEFAULT_LIMIT = 6;
 
 /**
  * Limits the requests to one server at once, over all sources that share the object: `open(url, { limit })`,

@@ -4,9 +4,6 @@ import { errorOptionsOf } from '../errors/coded-failure.js';
 import { DecantError, type DecantErrorOptions, readableError, reasonOf } from '../errors/errors.js';
 import { ListenerError } from '../errors/listener-error.js';
 
-/** An error in what a source has read, found by the source. No layer changes its kind. */
-export class ContentError extends DecantError {}
-
 /** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
 export function orSourceError<T>(get: () => T): T {
   try {
@@ -19,8 +16,7 @@ export function orSourceError<T>(get: () => T): T {
 /** What a source or a stream has thrown, as an error of kind `source`. */
 export function sourceError(given: unknown): DecantError {
   const thrown = readableError(given);
-  const isPassedOn = thrown instanceof ListenerError || thrown instanceof ContentError;
-  return isPassedOn ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
+  return thrown instanceof ListenerError ? thrown : unreadable(reasonOf(thrown), errorOptionsOf(thrown));
 }
 
 /** Fails with `source` if `blob` can no longer be read: it is a file that was changed, moved or removed since it was chosen. */

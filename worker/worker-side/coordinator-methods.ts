@@ -29,7 +29,7 @@ import type { WorkerHost } from './worker-host.js';
  */
 export type CoordinatorMethods = ReturnType<typeof coordinatorMethods> & CodecMethods;
 
-export function coordinatorMethods(
+function coordinatorMethods(
   host: WorkerHost,
   instantiate: (module: WebAssembly.Module) => typeof Workers,
   report: Report,

@@ -12,7 +12,7 @@ export type PlatformFunction = (a: number, b: number, c: number) => number;
 /** The platform cannot do it. */
 export const CANNOT = -1;
 /** The thousandths of a derivation. */
-export const ALL = 1000;
+const ALL = 1000;
 
 /** Exports the function that it imports: a table takes only functions of modules. */
 const reexport = new WebAssembly.Module(
