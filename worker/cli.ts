@@ -1,8 +1,9 @@
 #!/usr/bin/env node
+
 // The command `decant`. Exit codes: 0 done, 1 failed, 2 usage, 3 salvaged with losses, 130 interrupted.
 
-import { cleanUpDone } from './cli/clean-up.js';
 import { main } from './cli/command.js';
+import { cleanUpDone } from './cli/interrupts.js';
 import { flushed } from './cli/printing.js';
 
 const code = await main(process.argv.slice(2));

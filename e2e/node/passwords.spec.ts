@@ -70,7 +70,7 @@ for (const [name, write, details] of [
   });
 }
 
-/** Those that run in the short scope: worker/cli/password-input.test.ts has them all. */
+/** Those that run in the short scope: worker/cli/secret-files.test.ts has them all. */
 const SHORT = ['base top.qcow2=top', 'top', 'top middle.qcow2=base'];
 
 // (passwords, result: a disk, or a status and a sentence)

@@ -6,19 +6,20 @@ import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
   type CommandName,
+  isPageBlob,
   OPENING,
   OTHERS,
   optionsOf,
   readOption,
+  type UploadMethod,
   usage,
   type Values,
   valuesOf,
 } from './command-options.js';
-import { ALL_DISKS } from './disk-list.js';
-import { outputFormat } from './format-option.js';
-import { shownInput } from './remote-inputs.js';
-import { STANDARD_OUTPUT } from './standard-output.js';
-import { isPageBlob, type UploadMethod } from './upload-output.js';
+import { ALL_DISKS } from './failure-text.js';
+import { outputFormat } from './formats.js';
+import { shownInput } from './operands.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
 
 export { USAGE } from './command-options.js';
 

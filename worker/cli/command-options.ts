@@ -5,13 +5,26 @@ import { MAX_WORKERS, MIN_WORKERS } from '../api/options.js';
 import { DecantError } from '../errors/errors.js';
 import { PLACES } from '../places/registry.js';
 import { CONTAINERS } from '../public/registry.js';
-import { MACHINES } from './extensions.js';
-import { formatName } from './format-option.js';
-import { UPLOAD_METHODS, UPLOAD_PROTOCOLS, type UploadMethod, type UploadProtocolName } from './upload-output.js';
+import { formatName, MACHINES } from './formats.js';
 
 export const usage = (message: string) => new DecantError('usage', `${message}; see decant --help`);
 
 export type CommandName = 'info' | 'map' | 'convert';
+
+/** Values of `--upload`; without it, the output is one PUT. */
+export const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
+export type UploadProtocolName = (typeof UPLOAD_PROTOCOLS)[number];
+
+/** Values of `--method`. */
+export const UPLOAD_METHODS = ['PUT', 'POST'] as const;
+export type UploadMethod = (typeof UPLOAD_METHODS)[number];
+
+/** Whether an upload goes to a page blob: Azure imports a fixed VHD from one, and no other format. */
+export const isPageBlob = (
+  upload: UploadProtocolName | undefined,
+  format: string,
+  { subformat }: Record<string, string>,
+): boolean => upload === 'azure' && format === 'vpc' && subformat !== 'dynamic';
 
 /** As `parseArgs` returns it: `undefined` if the option is missing. */
 type Given = string | string[] | boolean | undefined;

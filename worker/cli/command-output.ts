@@ -1,15 +1,42 @@
-// The output of `decant convert`, and refusals that follow from the arguments alone.
+// The output of `decant convert`, the options of its format, and refusals that follow from the arguments alone.
 
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/address.js';
-import type { AnyImage, ConvertOptions, Output, Target } from '../node.js';
-import { openAnyDisk } from './any-disk.js';
+import { isHttp } from '../http/http-url.js';
+import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
 import type { Command } from './arguments.js';
-import { awaitBeforeExit } from './clean-up.js';
-import { imageHeaders } from './header-file.js';
-import { shownInput } from './remote-inputs.js';
-import { STANDARD_OUTPUT, standardOutput } from './standard-output.js';
-import { uploadTarget } from './upload-output.js';
+import { awaitBeforeExit } from './interrupts.js';
+import { shownInput } from './operands.js';
+import { print } from './printing.js';
+import { imageHeaders } from './secret-files.js';
+import { STANDARD_OUTPUT, standardOutput } from './standard-streams.js';
+
+/** Fits every output format. */
+const SIZE = 1 << 20;
+
+/** Opens an empty raw disk. */
+export const openAnyDisk = (options: OpenOptions): Promise<AnyImage> =>
+  open(new Uint8Array(SIZE), { format: 'raw', ...options });
+
+/** Prints the options of the output format `format`. Fails with `usage` if there is no such format. */
+export async function printOptions(format: string, signal: AbortSignal): Promise<void> {
+  // An image lists the output formats.
+  const image = await openAnyDisk({ signal });
+  try {
+    const known = image.formats.find(({ name }) => name === format);
+    if (!known) {
+      const names = image.formats.map(({ name }) => name).join(', ');
+      throw new DecantError('usage', `There is no output format '${format}'; choose one of ${names}`);
+    }
+    if (known.options.length === 0) print(`The output format ${format} has no options`);
+    for (const { name, values, required } of known.options) {
+      const [first] = values;
+      const note = required ? 'required' : `default: ${first}`;
+      print(`${name}=${values.join('|')} (${note})`);
+    }
+  } finally {
+    await image.close();
+  }
+}
 
 export type ConvertCommand = Extract<Command, { name: 'convert' }>;
 
@@ -68,8 +95,8 @@ export async function outputOf(command: ConvertCommand, signal: AbortSignal): Pr
   const { output, upload, uploadHeaderFile: headerFile, image, opening } = command;
   if (output === STANDARD_OUTPUT) return standardOutput();
   if (!isHttp(output)) return output;
+  const { isSameFile, uploadTarget } = await import('./upload-output.js');
   if (upload === undefined && isHttp(image)) {
-    const { isSameFile } = await import('./same-file.js');
     // The server may write in place, and destroy the image while it is read.
     if (await isSameFile(output, image, () => imageHeaders(opening, signal), signal))
       throw new DecantError('target', `Could not upload to '${shownInput(output)}': it is the image itself`);

@@ -9,13 +9,13 @@ import { shownText } from '../errors/shown.js';
 import { addressOf, isHttp } from '../http/address.js';
 import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
-import { ALL_DISKS } from './disk-list.js';
-import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './extensions.js';
+import { ALL_DISKS } from './failure-text.js';
+import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './formats.js';
 import type { OpenDisk } from './open-image.js';
+import { requireOutput } from './output-checks.js';
 import { report } from './printing.js';
-import { requireOutput } from './require-output.js';
-import { STANDARD_INPUT } from './standard-input.js';
-import type { WaitingLines } from './waiting-lines.js';
+import type { WaitingLines } from './progress.js';
+import { STANDARD_INPUT } from './standard-streams.js';
 
 /** Fails with `usage` for `--disk all` unless the output is a folder. */
 export function requireFolderForAll({ opening, output }: ConvertCommand, isFolder: boolean): void {

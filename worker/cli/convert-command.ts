@@ -1,15 +1,16 @@
 // `decant convert`.
 
 import { shownText } from '../errors/shown.js';
+import { isHttp } from '../http/http-url.js';
 import type { AnyImage, Output } from '../node.js';
+import { placeNamed, placeRefusal } from '../places/choice.js';
+import { nextStep } from '../places/next-step.js';
 import type { Result } from '../public/types.js';
 import { type ConvertCommand, optionsFor } from './command-output.js';
-import { reportLost, reportUnlisted } from './lost-ranges.js';
-import { report } from './printing.js';
-import { ProgressLine } from './progress-line.js';
-import { shownInput } from './remote-inputs.js';
-import { STANDARD_OUTPUT } from './standard-output.js';
-import type { WaitingLines } from './waiting-lines.js';
+import { shownInput } from './operands.js';
+import { report, reportLost, reportUnlisted } from './printing.js';
+import { ProgressLine, type WaitingLines } from './progress.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** Converts `image` to `output`, that of the command. Returns whether the whole disk could be read. */
 export async function convert(
@@ -23,7 +24,7 @@ export async function convert(
   if (!command.quiet) {
     for (const note of command.notes) report(`note: ${note}`);
     warn(result, command.output);
-    if (command.place !== undefined) (await import('./for-place.js')).reportNextStep(command.place, command, result);
+    if (command.place !== undefined) reportNextStep(command.place, command, result);
   }
   return result.lostBytes === 0 && !result.notices.some(({ code }) => code === 'checksum-mismatch');
 }
@@ -91,4 +92,18 @@ function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result
   reportUnlisted(lostRanges - lost.length);
   const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
   report(`${place} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
+}
+
+/** Reports the commands that bring the output of the command to `place`, and a limit of the place that it exceeds. */
+export function reportNextStep(place: string, { output, format }: ConvertCommand, result: Result): void {
+  const refusal = placeRefusal(placeNamed(place), result);
+  if (refusal) report(refusal.message);
+  // Only a local file has a next step.
+  if (output === STANDARD_OUTPUT || isHttp(output)) return;
+  const { virtualSize, outputSize: size } = result;
+  const step = nextStep(place, { file: output, format, size, virtualSize });
+  if (!step) return;
+  const own = step.replace.length === 0 ? '' : `, with your own ${step.replace.join(', ')}`;
+  report(`next${own}:`);
+  for (const command of step.commands) report(`  ${command}`);
 }

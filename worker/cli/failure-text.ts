@@ -1,8 +1,38 @@
-// Error messages of the command: the package's sentence, and an option that helps.
+// Error messages of the command: the package's sentence, an option that helps, and the disks to choose from.
 
-import type { Fields, PlainError } from '../errors/errors.js';
+import { DecantError, type Fields, type Member, type PlainError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
-import { ALL_DISKS, diskRows, WITH } from './disk-list.js';
+import { humanSize } from '../errors/sizes.js';
+import type { Snapshot } from '../public/types.js';
+
+/** The value of `--disk` for all disks. */
+export const ALL_DISKS = 'all';
+/** The option for a file that is missing. */
+export const WITH = '--with FILE';
+
+/** The disks of an archive or a machine. */
+export interface Disks {
+  disks: readonly Member[];
+  /** The name of the machine, if known. */
+  machine?: string;
+  /** The snapshots of the machine, if it has some. */
+  snapshots?: readonly Snapshot[];
+}
+
+/** Returns the disks to choose from, if `thrown` says that one must be chosen. */
+export function severalDisks(thrown: unknown): Disks | undefined {
+  const isChoice = DecantError.is(thrown) && thrown.kind === 'usage' && thrown.code === 'several-images';
+  return isChoice && thrown.fields.disks ? (thrown.fields as unknown as Disks) : undefined;
+}
+
+/** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */
+export const diskRows = (disks: readonly Member[]): string[] =>
+  disks.map(({ name, size, format, missing }, at) => {
+    const details = missing
+      ? `missing; ${WITH}`
+      : [humanSize(size), ...(format === undefined ? [] : [format])].join(', ');
+    return `--disk ${at + 1}: ${shownText(name)} (${details})`;
+  });
 
 export const PASSWORD_FILE = '--password-file FILE';
 const DISK = '--disk N';

@@ -1,4 +1,4 @@
-// The configuration and the disks of a machine in a folder. `parts-beside.ts` finds the parts of split files.
+// Files in the folder of an image that belong to it: the configuration and the disks of a machine, the parts of a split file.
 
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,8 +7,9 @@ import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { shownNames } from '../errors/shown-names.js';
+import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
-import { endingIn, IMAGES, MACHINES } from './extensions.js';
+import { endingIn, IMAGES, MACHINES } from './formats.js';
 
 /** Names of configurations of virtual machines, and of descriptions of disks. */
 export const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
@@ -75,4 +76,18 @@ export async function filesBeside(image: string, given: string[]): Promise<strin
   const folders = [folder, join(folder, SNAPSHOTS)];
   const found = await Promise.all(folders.map((folder) => regularFiles(folder, OF_MACHINE, PIECE)));
   return found.flat().filter((file) => basename(file) !== name && !given.includes(basename(file)));
+}
+
+/**
+ * Returns the paths of the other parts if `image`, an argument of the command, is a part of a split file by its name; not those with one of
+ * the names `given`.
+ */
+export async function partsBeside(image: string, given: string[]): Promise<string[]> {
+  if (isAddress(image)) return [];
+  const path = localPath(image);
+  const [folder, name] = [dirname(path), basename(path)];
+  if (MACHINE.test(name)) return [];
+  const names = [name, ...(await filesIn(folder)).filter((other) => other !== name && !given.includes(other))];
+  const parts = (await splitFiles(names)).find((parts) => parts.includes(0)) ?? [];
+  return parts.filter((at) => at > 0).map((at) => join(folder, names[at]!));
 }

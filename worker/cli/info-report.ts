@@ -7,10 +7,9 @@ import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
 import type { AnyInfo, ContainerInfo, HeaderInfo, Need, Reference, Snapshot } from '../public/types.js';
-import { type Disks, diskRows, WITH } from './disk-list.js';
-import { PASSWORD_FILE } from './failure-text.js';
+import { type Disks, diskRows, PASSWORD_FILE, WITH } from './failure-text.js';
 import { isMachine } from './files-beside.js';
-import { STANDARD_INPUT } from './standard-input.js';
+import { STANDARD_INPUT } from './standard-streams.js';
 import { windowOf } from './unpacking.js';
 
 /** The unit of `stat`, in bytes, on every file system. */

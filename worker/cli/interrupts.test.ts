@@ -1,64 +1,89 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { interrupted } from './interrupts.js';
+// Interrupts, and whether a hang-up was ignored, by the environment and by the parent process.
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ignoresHangUp, interrupted } from './interrupts.js';
 
-let kill: ReturnType<typeof vi.spyOn>;
-let write: ReturnType<typeof vi.spyOn>;
-beforeEach(() => {
-  write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  vi.useFakeTimers();
-  kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+describe('interrupts', () => {
+  const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+  let kill: ReturnType<typeof vi.spyOn>;
+  let write: ReturnType<typeof vi.spyOn>;
+  beforeEach(() => {
+    write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    vi.useFakeTimers();
+    kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    for (const signal of SIGNALS) process.removeAllListeners(signal);
+  });
+
+  test.for(SIGNALS)('%s aborts', (signal) => {
+    const interrupt = interrupted(false);
+    expect(interrupt.aborted).toBe(false);
+    process.emit(signal);
+    expect(interrupt.aborted).toBe(true);
+    expect(kill).not.toHaveBeenCalled();
+  });
+
+  test('one Ctrl-C that arrives twice counts once', () => {
+    interrupted(false);
+    process.emit('SIGINT');
+    vi.advanceTimersByTime(199);
+    process.emit('SIGINT');
+    expect(kill).not.toHaveBeenCalled();
+  });
+
+  test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself', (signal) => {
+    interrupted(false);
+    process.emit('SIGINT');
+    vi.advanceTimersByTime(200);
+    process.emit(signal);
+    // The process is gone before anything else can be said.
+    expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again before the clean-up ended\n');
+    expect(write.mock.invocationCallOrder[0]).toBeLessThan(kill.mock.invocationCallOrder[0]!);
+    expect(kill).toHaveBeenCalledWith(process.pid, signal);
+    // It is not caught any more.
+    expect(process.listenerCount(signal)).toBe(0);
+  });
+
+  test('a terminal that closes lets the command clean up', () => {
+    interrupted(false);
+    process.emit('SIGINT');
+    vi.advanceTimersByTime(1000);
+    process.emit('SIGHUP');
+    expect(kill).not.toHaveBeenCalled();
+  });
+
+  test('a hang-up that was ignored at the start is still ignored', () => {
+    const interrupt = interrupted(true);
+    process.emit('SIGHUP');
+    expect(interrupt.aborted).toBe(false);
+    // Neither does it count as the first of two.
+    vi.advanceTimersByTime(1000);
+    process.emit('SIGINT');
+    expect(interrupt.aborted).toBe(true);
+    expect(kill).not.toHaveBeenCalled();
+  });
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  for (const signal of SIGNALS) process.removeAllListeners(signal);
-});
 
-test.for(SIGNALS)('%s aborts', (signal) => {
-  const interrupt = interrupted(false);
-  expect(interrupt.aborted).toBe(false);
-  process.emit(signal);
-  expect(interrupt.aborted).toBe(true);
-  expect(kill).not.toHaveBeenCalled();
-});
+describe('hang-ups', () => {
+  const status = (mask: string) =>
+    `Name:\tsh\nSigBlk:\t0000000000000001\nSigIgn:\t${mask}\nSigCgt:\t0000000000000001\n`;
+  const NONE = status('0000000000001000');
+  const HANG_UP = status('0000000000001001');
 
-test('one Ctrl-C that arrives twice counts once', () => {
-  interrupted(false);
-  process.emit('SIGINT');
-  vi.advanceTimersByTime(199);
-  process.emit('SIGINT');
-  expect(kill).not.toHaveBeenCalled();
-});
-
-test.for(['SIGINT', 'SIGTERM'] as const)('a second %s ends the process by itself', (signal) => {
-  interrupted(false);
-  process.emit('SIGINT');
-  vi.advanceTimersByTime(200);
-  process.emit(signal);
-  // The process is gone before anything else can be said.
-  expect(write).toHaveBeenCalledExactlyOnceWith('decant: interrupted again before the clean-up ended\n');
-  expect(write.mock.invocationCallOrder[0]).toBeLessThan(kill.mock.invocationCallOrder[0]!);
-  expect(kill).toHaveBeenCalledWith(process.pid, signal);
-  // It is not caught any more.
-  expect(process.listenerCount(signal)).toBe(0);
-});
-
-test('a terminal that closes lets the command clean up', () => {
-  interrupted(false);
-  process.emit('SIGINT');
-  vi.advanceTimersByTime(1000);
-  process.emit('SIGHUP');
-  expect(kill).not.toHaveBeenCalled();
-});
-
-test('a hang-up that was ignored at the start is still ignored', () => {
-  const interrupt = interrupted(true);
-  process.emit('SIGHUP');
-  expect(interrupt.aborted).toBe(false);
-  // Neither does it count as the first of two.
-  vi.advanceTimersByTime(1000);
-  process.emit('SIGINT');
-  expect(interrupt.aborted).toBe(true);
-  expect(kill).not.toHaveBeenCalled();
+  for (const [what, program, parent, expected] of [
+    ['nohup', '/usr/bin/nohup', NONE, true],
+    ['nohup without a folder', 'nohup', NONE, true],
+    ['nohup on a system without /proc', '/usr/bin/nohup', undefined, true],
+    ['a parent that ignores hang-ups', '/usr/bin/node', HANG_UP, true],
+    ['another program', '/opt/mynohup', NONE, false],
+    ['a shell that does not tell the program', undefined, NONE, false],
+    ['a system without /proc', '/usr/bin/node', undefined, false],
+  ] as const) {
+    test(what, () => {
+      expect(ignoresHangUp(program ?? '', parent ?? '')).toBe(expected);
+    });
+  }
 });

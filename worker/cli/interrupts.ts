@@ -1,6 +1,6 @@
-// Signals that interrupt the command.
+// Signals that interrupt the command, and the clean-up that must end before the process does.
 
-import { ignoresHangUp } from './nohup.js';
+import { readFileSync } from 'node:fs';
 import { report } from './printing.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -30,4 +30,38 @@ export function interrupted(hangUpIgnored = ignoresHangUp()): AbortSignal {
     });
   }
   return interrupt.signal;
+}
+
+/** SIGHUP in the mask of a process: the bit of signal 1. */
+const HUP = 1n;
+
+/**
+ * Whether a hang-up was ignored when the command started, as far as that can be known: `nohup` started it (shells put the
+ * path of the program they start into `_`), or the parent process ignores hang-ups, such as a script under `nohup`. The mask
+ * of the parent is known on Linux only.
+ */
+export function ignoresHangUp(program = process.env._, parent = statusOf(process.ppid)): boolean {
+  if (/(^|\/)nohup$/.test(program ?? '')) return true;
+  const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(parent ?? '') ?? [];
+  return mask !== undefined && (BigInt(`0x${mask}`) & HUP) === HUP;
+}
+
+function statusOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+const pending = new Set<Promise<unknown>>();
+
+/** Keeps the process until `work` settles. */
+export function awaitBeforeExit(work: Promise<unknown>): void {
+  pending.add(work);
+}
+
+/** Resolves when all clean-up has settled. */
+export async function cleanUpDone(): Promise<void> {
+  await Promise.allSettled(pending);
 }

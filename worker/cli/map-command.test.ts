@@ -2,8 +2,8 @@
 
 import { describe, expect, test, vi } from 'vitest';
 import type { Extent } from '../public/types.js';
-import { MAX_LISTED } from './lost-ranges.js';
 import { map } from './map-command.js';
+import { MAX_LISTED } from './printing.js';
 
 const extent = (start: number, length: number, kind: Extent['kind'], more: Partial<Extent> = {}): Extent => {
   return { start, length, kind, depth: 0, compressed: false, encrypted: false, ...more };

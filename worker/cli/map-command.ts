@@ -3,8 +3,7 @@
 import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { CommonImage, Extent } from '../public/types.js';
-import { MAX_LISTED, reportLost, reportUnlisted } from './lost-ranges.js';
-import { print } from './printing.js';
+import { MAX_LISTED, print, reportLost, reportUnlisted } from './printing.js';
 
 /** Prints the map. Returns whether the whole disk can be read. */
 export async function map(

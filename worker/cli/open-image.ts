@@ -15,13 +15,10 @@ import {
 import { CONTAINERS } from '../public/registry.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
-import { filesBeside, machineIn } from './files-beside.js';
-import { imageHeaders } from './header-file.js';
-import { namedFile } from './named-file.js';
-import { partsBeside } from './parts-beside.js';
-import { readPasswords } from './password-input.js';
-import { RemoteInputs } from './remote-inputs.js';
-import { STANDARD_INPUT, standardInput } from './standard-input.js';
+import { filesBeside, machineIn, partsBeside } from './files-beside.js';
+import { namedFile, RemoteInputs } from './operands.js';
+import { imageHeaders, readPasswords } from './secret-files.js';
+import { STANDARD_INPUT, standardInput } from './standard-streams.js';
 import { needsSpool, needsWholeArchive, type Unpacking, windowOf } from './unpacking.js';
 
 interface OpenContext {

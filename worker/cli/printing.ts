@@ -2,6 +2,7 @@
 // escape sequence to a terminal.
 
 import { escaped } from '../errors/shown.js';
+import type { Extent } from '../public/types.js';
 
 /** Streams in use. Standard output is not among them while a disk is written to it. */
 const streams = new Set<NodeJS.WriteStream>([process.stderr]);
@@ -22,3 +23,14 @@ export async function flushed(): Promise<void> {
 
 /** Prints a message to stderr. */
 export const report = (line: string): void => write(process.stderr, `decant: ${escaped(line)}\n`);
+
+/** The maximum number of listed ranges. */
+export const MAX_LISTED = 10_000;
+
+export const reportLost = ({ start, length, reason = '' }: Pick<Extent, 'start' | 'length' | 'reason'>): void =>
+  report(`lost: ${length} bytes at ${start}: ${reason}`);
+
+/** Reports the number of unlisted ranges, if any. */
+export function reportUnlisted(ranges: number): void {
+  if (ranges > 0) report(`lost: ${ranges} more ${ranges === 1 ? 'range' : 'ranges'}, not listed`);
+}

@@ -9,8 +9,8 @@ import { isHttp } from '../http/address.js';
 import type { Progress } from '../public/types.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { report } from './printing.js';
-import { ProgressLine } from './progress-line.js';
-import { STANDARD_OUTPUT } from './standard-output.js';
+import { ProgressLine } from './progress.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
 
 /** How an image is unpacked. */
 export interface Unpacking {

@@ -1,17 +1,16 @@
-// Outputs on servers.
+// Outputs on servers. Loaded only for uploads.
 
 import { DecantError } from '../errors/errors.js';
+import { addressOf, decoded } from '../http/address.js';
+import { HttpClient } from '../http/http-client.js';
+import { lastingQuery } from '../http/lasting-query.js';
+import { environmentFetch } from '../http/proxy-fetch.js';
+import { Retries } from '../http/retries.js';
 import type { Target } from '../public/types.js';
-import { readHeaders } from './header-file.js';
+import * as targets from '../upload/index.js';
+import { isPageBlob, type UploadMethod, type UploadProtocolName } from './command-options.js';
+import { readHeaders } from './secret-files.js';
 import { uploadJournal } from './upload-journal.js';
-
-/** Values of `--upload`; without it, the output is one PUT. */
-export const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
-export type UploadProtocolName = (typeof UPLOAD_PROTOCOLS)[number];
-
-/** Values of `--method`. */
-export const UPLOAD_METHODS = ['PUT', 'POST'] as const;
-export type UploadMethod = (typeof UPLOAD_METHODS)[number];
 
 export interface UploadOutput {
   url: string;
@@ -28,19 +27,9 @@ export interface UploadOutput {
   confirm: boolean;
 }
 
-/** Whether an upload goes to a page blob: Azure imports a fixed VHD from one, and no other format. */
-export const isPageBlob = (
-  upload: UploadProtocolName | undefined,
-  format: string,
-  { subformat }: Record<string, string>,
-): boolean => upload === 'azure' && format === 'vpc' && subformat !== 'dynamic';
-
 /** Makes the target of an output. Keys come from the environment, by the variables of each cloud's own tools. */
 export async function uploadTarget(output: UploadOutput, signal: AbortSignal): Promise<Target> {
   const { url, upload, headerFile, format, formatOptions, existing, method, confirm } = output;
-  // Loaded only for uploads.
-  const targets = await import('../upload/index.js');
-  const { environmentFetch } = await import('../http/node-fetch.js');
   const headers = await readHeaders(headerFile, signal);
   const proxied = await environmentFetch();
   // Without a proxy, a PUT does not use `fetch`: see `streamFetch`.
@@ -85,4 +74,41 @@ function withSignature(url: string): URL {
   const { AZURE_STORAGE_SAS_TOKEN } = process.env;
   if (AZURE_STORAGE_SAS_TOKEN && address.search === '') address.search = AZURE_STORAGE_SAS_TOKEN;
   return address;
+}
+
+/**
+ * Whether the URL `output` is that of `image`, in any spelling, or the one to which it redirects. `readHeaders` reads the headers
+ * for `image`. A server that does not answer counts as one that does not redirect.
+ */
+export async function isSameFile(
+  output: string,
+  image: string,
+  readHeaders: () => Promise<[string, string][]>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const written = identityOf(addressOf(output).url);
+  if (identityOf(addressOf(image).url) === written) return true;
+  const last = await redirectedUrl(image, readHeaders, signal).catch(() => undefined);
+  signal.throwIfAborted();
+  return last !== undefined && identityOf(last) === written;
+}
+
+/** Resolves to the URL that answers a request for `image`. */
+async function redirectedUrl(
+  image: string,
+  readHeaders: () => Promise<[string, string][]>,
+  signal: AbortSignal,
+): Promise<URL> {
+  const headers = await readHeaders();
+  const platform = { seesRedirects: true, fetch: environmentFetch };
+  const client = new HttpClient(addressOf(image), platform, { headers }, new Retries());
+  const { url, end } = await client.request('GET', 'bytes=0-0', signal);
+  end();
+  return url;
+}
+
+/** Identifies the file of a URL, without its signature: servers decode paths, and ignore empty segments. */
+function identityOf(url: URL): string {
+  const path = url.pathname.split('/').filter(Boolean).map(decoded);
+  return JSON.stringify([url.origin, path, lastingQuery(url)]);
 }

@@ -1,7 +1,7 @@
 // FILE or NAME=FILE.
 
 import { expect, test } from 'vitest';
-import { namedFile } from './named-file.js';
+import { namedFile } from './operands.js';
 
 for (const [argument, there, name, file] of [
   ['a', ['a'], undefined, 'a'],

@@ -1,7 +1,7 @@
 // The extension of an output states its format; `-O` wins, with a note if they differ.
 
 import { describe, expect, test } from 'vitest';
-import { outputFormat } from './format-option.js';
+import { outputFormat } from './formats.js';
 
 describe('without -O', () => {
   for (const [output, format] of [

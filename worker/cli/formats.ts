@@ -1,11 +1,28 @@
-// The output format, by `-O` or the output's extension.
+// Names and extensions of formats, and the output format, by `-O`, the place or the output's extension.
 
 import { DecantError } from '../errors/errors.js';
 import { addressOf, isHttp } from '../http/address.js';
 import { choiceFor, placeNamed } from '../places/choice.js';
-import { FORMATS, OUTPUTS } from '../public/registry.js';
-import { KNOWN } from './extensions.js';
-import { STANDARD_OUTPUT } from './standard-output.js';
+import { CONTAINERS, FORMATS, OUTPUTS } from '../public/registry.js';
+import { STANDARD_OUTPUT } from './standard-streams.js';
+
+const escaped = (extension: string): string => extension.replaceAll('.', String.raw`\.`);
+
+/** Returns a pattern of names that end in one of `extensions`, in any case. */
+export const endingIn = (extensions: string[]): RegExp => new RegExp(`(?:${extensions.map(escaped).join('|')})$`, 'i');
+
+const extensionsOf = (members: { extensions: string[] }[]): string[] => members.flatMap(({ extensions }) => extensions);
+
+/** Of disk images in formats that Decant reads. */
+export const IMAGES = extensionsOf(FORMATS.filter(({ kind }) => kind === 'image'));
+/** Of configurations of virtual machines. */
+export const MACHINES = extensionsOf(FORMATS.filter(({ kind }) => kind === 'machine'));
+/** Of containers that may have several files. */
+export const ARCHIVES = extensionsOf(CONTAINERS.filter(({ isArchive }) => isArchive));
+/** Of files that are compressed as a whole. */
+export const COMPRESSED = extensionsOf(CONTAINERS.filter(({ isArchive }) => !isArchive));
+/** Of all files that are recognised. */
+export const KNOWN = extensionsOf([...FORMATS, ...CONTAINERS]);
 
 const DEFAULT = 'raw';
 

@@ -5,8 +5,8 @@ import { linkSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { requireOtherFiles } from './other-files.js';
-import { requireFile } from './standard-output.js';
+import { requireOtherFiles } from './output-checks.js';
+import { requireFile } from './standard-streams.js';
 
 let folder: string;
 beforeAll(() => {

@@ -1,7 +1,7 @@
 // Arguments that are not UTF-8: Node has replaced the invalid bytes.
 
 import { expect, test, vi } from 'vitest';
-import { requireText } from './utf8-arguments.js';
+import { requireText } from './operands.js';
 
 const system = vi.hoisted(() => ({ cmdline: undefined as string | undefined }));
 

@@ -1,13 +1,88 @@
-// Reads the passwords of encrypted layers from files, pipes, terminals or standard input.
+// Reads passwords and headers from files, pipes, terminals or standard input, since other users of a machine can see arguments.
 
-import { existsSync } from 'node:fs';
+import { close, constants, createReadStream, existsSync, fstat, open } from 'node:fs';
+import { Socket } from 'node:net';
 import { basename } from 'node:path';
-import { DecantError } from '../errors/errors.js';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { isatty, ReadStream } from 'node:tty';
+import { promisify } from 'node:util';
+import { cancelled, DecantError } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
 import type { HeaderInfo, Layer, Member } from '../public/types.js';
-import { namedFile } from './named-file.js';
-import { readSecret } from './secret-file.js';
-import { STANDARD_INPUT } from './standard-input.js';
+import { namedFile, shownInput } from './operands.js';
+import { STANDARD_INPUT } from './standard-streams.js';
+
+/** The maximum size of a file, in bytes. */
+const MOST = 1 << 20;
+
+/** Opens a file, pipe or terminal. Does not block on a pipe without a writer, so that waiting can be cancelled. */
+async function openStream(path: string): Promise<Readable> {
+  const fd = await promisify(open)(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if ((await promisify(fstat)(fd)).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+    return isatty(fd) ? new ReadStream(fd) : createReadStream(path, { fd });
+  } catch (thrown) {
+    await promisify(close)(fd);
+    throw thrown;
+  }
+}
+
+/**
+ * Reads the file; errors call its content `what`. Fails with `usage` if it has more than 1 MiB, and with `cancelled` when
+ * `signal` is aborted.
+ */
+export async function readSecret(
+  path: string,
+  what: 'the password' | 'the headers',
+  signal: AbortSignal,
+): Promise<Buffer> {
+  try {
+    const stream = path === STANDARD_INPUT ? process.stdin : await openStream(path);
+    const parts: Buffer[] = [];
+    let size = 0;
+    for await (const part of addAbortSignal(signal, stream)) {
+      parts.push(part);
+      size += part.length;
+      if (size > MOST) throw tooLarge(path, what);
+    }
+    return Buffer.concat(parts);
+  } catch (thrown) {
+    if (signal.aborted) throw cancelled();
+    throw fileError(thrown, 'source', `read ${what} from '${shownInput(path)}'`);
+  }
+}
+
+function tooLarge(path: string, what: string): DecantError {
+  const name = path === STANDARD_INPUT ? 'Standard input' : `'${shownInput(path)}'`;
+  return new DecantError('usage', `${name} is too large for ${what}: more than ${MOST} bytes`);
+}
+
+/** Reads headers from `file`, one NAME: VALUE on each line. Fails with `usage` for an invalid line. */
+export async function readHeaders(file: string | undefined, signal: AbortSignal): Promise<[string, string][]> {
+  if (file === undefined) return [];
+  const lines = (await readSecret(file, 'the headers', signal)).toString('utf8').split(/\r?\n/);
+  return lines.flatMap((line, at): [string, string][] => {
+    if (line.trim() === '' || line.startsWith('#')) return [];
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/.exec(line) ?? [];
+    // Without the line, which may be a secret.
+    if (name === undefined) throw new DecantError('usage', `Line ${at + 1} of '${file}' is not NAME: VALUE`);
+    return [[name, value!.trim()]];
+  });
+}
+
+interface HeaderArguments {
+  headerFile: string | undefined;
+}
+
+const read = new WeakMap<HeaderArguments, Promise<[string, string][]>>();
+
+/** Reads the headers for the image: once, since the file may be a pipe. */
+export function imageHeaders(opening: HeaderArguments, signal: AbortSignal): Promise<[string, string][]> {
+  const headers = read.get(opening) ?? readHeaders(opening.headerFile, signal);
+  read.set(opening, headers);
+  return headers;
+}
 
 /** Removes the line end that an editor or `echo` adds. */
 function withoutLineEnd(bytes: Buffer): Uint8Array {

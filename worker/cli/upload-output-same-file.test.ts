@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isSameFile } from './same-file.js';
+import { isSameFile } from './upload-output.js';
 
 const { signal } = new AbortController();
 const noHeaders = async () => [];

@@ -1,0 +1,78 @@
+// Arguments that name files and servers.
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { localPath } from '../api/node-path.js';
+import { DecantError } from '../errors/errors.js';
+import { isAddress, shownAddress } from '../errors/secrets.js';
+import { addressOf } from '../http/address.js';
+import type { AddressOptions } from '../http/http-types.js';
+import { isHttp } from '../http/http-url.js';
+import { httpSource } from '../node.js';
+import type { Input } from '../public/types.node.js';
+
+const REPLACEMENT = '\uFFFD';
+const SEPARATOR = '\0';
+
+/** Returns the last `count` arguments of this process as Latin-1; `undefined` if the system does not show them. */
+async function readArguments(count: number): Promise<string[] | undefined> {
+  const all = await readFile('/proc/self/cmdline', 'latin1').catch(() => undefined);
+  return all?.split(SEPARATOR).slice(0, -1).slice(-count);
+}
+
+/** Fails with `usage` if an argument of this process is not UTF-8, or cannot be checked. */
+export async function requireText(argv: string[]): Promise<void> {
+  if (!argv.some((argument) => argument.includes(REPLACEMENT))) return;
+  const bytes = await readArguments(argv.length);
+  const unlike = argv.find((argument, at) => {
+    return argument.includes(REPLACEMENT) && Buffer.from(argument).toString('latin1') !== bytes?.[at];
+  });
+  if (unlike === undefined) return;
+  throw new DecantError('usage', `'${unlike}' is not UTF-8; rename the file, or make a link with another name`);
+}
+
+export interface NamedFile {
+  name: string | undefined;
+  file: string;
+}
+
+/** Parses FILE or NAME=FILE. Both may contain equals signs: an existing file or a URL is FILE. */
+export function namedFile(argument: string, exists: (file: string) => boolean = existsSync): NamedFile {
+  const { name, file } = split(argument, exists);
+  return { name, file: localPath(file) };
+}
+
+function split(argument: string, exists: (file: string) => boolean): NamedFile {
+  const isFile = (file: string) => isAddress(file) || exists(file);
+  if (isFile(argument)) return { name: undefined, file: argument };
+  const splitAt = (at: number): NamedFile => ({ name: argument.slice(0, at), file: argument.slice(at + 1) });
+  for (let at = argument.indexOf('='); at >= 0; at = argument.indexOf('=', at + 1)) {
+    const named = splitAt(at);
+    if (isFile(named.file)) return named;
+  }
+  // No such file: opening it will fail.
+  const first = argument.indexOf('=');
+  return first < 0 ? { name: undefined, file: argument } : splitAt(first);
+}
+
+export class RemoteInputs {
+  /** The origin that gets the headers. */
+  #origin: string | undefined;
+
+  constructor(
+    private readonly headers: [string, string][],
+    private readonly options: AddressOptions,
+  ) {}
+
+  /** Returns the argument, or its source with headers if it is a URL with the origin of the first URL. */
+  async input(argument: string): Promise<Input> {
+    if (!isHttp(argument)) return argument;
+    const { origin } = addressOf(argument).url;
+    this.#origin ??= origin;
+    if (origin !== this.#origin || this.headers.length === 0) return argument;
+    return httpSource(argument, { ...this.options, headers: this.headers });
+  }
+}
+
+/** Returns `argument` for messages: a URL without its secrets. */
+export const shownInput = (argument: string): string => (isAddress(argument) ? shownAddress(argument) : argument);

@@ -1,0 +1,104 @@
+// Checks the output of a conversion before the image is opened.
+
+import { constants, fstat } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { toPath } from '../api/node-path.js';
+import { DecantError } from '../errors/errors.js';
+import { fileError } from '../errors/file-error.js';
+import { isHttp } from '../http/http-url.js';
+import { overlap } from '../targets/node/device.js';
+import { PathTarget } from '../targets/node/path.js';
+import { folderGiven } from '../targets/node/resolved-path.js';
+import type { ConvertCommand } from './command-output.js';
+import { ALL_DISKS } from './failure-text.js';
+import { namedFile } from './operands.js';
+import { passwordFile } from './secret-files.js';
+import { requireFile, requireNoTerminal, STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
+
+/** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
+export async function isFolder(output: string): Promise<boolean> {
+  if (output === STANDARD_OUTPUT || isHttp(output)) return false;
+  // A path that cannot be examined fails with its reason when the output is opened.
+  const stats = await stat(output).catch(() => undefined);
+  return stats ? stats.isDirectory() : /\/$/.test(output);
+}
+
+/** Formats of which one file holds several disks. */
+const ARCHIVES: unknown[] = ['tar', 'zip'];
+
+/** Fails with `usage` if the output is a folder, and only one disk can be converted. `format`: that of the image, if known. */
+export async function requireFileForOne({ opening, output }: ConvertCommand, format?: unknown): Promise<void> {
+  const { disk } = opening;
+  const isOne = disk === undefined ? format !== undefined && !ARCHIVES.includes(format) : disk !== ALL_DISKS;
+  if (isOne && (await isFolder(output))) throw folderGiven(output);
+}
+
+/**
+ * Fails with `target` if files cannot be made in `folder`, or in the closest existing folder around it, and with `usage` if there is
+ * a file in its place.
+ */
+export async function requireWritableFolder(folder: string): Promise<void> {
+  // A path that cannot be examined fails below, with its reason.
+  if ((await stat(resolve(folder)).catch(() => undefined))?.isFile()) throw folderGiven(folder);
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    try {
+      // With a slash it fails for a file.
+      return await access(join(at, '/'), constants.W_OK | constants.X_OK);
+    } catch (thrown) {
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' || at === dirname(at)) throw fileError(thrown, 'target', `write to '${folder}'`);
+    }
+  }
+}
+
+const STDIN = 0;
+const STDOUT = 1;
+
+/**
+ * Fails with `usage` if `output` is one of the files `read`, or a device backed by one of them. Each is a path, or `-`.
+ */
+export async function requireOtherFiles(output: string, read: string[]): Promise<void> {
+  const found = await find(output, STANDARD_OUTPUT, STDOUT);
+  if (!found) return;
+  for (const path of read) {
+    const file = await find(path, STANDARD_INPUT, STDIN);
+    // Terminals and devices such as /dev/null can be both.
+    const holdsContent = file?.isFile() || file?.isBlockDevice();
+    if (!file || !holdsContent || !(await overlap(found, file))) continue;
+    const [to, from] = [name(output, 'Standard output'), name(path, 'the file of standard input')];
+    throw new DecantError('usage', `${to} is ${from}, an input of the command; choose another output`);
+  }
+}
+
+/** Resolves to the stats of `path`, or of `fd` if `path` is `standard`; `undefined` if they cannot be read. */
+const find = (path: string, standard: string, fd: number) => {
+  const found = path === standard ? promisify(fstat)(fd, { bigint: true }) : stat(path, { bigint: true });
+  // Ignored: opening the file will fail.
+  return found.catch(() => undefined);
+};
+
+const name = (path: string, standard: string): string => (path === '-' ? standard : `'${path}'`);
+
+/** Fails if the output is a terminal, an input file, or a pipe by name, or if nothing can be written there. */
+export async function requireOutput(command: ConvertCommand): Promise<void> {
+  const { image, opening, output, uploadHeaderFile, existing, resume } = command;
+  const passwords = opening.passwordFiles.map((argument) => passwordFile(argument).file);
+  const headers = [opening.headerFile, uploadHeaderFile].filter((file) => file !== undefined);
+  const secrets = [...passwords, ...headers];
+  if (isHttp(output)) return;
+  if (output === STANDARD_OUTPUT) {
+    requireNoTerminal();
+    const companions = opening.companions.map((argument) => namedFile(argument).file);
+    await requireOtherFiles(output, [image, ...companions, ...secrets]);
+  } else {
+    const path = toPath(output);
+    await requireFile(output);
+    // The package checks images with a path.
+    await requireOtherFiles(output, [...(image === STANDARD_INPUT ? [image] : []), ...secrets]);
+    if (!(await isFolder(output))) return new PathTarget(path, [], { existing }).requireWritable(resume);
+    await requireFileForOne(command);
+    await requireWritableFolder(output);
+  }
+}
