@@ -1,13 +1,16 @@
 // The `Image` and `StreamedImage` of the API.
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
-import type { ImageSessions } from '../client-side/image-sessions.js';
-import { checkTypes } from '../errors/argument-checks.js';
+import { ImageSessions } from '../client-side/image-sessions.js';
+import { LayerPasswords } from '../client-side/layer-passwords.js';
+import { endAllWorkers } from '../client-side/warm.js';
+import { checkReadable, checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { anyOf, withListener } from '../errors/signals.js';
-import type { CrateExtent } from '../messages/coordinator.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
+import type { HttpOptions } from '../http/http-types.js';
+import { isHttp } from '../http/http-url.js';
+import { RequestLimit } from '../http/request-limit.js';
+import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,

@@ -1,10 +1,15 @@
 // Checks of callers' options, their defaults, and the output format that they choose.
 
-import type { ImageSessions } from '../client-side/image-sessions.js';
-import { checkSignal, checkTypes, shownValue } from '../errors/argument-checks.js';
+import {
+  checkNames,
+  checkReadable,
+  checkSignal,
+  checkTypes,
+  namesOf,
+  orUsageError,
+  shownValue,
+} from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { loadPart } from '../errors/load-part.js';
-import { checkNames, checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type { Configuration } from '../public/types.browser.js';

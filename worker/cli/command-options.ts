@@ -12,11 +12,11 @@ export const usage = (message: string) => new DecantError('usage', `${message}; 
 export type CommandName = 'info' | 'map' | 'convert';
 
 /** Values of `--upload`; without it, the output is one PUT. */
-export const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
+const UPLOAD_PROTOCOLS = ['s3', 'gcs', 'tus', 'azure'] as const;
 export type UploadProtocolName = (typeof UPLOAD_PROTOCOLS)[number];
 
 /** Values of `--method`. */
-export const UPLOAD_METHODS = ['PUT', 'POST'] as const;
+const UPLOAD_METHODS = ['PUT', 'POST'] as const;
 export type UploadMethod = (typeof UPLOAD_METHODS)[number];
 
 /** Whether an upload goes to a page blob: Azure imports a fixed VHD from one, and no other format. */

@@ -14,7 +14,7 @@ import { STANDARD_OUTPUT, standardOutput } from './standard-streams.js';
 const SIZE = 1 << 20;
 
 /** Opens an empty raw disk. */
-export const openAnyDisk = (options: OpenOptions): Promise<AnyImage> =>
+const openAnyDisk = (options: OpenOptions): Promise<AnyImage> =>
   open(new Uint8Array(SIZE), { format: 'raw', ...options });
 
 /** Prints the options of the output format `format`. Fails with `usage` if there is no such format. */

@@ -95,7 +95,7 @@ function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result
 }
 
 /** Reports the commands that bring the output of the command to `place`, and a limit of the place that it exceeds. */
-export function reportNextStep(place: string, { output, format }: ConvertCommand, result: Result): void {
+function reportNextStep(place: string, { output, format }: ConvertCommand, result: Result): void {
   const refusal = placeRefusal(placeNamed(place), result);
   if (refusal) report(refusal.message);
   // Only a local file has a next step.

@@ -5,8 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress } from '../errors/secrets.js';
-import { shownText } from '../errors/shown.js';
-import { shownNames } from '../errors/shown-names.js';
+import { shownNames, shownText } from '../errors/shown.js';
 import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './formats.js';
@@ -33,7 +32,7 @@ const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 
 /** The names of the files in `folder`. Opening a file reports why the folder cannot be read. */
-export async function filesIn(folder: string): Promise<string[]> {
+async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
 }

@@ -32,6 +32,10 @@ export function interrupted(hangUpIgnored = ignoresHangUp()): AbortSignal {
   return interrupt.signal;
 }
 
+// Node restores the default disposition of each signal when it starts, so the system no longer knows which signals were ignored.
+// There is other evidence about SIGHUP, which `ignoresHangUp` looks for. There is none about SIGINT: a shell ignores it only in a
+// background job, not in itself, and a parent that ignores SIGINT, such as GNU time, may have restored it for the command.
+
 /** SIGHUP in the mask of a process: the bit of signal 1. */
 const HUP = 1n;
 

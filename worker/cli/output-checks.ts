@@ -39,7 +39,7 @@ export async function requireFileForOne({ opening, output }: ConvertCommand, for
  * Fails with `target` if files cannot be made in `folder`, or in the closest existing folder around it, and with `usage` if there is
  * a file in its place.
  */
-export async function requireWritableFolder(folder: string): Promise<void> {
+async function requireWritableFolder(folder: string): Promise<void> {
   // A path that cannot be examined fails below, with its reason.
   if ((await stat(resolve(folder)).catch(() => undefined))?.isFile()) throw folderGiven(folder);
   for (let at = resolve(folder); ; at = dirname(at)) {

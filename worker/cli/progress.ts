@@ -8,8 +8,7 @@ import { report } from './printing.js';
 /** How long until the same line is repeated, in milliseconds. */
 const REPEAT_AFTER = 60_000;
 
-export const waitingText = (waiting: Waiting): string =>
-  `waiting for the server: ${reasonOf(waiting)} (${waiting.host})`;
+const waitingText = (waiting: Waiting): string => `waiting for the server: ${reasonOf(waiting)} (${waiting.host})`;
 
 function reasonOf({ status, attempt, completing }: Waiting): string {
   if (completing) return 'it is completing the upload';

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { partialName } from '../targets/node/partial.js';
-import type { UploadJournal } from '../upload/upload-types.js';
+import type { UploadJournal } from '../upload/upload-options.js';
 import { uploadJournal } from './upload-journal.js';
 
 const URL_ = 'https://me:secret@cloud.test/disk.raw?sig=secret';

@@ -8,7 +8,7 @@ import { isAbsolute, join } from 'node:path';
 import { isOwnedByUser } from '../targets/node/journal.js';
 import { partialName, resumables, sweepFolder } from '../targets/node/partial.js';
 import { pathIn, type ResolvedPath } from '../targets/node/resolved-path.js';
-import type { UploadJournal } from '../upload/upload-types.js';
+import type { UploadJournal } from '../upload/upload-options.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;

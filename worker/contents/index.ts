@@ -4,8 +4,7 @@ import { DecantError } from '../errors/errors.js';
 import { Disk } from './disk.js';
 import type { Contents, Partition } from './disk-contents.js';
 import { fileSystemAt } from './file-systems.js';
-import { firmwareOf } from './firmware.js';
-import { tableOf } from './tables.js';
+import { firmwareOf, tableOf } from './tables.js';
 
 export type * from './disk-contents.js';
 

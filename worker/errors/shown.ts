@@ -64,3 +64,9 @@ export const shownText = (text: string): string => atMost(200, textOf(text));
 
 /** Makes a message safe to show, as `shownText` does, with at most 1,000 characters. */
 export const shownMessage = (message: string): string => atMost(1000, textOf(message));
+
+/** Quotes the first `most` of `names`, and says if there are others. */
+export function shownNames(names: readonly string[], most: number): string {
+  const quoted = names.slice(0, most).map((name) => `'${shownText(name)}'`);
+  return quoted.join(', ') + (names.length > most ? ' and others' : '');
+}

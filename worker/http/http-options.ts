@@ -1,9 +1,7 @@
 // Checks of `HttpOptions`, before any request: a later failure would look like one of the network. And of what a custom `fetch` returns.
 
-import { checkSignal, checkTypes } from '../errors/argument-checks.js';
+import { checkReadable, checkSignal, checkTypes, namesOf, orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { checkReadable, namesOf, orUsageError } from '../errors/option-names.js';
-import { isObject } from '../errors/values.js';
 import type { HttpHeaders, HttpOptions } from './http-types.js';
 import { checkLimit } from './request-limit.js';
 

@@ -1,11 +1,42 @@
 // The step after a conversion: commands that bring the file to its place.
 
+import { isObject } from '../calls/values.js';
+import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { orUsageError } from '../errors/option-names.js';
-import { isObject } from '../errors/values.js';
+import { HIDDEN } from '../errors/shown.js';
 import type { MadeDisk, NextStep } from '../public/types.places.js';
 import { extensionOf, PLACES, type Words } from './registry.js';
-import { quotedForPowerShell, quotedForSh } from './shell.js';
+
+// Commands are shown, and copied.
+const hasHidden = (word: string): boolean => word.search(HIDDEN) >= 0;
+
+/**
+ * Quotes `word` for bash and other shells of Unix. A word with hidden characters is written as `$'...'` with escapes, which dash
+ * does not support.
+ */
+export function quotedForSh(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (!hasHidden(word)) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  const escaped = word
+    .replaceAll(/[\\']/g, String.raw`\$&`)
+    .replaceAll(HIDDEN, (hidden) =>
+      [...new TextEncoder().encode(hidden)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
+    );
+  return `$'${escaped}'`;
+}
+
+/** Quotes `word` for PowerShell, which takes typographic quotes for quotes too. */
+export function quotedForPowerShell(word: string): string {
+  if (/^[\w./\\:-]+$/.test(word)) return word;
+  if (!hasHidden(word)) return `'${word.replaceAll(/['‘’‚‛]/g, '$&$&')}'`;
+  const escaped = word.replaceAll(/[`$"“”„]/g, '`$&').replaceAll(HIDDEN, (hidden) =>
+    hidden
+      .split('')
+      .map((unit) => `$([char]0x${unit.charCodeAt(0).toString(16)})`)
+      .join(''),
+  );
+  return `"${escaped}"`;
+}
 
 const EXTENSION = /(?:\.tar\.gz|\.raw\.gz|\.[^.]*)$/i;
 

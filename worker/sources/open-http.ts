@@ -1,8 +1,9 @@
 // Opens a file on a server. The response to the first request decides how the file is read.
 
+import type { ByteRange } from '../calls/byte-range.js';
+import { checkNames } from '../errors/argument-checks.js';
 import { errorOptionsOf } from '../errors/coded-failure.js';
 import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
-import { checkNames } from '../errors/option-names.js';
 import { type Address, addressOf } from '../http/address.js';
 import type { HttpExchange } from '../http/exchange.js';
 import {

@@ -12,7 +12,7 @@ import {
   tusTarget,
   type UploadOptions,
 } from './index.js';
-import { methodAndQuery } from './s3-requests.js';
+import { methodAndQuery } from './s3-sign.js';
 import { cloudOf, DISK, failure, objectIn, runClock, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());

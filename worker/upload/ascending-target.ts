@@ -2,9 +2,8 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
-import { LateFirstPart } from './late-first-part.js';
 import type { Md5 } from './md5.js';
-import { PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
+import { LateFirstPart, PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
 import type { UploadRequests } from './upload-requests.js';
 

@@ -3,9 +3,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked } from '../../e2e/support/cloud.js';
-import { AzureBlob } from './azure-blob.js';
-import { BlockBlob } from './azure-block.js';
-import { PageBlob } from './azure-page.js';
+import { AzureBlob, BlockBlob, PageBlob } from './azure.js';
 import {
   cloudOf,
   DISK,

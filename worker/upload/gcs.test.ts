@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions } from '../../e2e/support/cloud.js';
 import { Gcs } from './gcs.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
+import { OTHER_SENDER as OTHERS } from './upload-errors.js';
 import {
   cloudOf,
   DISK,

@@ -3,15 +3,14 @@
 
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
-import { appendPart } from './append-part.js';
 import { tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
-import { InFlight } from './in-flight.js';
 import { Md5, toBase64 } from './md5.js';
-import { lacksHeader, OTHER_SENDER } from './missing-header.js';
 import type { UploadPart } from './part-cutter.js';
+import { appendPart, InFlight } from './part-sending.js';
 import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
+import { lacksHeader, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 

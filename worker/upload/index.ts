@@ -1,46 +1,50 @@
 // decant/upload: targets for `Image.convert`. Importing it has no side effects.
 
+import { checkNames } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { checkNames } from '../errors/option-names.js';
 import { shownText } from '../errors/shown.js';
 import { addressOf } from '../http/address.js';
 import { checkHttpOptions, milliseconds } from '../http/http-options.js';
 import type { Target } from '../public/types.js';
 import { SingleUseTarget, type UploadProtocol, UploadTarget } from './ascending-target.js';
-import { AzureBlob } from './azure-blob.js';
-import { BlockBlob } from './azure-block.js';
-import { PageBlob } from './azure-page.js';
+import { AzureBlob, BlockBlob, PageBlob } from './azure.js';
 import { Gcs } from './gcs.js';
 import { Put } from './put.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
 import { checkKeys, signedUrl, signerOf } from './s3-sign.js';
-import type { S3Options } from './s3-types.js';
 import { Tus } from './tus.js';
 import {
+  type AzurePageBlobOptions,
   GCS_OPTIONS,
+  type GcsOptions,
   PAGE_BLOB_OPTIONS,
   PUT_OPTIONS,
+  type PutOptions,
   S3_KEYS,
   S3_OPTIONS,
+  type S3Options,
   TUS_OPTIONS,
+  type TusOptions,
   UPLOAD_OPTIONS,
+  type UploadOptions,
 } from './upload-options.js';
 import { TIMEOUT, UploadRequests } from './upload-requests.js';
-import type { AzurePageBlobOptions, GcsOptions, PutOptions, TusOptions, UploadOptions } from './upload-types.js';
 
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
 export type { RequestLimit } from '../http/request-limit.js';
 export type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
-export type { S3Keys, S3Options, S3Request } from './s3-types.js';
 export type {
   AzurePageBlobOptions,
   GcsOptions,
   PutOptions,
+  S3Keys,
+  S3Options,
+  S3Request,
   TusOptions,
   UploadJournal,
   UploadOptions,
-} from './upload-types.js';
+} from './upload-options.js';
 
 /** Fails with `usage` unless `options` of `call` match their type. */
 function check(call: string, options: UploadOptions, names: readonly string[]): void {

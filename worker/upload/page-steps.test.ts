@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Cloud } from '../../e2e/support/cloud.js';
 import type { Target } from '../public/types.js';
 import { azureBlockBlobTarget, azurePageBlobTarget, gcsTarget, putTarget, s3Target, tusTarget } from './index.js';
-import { methodAndQuery } from './s3-requests.js';
+import { methodAndQuery } from './s3-sign.js';
 import { failure } from './uploads.test-support.js';
 
 vi.setConfig({ testTimeout: 60_000 });

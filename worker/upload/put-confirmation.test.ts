@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DecantError } from '../errors/errors.js';
 import type { TargetEnd } from '../public/types.js';
-import type { PutOptions } from './upload-types.js';
+import type { PutOptions } from './upload-options.js';
 import { DISK, failure, planOf, runClock, TARGETS, upload } from './uploads.test-support.js';
 
 beforeEach(() => void vi.useFakeTimers());

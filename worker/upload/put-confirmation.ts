@@ -2,7 +2,7 @@
 
 import { locationOf } from '../http/location-header.js';
 import { compareObject, type ExpectedObject, hasSize, Unfinished, unconfirmed } from './confirmation.js';
-import { isNode } from './is-node.js';
+import { isNode } from './request-body.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The server has made a resource, which Location may name. RFC 9110, section 15.3.2. */
@@ -13,7 +13,7 @@ export const ACCEPTED = 202;
 const DESCRIPTION = /^(text\/html|(application|text)\/([\w.+-]+\+)?(json|xml))\b/i;
 
 /** A request that has sent an object. */
-export interface SentObject {
+interface SentObject {
   method: 'PUT' | 'POST';
   url: URL;
   /** In bytes. */

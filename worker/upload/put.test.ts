@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TargetPlan } from '../public/types.js';
 import { Put } from './put.js';
-import type { UploadOptions } from './upload-types.js';
+import type { UploadOptions } from './upload-options.js';
 import {
   cloudOf,
   DISK,

@@ -7,8 +7,8 @@ import { endOf } from './ascending-target.js';
 import { unconfirmed } from './confirmation.js';
 import { ACCEPTED, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
+import type { PutOptions } from './upload-options.js';
 import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
-import type { PutOptions } from './upload-types.js';
 
 const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);

@@ -1,8 +1,6 @@
 // Request bodies, built piece by piece. In a browser they are Blobs, since `fetch` copies a typed array slowly, on the page's
 // thread. Each step there handles at most 1 MiB.
 
-import { isNode } from './is-node.js';
-
 const STEP = 1 << 20;
 
 export type Body = Blob | Uint8Array<ArrayBuffer>;
@@ -97,3 +95,7 @@ function blobsOfZeros(length: number): Blob[] {
   const blobs = Array<Blob>(Math.floor(length / STEP)).fill(zeroBlob);
   return length % STEP === 0 ? blobs : [...blobs, zeroBlob.slice(0, length % STEP)];
 }
+
+/** Whether `fetch` is Node's: a browser's hides redirects, and copies typed arrays on the page's thread. */
+export const isNode = (): boolean =>
+  globalThis.process?.versions?.node !== undefined && typeof document === 'undefined';

@@ -2,8 +2,8 @@
 
 import { addressOf } from '../http/address.js';
 import type { UploadCall } from './upload-exchange.js';
+import type { UploadOptions } from './upload-options.js';
 import { UploadRequests } from './upload-requests.js';
-import type { UploadOptions } from './upload-types.js';
 import { failure, runClock } from './uploads.test-support.js';
 
 export const PLACE = 'https://cloud.test/disk';

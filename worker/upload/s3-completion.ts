@@ -6,11 +6,10 @@ import { hexOf } from '../errors/values.js';
 import { RequestRefused } from '../http/http-failures.js';
 import { confirm, hasSize, isBefore, isSince, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
 import { md5 } from './md5.js';
+import { escapeXml, resultIn } from './responses.js';
 import type { StoredPart } from './s3-journal.js';
-import { resultIn } from './s3-xml.js';
 import { type CompletionTracker, lateCompletion } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
-import { escapeXml } from './xml-text.js';
 
 /** The upload is gone, and the server does not show the object. */
 const uncertain = (): DecantError =>

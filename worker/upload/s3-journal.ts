@@ -5,7 +5,7 @@ import { DecantError } from '../errors/errors.js';
 import { hexOf } from '../errors/values.js';
 import { LONGEST_TIMER } from '../http/http-options.js';
 import { bareEtag } from './confirmation.js';
-import type { UploadJournal } from './upload-types.js';
+import type { UploadJournal } from './upload-options.js';
 
 /** The line with the object's expected ETag: the digest of all parts, and their number. */
 const END = /^end ([0-9a-f]{32}-\d{1,5})$/;

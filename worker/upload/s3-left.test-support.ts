@@ -2,7 +2,7 @@
 
 import { vi } from 'vitest';
 import type { Asked, Cloud } from '../../e2e/support/cloud.js';
-import type { UploadJournal } from './upload-types.js';
+import type { UploadJournal } from './upload-options.js';
 import { failure, PART, planOf, runClock, DISK as SMALL, s3Over, upload } from './uploads.test-support.js';
 
 /** Nine parts: more than a page of the list. The last one is short. */

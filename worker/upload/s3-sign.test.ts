@@ -2,9 +2,8 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
-import { methodAndQuery } from './s3-requests.js';
-import { presigned, signedUrl, signerOf } from './s3-sign.js';
-import type { S3Request } from './s3-types.js';
+import { methodAndQuery, presigned, signedUrl, signerOf } from './s3-sign.js';
+import type { S3Request } from './upload-options.js';
 
 afterEach(() => {
   vi.useRealTimers();

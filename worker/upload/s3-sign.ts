@@ -1,12 +1,32 @@
 // Presigned URLs, by keys or from a caller's function. Amazon S3 API Reference, "Authenticating Requests: Using Query
-// Parameters".
+// Parameters", and the actions CreateMultipartUpload, UploadPart, ListParts, CompleteMultipartUpload, AbortMultipartUpload, HeadObject.
 
 import { AwsV4Signer } from 'aws4fetch';
+import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { orUsageError } from '../errors/option-names.js';
 import { addressIn, decoded } from '../http/address.js';
-import { methodAndQuery } from './s3-requests.js';
-import type { S3Keys, S3Request } from './s3-types.js';
+import type { S3Keys, S3Request } from './upload-options.js';
+
+export function methodAndQuery({ action, uploadId = '', partNumber, partNumberMarker }: S3Request): {
+  method: string;
+  query: string;
+} {
+  const upload = `uploadId=${encodeURIComponent(uploadId)}`;
+  switch (action) {
+    case 'create':
+      return { method: 'POST', query: 'uploads=' };
+    case 'part':
+      return { method: 'PUT', query: `partNumber=${partNumber}&${upload}` };
+    case 'list':
+      return { method: 'GET', query: `part-number-marker=${partNumberMarker}&${upload}` };
+    case 'complete':
+      return { method: 'POST', query: upload };
+    case 'abort':
+      return { method: 'DELETE', query: upload };
+    case 'head':
+      return { method: 'HEAD', query: '' };
+  }
+}
 
 const REGION = 'us-east-1';
 

@@ -4,11 +4,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, Cloud, CloudOptions } from '../../e2e/support/cloud.js';
 import { resultOf } from '../../e2e/support/upload-protocols.js';
 import { s3Target } from './index.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
 import { S3 } from './s3.js';
-import { methodAndQuery } from './s3-requests.js';
-import type { S3Request } from './s3-types.js';
-import type { UploadOptions } from './upload-types.js';
+import { methodAndQuery } from './s3-sign.js';
+import { OTHER_SENDER as OTHERS } from './upload-errors.js';
+import type { S3Request, UploadOptions } from './upload-options.js';
 import {
   cloudOf,
   DISK,

@@ -4,19 +4,18 @@
 import type { TargetPlan } from '../public/types.js';
 import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
 import { bareEtag } from './confirmation.js';
-import { InFlight } from './in-flight.js';
 import { Md5 } from './md5.js';
-import { OTHER_SENDER } from './missing-header.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
+import { InFlight } from './part-sending.js';
+import { type ListedPart, partsIn, uploadIdIn } from './responses.js';
 import { Completion, etagOf, isEtagOf, isObjectOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
-import { PartSender, uncheckedParts } from './s3-part.js';
-import { growingSize, partSize, requireRoom, SMALLEST_PART } from './s3-parts.js';
-import { methodAndQuery } from './s3-requests.js';
-import type { S3Request } from './s3-types.js';
-import { type ListedPart, partsIn, uploadIdIn } from './s3-xml.js';
+import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';
+import { methodAndQuery } from './s3-sign.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
+import { OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
+import type { S3Request } from './upload-options.js';
 import type { UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The maximum number of parts in flight, and of their bytes. */

@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asked, CloudOptions, UploadFault } from '../../e2e/support/cloud.js';
-import { OTHER_SENDER as OTHERS } from './missing-header.js';
 import { Tus } from './tus.js';
+import { OTHER_SENDER as OTHERS } from './upload-errors.js';
 import {
   cloudOf,
   DISK,

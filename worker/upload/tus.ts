@@ -4,13 +4,12 @@ import { DecantError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
-import { appendPart } from './append-part.js';
 import type { UploadProtocol } from './ascending-target.js';
 import { unconfirmed } from './confirmation.js';
-import { InFlight } from './in-flight.js';
-import { lacksHeader } from './missing-header.js';
 import type { UploadPart } from './part-cutter.js';
+import { appendPart, InFlight } from './part-sending.js';
 import { type Body, zeros } from './request-body.js';
+import { lacksHeader } from './upload-errors.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 const CHUNK = 16 << 20;

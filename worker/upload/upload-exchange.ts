@@ -5,10 +5,10 @@ import { addressOf } from '../http/address.js';
 import { NoAnswer, namedFailureIn } from '../http/http-failures.js';
 import { checkedResponse, LONGEST_TIMER } from '../http/http-options.js';
 import { hasNodeFetch } from '../http/node-response.js';
-import { secretsIn } from '../http/request-headers.js';
-import { isNode } from './is-node.js';
+import { LONGEST_TIMER } from '../http/time-outs.js';
 import { streamFetch } from './node-stream-fetch.js';
-import type { Body } from './request-body.js';
+import { type Body, isNode } from './request-body.js';
+import type { UploadOptions } from './upload-options.js';
 import {
   EndlessResponse,
   errorTextOf,
@@ -18,7 +18,6 @@ import {
   textOf,
   unexpected,
 } from './upload-responses.js';
-import type { UploadOptions } from './upload-types.js';
 
 /** The minimum time-out between spaces during completion, in milliseconds: MinIO sends one every ten seconds. */
 const MIN_SPACE_INTERVAL = 30_000;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { gcsTarget, tusTarget } from './index.js';
-import type { UploadOptions } from './upload-types.js';
+import type { UploadOptions } from './upload-options.js';
 import { failure, planOf } from './uploads.test-support.js';
 
 const DISK = new Uint8Array(8).fill(7);

@@ -1,8 +1,122 @@
-// The option names of uploads.
+// Public types of uploads, and the names of their options.
 
-import { namesOf } from '../errors/option-names.js';
-import type { S3Keys, S3Options } from './s3-types.js';
-import type { AzurePageBlobOptions, GcsOptions, PutOptions, TusOptions, UploadOptions } from './upload-types.js';
+import { namesOf } from '../errors/argument-checks.js';
+import type { HttpOptions } from '../http/http-types.js';
+
+/**
+ * Options for requests of an upload. `timeout` limits the time until a response, in seconds; a body gets the same time again for
+ * each 2 MiB. Redirects are not followed.
+ */
+export interface UploadOptions extends Omit<HttpOptions, 'signal' | 'onWaiting' | 'allowUrl' | 'limit'> {}
+
+/** Options of `gcsTarget`: either `session` or `url`. */
+export type GcsOptions = UploadOptions &
+  (
+    | {
+        /** The URL of a started session, which needs no headers. A page gets it from its server. */
+        session: string | URL;
+      }
+    | {
+        /**
+         * Where a session is started, by a POST with `headers`: the object's URL, or a URL of the JSON API with
+         * `uploadType=resumable` in its query.
+         */
+        url: string | URL;
+      }
+  );
+
+/** Options of `tusTarget`. */
+export interface TusOptions extends UploadOptions {
+  /** The name of the file, sent as the metadata `filename`. */
+  name?: string;
+}
+
+/** Options of `putTarget`. */
+export interface PutOptions extends UploadOptions {
+  /** The method of the request, by default PUT. A POST names no object, so only a Location in the response can confirm one. */
+  method?: 'PUT' | 'POST';
+  /**
+   * With `false`, the response to the request is accepted without a look at the object: then the result has `confirmed: false`.
+   * By default, HEAD confirms the object.
+   */
+  confirm?: boolean;
+}
+
+/** Options of `azurePageBlobTarget`. */
+export interface AzurePageBlobOptions extends UploadOptions {
+  /**
+   * Writes into an existing blob with the size of the output, such as one that Azure made for the upload of a managed disk. The
+   * blob is neither created nor removed. Holes are cleared only if it has been written to before.
+   */
+  existing?: boolean;
+}
+
+/**
+ * Custom storage for the progress of an upload, as text without secrets, one for each object. A later conversion with `resume`
+ * continues from it. A call that takes longer than `timeout` counts as failed.
+ */
+export interface UploadJournal {
+  /** Resolves to all appended text, in order, or to `undefined` if empty. If it fails, a conversion with `resume` fails. */
+  read(): string | undefined | Promise<string | undefined>;
+  /** Appends `text`, less than 4 KiB. Resolves when it is stored. If it fails, the upload continues, but is not resumable. */
+  append(text: string): void | Promise<void>;
+  /** Removes all text. */
+  clear(): void | Promise<void>;
+}
+
+/**
+ * A request to S3 that needs a signature. It states an action, not a method, query or object: the signer derives these, so that
+ * it cannot be made to sign anything else.
+ */
+export interface S3Request {
+  /**
+   * `create` begins an upload, `part` sends a part, `complete` makes the object from the parts, `abort` removes the parts. `head`
+   * checks the completed object, `list` lists the stored parts for resuming.
+   */
+  action: 'create' | 'part' | 'complete' | 'abort' | 'head' | 'list';
+  /** The upload ID; missing for `create` and `head`. */
+  uploadId?: string;
+  /** For `part`: its number, from 1. */
+  partNumber?: number;
+  /** For `list`: parts after this number are listed, from 0. */
+  partNumberMarker?: number;
+}
+
+/** AWS access keys. */
+export interface S3Keys {
+  /** The access key ID. */
+  accessKeyId: string;
+  /** The secret access key. */
+  secretAccessKey: string;
+  /** The session token of temporary keys. */
+  sessionToken?: string;
+  /** The region of the bucket; by default `us-east-1`. */
+  region?: string;
+}
+
+/** Options of `s3Target`: either `sign`, or `url` and `keys`. */
+export type S3Options = Omit<UploadOptions, 'headers'> & {
+  /**
+   * Makes the upload resumable (`resume` of `Image.convert`). Without `resume`, an upload in the journal is aborted when the new
+   * one has begun.
+   */
+  journal?: UploadJournal;
+} & (
+    | {
+        /**
+         * Resolves to the presigned URL of a request, absolute or relative to the page. Only the header `host` may be signed.
+         * Called for each attempt, so a URL may expire soon. Called again if it rejects with a `TypeError`, as `fetch` does, or
+         * does not settle within `timeout`; any other rejection fails the conversion.
+         */
+        sign: (request: S3Request) => string | URL | Promise<string | URL>;
+      }
+    | {
+        /** The URL of the object. */
+        url: string | URL;
+        /** In Node only: anyone can read the keys of a page. */
+        keys: S3Keys;
+      }
+  );
 
 const UPLOAD = { credentials: true, fetch: true, patience: true, timeout: true } as const;
 

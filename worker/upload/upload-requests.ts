@@ -11,12 +11,11 @@ import { madeLocationOf } from '../http/location-header.js';
 import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
 import type { Network } from '../public/types.js';
-import { isNode } from './is-node.js';
-import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './left-behind.js';
-import { lengthOf } from './request-body.js';
+import { isNode, lengthOf } from './request-body.js';
+import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './upload-errors.js';
 import { failureIn, NoAnswerInTime, type UploadCall, UploadExchange } from './upload-exchange.js';
+import type { UploadOptions } from './upload-options.js';
 import { withHost } from './upload-responses.js';
-import type { UploadOptions } from './upload-types.js';
 
 /** In seconds. */
 export const PATIENCE = 600;

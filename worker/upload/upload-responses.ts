@@ -14,10 +14,8 @@ import {
   TransientFailure,
 } from '../http/http-failures.js';
 import { locationOf } from '../http/location-header.js';
-import { secretsIn } from '../http/request-headers.js';
-import { OTHER_SENDER } from './missing-header.js';
-import { isTransient, serverError } from './server-errors.js';
-import { unescapeXml } from './xml-text.js';
+import { isTransient, serverError, unescapeXml } from './responses.js';
+import { OTHER_SENDER } from './upload-errors.js';
 
 /** The maximum length of a response, in characters. */
 const MAX_RESPONSE = 16 << 20;

@@ -7,18 +7,15 @@ import { random } from '../../e2e/support/random.js';
 import { addressOf } from '../http/address.js';
 import type { Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { type UploadProtocol, UploadTarget } from './ascending-target.js';
-import { AzureBlob } from './azure-blob.js';
-import { BlockBlob } from './azure-block.js';
-import { PageBlob } from './azure-page.js';
+import { AzureBlob, BlockBlob, PageBlob } from './azure.js';
 import { Gcs } from './gcs.js';
 import { Put } from './put.js';
 import { S3 } from './s3.js';
 import { S3Journal } from './s3-journal.js';
-import { methodAndQuery } from './s3-requests.js';
-import type { S3Request } from './s3-types.js';
+import { methodAndQuery } from './s3-sign.js';
 import { Tus } from './tus.js';
+import type { PutOptions, S3Request, UploadJournal, UploadOptions } from './upload-options.js';
 import { UploadRequests } from './upload-requests.js';
-import type { PutOptions, UploadJournal, UploadOptions } from './upload-types.js';
 
 /** Longer than anything takes on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,9 +1,39 @@
-// Sequential uploads: after a failure, the server states its offset, and the upload continues there.
+// Sends parts: several at once, or in order from the server's offset on.
 
 import { TransientFailure } from '../http/http-failures.js';
 import type { UploadPart } from './part-cutter.js';
 import { after, type Body } from './request-body.js';
 import type { UploadRequests } from './upload-requests.js';
+
+/** Limits the number of requests in flight. */
+export class InFlight {
+  readonly #underWay = new Set<Promise<void>>();
+  #failure: { thrown: unknown } | undefined;
+
+  constructor(public most: number) {}
+
+  /** Starts `work` when fewer than `most` are in flight. Fails, without starting it, once earlier work has failed. */
+  async start(work: () => Promise<void>): Promise<void> {
+    while (this.#underWay.size >= this.most) await Promise.race(this.#underWay);
+    this.#check();
+    const running = work()
+      .catch((thrown) => {
+        this.#failure ??= { thrown };
+      })
+      .finally(() => this.#underWay.delete(running));
+    this.#underWay.add(running);
+  }
+
+  /** Resolves when all work has succeeded. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#underWay);
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#failure) throw this.#failure.thrown;
+  }
+}
 
 interface OffsetProtocol {
   /** Sends `body` at `offset`, where the server's data ends. Resolves to the new end. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkNames, namesOf } from './option-names.js';
+import { checkNames, namesOf } from './argument-checks.js';
 
 interface Options {
   signal?: AbortSignal;

@@ -1,7 +1,19 @@
-// Errors about objects that stay on a server, or were changed there, after a failed or cancelled upload.
+// Errors of uploads: responses without a required header, and objects that stay on a server or were changed there.
 
 import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
+import { isNode } from './request-body.js';
+
+/** Explains a response that does not follow the protocol. */
+export const OTHER_SENDER = 'another kind of server, or the sign-in page of a network, may have answered';
+
+/** Explains that a response of `status` has no header `name`. */
+export function lacksHeader(status: number, name: string): string {
+  const lacks = `its response (${status}) has no ${name}`;
+  return isNode()
+    ? `${lacks}; ${OTHER_SENDER}`
+    : `${lacks}, or the browser hides it: the CORS rules must expose ${name}`;
+}
 
 /** The upload at `place` could not be removed because of `thrown`; with `perhaps`, it may not exist. */
 export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {

@@ -1,22 +1,149 @@
-// An Azure page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges.
+// Uploads to Azure: block blobs and page blobs. Azure Blob Storage REST API.
 
 import { DecantError } from '../errors/errors.js';
 import { RequestRefused } from '../http/http-failures.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
-import { ABORT_TIMEOUT, endOf, tooLarge } from './ascending-target.js';
-import { type AzureBlob, UPLOAD_MARK } from './azure-blob.js';
-import { hasSize } from './confirmation.js';
-import { InFlight } from './in-flight.js';
-import { Md5 } from './md5.js';
-import { BodyBuilder } from './request-body.js';
+import { ABORT_TIMEOUT, endOf, requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
+import { confirm, type ExpectedObject, hasSize } from './confirmation.js';
+import { Md5, md5, toBase64 } from './md5.js';
+import type { PartSize, UploadPart } from './part-cutter.js';
+import { InFlight } from './part-sending.js';
+import { type Body, BodyBuilder } from './request-body.js';
+import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
+
+/** The API version. */
+const VERSION = '2021-12-02';
+/** The metadata that identifies an upload. */
+const UPLOAD_MARK = 'x-ms-meta-decant';
+
+/** Makes requests for a blob. */
+export class AzureBlob {
+  constructor(
+    readonly requests: UploadRequests,
+    /** May have a signature in its query. */
+    private readonly url: URL,
+  ) {}
+
+  /** Makes a request; adds `query` to the query of the URL. */
+  call(method: string, query: Record<string, string>, own: Record<string, string>, body?: Body | string): MakeCall {
+    const url = new URL(this.url);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    return async () => ({
+      method,
+      url,
+      headers: await this.requests.headers({ 'x-ms-version': VERSION, ...own }),
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  /** See `confirm`. */
+  confirm(expected: ExpectedObject): Promise<string | undefined> {
+    return confirm(this.requests, this.call('HEAD', {}, {}), expected);
+  }
+
+  /** Makes a PUT of `body`, whose MD5 digest the server checks. */
+  callWithDigest(body: Body, md5: Uint8Array, query: Record<string, string>, own: Record<string, string>): MakeCall {
+    return this.call('PUT', query, { ...own, 'Content-MD5': toBase64(md5) }, body);
+  }
+}
+
+const BLOCKS_AT_ONCE = 4;
+const MAX_BLOCKS = 50_000;
+const SMALLEST_BLOCK = 8 << 20;
+/** Blocks are held in memory while they are sent. */
+const LARGEST_BLOCK = 128 << 20;
+/** For an unknown size, blocks double after this many: 4.2 TiB fit. */
+const DOUBLING = 5_000;
+/** Compressed data may be this much larger than the disk. */
+const OVERHEAD = 1.01;
+
+/** A block blob: blocks in any order, then a list of them all. Put Block, Put Block List. */
+export class BlockBlob implements UploadProtocol {
+  readonly digest = new Md5();
+  readonly lateStart = SMALLEST_BLOCK;
+  readonly #flight = new InFlight(BLOCKS_AT_ONCE);
+  /** Distinguishes the blocks from those of other uploads. */
+  readonly #idPrefix = crypto.randomUUID();
+  readonly #blocks: string[] = [];
+  readonly #startedAt = performance.now();
+  readonly completing = new CompletionTracker();
+  /** The size of the output so far, in bytes. */
+  #size = 0;
+  sizeOf: PartSize | undefined;
+
+  constructor(private readonly blob: AzureBlob) {}
+
+  get requests(): UploadRequests {
+    return this.blob.requests;
+  }
+
+  async begin({ outputSize, virtualSize }: TargetPlan): Promise<number> {
+    const most = outputSize ?? (virtualSize ?? 0) * OVERHEAD;
+    const needed = Math.ceil(most / MAX_BLOCKS / SMALLEST_BLOCK) * SMALLEST_BLOCK;
+    if (needed > LARGEST_BLOCK) throw tooLarge(`A block blob can have at most ${LARGEST_BLOCK * MAX_BLOCKS} bytes`);
+    const size = Math.max(SMALLEST_BLOCK, needed);
+    if (outputSize === undefined)
+      this.sizeOf = (number) => Math.min(LARGEST_BLOCK, size * 2 ** Math.floor(number / DOUBLING));
+    return size;
+  }
+
+  async part({ number, offset, size, body }: UploadPart): Promise<void> {
+    this.#size = Math.max(this.#size, offset + size);
+    // An empty output has an empty list.
+    if (size === 0) return;
+    if (number >= MAX_BLOCKS)
+      throw tooLarge(`A block blob can have at most ${MAX_BLOCKS} blocks, here ${offset} bytes`);
+    const blockid = btoa(`${this.#idPrefix}-${String(number).padStart(5, '0')}`);
+    this.#blocks[number] = blockid;
+    const call = this.blob.callWithDigest(body, await this.digest.take(), { comp: 'block', blockid }, {});
+    await this.#flight.start(async () => {
+      await this.requests.send(call, [201]);
+    });
+  }
+
+  async complete(): Promise<string | undefined> {
+    await this.#flight.finish();
+    requireAllParts(this.#blocks);
+    // "Latest" also finds blocks that an earlier attempt, whose response was lost, has committed.
+    const ids = this.#blocks.map((id) => `<Latest>${id}</Latest>`).join('');
+    const body = new TextEncoder().encode(`<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`);
+    const own = { 'x-ms-blob-content-type': 'application/octet-stream' };
+    // A list that was changed on the way could name other blocks.
+    const list = this.blob.callWithDigest(body, await md5(body), { comp: 'blocklist' }, own);
+    return this.requests.retrying(async () => {
+      try {
+        const { headers } = await this.completing.track(() => this.requests.once(list, [201]));
+        return await this.blob.confirm({ size: this.#size, etag: headers.get('ETag') });
+      } catch (thrown) {
+        if (lateCompletion(thrown) === undefined || !(await this.#isCommitted())) throw thrown;
+        return await this.blob.confirm({ size: this.#size });
+      }
+    });
+  }
+
+  /** Whether the blob has all blocks of this upload, after the response was lost: all further responses may be lost, too. */
+  async #isCommitted(): Promise<boolean> {
+    const call = this.blob.call('GET', { comp: 'blocklist', blocklisttype: 'committed' }, {});
+    const answer = await this.requests.once(call, [200]).catch(() => undefined);
+    const has = (id: string) => answer?.text.includes(`<Name>${id}</Name>`) === true;
+    return this.#blocks.length > 0 && this.#blocks.every(has);
+  }
+
+  /** Azure deletes uncommitted blocks after a week. */
+  async abort(): Promise<void> {
+    if (!this.completing.mayBeDone) return;
+    const own = { size: this.#size, since: this.#startedAt, completing: this.completing };
+    await requireAbsent(this.requests, this.blob.call('HEAD', {}, {}), own);
+  }
+}
 
 const PAGE = 512;
 /** The limit of a request, in bytes. */
 const MAX_WRITE = 4 << 20;
-const AT_ONCE = 8;
+const WRITES_AT_ONCE = 8;
 /** Azure Blob Storage, "Scalability and performance targets". */
-const LARGEST = 8 * 2 ** 40;
+const LARGEST_PAGE_BLOB = 8 * 2 ** 40;
 const CONFLICT = 409;
 const NAME_TAKEN = 'a blob with this name exists; remove it, or choose another name';
 
@@ -29,10 +156,11 @@ interface PageRun {
 
 const emptyRun = (): PageRun => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
 
+/** A page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges. */
 export class PageBlob implements Target {
   readonly ordered = true;
   readonly abortTimeout = ABORT_TIMEOUT;
-  readonly #flight = new InFlight(AT_ONCE);
+  readonly #flight = new InFlight(WRITES_AT_ONCE);
   /** Metadata of an incomplete blob. A blob with another mark was left by an interrupted upload. */
   readonly #mark = crypto.randomUUID();
   /** Pages are written only to a blob with this number. An upload that takes over the name sets another one. */
@@ -64,7 +192,8 @@ export class PageBlob implements Target {
       const which = "of known size, a multiple of 512 bytes, such as a fixed VHD ('vpc') or a raw disk";
       throw new DecantError('target', `A page blob needs an output ${which}; choose another format, or a block blob`);
     }
-    if (outputSize > LARGEST) throw tooLarge(`A page blob can have at most ${LARGEST} bytes, not ${outputSize}`);
+    if (outputSize > LARGEST_PAGE_BLOB)
+      throw tooLarge(`A page blob can have at most ${LARGEST_PAGE_BLOB} bytes, not ${outputSize}`);
     this.#size = outputSize;
     this.#opening = this.existing ? this.#openExisting() : this.#create();
     await this.#opening;

@@ -1,7 +1,7 @@
 // S3's responses in XML.
 
 import { expect, test } from 'vitest';
-import { resultIn } from './s3-xml.js';
+import { resultIn } from './responses.js';
 
 const RESULT = '<CompleteMultipartUploadResult><ETag>&quot;a-2&quot;</ETag></CompleteMultipartUploadResult>';
 const NAMED = '<s3:CompleteMultipartUploadResult xmlns:s3="a"><s3:ETag>b</s3:ETag></s3:CompleteMultipartUploadResult>';
