@@ -6,9 +6,9 @@ import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
-import { openServerFile } from './sources/inputs.js';
-import { listLeftovers } from './targets/browser/leftovers.js';
+import { openServerFile } from './sources/server-files.js';
 import { sweepStorage } from './targets/browser/storage.js';
+import { listLeftovers } from './targets/browser/stored-output.js';
 
 export { configure } from './api/browser-files.js';
 export { canStore, targets } from './api/page-targets.js';

@@ -29,10 +29,21 @@ import type {
   VerdictOptions,
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
-import type { Spool } from '../targets/spool.js';
-import { convertImage, keptOf } from './conversion.js';
-import type { ConversionContext } from './conversion-run.js';
-import { checkCall, checkConversion, checkFileOptions, checkSpooled, loadPlaces } from './options.js';
+import type { Spool } from '../targets/output-target.js';
+import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
+import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
+import { withListener } from './guarded-listener.js';
+import { describeDisk, openDisk } from './machine.js';
+import {
+  checkCall,
+  checkConversion,
+  checkFileOptions,
+  checkOpening,
+  checkSpooled,
+  copyOfOpening,
+  settle,
+} from './options.js';
+import { loadPlaces } from './output-format.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import type { Unpacked } from './unpacking.js';

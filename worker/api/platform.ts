@@ -4,8 +4,7 @@ import type { WorkerStarter } from '../client-side/warm.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { ConvertOptions, Input, Output } from '../public/caller-types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import type { OutputTarget } from '../targets/output-target.js';
-import type { Spool } from '../targets/spool.js';
+import type { OutputTarget, Spool } from '../targets/output-target.js';
 
 /** The options of `open` and `convert` for a temporary file; `sparse` of `convert` only. */
 interface SpoolOptions {

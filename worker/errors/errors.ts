@@ -271,6 +271,15 @@ export function customTargetError(given: unknown): DecantError {
   return new DecantError('target', `Could not write the output: ${reason}`, { cause: thrown });
 }
 
+/** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
+export function orTargetError<T>(get: () => T): T {
+  try {
+    return get();
+  } catch (thrown) {
+    throw customTargetError(thrown);
+  }
+}
+
 /** Converts `thrown` to an error of kind `target`. A `DecantError` is returned unchanged. */
 export function toTargetError(thrown: unknown): DecantError {
   if (isStorageFull(thrown)) return storageFull(undefined, thrown);
@@ -332,5 +341,36 @@ export async function orCancelled<T>(signal: AbortSignal | undefined, work: Prom
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
+  }
+}
+
+/** A failure with a code and fields for programs: docs/errors.md lists them. */
+export abstract class CodedFailure extends Error {
+  abstract readonly code: string;
+  abstract readonly fields: Fields;
+}
+
+/** Options for a `DecantError` caused by `thrown`, with its code and fields. */
+export function errorOptionsOf(thrown: unknown): DecantErrorOptions {
+  if (!(thrown instanceof CodedFailure)) return { cause: thrown };
+  const { code, fields } = thrown;
+  return { code, fields, cause: thrown };
+}
+
+/** A listener has thrown or rejected. No layer changes its kind. */
+export class ListenerError extends DecantError {
+  /** `reported` is what the listener reports. */
+  constructor(reported: string, cause: unknown) {
+    super('usage', `Could not report ${reported}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Calls a listener. `fail` gets an error that it throws, or with which it rejects. */
+export function callListener(listener: () => unknown, fail: (thrown: unknown) => void): void {
+  try {
+    // A listener that is declared without a result may be an async function.
+    Promise.resolve(listener()).catch(fail);
+  } catch (thrown) {
+    fail(thrown);
   }
 }

@@ -1,7 +1,6 @@
 // Requests for one file: headers, redirects, time-outs, allowed addresses.
 
-import { CodedFailure } from '../errors/coded-failure.js';
-import { type Fields, orCancelled, readableError } from '../errors/errors.js';
+import { CodedFailure, type Fields, orCancelled, readableError } from '../errors/errors.js';
 import type { Address } from './address.js';
 import { bodyOf, type HttpExchange, StallTimer } from './exchange.js';
 import { corsMessage, failureOf, NoAnswer, namedFailureIn, networkReason, TransientFailure } from './http-failures.js';

@@ -1,7 +1,6 @@
 // Failures of requests, and their reasons: what a server answered, what a browser hides, what Node's connections report.
 
-import { CodedFailure } from '../errors/coded-failure.js';
-import { DecantError, type Fields, reasonOf } from '../errors/errors.js';
+import { CodedFailure, DecantError, type Fields, reasonOf } from '../errors/errors.js';
 import { withoutValues } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
 import { isObject } from '../errors/values.js';

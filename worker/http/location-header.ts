@@ -1,6 +1,6 @@
 // The Location header: where a server redirects to, or continues an upload.
 
-import { CodedFailure } from '../errors/coded-failure.js';
+import { CodedFailure } from '../errors/errors.js';
 
 const HTTP = ['http:', 'https:'];
 

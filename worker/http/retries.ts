@@ -1,8 +1,7 @@
 // Retries transient failures with backoff, within a patience, and reports servers that are waited for.
 
-import { orCancelled } from '../errors/errors.js';
-import { callListener, ListenerError } from '../errors/listener-error.js';
-import { anyOf } from '../errors/signals.js';
+import { anyOf } from '../calls/signals.js';
+import { callListener, ListenerError, orCancelled } from '../errors/errors.js';
 import { NoAnswer, TransientFailure, Trickling } from './http-failures.js';
 import { LONGEST_TIMER } from './http-options.js';
 import type { PendingRequest, Waiting } from './http-types.js';

@@ -2,8 +2,7 @@
 
 import type { ByteRange } from '../calls/byte-range.js';
 import { checkNames } from '../errors/argument-checks.js';
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import { cancelled, DecantError, reasonOf } from '../errors/errors.js';
+import { cancelled, DecantError, errorOptionsOf, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';
 import type { HttpExchange } from '../http/exchange.js';
 import {

@@ -1,8 +1,13 @@
 // What custom sources and streams throw, as errors of kind `source`.
 
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import { DecantError, type DecantErrorOptions, readableError, reasonOf } from '../errors/errors.js';
-import { ListenerError } from '../errors/listener-error.js';
+import {
+  DecantError,
+  type DecantErrorOptions,
+  errorOptionsOf,
+  ListenerError,
+  readableError,
+  reasonOf,
+} from '../errors/errors.js';
 
 /** Returns the result of `get`, which reads properties of a source. Its getters may throw: that is an error of kind `source`. */
 export function orSourceError<T>(get: () => T): T {

@@ -1,9 +1,13 @@
 // The outputs that conversions are writing: two conversions to one file would waste the work of one.
 
 import { DecantError } from '../errors/errors.js';
+import type { Target } from '../public/types.js';
 
 const claimed = new Set<string>();
 const claimedHandles = new Set<{ handle: FileSystemFileHandle }>();
+
+/** The conversion that is writing to each custom target or stream. */
+export const writers = new WeakMap<Target, object>();
 
 /** The error for an output that another conversion is writing. `shown` is its name in the message. */
 export const outputInUse = (shown: string): DecantError =>

@@ -1,25 +1,14 @@
 // Streams and custom targets as outputs. The code that writes to them is loaded when it is needed: most outputs are files.
 
-import { customTargetError, DecantError } from '../errors/errors.js';
+import { isObject, isStream } from '../calls/values.js';
+import { type DecantError, orTargetError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isObject, isStream } from '../errors/values.js';
 import type { Target } from '../public/types.js';
-
-export type CustomOutput = WritableStream<Uint8Array> | Target;
+import { writers } from './claims.js';
+import type { CustomOutput } from './custom-targets.js';
 
 const METHODS = ['write', 'close', 'abort'] as const;
-
-/** The current writer of each target. */
-export const writers = new WeakMap<Target, object>();
-
-/** Returns the result of `get`, which reads a property of a target. Its getters may throw: that is an error of kind `target`. */
-export function orTargetError<T>(get: () => T): T {
-  try {
-    return get();
-  } catch (thrown) {
-    throw customTargetError(thrown);
-  }
-}
 
 /** Whether `value` is a stream or has the shape of a custom target. Throws `target` if a getter of it throws. */
 export const isCustomOutput = (value: unknown): value is CustomOutput =>
@@ -44,10 +33,3 @@ export function abandonOutput(output: unknown, reason: DecantError): void {
   // The caller gets `reason`, not a failure of the abort.
   abandon().catch(() => {});
 }
-
-/** The error for `spool` with an output that takes bytes in any order. */
-export const needless = (): DecantError =>
-  new DecantError(
-    'usage',
-    "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
-  );

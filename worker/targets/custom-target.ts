@@ -1,11 +1,10 @@
 // Custom targets: a coordinator sends the output to the calling side, which writes it.
 
-import { cancelled, customTargetError, DecantError, orCancelled } from '../errors/errors.js';
-import { isObject } from '../errors/values.js';
+import { isObject } from '../calls/values.js';
+import { cancelled, customTargetError, DecantError, orCancelled, orTargetError } from '../errors/errors.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
-import { outputInUse } from './claims.js';
-import { orTargetError, writers } from './custom-output.js';
+import { outputInUse, writers } from './claims.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 
 /** How long a conversion waits for `abort` and for a late `close`, in milliseconds. */

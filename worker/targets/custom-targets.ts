@@ -1,11 +1,13 @@
 // The targets of streams and custom targets. Imported only by `loadCustomTargets`.
 
-import { isStream } from '../errors/values.js';
-import type { CustomOutput } from './custom-output.js';
+import { isStream } from '../calls/values.js';
+import { customTargetError, DecantError } from '../errors/errors.js';
+import type { Target } from '../public/types.js';
 import { CustomTarget } from './custom-target.js';
-import type { Spool } from './spool.js';
+import type { Spool } from './output-target.js';
 import { SpooledTarget } from './spooled-target.js';
-import { streamTarget } from './stream-target.js';
+
+export type CustomOutput = WritableStream<Uint8Array> | Target;
 
 /** Locks a stream. Throws `usage` if it is locked already. */
 export function customTarget(output: CustomOutput): CustomTarget {
@@ -17,3 +19,43 @@ export function customTarget(output: CustomOutput): CustomTarget {
 /** As `customTarget`, by way of a temporary file. */
 export const spooledTarget = (output: CustomOutput, spool: Spool): SpooledTarget =>
   new SpooledTarget(customTarget(output), spool);
+
+interface StreamTarget extends Target {
+  /** Fails with `usage` if the stream is closed, and with its error if it has failed. */
+  requireOpen(): Promise<void>;
+}
+
+const OPEN = Symbol('open');
+
+/** Locks `stream`. Throws `usage` if it is locked already. */
+export function streamTarget(stream: WritableStream<Uint8Array>): StreamTarget {
+  if (stream.locked) throw new DecantError('usage', 'The stream is locked by another writer');
+  const writer = stream.getWriter();
+  // A stream may fail at any time; the next write reports it.
+  writer.closed.catch(() => {});
+  return {
+    ordered: true,
+    // The stream has its own queue: with two writes, it never waits between pieces.
+    concurrency: 2,
+    async requireOpen() {
+      const state = await Promise.race([writer.closed, OPEN])
+        .catch(fail)
+        .catch((thrown) => {
+          throw customTargetError(thrown);
+        });
+      if (state !== OPEN) throw new DecantError('usage', 'The stream is closed');
+    },
+    write: (_offset, bytes) => writer.write(bytes).catch(fail),
+    async close() {
+      await writer.close().catch(fail);
+      writer.releaseLock();
+    },
+    abort: (reason) => writer.abort(reason),
+  };
+}
+
+/** Throws the failure of a stream. The reader may close it without a reason. */
+function fail(thrown: unknown): never {
+  if (thrown !== undefined) throw thrown;
+  throw new DecantError('target', 'Could not write the output: its reader has closed the stream');
+}

@@ -1,8 +1,10 @@
-// The contract of targets: the calling side prepares a target and completes or discards it, a coordinator writes to it.
+// The contract of targets: the calling side prepares a target and completes or discards it, a coordinator writes to it. Also that of
+// temporary files, which are sent to a target afterwards, or have the content of a packed image.
 
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { Kept, Network, Notice } from '../public/types.js';
+import type { OpenedSource } from '../sources/opened-source.js';
 
 /** The sizes of a conversion, in bytes. */
 export interface Sizes {
@@ -93,3 +95,34 @@ export function requireSize(found: number, size: number, output = 'the output'):
     `Could not write ${output}: it has ${found} bytes instead of ${size}; the storage may be full`,
   );
 }
+
+/** Reads exactly `length` bytes of a temporary file. */
+export type ReadSpool = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** A temporary file: of an output that is sent afterwards, or of the content of a packed image. */
+export interface Spool {
+  /** Creates the file. Fails with `spool-full` if content of known size certainly has no room. */
+  prepare(sizes: Sizes, signal: AbortSignal): Promise<TargetSpec>;
+  /** Resolves to a reader of the finished file. Fails unless the file has `size` bytes. */
+  whole(size: number): Promise<ReadSpool>;
+  /** The finished file as a source; `close` removes it, now or later. Fails unless the file has `size` bytes. */
+  source(size: number): Promise<OpenedSource>;
+  /** The error `spool-full` in place of `reason`. */
+  full(reason: DecantError): DecantError;
+  /** Removes the file, if it exists. Fails with a `DecantError` that names what stays, unless it is removed later. */
+  remove(): Promise<void>;
+}
+
+/** The codes of errors for storage that takes no more bytes. */
+const FULL = ['disk-full', 'file-too-large', 'storage-full'];
+
+/** Returns the error `spool-full` if `reason` is that the storage of `spool` is full, otherwise `reason`. */
+export const explainFull = (spool: Spool, reason: DecantError): DecantError =>
+  FULL.includes(reason.code) ? spool.full(reason) : reason;
+
+/** The error for `spool` with an output that takes bytes in any order. */
+export const needless = (): DecantError =>
+  new DecantError(
+    'usage',
+    "A temporary file ('spool') is only for outputs that take bytes in ascending order, such as streams; omit it",
+  );

@@ -2,9 +2,7 @@
 
 import { DecantError, orCancelled } from '../errors/errors.js';
 import { PIECE, type Piece, type PortSpec, type Taken } from '../messages/messages.js';
-
-/** Reads exactly `length` bytes of a temporary file. */
-export type ReadSpool = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
+import type { ReadSpool } from './output-target.js';
 
 /** The unit in which zeros are found, as in a conversion. */
 const BLOCK = 4096;

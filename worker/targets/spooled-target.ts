@@ -3,10 +3,8 @@
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';
 import type { Network, Notice } from '../public/types.js';
-import { needless } from './custom-output.js';
 import type { CustomTarget } from './custom-target.js';
-import type { FinalSizes, OutputTarget, Sizes } from './output-target.js';
-import { explainFull, type Spool } from './spool.js';
+import { explainFull, type FinalSizes, needless, type OutputTarget, type Sizes, type Spool } from './output-target.js';
 import { sendSpool } from './spool-sending.js';
 
 export class SpooledTarget implements OutputTarget {

@@ -2,6 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import { TransientFailure } from '../http/http-failures.js';
+import { bareEtag } from './responses.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** Makes the sentence for an unconfirmed object. */
@@ -103,6 +104,3 @@ export function hasSize(headers: Headers, size: number): boolean | undefined {
   // The server encodes the response, which changes its length.
   return headers.has('Content-Encoding') ? undefined : false;
 }
-
-/** Removes the quotes of an ETag, which servers use inconsistently. */
-export const bareEtag = (etag: string): string => etag.replace(/^W\//, '').replaceAll('"', '');

@@ -1,7 +1,6 @@
-// Bodies of responses: errors in XML (S3, Azure) or JSON (Google), and S3's results.
+// What responses of servers contain: errors in XML (S3, Azure) or JSON (Google), ETags, and S3's results.
 
 import { withoutValues } from '../errors/secrets.js';
-import { bareEtag } from './confirmation.js';
 
 export const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
@@ -39,6 +38,9 @@ export function serverError(text: string, secrets?: readonly string[]): ServerEr
 
 /** Whether a retry may succeed. */
 export const isTransient = (code: string | undefined): boolean => code !== undefined && TRANSIENT_CODES.includes(code);
+
+/** Removes the quotes of an ETag, which servers use inconsistently. */
+export const bareEtag = (etag: string): string => etag.replace(/^W\//, '').replaceAll('"', '');
 
 /** A part in a response to ListParts. */
 export interface ListedPart {

@@ -2,9 +2,8 @@
 
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { DecantError } from '../errors/errors.js';
-import { hexOf } from '../errors/values.js';
-import { LONGEST_TIMER } from '../http/http-options.js';
-import { bareEtag } from './confirmation.js';
+import { LONGEST_TIMER } from '../http/time-outs.js';
+import { bareEtag } from './responses.js';
 import type { UploadJournal } from './upload-options.js';
 
 /** The line with the object's expected ETag: the digest of all parts, and their number. */

@@ -3,11 +3,10 @@
 
 import type { TargetPlan } from '../public/types.js';
 import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
-import { bareEtag } from './confirmation.js';
 import { Md5 } from './md5.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
-import { type ListedPart, partsIn, uploadIdIn } from './responses.js';
+import { bareEtag, type ListedPart, partsIn, uploadIdIn } from './responses.js';
 import { Completion, etagOf, isEtagOf, isObjectOf } from './s3-completion.js';
 import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';

@@ -1,7 +1,6 @@
 // The requests of an upload: retries, times for bodies, and clean-up after a cancel.
 
-import { errorOptionsOf } from '../errors/coded-failure.js';
-import { DecantError, type DecantErrorOptions, orCancelled, reasonOf } from '../errors/errors.js';
+import { DecantError, type DecantErrorOptions, errorOptionsOf, orCancelled, reasonOf } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { Address } from '../http/address.js';
 import { NoAnswer, RequestRefused, TransientFailure } from '../http/http-failures.js';

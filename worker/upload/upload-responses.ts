@@ -1,7 +1,8 @@
 // Responses to the requests of an upload: their text, and the errors in them.
 
-import { CodedFailure } from '../errors/coded-failure.js';
-import { type Fields, orCancelled } from '../errors/errors.js';
+import { nextTask } from '../calls/next-task.js';
+import { anyOf } from '../calls/signals.js';
+import { CodedFailure, type Fields, orCancelled } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { anyOf, nextTask } from '../errors/signals.js';
 import { addressOf } from '../http/address.js';

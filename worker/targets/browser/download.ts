@@ -8,7 +8,7 @@ import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
 import { copyLifetime } from './copy-lifetime.js';
 import { mayDownload } from './frame.js';
 import type { TemporaryFile } from './storage.js';
-import { StoredOutput } from './stored-output.js';
+import { DOWNLOAD, StoredOutput } from './stored-output.js';
 
 /** The type of a download. Without one, Chromium guesses it, and adds an extension to a name without one. */
 const TYPE = 'application/octet-stream';
@@ -22,9 +22,6 @@ export function downloadRefusal(): DecantError | undefined {
   const reason = "The frame of this page is sandboxed and blocks downloads; add 'allow-downloads' to its sandbox";
   return new DecantError('usage', reason, { code: 'sandboxed-downloads' });
 }
-
-/** Identifies the target of a download. */
-export const DOWNLOAD = 'download';
 
 export class DownloadTarget implements OutputTarget {
   readonly resumes = true;

@@ -5,9 +5,8 @@ import { FOLDER, type TargetSpec } from '../../messages/messages.js';
 import type { Kept } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput } from '../claims.js';
-import { refuseSources } from '../not-a-source.js';
 import type { OutputTarget, ResumePoint, Sizes } from '../output-target.js';
-import { unlessMissing } from './missing.js';
+import { refuseSources, unlessMissing } from './entries.js';
 import { storageRoot } from './storage.js';
 import { StoredOutput } from './stored-output.js';
 

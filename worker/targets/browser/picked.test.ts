@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { cancelled } from '../../errors/errors.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { refuseSources } from '../not-a-source.js';
+import { refuseSources } from './entries.js';
 import { asFile, asFolder, MemoryFile, MemoryFolder } from './memory-storage.test-support.js';
 import { FolderTarget, PickedTarget } from './picked.js';
 

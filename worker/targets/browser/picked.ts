@@ -6,10 +6,8 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimHandle } from '../claims.js';
 import { loadCustomTargets } from '../custom-output.js';
 import type { CustomTarget } from '../custom-target.js';
-import { refuseSources } from '../not-a-source.js';
 import { type OutputTarget, requireSize, type Sizes } from '../output-target.js';
-import { isNamed, unlessMissing } from './missing.js';
-import { removeUnlessBusy } from './remove.js';
+import { isNamed, refuseSources, removeUnlessBusy, unlessMissing } from './entries.js';
 
 /** A file by its handle. It is never removed, since it may have existed before. */
 export class PickedTarget implements OutputTarget {

@@ -3,9 +3,7 @@
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
-import { requireSize, type Sizes } from '../output-target.js';
-import type { Spool } from '../spool.js';
-import type { ReadSpool } from '../spool-sending.js';
+import { type ReadSpool, requireSize, type Sizes, type Spool } from '../output-target.js';
 import { askForRoom, TemporaryFile } from './storage.js';
 
 export class StoredSpool implements Spool {

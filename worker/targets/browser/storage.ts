@@ -5,9 +5,8 @@ import { cancelled, DecantError, orCancelled } from '../../errors/errors.js';
 import { FOLDER, JOURNAL, journalName, PROTOCOL } from '../../messages/messages.js';
 import { readLines } from '../journal-lines.js';
 import type { ResumePoint } from '../output-target.js';
+import { isMissing, removeUnlessBusy, unlessMissing } from './entries.js';
 import { isInForeignFrame, isWithoutOrigin } from './frame.js';
-import { isMissing, unlessMissing } from './missing.js';
-import { removeUnlessBusy } from './remove.js';
 
 /** How long a terminated worker may hold a file, in milliseconds. */
 const HELD = 60_000;

@@ -1,10 +1,24 @@
 // An output in the origin's private file system while it is written: a temporary file, new or left by an earlier conversion.
 
-import type { DecantError } from '../../errors/errors.js';
+import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
+import { FOLDER, JOURNAL } from '../../messages/storage-folder.js';
+import type { Leftover } from '../../public/types.browser.js';
 import type { Kept } from '../../public/types.js';
 import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
-import { askForRoom, firstLine, heldNames, linesOf, storageFolder, TemporaryFile } from './storage.js';
+import {
+  askForRoom,
+  firstLine,
+  heldNames,
+  isFree,
+  linesOf,
+  storageFolder,
+  storageRoot,
+  TemporaryFile,
+} from './storage.js';
+
+/** Identifies the target of a download. */
+export const DOWNLOAD = 'download';
 
 /** A file that an earlier conversion left. Another tab may be using it. */
 interface Left {
@@ -127,7 +141,7 @@ export class StoredOutput {
 }
 
 /** Removes `file`. Fails if it cannot be removed yet. */
-export async function requireGone(file: TemporaryFile): Promise<void> {
+async function requireGone(file: TemporaryFile): Promise<void> {
   // A file that cannot be read may still take space.
   const { size } = await file.handle.getFile().catch(() => ({ size: 0 }));
   if (!(await file.remove())) throw busyError(size);
@@ -137,4 +151,47 @@ export async function requireGone(file: TemporaryFile): Promise<void> {
 async function resumePointOf(file: TemporaryFile): Promise<ResumePoint | undefined> {
   const resumePoint = (await linesOf(await storageFolder(), file.name))?.resumePoint;
   return resumePoint && (await file.handle.getFile()).size >= resumePoint.guest ? resumePoint : undefined;
+}
+
+/** As `leftovers` of the package. Creates nothing. */
+export async function listLeftovers(): Promise<Leftover[]> {
+  const files = await storageRoot()
+    .then((root) => root.getDirectoryHandle(FOLDER))
+    // A page without storage has no leftovers.
+    .catch(() => undefined);
+  if (!files) return [];
+  const found: Promise<Leftover | undefined>[] = [];
+  for await (const name of files.keys()) if (!JOURNAL.test(name)) found.push(leftoverOf(files, name));
+  return (await Promise.all(found)).filter((leftover) => leftover !== undefined);
+}
+
+/** The leftover `name`; undefined if a tab uses it, or if nothing can resume it: then it is swept. */
+async function leftoverOf(files: FileSystemDirectoryHandle, name: string): Promise<Leftover | undefined> {
+  if (!(await isFree(name))) return undefined;
+  try {
+    const lines = await linesOf(files, name);
+    const { size } = await (await files.getFileHandle(name)).getFile();
+    if (!lines?.resumePoint) return undefined;
+    const { head, image, resumePoint } = lines;
+    return {
+      kind: isDownload(head) ? 'download' : 'opfs',
+      ...(image === undefined ? {} : { image }),
+      size: size + lines.size,
+      guestDone: resumePoint.guest,
+      discard: () => discard(name),
+    };
+  } catch {
+    // It was removed in the meantime, or cannot be read.
+    return undefined;
+  }
+}
+
+const isDownload = (head: string): boolean => head.startsWith(`[${JSON.stringify(DOWNLOAD)},`);
+
+async function discard(name: string): Promise<void> {
+  const file = await TemporaryFile.take(name);
+  if (file) await requireGone(file);
+  else if (!(await isFree(name))) {
+    throw new DecantError('target', 'Another tab is using this part of a disk; it stays', { code: 'storage-in-use' });
+  }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { removeUnlessBusy } from './remove.js';
+import { removeUnlessBusy } from './entries.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { streamTarget } from './stream-target.js';
+import { streamTarget } from './custom-targets.js';
 
 const bytes = Uint8Array.of(1, 2, 3);
 
