@@ -5,6 +5,7 @@ import { localPath } from '../api/node-path.js';
 import { isHttp } from '../http/address.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import {
+  ALL_DISKS,
   type CommandName,
   isPageBlob,
   OPENING,
@@ -16,7 +17,7 @@ import {
   type Values,
   valuesOf,
 } from './command-options.js';
-import { ALL_DISKS } from './failure-text.js';
+
 import { outputFormat } from './formats.js';
 import { shownInput } from './operands.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';

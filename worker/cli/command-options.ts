@@ -82,6 +82,9 @@ const repeated = (name: string, value: string, help: Help, details: Details = {}
 
 const asIs = (value: string | undefined) => value;
 
+/** The value of `--disk` for all disks. */
+export const ALL_DISKS = 'all';
+
 /** Parses `--disk`. A name that is a number means that number. */
 function diskOf(value: string | undefined): string | number | undefined {
   const number = Number(value);

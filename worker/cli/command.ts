@@ -4,24 +4,28 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { isHttp } from '../http/address.js';
-import { type AnyImage, type Image, type Output, prepare } from '../node.js';
+import { isHttp } from '../http/http-url.js';
+import { type Image, type Output, prepare } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';
+import { ALL_DISKS } from './command-options.js';
 import { type ConvertCommand, outputOf, printOptions, requirePossible } from './command-output.js';
 import { convertAll, requireFolderForAll } from './convert-all.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
-import { ALL_DISKS, failureRows, failureText, severalDisks } from './failure-text.js';
+import { failureRows, failureText } from './failure-text.js';
 import { disksJson, disksText, infoJson, infoText, packedJson, packedText } from './info-report.js';
 import { interrupted } from './interrupts.js';
 import { map } from './map-command.js';
-import { imageOpener, type OpenDisk } from './open-image.js';
+import { imageOf, imageOpener, mustBeUnpacked, type OpenDisk, type Opened } from './open-image.js';
 import { requireText, shownInput } from './operands.js';
 import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
 import { print, report } from './printing.js';
 import { WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
-import { folderFor, needsSpool, type Unpacking, UnpackingReport } from './unpacking.js';
+import { folderFor, type Unpacking, UnpackingReport } from './unpacking.js';
+
+type InfoCommand = Extract<Command, { name: 'info' }>;
+type MapCommand = Extract<Command, { name: 'map' }>;
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -86,21 +90,38 @@ async function run(command: Command, signal: AbortSignal): Promise<number> {
   if (command.name === 'convert') await requireOutput(command);
   const waiting = new WaitingLines();
   waiting.isSilenced = command.name === 'convert' && command.quiet;
-  let made: Promise<Output> | undefined;
-  const output: OutputMaker = (command) => {
-    made ??= outputOf(command, signal);
-    return made;
-  };
-  const unpacking = await unpackingOf(command, output, signal);
-  const context = { workers, onWaiting: waiting.report, unpacking, signal };
-  const open = await imageOpener(command.image, command.opening, context);
+  const opener = (unpacking?: Unpacking) =>
+    imageOpener(command.image, command.opening, { workers, onWaiting: waiting.report, unpacking, signal });
+  switch (command.name) {
+    case 'info':
+      for (const line of await info(command, await opener(), signal)) print(line);
+      return 0;
+    case 'map': {
+      const unpacking = unpackingForMap(command);
+      const open = await opener(unpacking);
+      return orUnpacked(unpacking, () => mapOf(command, open, signal));
+    }
+    case 'convert': {
+      let made: Promise<Output> | undefined;
+      const output: OutputMaker = (command) => {
+        made ??= outputOf(command, signal);
+        return made;
+      };
+      const unpacking = await unpackingForConversion(command, output, signal);
+      const context = { open: await opener(unpacking), output, unpacking, waiting, signal };
+      return orUnpacked(unpacking, () => conversion(command, context));
+    }
+  }
+}
+
+/** Runs `work`, and again with the image unpacked if it fails because it cannot read the image in place. */
+async function orUnpacked(unpacking: Unpacking, work: () => Promise<number>): Promise<number> {
   try {
-    return await runOn(command, open, output, unpacking, waiting, signal);
+    return await work();
   } catch (thrown) {
-    if (!unpacking || unpacking.isNeeded || !needsSpool(thrown)) throw thrown;
-    // The conversion was begun in place.
+    if (unpacking.isNeeded || !mustBeUnpacked(thrown)) throw thrown;
     unpacking.isNeeded = true;
-    return await runOn(command, open, output, unpacking, waiting, signal);
+    return work();
   }
 }
 
@@ -122,85 +143,97 @@ function sizeOf(path: string): number {
 /** Makes the output of the command, once. */
 type OutputMaker = (command: ConvertCommand) => Promise<Output>;
 
-async function runOn(
-  command: ImageCommand,
+/** Returns the lines of `decant info`. */
+async function info(
+  { image: path, json, opening }: InfoCommand,
   open: OpenDisk,
-  output: OutputMaker,
-  unpacking: Unpacking | undefined,
-  waiting: WaitingLines,
   signal: AbortSignal,
-): Promise<number> {
-  const { disk } = command.opening;
-  const intoFolder = command.name === 'convert' && (await isFolder(command.output));
-  if (command.name === 'convert') requireFolderForAll(command, intoFolder);
-  let image: AnyImage;
+): Promise<string[]> {
+  const opened = await open(opening.disk);
+  const shown = shownInput(path);
+  if ('packed' in opened) return (json ? packedJson : packedText)(opened.packed, shown);
+  if ('choice' in opened) return (json ? disksJson : disksText)(opened.choice, shown);
+  const { image } = opened;
   try {
-    const isAll = disk === ALL_DISKS;
-    image = await open(isAll ? undefined : disk);
-    const isFirstOnly = image.streamed && image.members.length === 1;
-    if (isAll && (isFirstOnly || image.members.length === 0)) {
-      // An archive that is read in order lists its first disk only, until one is chosen. Without disks, the choice fails.
-      await image.close();
-      image = await open(1);
-    }
-  } catch (thrown) {
-    if (command.name === 'info' && needsSpool(thrown)) {
-      await printInfo(command.json ? packedJson : packedText, thrown.fields, command.image);
-      return 0;
-    }
-    const several = severalDisks(thrown);
-    if (!several) throw thrown;
-    if (command.name === 'info') {
-      await printInfo(command.json ? disksJson : disksText, several, command.image);
-      return 0;
-    }
-    if (command.name !== 'convert' || !intoFolder || several.disks.some(({ missing }) => missing)) throw thrown;
-    if (unpacking) unpacking.isForAll = true;
-    return (await convertAll(several.disks, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
-  }
-  try {
-    switch (command.name) {
-      case 'info':
-        // Verifies the given passwords.
-        if (!image.streamed && command.opening.passwordFiles.length > 0) await image.unlock({ signal });
-        await printInfo(command.json ? infoJson : infoText, image.info, command.image);
-        return 0;
-      case 'map':
-        // A streamed image has no map: its method fails with the reason.
-        return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
-      case 'convert': {
-        if (disk === ALL_DISKS)
-          return (await convertAll(image.members, open, command, waiting, signal)) ? 0 : EXIT_DAMAGED;
-        const isWhole = await convert(image, command, await output(command), waiting, signal);
-        if (!isEncrypted(image)) reportNotEncrypted(command);
-        return isWhole ? 0 : EXIT_DAMAGED;
-      }
-    }
+    // Verifies the given passwords.
+    if (!image.streamed && opening.passwordFiles.length > 0) await image.unlock({ signal });
+    return await (json ? infoJson : infoText)(image.info, shown);
   } finally {
     await image.close();
   }
 }
 
-/**
- * How the image is unpacked; undefined for `info`, which describes a packed file without that. `output` makes the output of a
- * conversion.
- */
-async function unpackingOf(
-  command: ImageCommand,
+async function mapOf(command: MapCommand, open: OpenDisk, signal: AbortSignal): Promise<number> {
+  const image = imageOf(await open(command.opening.disk));
+  try {
+    // A streamed image has no map: its method fails with the reason.
+    return (await map(image as Image, command, signal)) ? 0 : EXIT_DAMAGED;
+  } finally {
+    await image.close();
+  }
+}
+
+/** What a conversion uses besides its arguments. */
+interface ConversionContext {
+  open: OpenDisk;
+  output: OutputMaker;
+  unpacking: Unpacking;
+  waiting: WaitingLines;
+  signal: AbortSignal;
+}
+
+async function conversion(
+  command: ConvertCommand,
+  { open, output, unpacking, waiting, signal }: ConversionContext,
+): Promise<number> {
+  const intoFolder = await isFolder(command.output);
+  requireFolderForAll(command, intoFolder);
+  const isAll = command.opening.disk === ALL_DISKS;
+  const opened = isAll ? await openAll(open) : await open(command.opening.disk);
+  const exitCode = (isWhole: boolean) => (isWhole ? 0 : EXIT_DAMAGED);
+  if ('choice' in opened && intoFolder && !opened.choice.disks.some(({ missing }) => missing)) {
+    unpacking.isForAll = true;
+    return exitCode(await convertAll(opened.choice.disks, open, command, waiting, signal));
+  }
+  const image = imageOf(opened);
+  try {
+    if (isAll) return exitCode(await convertAll(image.members, open, command, waiting, signal));
+    const isWhole = await convert(image, command, await output(command), waiting, signal);
+    if (!isEncrypted(image)) reportNotEncrypted(command);
+    return exitCode(isWhole);
+  } finally {
+    await image.close();
+  }
+}
+
+/** Opens an image that lists all its disks. */
+async function openAll(open: OpenDisk): Promise<Opened> {
+  const opened = await open(undefined);
+  if (!('image' in opened)) return opened;
+  const { image } = opened;
+  const isFirstOnly = image.streamed && image.members.length === 1;
+  if (!isFirstOnly && image.members.length > 0) return opened;
+  // An archive that is read in order lists its first disk only, until one is chosen. Without disks, the choice fails.
+  await image.close();
+  return open(1);
+}
+
+/** How a map unpacks the image. */
+function unpackingForMap({ image, spool }: MapCommand): Unpacking {
+  const folder = spool ?? spoolFolder();
+  const report = new UnpackingReport(shownInput(image), folder, false, process.stderr.isTTY);
+  return { folder, report, isNeeded: spool !== undefined, isForAll: false, check: async () => {} };
+}
+
+/** How a conversion unpacks the image. `output` makes its output. */
+async function unpackingForConversion(
+  command: ConvertCommand,
   output: OutputMaker,
   signal: AbortSignal,
-): Promise<Unpacking | undefined> {
-  const { name, image } = command;
-  if (name === 'info') return undefined;
-  const shows = process.stderr.isTTY;
-  const isForced = command.spool !== undefined;
-  if (name === 'map') {
-    const folder = command.spool ?? spoolFolder();
-    const report = new UnpackingReport(shownInput(image), folder, false, shows);
-    return { folder, report, isNeeded: isForced, isForAll: false, check: async () => {} };
-  }
-  const folder = command.spool ?? (await folderFor(command.output));
-  const report = new UnpackingReport(shownInput(image), folder, command.quiet, command.progress || shows);
+): Promise<Unpacking> {
+  const { image, spool, quiet, progress } = command;
+  const folder = spool ?? (await folderFor(command.output));
+  const report = new UnpackingReport(shownInput(image), folder, quiet, progress || process.stderr.isTTY);
   const check = async (read: string[], format: unknown) => {
     await requireOtherFiles(command.output, read);
     if (!unpacking.isForAll) await requireFileForOne(command, format);
@@ -208,10 +241,6 @@ async function unpackingOf(
   };
   // A conversion in place may fail halfway and start over, but data that was sent cannot be taken back.
   const isSent = command.output === STANDARD_OUTPUT || isHttp(command.output);
-  const unpacking: Unpacking = { folder, report, isNeeded: isForced || isSent, isForAll: false, check };
+  const unpacking: Unpacking = { folder, report, isNeeded: spool !== undefined || isSent, isForAll: false, check };
   return unpacking;
-}
-
-async function printInfo<T>(reportOn: (subject: T, path: string) => Promise<string[]>, subject: T, path: string) {
-  for (const line of await reportOn(subject, shownInput(path))) print(line);
 }

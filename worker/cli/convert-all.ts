@@ -6,12 +6,13 @@ import { localPath } from '../api/node-path.js';
 import { DecantError, type Member, toDecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { shownText } from '../errors/shown.js';
-import { addressOf, isHttp } from '../http/address.js';
+import { addressOf } from '../http/address.js';
+import { isHttp } from '../http/http-url.js';
+import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
 import { convert, isEncrypted, reportNotEncrypted } from './convert-command.js';
-import { ALL_DISKS } from './failure-text.js';
 import { ARCHIVES, COMPRESSED, endingIn, MACHINES } from './formats.js';
-import type { OpenDisk } from './open-image.js';
+import { imageOf, type OpenDisk } from './open-image.js';
 import { requireOutput } from './output-checks.js';
 import { report } from './printing.js';
 import type { WaitingLines } from './progress.js';
@@ -45,7 +46,7 @@ export async function convertAll(
   for (const [at, { name }] of disks.entries()) {
     const which = `disk ${at + 1} of ${disks.length}`;
     try {
-      const image = await open(at + 1);
+      const image = imageOf(await open(at + 1));
       try {
         const extension = image.formats.find(({ name }) => name === command.format)?.extension ?? '';
         const output = join(command.output, `${stemOf(command.image)}-disk${at + 1}${extension}`);

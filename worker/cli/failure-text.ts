@@ -1,12 +1,11 @@
 // Error messages of the command: the package's sentence, an option that helps, and the disks to choose from.
 
-import { DecantError, type Fields, type Member, type PlainError } from '../errors/errors.js';
+import type { Fields, Member, PlainError } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import type { Snapshot } from '../public/types.js';
+import { ALL_DISKS } from './command-options.js';
 
-/** The value of `--disk` for all disks. */
-export const ALL_DISKS = 'all';
 /** The option for a file that is missing. */
 export const WITH = '--with FILE';
 
@@ -17,12 +16,6 @@ export interface Disks {
   machine?: string;
   /** The snapshots of the machine, if it has some. */
   snapshots?: readonly Snapshot[];
-}
-
-/** Returns the disks to choose from, if `thrown` says that one must be chosen. */
-export function severalDisks(thrown: unknown): Disks | undefined {
-  const isChoice = DecantError.is(thrown) && thrown.kind === 'usage' && thrown.code === 'several-images';
-  return isChoice && thrown.fields.disks ? (thrown.fields as unknown as Disks) : undefined;
 }
 
 /** Lists `disks`, one on each line: the option that chooses it, its name, size and format. */

@@ -1,7 +1,7 @@
 // Opens an image by the arguments.
 
 import { basename } from 'node:path';
-import { DecantError } from '../errors/errors.js';
+import { DecantError, type Fields } from '../errors/errors.js';
 import type { Waiting } from '../http/http-types.js';
 import {
   type AnyImage,
@@ -15,11 +15,12 @@ import {
 import { CONTAINERS } from '../public/registry.js';
 import type { Companion } from '../public/types.node.js';
 import type { OpenArguments } from './arguments.js';
+import type { Disks } from './failure-text.js';
 import { filesBeside, machineIn, partsBeside } from './files-beside.js';
 import { namedFile, RemoteInputs } from './operands.js';
 import { imageHeaders, readPasswords } from './secret-files.js';
 import { STANDARD_INPUT, standardInput } from './standard-streams.js';
-import { needsSpool, needsWholeArchive, type Unpacking, windowOf } from './unpacking.js';
+import { type Unpacking, windowOf } from './unpacking.js';
 
 interface OpenContext {
   workers: number | undefined;
@@ -29,8 +30,47 @@ interface OpenContext {
   signal: AbortSignal;
 }
 
+/** What opening an image leads to: the image, or what it needs before, with the error that says so. */
+export type Opened =
+  | { image: AnyImage }
+  /** One of several disks must be chosen. */
+  | { choice: Disks; refusal: DecantError }
+  /** It must be unpacked. The fields are those of the error `needs-spool`. */
+  | { packed: Fields; refusal: DecantError };
+
 /** Opens the image: `disk` if it is one of several in an archive. */
-export type OpenDisk = (disk: string | number | undefined) => Promise<AnyImage>;
+export type OpenDisk = (disk: string | number | undefined) => Promise<Opened>;
+
+/** Returns the image. Throws the refusal if there is none. */
+export function imageOf(opened: Opened): AnyImage {
+  if ('image' in opened) return opened.image;
+  throw opened.refusal;
+}
+
+/** Whether `thrown` says that an image, or its conversion, takes bytes at any position, which only an unpacked file has. */
+export const mustBeUnpacked = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'needs-spool';
+
+/** Whether `thrown` says that a file of a zip archive is read at any position together with others. */
+const needsWholeArchive = (thrown: unknown): thrown is DecantError =>
+  thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip';
+
+/** Opens `input`. `isPacked` decides which errors say that it must be unpacked. */
+async function opened(
+  input: Input,
+  options: OpenOptions,
+  isPacked: (thrown: unknown) => boolean = mustBeUnpacked,
+): Promise<Opened> {
+  try {
+    return { image: await open(input, options) };
+  } catch (thrown) {
+    if (!(thrown instanceof DecantError)) throw thrown;
+    const { kind, code, fields } = thrown;
+    if (isPacked(thrown)) return { packed: fields, refusal: thrown };
+    if (kind !== 'usage' || code !== 'several-images' || !fields.disks) throw thrown;
+    return { choice: fields as unknown as Disks, refusal: thrown };
+  }
+}
 
 /** Reads the passwords and headers of an image, which may come from pipes, and returns the function that opens it. */
 export async function imageOpener(
@@ -87,15 +127,17 @@ export async function imageOpener(
     };
     const read = [image, ...companions.map((argument) => namedFile(argument).file), ...beside];
     // Standard input can be read only once.
-    const opened = await openOrUnpack(input, options, read, unpacking, isInput);
-    name = chosen(opened.members, disk)?.name;
+    const result = await openOrUnpack(input, options, read, unpacking, isInput);
+    if (!('image' in result)) return result;
+    const { members, info } = result.image;
+    name = chosen(members, disk)?.name;
     try {
-      passwords.check(opened.info, opened.members);
+      passwords.check(info, members);
     } catch (thrown) {
-      await opened.close();
+      await result.image.close();
       throw thrown;
     }
-    return opened;
+    return result;
   };
 }
 
@@ -106,25 +148,28 @@ async function openOrUnpack(
   read: string[],
   unpacking: Unpacking | undefined,
   isOnce: boolean,
-): Promise<AnyImage> {
-  if (!unpacking) return open(input, options);
+): Promise<Opened> {
+  if (!unpacking) return opened(input, options);
   const { folder, report, check } = unpacking;
-  const onProgress = (progress: Progress) => report.show(progress);
+  const reporting = { ...options, onProgress: (progress: Progress) => report.show(progress) };
   let format: unknown;
   if (!isOnce) {
-    const opening = open(input, { ...options, onProgress }).finally(() => report.end());
-    const image = await opening.catch((thrown) => {
-      if (!needsSpool(thrown) && !needsWholeArchive(thrown)) throw thrown;
-      format = thrown.fields.format;
-      report.window = windowOf(thrown.fields);
-    });
-    if (image && !(unpacking.isNeeded && isInPlace(image))) return image;
-    await image?.close();
-    format ??= image?.info.format;
+    const isPacked = (thrown: unknown) => mustBeUnpacked(thrown) || needsWholeArchive(thrown);
+    const inPlace = await opened(input, reporting, isPacked).finally(() => report.end());
+    if ('choice' in inPlace) return inPlace;
+    if ('packed' in inPlace) {
+      format = inPlace.packed.format;
+      report.window = windowOf(inPlace.packed);
+    } else {
+      const { image } = inPlace;
+      if (!unpacking.isNeeded || !isInPlace(image)) return inPlace;
+      await image.close();
+      format = image.info.format;
+    }
     unpacking.isNeeded = true;
   }
   await check(read, format);
-  return open(input, { ...options, spool: folder, onProgress }).finally(() => report.end());
+  return opened(input, { ...reporting, spool: folder }).finally(() => report.end());
 }
 
 const COMPRESSED = CONTAINERS.filter(({ isArchive }) => !isArchive).map(({ name }) => name);

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DecantError, type Fields } from '../errors/errors.js';
+import type { Fields } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
@@ -27,14 +27,6 @@ export interface Unpacking {
    */
   check(read: string[], format: unknown): Promise<void>;
 }
-
-/** Whether `thrown` says that the image must be unpacked. */
-export const needsSpool = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'needs-spool';
-
-/** Whether `thrown` says that a file of a zip archive must be read at any position together with others. */
-export const needsWholeArchive = (thrown: unknown): thrown is DecantError =>
-  thrown instanceof DecantError && thrown.code === 'not-in-order' && thrown.fields.container === 'zip';
 
 /** The memory for the window of a compressed file, by the fields of the error `needs-spool`; undefined if it is not large. */
 export const windowOf = ({ window }: Fields): number | undefined => (typeof window === 'number' ? window : undefined);
