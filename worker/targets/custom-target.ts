@@ -1,6 +1,7 @@
 // Custom targets: a coordinator sends the output to the calling side, which writes it.
 
 import { isObject } from '../calls/values.js';
+import { within } from '../calls/within.js';
 import { cancelled, customTargetError, DecantError, orCancelled, orTargetError } from '../errors/errors.js';
 import type { Digested, Piece, PortSpec, Taken } from '../messages/messages.js';
 import type { Network, Notice, Target, TargetResumePoint } from '../public/types.js';
@@ -8,9 +9,9 @@ import { outputInUse, writers } from './claims.js';
 import { keptError, type OutputTarget, type ResumePoint, requireSize, type Sizes } from './output-target.js';
 
 /** How long a conversion waits for `abort` and for a late `close`, in milliseconds. */
-const PATIENCE = 200;
-/** How long it waits if the target may keep its output: the result of `abort` is needed then. */
-const PATIENCE_TO_KEEP = 10_000;
+const END_TIMEOUT = 200;
+/** How long it waits for `abort` if the target may keep its output, in milliseconds: the result is needed then. */
+const KEEP_TIMEOUT = 10_000;
 /** The maximum of `abortTimeout`, in seconds. */
 const MAX_ABORT_TIMEOUT = 60;
 /** The default concurrency. */
@@ -118,7 +119,7 @@ export class CustomTarget implements OutputTarget {
       await this.#asked(signal, () => closing);
     } catch (thrown) {
       // A cancel during `close` is too late, unless `close` takes long.
-      if (!signal.aborted || !(await within(PATIENCE, closed))) throw thrown;
+      if (!signal.aborted || !(await within(END_TIMEOUT, closed, () => false))) throw thrown;
     }
     this.#port?.close();
   }
@@ -142,7 +143,7 @@ export class CustomTarget implements OutputTarget {
     const aborted = (async () => this.target.abort(reason, keep))().catch((thrown) =>
       DecantError.is(thrown) ? customTargetError(thrown) : undefined,
     );
-    const isKept = await within(this.#abortTimeout(keep), aborted);
+    const isKept = await within(this.#abortTimeout(keep), aborted, () => undefined);
     this.#end();
     if (isKept instanceof DecantError) throw isKept;
     if (isKept === true && keep) throw keptError();
@@ -150,7 +151,7 @@ export class CustomTarget implements OutputTarget {
 
   /** How long to wait for `abort`, in milliseconds. */
   #abortTimeout(keep: boolean): number {
-    const usual = keep ? PATIENCE_TO_KEEP : PATIENCE;
+    const usual = keep ? KEEP_TIMEOUT : END_TIMEOUT;
     try {
       const { abortTimeout = 0 } = this.target;
       return Math.max(usual, Math.min(MAX_ABORT_TIMEOUT, abortTimeout) * 1000) || usual;
@@ -256,17 +257,4 @@ function checkedLateStart(lateStart: unknown = 0): number {
 function doubtIn(unconfirmed: unknown): string | undefined {
   if (typeof unconfirmed === 'string') return unconfirmed;
   return unconfirmed ? 'The target could not confirm that the output is complete' : undefined;
-}
-
-/** Resolves like `work`, or to `undefined` after `time` milliseconds. */
-async function within<T>(time: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), time);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,9 +1,10 @@
 // The findings of a contract test: sentences about faults.
 
+import { within } from '../calls/within.js';
 import { reasonOf } from '../errors/errors.js';
 
 /** How long a call may take, in milliseconds, before it counts as one that never settles. */
-const PATIENCE = 10_000;
+const CALL_TIMEOUT = 10_000;
 
 /** Ends a test: each later call could take as long. */
 class Unsettled extends Error {}
@@ -28,25 +29,20 @@ export class Findings {
 
   /**
    * Resolves to the result of `call`. If it fails, adds a sentence about `name` and resolves to `undefined`. If it does not
-   * settle, adds a sentence and ends the test.
+   * settle within `time` milliseconds, adds a sentence and ends the test.
    */
-  async call<T>(name: string, call: () => Promise<T> | T, patience = PATIENCE): Promise<{ value: T } | undefined> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<'late'>((resolve) => {
-      timer = setTimeout(() => resolve('late'), patience);
-    });
+  async call<T>(name: string, call: () => Promise<T> | T, time = CALL_TIMEOUT): Promise<{ value: T } | undefined> {
+    const calling = (async () => ({ value: await call() }))();
     try {
-      const result = await Promise.race([(async () => ({ value: await call() }))(), late]);
-      if (result !== 'late') return result;
-      this.add(`${name} has not settled within ${patience / 1000} seconds`);
-      throw new Unsettled();
+      return await within(time, calling, () => {
+        this.add(`${name} has not settled within ${time / 1000} seconds`);
+        throw new Unsettled();
+      });
     } catch (thrown) {
       if (thrown instanceof Unsettled) throw thrown;
       this.add(`${name} has failed: ${reasonOf(thrown)}`);
-    } finally {
-      clearTimeout(timer);
+      return undefined;
     }
-    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 // One PUT, or POST, with the output as its body. RFC 9110, sections 9.3.3 and 9.3.4.
 
+import { within } from '../calls/within.js';
 import { DecantError } from '../errors/errors.js';
 import { milliseconds } from '../http/http-options.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
@@ -141,21 +142,15 @@ export class Put implements Target {
 
   /** Waits for `work`. Fails with the request, or after `time` milliseconds: a stream cannot be retried. */
   async #within(time: number, work: Promise<unknown>): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const silence = `no progress for ${time / 1000} seconds`;
-      timer = setTimeout(() => reject(this.requests.failed(silence)), time);
-    });
     // The request's error is more precise than the stream's.
     const working = work.catch(() => {
       this.#requireUnanswered();
       return this.#failure;
     });
-    try {
-      await this.requests.whileWaiting(Promise.race([working, late, this.#failure]), this.url.host);
-    } finally {
-      clearTimeout(timer);
-    }
+    const limited = within(time, Promise.race([working, this.#failure]), () => {
+      throw this.requests.failed(`no progress for ${time / 1000} seconds`);
+    });
+    await this.requests.whileWaiting(limited, this.url.host);
   }
 }
 

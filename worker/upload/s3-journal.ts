@@ -1,6 +1,8 @@
 // The journal of an upload to S3, for resuming it: a line for the upload, and one for each part after its response was checked.
 
 import { hexToBytes } from '@noble/hashes/utils.js';
+import { hexOf } from '../calls/hex.js';
+import { within } from '../calls/within.js';
 import { DecantError } from '../errors/errors.js';
 import { LONGEST_TIMER } from '../http/time-outs.js';
 import { bareEtag } from './responses.js';
@@ -130,17 +132,10 @@ export class S3Journal {
   }
 
   /** Runs `ask`. Fails with `journal` after the time-out. */
-  async #asked<T>(name: string, ask: () => T | Promise<T>): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const sentence = `its '${name}' did not settle within ${this.timeout / 1000} seconds`;
-      timer = setTimeout(() => reject(failed(sentence)), Math.min(LONGEST_TIMER, this.timeout));
+  #asked<T>(name: string, ask: () => T | Promise<T>): Promise<T> {
+    return within(Math.min(LONGEST_TIMER, this.timeout), (async () => ask())(), () => {
+      throw failed(`its '${name}' did not settle within ${this.timeout / 1000} seconds`);
     });
-    try {
-      return await Promise.race([(async () => ask())(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
 

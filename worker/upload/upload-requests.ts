@@ -1,5 +1,6 @@
 // The requests of an upload: retries, times for bodies, and clean-up after a cancel.
 
+import { within } from '../calls/within.js';
 import { DecantError, type DecantErrorOptions, errorOptionsOf, orCancelled, reasonOf } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import type { Address } from '../http/address.js';
@@ -229,17 +230,10 @@ export class UploadRequests {
   }
 
   /** Runs `make`. Fails with `NoAnswer` after the time-out: it calls the caller's `sign` and `headers`. */
-  async #prepared(make: MakeCall): Promise<UploadCall> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const reason = `'sign' or 'headers' did not settle within ${this.#timeout / 1000} seconds`;
-      timer = setTimeout(() => reject(new NoAnswer(reason)), this.#timeout);
+  #prepared(make: MakeCall): Promise<UploadCall> {
+    return within(this.#timeout, fromCaller(make), () => {
+      throw new NoAnswer(`'sign' or 'headers' did not settle within ${this.#timeout / 1000} seconds`);
     });
-    try {
-      return await Promise.race([fromCaller(make), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** Makes the request, with a time-out for a body of `length` bytes, and measures the speed. */
@@ -294,12 +288,9 @@ export class UploadRequests {
   /** Waits for `pending`, which completes the object, before `stop`: at most three of the ten seconds of `sendAfterStop`. */
   async lastResponse(pending: Promise<unknown>): Promise<void> {
     this.#cleanUpUntil ??= performance.now() + CLEAN_UP_TIME;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LAST_RESPONSE_TIME);
-    });
-    await Promise.race([pending.catch(() => {}), late]);
-    clearTimeout(timer);
+    // A failure is reported by the call that waits for the response.
+    const settled = pending.catch(() => {});
+    await within(LAST_RESPONSE_TIME, settled, () => {});
   }
 
   /** Aborts all requests except the one that begins the upload. */
