@@ -33,7 +33,7 @@ type OtherValues = Values<typeof OTHERS>;
 export type ImageCommand = Extract<Command, { name: CommandName }>;
 
 /** The options of `convert` that decide together. */
-type Combined = 'json' | 'asked' | 'lists' | 'sparseness' | 'noConfirm' | 'method';
+type Combined = 'json' | 'requestedFormat' | 'lists' | 'sparseness' | 'noConfirm' | 'method';
 
 export type Command =
   | { name: 'help' | 'version' }
@@ -187,10 +187,10 @@ function conversion(args: string[]): Command {
   const found = parsed('convert', args, ['image', 'output']);
   if (!found) return { name: 'help' };
   if (asksForOptions(found.values)) {
-    const asked = readOption(OTHERS.asked, found.values);
-    return { name: 'options', format: outputFormat(found.positionals[1] ?? '', { asked }).format };
+    const requestedFormat = readOption(OTHERS.requestedFormat, found.values);
+    return { name: 'options', format: outputFormat(found.positionals[1] ?? '', { requestedFormat }).format };
   }
-  const { asked, lists, sparseness, method, noConfirm, json: _, ...values } = valuesOf(OTHERS, found.values);
+  const { requestedFormat, lists, sparseness, method, noConfirm, json: _, ...values } = valuesOf(OTHERS, found.values);
   const { place, upload, uploadHeaderFile, existing, resume, sync } = values;
   const [image, output] = found.positionals.map(localPath) as [string, string];
   const isUpload = isHttp(output);
@@ -199,7 +199,7 @@ function conversion(args: string[]): Command {
   if (sync && !isFile) throw usage(`--sync needs a file, not ${kind}`);
   if (resume && !isFile && upload !== 's3') throw usage(`--resume needs a file or --upload s3, not ${kind}`);
   if (existing && resume) throw usage('--resume does not work with -n, which writes in place');
-  const { format, formatOptions, note } = outputFormat(output, { asked, options: optionList(lists), place });
+  const { format, formatOptions, note } = outputFormat(output, { requestedFormat, options: optionList(lists), place });
   if (existing && !isFile && !(isUpload && isPageBlob(upload, format, formatOptions))) {
     const other = isUpload ? 'another upload' : kind;
     throw usage(`-n needs a file, a block device or a page blob (--upload azure -O vpc), not ${other}`);

@@ -27,7 +27,7 @@ export const isPageBlob = (
 ): boolean => upload === 'azure' && format === 'vpc' && subformat !== 'dynamic';
 
 /** As `parseArgs` returns it: `undefined` if the option is missing. */
-type Given = string | string[] | boolean | undefined;
+type ParsedValue = string | string[] | boolean | undefined;
 
 interface Option<T> {
   /** Its name, without the dashes. */
@@ -40,7 +40,7 @@ interface Option<T> {
   /** Texts of the help, by how the option is written. */
   help: Record<string, string>;
   /** Returns the value for a command. Fails with `usage` if it is wrong. */
-  read(given: Given): T;
+  read(given: ParsedValue): T;
 }
 
 /** What an option has besides its name and its help. */
@@ -200,7 +200,7 @@ export const OPENING = {
 /** All other options, by their names in a command. */
 export const OTHERS = {
   json: withValue('output', '', {}, isJson, { commands: ['info', 'map'] }),
-  asked: withValue(
+  requestedFormat: withValue(
     'output-format',
     'FORMAT',
     'format of the output, as in qemu-img (default: by the extension of OUTPUT, otherwise raw); an unknown one lists all formats',
@@ -301,10 +301,11 @@ type Table = Record<string, Option<unknown>>;
 export type Values<T extends Table> = { [Name in keyof T]: ReturnType<T[Name]['read']> };
 
 /** Returns the value of `option`. Fails with `usage` if it is wrong. */
-export const readOption = <T>(option: Option<T>, given: Record<string, Given>): T => option.read(given[option.name]);
+export const readOption = <T>(option: Option<T>, given: Record<string, ParsedValue>): T =>
+  option.read(given[option.name]);
 
 /** Returns the values of the options in `table`, as a command takes them. Fails with `usage` if one is wrong. */
-export const valuesOf = <T extends Table>(table: T, given: Record<string, Given>): Values<T> =>
+export const valuesOf = <T extends Table>(table: T, given: Record<string, ParsedValue>): Values<T> =>
   Object.fromEntries(Object.entries(table).map(([field, option]) => [field, readOption(option, given)])) as Values<T>;
 
 /** The options that `command` takes. */

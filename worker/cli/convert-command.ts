@@ -90,8 +90,8 @@ function warn({ notices, lost, lostRanges, lostBytes, unusedCompanions }: Result
   for (const range of lost) reportLost(range);
   if (lostBytes === 0) return;
   reportUnlisted(lostRanges - lost.length);
-  const place = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
-  report(`${place} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
+  const name = output === STANDARD_OUTPUT ? 'standard output' : `'${shownText(shownInput(output))}'`;
+  report(`${name} is damaged: ${lostBytes} bytes of the disk were lost or may be wrong`);
 }
 
 /** Reports the commands that bring the output of the command to `place`, and a limit of the place that it exceeds. */

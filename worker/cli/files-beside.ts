@@ -27,7 +27,7 @@ const LISTED = 5;
 export const isMachine = async (image: string): Promise<boolean> =>
   MACHINE.test(image) || (await isFolder(localPath(image)));
 
-/** False also if that cannot be asked: opening it reports why. */
+/** False also if that cannot be examined: opening it reports why. */
 const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 

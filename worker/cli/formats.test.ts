@@ -50,7 +50,7 @@ describe('without -O', () => {
 });
 
 describe('with -O', () => {
-  for (const [output, asked, format] of [
+  for (const [output, requestedFormat, format] of [
     ['disk.raw', 'raw', 'raw'],
     ['disk.vhd', 'vpc', 'vpc'],
     ['disk.vhd', 'vhd', 'vpc'],
@@ -64,11 +64,11 @@ describe('with -O', () => {
     ['disk.vhd', 'VHD', 'vpc'],
     ['disk.tgz', 'Tar.GZ', 'tar.gz'],
   ] as const) {
-    test(`${asked} to ${output} is ${format}`, () =>
-      expect(outputFormat(output, { asked })).toEqual({ format, formatOptions: {} }));
+    test(`${requestedFormat} to ${output} is ${format}`, () =>
+      expect(outputFormat(output, { requestedFormat })).toEqual({ format, formatOptions: {} }));
   }
 
-  for (const [output, asked, format, end] of [
+  for (const [output, requestedFormat, format, end] of [
     ['disk.vhd', 'raw', 'raw', '.vhd'],
     ['disk.raw', 'vpc', 'vpc', '.raw'],
     ['disk.img', 'vhd', 'vpc', '.img'],
@@ -76,9 +76,9 @@ describe('with -O', () => {
     ['disk.tar.gz', 'raw.gz', 'raw.gz', '.tar.gz'],
     ['disk.raw.gz', 'raw', 'raw', '.raw.gz'],
   ] as const) {
-    test(`${asked} to ${output} has a note`, () => {
+    test(`${requestedFormat} to ${output} has a note`, () => {
       const note = `the output is ${format}, by -O, although its name ends in ${end}`;
-      expect(outputFormat(output, { asked })).toEqual({ format, formatOptions: {}, note });
+      expect(outputFormat(output, { requestedFormat })).toEqual({ format, formatOptions: {}, note });
     });
   }
 });
@@ -89,7 +89,7 @@ describe('with --for', () => {
   for (const [place, output, given, format, formatOptions] of [
     ['azure', 'disk', {}, 'vpc', FIXED],
     ['azure', 'disk.vhd', {}, 'vpc', FIXED],
-    ['azure', '-', { asked: 'vhd' }, 'vpc', FIXED],
+    ['azure', '-', { requestedFormat: 'vhd' }, 'vpc', FIXED],
     ['hyperv', 'disk.vhd', {}, 'vpc', DYNAMIC],
     ['hyperv', 'disk.vhd', { options: FIXED }, 'vpc', FIXED],
     ['proxmox', 'disk.qcow2', {}, 'qcow2', { compress: 'on' }],
@@ -112,8 +112,8 @@ describe('with --for', () => {
     ['azure', 'disk.qcow2', {}, 'place-format'],
     ['azure', 'disk.raw', {}, 'place-format'],
     ['azure', 'disk.vhd', { options: DYNAMIC }, 'place-format'],
-    ['azure', 'disk', { asked: 'raw' }, 'place-format'],
-    ['google', 'disk', { asked: 'nonsense' }, 'place-format'],
+    ['azure', 'disk', { requestedFormat: 'raw' }, 'place-format'],
+    ['google', 'disk', { requestedFormat: 'nonsense' }, 'place-format'],
     ['mars', 'disk', {}, 'unknown-place'],
     ['virtualbox', 'disk.vdi', {}, 'format-not-made'],
   ] as const) {

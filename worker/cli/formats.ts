@@ -57,7 +57,7 @@ const VAGUE = EXTENSIONS.filter(([end, format]) => format === DEFAULT && end !==
 /** The arguments that decide about the format. */
 interface FormatArguments {
   /** `-O`. */
-  asked?: string | undefined;
+  requestedFormat?: string | undefined;
   /** `-o`. */
   options?: Record<string, string>;
   /** `--for`. */
@@ -69,20 +69,23 @@ interface FormatArguments {
  * raw. Fails with `usage` for the extension of an unsupported format without `-O`, and if the place does not accept the format of
  * `-O` or of the extension.
  */
-export function outputFormat(output: string, { asked, options = {}, place }: FormatArguments = {}): FormatOption {
-  const stated = asked === undefined ? statedFormat(output) : formatName(asked);
+export function outputFormat(
+  output: string,
+  { requestedFormat, options = {}, place }: FormatArguments = {},
+): FormatOption {
+  const chosen = requestedFormat === undefined ? formatByExtension(output) : formatName(requestedFormat);
   if (place === undefined) {
-    const format = stated ?? DEFAULT;
-    return { format, formatOptions: options, ...(asked !== undefined && noteOn(output, format, '-O')) };
+    const format = chosen ?? DEFAULT;
+    return { format, formatOptions: options, ...(requestedFormat !== undefined && noteOn(output, format, '-O')) };
   }
-  const isVague = asked === undefined && VAGUE.some((end) => nameOf(output).endsWith(end));
-  const given = stated === undefined || isVague ? {} : { format: stated };
-  const choice = choiceFor(placeNamed(place), { ...given, formatOptions: options });
-  return { ...choice, ...noteOn(output, choice.format, asked === undefined ? '--for' : '-O') };
+  const isVague = requestedFormat === undefined && VAGUE.some((end) => nameOf(output).endsWith(end));
+  const wanted = chosen === undefined || isVague ? {} : { format: chosen };
+  const choice = choiceFor(placeNamed(place), { ...wanted, formatOptions: options });
+  return { ...choice, ...noteOn(output, choice.format, requestedFormat === undefined ? '--for' : '-O') };
 }
 
-/** Returns the format that the extension of `output` states, if any. Fails with `usage` if it is not supported. */
-function statedFormat(output: string): string | undefined {
+/** Returns the format of the extension of `output`, if any. Fails with `usage` if it is not supported. */
+function formatByExtension(output: string): string | undefined {
   const name = nameOf(output);
   const [madeEnd, made] = madeBy(name);
   const packed = madeEnd === '.gz' ? imageIn(name.slice(0, -madeEnd.length)) : undefined;

@@ -30,8 +30,8 @@ export async function map(
 
 const line = ({ start, length, depth, kind, offset }: Extent): string => {
   const [present, zero] = [kind === 'data' || kind === 'zero', kind !== 'data'];
-  const place = offset === undefined ? '' : `, "offset": ${offset}`;
-  return `{ "start": ${start}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${place}}`;
+  const stored = offset === undefined ? '' : `, "offset": ${offset}`;
+  return `{ "start": ${start}, "length": ${length}, "depth": ${depth}, "present": ${present}, "zero": ${zero}, "data": ${!zero}${stored}}`;
 };
 
 /** A JSON list with an object on each line. */

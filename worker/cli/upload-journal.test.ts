@@ -48,8 +48,8 @@ async function leave(text: string, url = URL_): Promise<string> {
   await journal.append(text);
   const [path] = files().filter((path) => readFileSync(path, 'utf8') === text);
   const [, name] = /\.([0-9a-f]{32})\./.exec(path!)!;
-  const place = { folder: Buffer.from(folder()), name: Buffer.from(name!) };
-  const left = join(folder(), partialName(place, 'resumable', 'nobody').toString());
+  const location = { folder: Buffer.from(folder()), name: Buffer.from(name!) };
+  const left = join(folder(), partialName(location, 'resumable', 'nobody').toString());
   rmSync(path!);
   writeFileSync(left, text, { mode: 0o600 });
   return left;

@@ -39,13 +39,13 @@ class FileJournal implements UploadJournal {
   constructor(private readonly url: string) {}
 
   async read(): Promise<string | undefined> {
-    const place = journalPath(this.url);
-    const folder = await lstat(place.folder, { bigint: true }).catch(() => undefined);
+    const location = journalPath(this.url);
+    const folder = await lstat(location.folder, { bigint: true }).catch(() => undefined);
     if (!folder) return undefined;
     const now = BigInt(Date.now()) * 1_000_000n;
-    await sweepFolder(place, now, [], false);
-    for (const path of await resumables(place, now)) {
-      const text = await this.#takeOver(path, newPath(place));
+    await sweepFolder(location, now, [], false);
+    for (const path of await resumables(location, now)) {
+      const text = await this.#takeOver(path, newPath(location));
       if (text !== undefined) return text;
     }
     return undefined;
@@ -90,11 +90,11 @@ class FileJournal implements UploadJournal {
   }
 
   async #create(): Promise<{ path: Buffer; file: FileHandle }> {
-    const place = journalPath(this.url);
-    await mkdir(place.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
-    const path = newPath(place);
+    const location = journalPath(this.url);
+    await mkdir(location.folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
+    const path = newPath(location);
     return { path, file: await open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND, OWNER_ONLY) };
   }
 }
 
-const newPath = (place: ResolvedPath): Buffer => pathIn(place.folder, partialName(place, 'resumable'));
+const newPath = (location: ResolvedPath): Buffer => pathIn(location.folder, partialName(location, 'resumable'));

@@ -50,7 +50,7 @@ export class ByteReader {
 
   /** Whether the ASCII text `text` is at `at`. */
   has(text: string, at: number): boolean {
-    return [...text].every((character, place) => this.u8(at + place) === character.charCodeAt(0));
+    return [...text].every((character, index) => this.u8(at + index) === character.charCodeAt(0));
   }
 
   part(at: number, length: number): Uint8Array {

@@ -84,12 +84,12 @@ async function findGpt(disk: Disk): Promise<Table | undefined> {
   return undefined;
 }
 
-/** The partitions of the GPT whose header is in the sector `place`; `undefined` if there is no intact one. */
-async function readGpt(disk: Disk, sector: number, place: number): Promise<Partition[] | undefined> {
-  if (place < 1) return undefined;
-  const header = await disk.read(place * sector, sector);
+/** The partitions of the GPT whose header is in the sector `number`; `undefined` if there is no intact one. */
+async function readGpt(disk: Disk, sector: number, number: number): Promise<Partition[] | undefined> {
+  if (number < 1) return undefined;
+  const header = await disk.read(number * sector, sector);
   const length = header.u32(12);
-  if (!header.has('EFI PART', 0) || length < 92 || length > sector || header.u64(24) !== place) return undefined;
+  if (!header.has('EFI PART', 0) || length < 92 || length > sector || header.u64(24) !== number) return undefined;
   const checked = header.part(0, length).slice();
   checked.fill(0, 16, 20);
   const [count, size] = [header.u32(80), header.u32(84)];
@@ -121,9 +121,9 @@ function gptPart(entry: ByteReader, sector: number): Partition | undefined {
 function guid(bytes: ByteReader, at: number): string {
   const hex = (order: number[]) =>
     order
-      .map((place) =>
+      .map((index) =>
         bytes
-          .u8(at + place)
+          .u8(at + index)
           .toString(16)
           .padStart(2, '0'),
       )
@@ -145,9 +145,9 @@ interface MbrEntry {
   sectors: number;
 }
 
-/** The used entries of the table in the sector `place`; `undefined` if there is no table. */
-async function readMbr(disk: Disk, place: number): Promise<MbrEntry[] | undefined> {
-  const sector = await disk.read(place * SECTOR, SECTOR);
+/** The used entries of the table in the sector `number`; `undefined` if there is no table. */
+async function readMbr(disk: Disk, number: number): Promise<MbrEntry[] | undefined> {
+  const sector = await disk.read(number * SECTOR, SECTOR);
   if (sector.u16(510) !== 0xaa55) return undefined;
   const entries = [0, 1, 2, 3].map((index) => MBR_ENTRIES + index * ENTRY);
   // Boot code of a file system is not a table.
@@ -173,16 +173,16 @@ async function mbrTable(disk: Disk, entries: MbrEntry[]): Promise<Table | undefi
  * whether all tables were readable.
  */
 async function addLogical(disk: Disk, start: number, parts: Partition[]): Promise<boolean> {
-  let place = start;
+  let number = start;
   while (parts.length < MOST_PARTS) {
-    const entries = await readMbr(disk, place);
+    const entries = await readMbr(disk, number);
     if (!entries) return false;
-    for (const entry of entries) if (!EXTENDED.includes(entry.type)) parts.push(mbrPart(entry, place));
+    for (const entry of entries) if (!EXTENDED.includes(entry.type)) parts.push(mbrPart(entry, number));
     const link = entries.find(({ type }) => EXTENDED.includes(type));
     if (!link) return true;
     // Sectors must ascend, so that the list ends.
-    if (start + link.first <= place) return false;
-    place = start + link.first;
+    if (start + link.first <= number) return false;
+    number = start + link.first;
   }
   return true;
 }

@@ -16,7 +16,7 @@ export const isAddress = (text: string): boolean => next(text, 0)?.begin === 0;
 /** Returns a URL without user, password, query and fragment. It may contain any characters. */
 export function shownAddress(address: string): string {
   const { start } = next(address, 0)!;
-  return address.slice(0, start) + place(address.slice(start));
+  return address.slice(0, start) + withoutQuery(address.slice(start));
 }
 
 /** Returns `text` with each URL in it reduced by user, password, query and fragment. */
@@ -26,7 +26,7 @@ export function withoutSecrets(text: string): string {
   for (let found = next(text, 0); found; found = next(text, at)) {
     const { begin, start } = found;
     const end = endOf(text, start, text[begin - 1] ?? '');
-    result += text.slice(at, start) + place(text.slice(start, end));
+    result += text.slice(at, start) + withoutQuery(text.slice(start, end));
     at = end;
   }
   return result + text.slice(at);
@@ -81,7 +81,7 @@ function endOf(text: string, start: number, before: string): number {
 }
 
 /** Host and path of a URL without its scheme and slashes; empty if it has no recognisable host. */
-function place(address: string): string {
+function withoutQuery(address: string): string {
   const authority = authorityOf(address);
   // A password may have characters that should be encoded.
   const userinfo = authority.includes('@') || HOST.test(authority) ? authority : address;

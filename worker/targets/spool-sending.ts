@@ -29,7 +29,7 @@ export async function sendSpool(
   };
   for (let offset = 0; offset < size; offset += PIECE) {
     const bytes = await orCancelled(signal, read(offset, Math.min(PIECE, size - offset)));
-    for (const { start, end, isHole } of spec.holes ? runsOf(bytes) : [wholeOf(bytes)]) {
+    for (const { start, end, isHole } of spec.holes ? blockRanges(bytes) : [wholeOf(bytes)]) {
       if (isHole) {
         hole += end - start;
         if (hole >= largestHole) await endHole(offset + end);
@@ -86,24 +86,24 @@ class PieceSender {
 }
 
 /** Adjacent blocks of `bytes` that are all zeros, or all not. */
-interface BlockRun {
+interface BlockRange {
   start: number;
   end: number;
   isHole: boolean;
 }
 
-const wholeOf = (bytes: Uint8Array): BlockRun => ({ start: 0, end: bytes.length, isHole: false });
+const wholeOf = (bytes: Uint8Array): BlockRange => ({ start: 0, end: bytes.length, isHole: false });
 
-function runsOf(bytes: Uint8Array): BlockRun[] {
-  const runs: BlockRun[] = [];
+function blockRanges(bytes: Uint8Array): BlockRange[] {
+  const ranges: BlockRange[] = [];
   for (let start = 0; start < bytes.length; start += BLOCK) {
     const end = Math.min(start + BLOCK, bytes.length);
     const isHole = isZero(bytes, start, end);
-    const last = runs.at(-1);
+    const last = ranges.at(-1);
     if (last?.isHole === isHole) last.end = end;
-    else runs.push({ start, end, isHole });
+    else ranges.push({ start, end, isHole });
   }
-  return runs;
+  return ranges;
 }
 
 function isZero(bytes: Uint8Array, start: number, end: number): boolean {

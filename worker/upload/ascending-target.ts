@@ -17,7 +17,7 @@ export interface UploadProtocol {
   /** How many bytes at the start of the output may come last; the first part has at least as many. */
   readonly lateStart?: number;
   /** Set by `begin`: the stored parts of a resumed upload. */
-  readonly begun?: ResumedUpload | undefined;
+  readonly resumed?: ResumedUpload | undefined;
   /** Set by `begin` for an output of unknown size: part sizes, which grow. */
   readonly sizeOf?: PartSize | undefined;
   /** Begins the upload. Resolves to the size of its parts, in bytes. */
@@ -56,7 +56,7 @@ export class UploadTarget implements Target {
   /** The first part, if its start comes last. */
   #first: LateFirstPart | undefined;
   #makeFirst: (() => LateFirstPart) | undefined;
-  #begun: Promise<number> | undefined;
+  #beginning: Promise<number> | undefined;
 
   constructor(private readonly protocol: UploadProtocol) {}
 
@@ -73,17 +73,17 @@ export class UploadTarget implements Target {
   }
 
   async open(plan: TargetPlan): Promise<TargetResumePoint | undefined> {
-    this.#begun = this.protocol.begin(plan);
-    const size = await this.#begun;
-    const { begun, sizeOf = () => size } = this.protocol;
+    this.#beginning = this.protocol.begin(plan);
+    const size = await this.#beginning;
+    const { resumed, sizeOf = () => size } = this.protocol;
     const take = (part: UploadPart) => this.protocol.part(part);
     const { digest } = this.protocol;
-    this.#parts = new PartCutter(sizeOf, begun ?? { parts: 0, written: 0 }, take, digest);
+    this.#parts = new PartCutter(sizeOf, resumed ?? { parts: 0, written: 0 }, take, digest);
     this.#makeFirst = () => {
       this.#parts = new PartCutter(sizeOf, { parts: 1, written: 0 }, take, digest);
       return new LateFirstPart(sizeOf(0), this.#parts, take, digest);
     };
-    return begun && { offset: begun.parts * size, written: begun.written };
+    return resumed && { offset: resumed.parts * size, written: resumed.written };
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
@@ -99,7 +99,7 @@ export class UploadTarget implements Target {
   /** If the first write does not begin at the start of the output, the start comes last. */
   #beginAt(offset: number): void {
     if (!this.#makeFirst) return;
-    if (offset > 0 && !this.protocol.begun) this.#first = this.#makeFirst();
+    if (offset > 0 && !this.protocol.resumed) this.#first = this.#makeFirst();
     this.#makeFirst = undefined;
   }
 
@@ -113,7 +113,7 @@ export class UploadTarget implements Target {
     if (completing?.pending) await requests.lastResponse(completing.pending);
     requests.stop();
     // Ignored: `open` reports it.
-    await this.#begun?.catch(() => {});
+    await this.#beginning?.catch(() => {});
     return (await this.protocol.abort(keep)) === true;
   }
 }

@@ -148,13 +148,13 @@ const CONFLICT = 409;
 const NAME_TAKEN = 'a blob with this name exists; remove it, or choose another name';
 
 /** Contiguous written bytes. */
-interface PageRun {
+interface PageRange {
   offset: number;
   gathering: BodyBuilder;
   digest: Md5;
 }
 
-const emptyRun = (): PageRun => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
+const emptyRange = (): PageRange => ({ offset: 0, gathering: new BodyBuilder(MAX_WRITE), digest: new Md5() });
 
 /** A page blob: created with its size, as zeros, then written page by page. Put Blob, Put Page, Get Page Ranges. */
 export class PageBlob implements Target {
@@ -175,7 +175,7 @@ export class PageBlob implements Target {
   #opening: Promise<void> | undefined;
   #size = 0;
   /** Written and not sent yet. */
-  #run = emptyRun();
+  #range = emptyRange();
 
   /** With `existing`, the blob is neither created nor removed. */
   constructor(
@@ -337,14 +337,14 @@ export class PageBlob implements Target {
   }
 
   async #add(offset: number, bytes: Uint8Array): Promise<void> {
-    const { offset: start, gathering } = this.#run;
+    const { offset: start, gathering } = this.#range;
     if (start + gathering.length !== offset || gathering.length + bytes.length > MAX_WRITE) await this.#send();
-    if (this.#run.gathering.length === 0) this.#run.offset = offset;
-    this.#run.gathering.add(bytes);
-    await this.#run.digest.add(bytes);
+    if (this.#range.gathering.length === 0) this.#range.offset = offset;
+    this.#range.gathering.add(bytes);
+    await this.#range.digest.add(bytes);
   }
 
-  /** Sends the current run. */
+  /** Sends the current range. */
   async #send(): Promise<void> {
     const page = await this.#takePage();
     if (!page) return;
@@ -367,12 +367,12 @@ export class PageBlob implements Target {
     }
   }
 
-  /** Takes the current run, and returns its request; `undefined` if it is empty. */
+  /** Takes the current range, and returns its request; `undefined` if it is empty. */
   async #takePage(): Promise<MakeCall | undefined> {
-    const { offset, gathering, digest } = this.#run;
+    const { offset, gathering, digest } = this.#range;
     const { length } = gathering;
     if (length === 0) return undefined;
-    this.#run = emptyRun();
+    this.#range = emptyRange();
     const own = this.#headers('update', offset, length);
     return this.blob.callWithDigest(gathering.end(), await digest.take(), { comp: 'page' }, own);
   }

@@ -29,7 +29,7 @@ import {
   UPLOAD_OPTIONS,
   type UploadOptions,
 } from './upload-options.js';
-import { TIMEOUT, UploadRequests } from './upload-requests.js';
+import { DEFAULT_TIMEOUT, UploadRequests } from './upload-requests.js';
 
 export type { AddressOptions, Fetch, HttpHeaders, HttpOptions, Waiting } from '../http/http-types.js';
 export type { RequestLimit } from '../http/request-limit.js';
@@ -53,7 +53,7 @@ function check(call: string, options: UploadOptions, names: readonly string[]): 
 }
 
 /** Parses `url`, and makes the requests to it. */
-function place(url: string | URL, options: UploadOptions): { url: URL; requests: UploadRequests } {
+function requestsTo(url: string | URL, options: UploadOptions): { url: URL; requests: UploadRequests } {
   const address = addressOf(url);
   return { url: address.url, requests: new UploadRequests(address, options) };
 }
@@ -68,7 +68,7 @@ const upload = (protocol: UploadProtocol): Target => new SingleUseTarget(new Upl
 export function s3Target(options: S3Options): Target {
   check('s3Target', options, S3_OPTIONS);
   const journal =
-    options.journal && new S3Journal(options.journal, milliseconds('timeout', options.timeout ?? TIMEOUT));
+    options.journal && new S3Journal(options.journal, milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT));
   if ('sign' in options) {
     if (typeof options.sign !== 'function') throw new DecantError('usage', "'sign' must be a function");
     const requests = new UploadRequests(undefined, options);
@@ -79,7 +79,7 @@ export function s3Target(options: S3Options): Target {
   }
   checkKeys(options.keys);
   checkNames('keys', options.keys, S3_KEYS);
-  const { requests } = place(options.url, options);
+  const { requests } = requestsTo(options.url, options);
   return upload(new S3(requests, signerOf(options.url, options.keys), journal));
 }
 
@@ -91,10 +91,10 @@ export function s3Target(options: S3Options): Target {
 export function gcsTarget(options: GcsOptions): Target {
   check('gcsTarget', options, GCS_OPTIONS);
   if ('session' in options) {
-    const { url, requests } = place(options.session, options);
+    const { url, requests } = requestsTo(options.session, options);
     return upload(new Gcs(requests, undefined, url));
   }
-  const { url, requests } = place(options.url, options);
+  const { url, requests } = requestsTo(options.url, options);
   return upload(new Gcs(requests, url, undefined));
 }
 
@@ -105,7 +105,7 @@ export function gcsTarget(options: GcsOptions): Target {
  */
 export function tusTarget(url: string | URL, options: TusOptions = {}): Target {
   check('tusTarget', options, TUS_OPTIONS);
-  const { url: at, requests } = place(url, options);
+  const { url: at, requests } = requestsTo(url, options);
   return upload(new Tus(requests, at, options.name));
 }
 
@@ -119,7 +119,7 @@ export function putTarget(url: string | URL, options: PutOptions = {}): Target {
   if (method !== 'PUT' && method !== 'POST')
     throw new DecantError('usage', `'method' must be PUT or POST, not ${shownText(String(method))}`);
   if (typeof confirm !== 'boolean') throw new DecantError('usage', "'confirm' must be true or false");
-  const { url: at, requests } = place(url, options);
+  const { url: at, requests } = requestsTo(url, options);
   return new SingleUseTarget(new Put(requests, at, options));
 }
 
@@ -130,7 +130,7 @@ export function putTarget(url: string | URL, options: PutOptions = {}): Target {
  */
 export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOptions = {}): Target {
   check('azurePageBlobTarget', options, PAGE_BLOB_OPTIONS);
-  const { url: at, requests } = place(url, options);
+  const { url: at, requests } = requestsTo(url, options);
   return new SingleUseTarget(new PageBlob(new AzureBlob(requests, at), options.existing));
 }
 
@@ -140,6 +140,6 @@ export function azurePageBlobTarget(url: string | URL, options: AzurePageBlobOpt
  */
 export function azureBlockBlobTarget(url: string | URL, options: UploadOptions = {}): Target {
   check('azureBlockBlobTarget', options, UPLOAD_OPTIONS);
-  const { url: at, requests } = place(url, options);
+  const { url: at, requests } = requestsTo(url, options);
   return upload(new BlockBlob(new AzureBlob(requests, at)));
 }

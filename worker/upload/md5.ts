@@ -63,7 +63,7 @@ export class Md5 {
     const length = this.#zeros;
     if (this.#ofZeros?.length !== length) {
       await this.#addDueZeros();
-      const hash = await this.#begun();
+      const hash = await this.#hasher();
       this.#hash = undefined;
       this.#ofZeros = { length, digest: hash.digest() };
     }
@@ -79,14 +79,14 @@ export class Md5 {
 
   /** Digests `length` bytes in steps; `step` returns the bytes at an offset. */
   async #update(length: number, step: (at: number) => Uint8Array): Promise<void> {
-    const hash = await this.#begun();
+    const hash = await this.#hasher();
     for (let at = 0; at < length; at += STEP) {
       if (at > 0) await nextTask();
       hash.update(step(at));
     }
   }
 
-  #begun(): Promise<Hash> {
+  #hasher(): Promise<Hash> {
     this.#hash ??= begin();
     return this.#hash;
   }

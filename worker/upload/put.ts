@@ -9,7 +9,7 @@ import { unconfirmed } from './confirmation.js';
 import { ACCEPTED, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
 import type { PutOptions } from './upload-options.js';
-import { PATIENCE, TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
+import { DEFAULT_PATIENCE, DEFAULT_TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
 
 const COMPLETE = [200, 201, ACCEPTED, 204];
 const ZEROS = new Uint8Array(1 << 20);
@@ -43,7 +43,7 @@ export class Put implements Target {
   constructor(
     private readonly requests: UploadRequests,
     private readonly url: URL,
-    { timeout = TIMEOUT, patience = PATIENCE, method = 'PUT', confirm = true }: PutOptions,
+    { timeout = DEFAULT_TIMEOUT, patience = DEFAULT_PATIENCE, method = 'PUT', confirm = true }: PutOptions,
   ) {
     this.#method = method;
     this.#confirms = confirm;

@@ -32,7 +32,7 @@ interface S3Upload {
 }
 
 /** An interrupted upload. */
-export interface LeftUpload extends S3Upload {
+export interface InterruptedUpload extends S3Upload {
   /** Contiguous from the first one; never the last one of the output. */
   parts: StoredPart[];
   /** Bytes of the output, without holes, up to the end of each part. */
@@ -60,7 +60,7 @@ export class S3Journal {
   }
 
   /** Reads the journal. Resolves to `undefined` if it is empty or unreadable. Fails with `journal` if `read` does. */
-  async read(): Promise<LeftUpload | undefined> {
+  async read(): Promise<InterruptedUpload | undefined> {
     const text = (await this.#asked('read', () => this.journal.read())) ?? '';
     if (typeof text !== 'string')
       throw failed(`its 'read' returned a value of type ${typeof text} instead of a string`);
@@ -75,7 +75,7 @@ export class S3Journal {
     }
     const noted = lines.map(partOf);
     const etag = lines.map((line) => END.exec(line)?.[1]).findLast((etag) => etag !== undefined);
-    const left: LeftUpload = { ...upload, parts: [], written: [], etag };
+    const left: InterruptedUpload = { ...upload, parts: [], written: [], etag };
     for (;;) {
       const next = noted.findLast((part) => part?.number === left.parts.length);
       if (!next) break;

@@ -8,7 +8,7 @@ import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { bareEtag, type ListedPart, partsIn, uploadIdIn } from './responses.js';
 import { Completion, etagOf, isEtagOf, isObjectOf } from './s3-completion.js';
-import type { LeftUpload, S3Journal, StoredPart } from './s3-journal.js';
+import type { InterruptedUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';
 import { methodAndQuery } from './s3-sign.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
@@ -52,7 +52,7 @@ export class S3 implements UploadProtocol {
   readonly #since = performance.now();
   /** Whether the journal has this upload. */
   #isJournaled = false;
-  begun: ResumedUpload | undefined;
+  resumed: ResumedUpload | undefined;
   sizeOf: PartSize | undefined;
 
   /** With a journal, interrupted uploads can be resumed. */
@@ -137,7 +137,7 @@ export class S3 implements UploadProtocol {
     const isOurs = (headers: Headers) => isObjectOf(etag, headers.get('ETag'));
     await requireAbsent(this.requests, () => this.#call(HEAD), {
       size: this.#size,
-      since: this.begun ? undefined : this.#since,
+      since: this.resumed ? undefined : this.#since,
       isOurs,
       completing,
     });
@@ -169,7 +169,7 @@ export class S3 implements UploadProtocol {
   }
 
   /** Resumes `left`, if it has the same identity and its parts are still stored, or it was completed. Returns whether it does. */
-  async #resume(left: LeftUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
+  async #resume(left: InterruptedUpload, size: number, { identity, virtualSize = 0 }: TargetPlan): Promise<boolean> {
     if (left.identity !== identity || left.size !== size) return false;
     this.#upload = { id: left.id };
     this.#isJournaled = true;
@@ -179,7 +179,7 @@ export class S3 implements UploadProtocol {
     const count = Math.min(this.#isComplete ? left.parts.length : there, Math.floor(virtualSize / size));
     if (count > 0 || this.#isComplete) {
       this.#parts.push(...left.parts.slice(0, count));
-      this.begun = { parts: count, written: left.written[count - 1] ?? 0 };
+      this.resumed = { parts: count, written: left.written[count - 1] ?? 0 };
       return true;
     }
     this.#upload = undefined;
@@ -188,20 +188,20 @@ export class S3 implements UploadProtocol {
   }
 
   /** Whether the object is that of the interrupted upload. */
-  async #isObject({ etag }: LeftUpload): Promise<boolean> {
+  async #isObject({ etag }: InterruptedUpload): Promise<boolean> {
     if (etag === undefined) return false;
     const look = await this.requests.look(() => this.#call(HEAD));
     return 'headers' in look && isEtagOf(etag, look.headers.get('ETag')) === true;
   }
 
   /** Aborts an interrupted upload. Ignores failures: a rule of the bucket removes it. */
-  async #abortLeft({ id }: LeftUpload): Promise<void> {
+  async #abortLeft({ id }: InterruptedUpload): Promise<void> {
     await this.#ask(this.#removal(id), [200, 204, 404]).catch(() => {});
     await this.journal!.clear();
   }
 
   /** Reads the journal. Without `resume`, an unreadable one counts as empty. */
-  async #readJournal(identity: string | undefined): Promise<LeftUpload | undefined> {
+  async #readJournal(identity: string | undefined): Promise<InterruptedUpload | undefined> {
     try {
       return await this.journal?.read();
     } catch (thrown) {
@@ -211,7 +211,7 @@ export class S3 implements UploadProtocol {
   }
 
   /** Counts the parts in the journal, from the first one, that the server lists; it lists them in pages. */
-  async #countStored({ parts, size }: LeftUpload): Promise<number> {
+  async #countStored({ parts, size }: InterruptedUpload): Promise<number> {
     for (let count = 0; ; ) {
       const list: S3Request = { action: 'list', ...this.#uploadId, partNumberMarker: count };
       const { status, text } = await this.#ask(list, [200, ...NOT_LISTED]);

@@ -15,11 +15,11 @@ export function lacksHeader(status: number, name: string): string {
     : `${lacks}, or the browser hides it: the CORS rules must expose ${name}`;
 }
 
-/** The upload at `place` could not be removed because of `thrown`; with `perhaps`, it may not exist. */
-export function leftBehind(place: string | undefined, thrown: unknown, perhaps = false): DecantError {
+/** The upload at `address` could not be removed because of `thrown`; with `perhaps`, it may not exist. */
+export function leftBehind(address: string | undefined, thrown: unknown, perhaps = false): DecantError {
   const status = thrown instanceof RequestRefused || thrown instanceof TransientFailure ? thrown.status : undefined;
-  const fields = { ...fieldsOf('left-behind', place), ...(status === undefined ? {} : { leftStatus: status }) };
-  const stays = `${perhaps ? 'may stay' : 'stays'} ${shownPlace(place)}`;
+  const fields = { ...fieldsOf('left-behind', address), ...(status === undefined ? {} : { leftStatus: status }) };
+  const stays = `${perhaps ? 'may stay' : 'stays'} ${shownAddress(address)}`;
   return new DecantError('target', `the upload ${stays}: it could not be removed (${reasonOf(thrown)})`, {
     code: 'left-behind',
     fields,
@@ -27,40 +27,41 @@ export function leftBehind(place: string | undefined, thrown: unknown, perhaps =
   });
 }
 
-/** The object at `place` was completed before the upload ended; perhaps, if there is a `doubt`. */
-export function completedAt(place: string | undefined, doubt?: string): DecantError {
+/** The object at `address` was completed before the upload ended; perhaps, if there is a `doubt`. */
+export function completedAt(address: string | undefined, doubt?: string): DecantError {
   const sentence =
     doubt === undefined
-      ? `the object stays ${shownPlace(place)}: the server had completed it`
-      : `the object may stay ${shownPlace(place)}: the server may have completed it (${doubt})`;
+      ? `the object stays ${shownAddress(address)}: the server had completed it`
+      : `the object may stay ${shownAddress(address)}: the server may have completed it (${doubt})`;
   return new DecantError('target', sentence, {
     code: 'object-completed',
-    fields: fieldsOf('object-completed', place),
+    fields: fieldsOf('object-completed', address),
   });
 }
 
-/** The object may still appear at `place`, because of `reason`. */
-export function mayAppearAt(place: string | undefined, reason: string): DecantError {
-  const sentence = `the object may still appear ${shownPlace(place)}: the server had received everything, but ${reason}`;
+/** The object may still appear at `address`, because of `reason`. */
+export function mayAppearAt(address: string | undefined, reason: string): DecantError {
+  const sentence = `the object may still appear ${shownAddress(address)}: the server had received everything, but ${reason}`;
   return new DecantError('target', sentence, {
     code: 'object-completed',
-    fields: fieldsOf('object-completed', place),
+    fields: fieldsOf('object-completed', address),
   });
 }
 
-/** The existing object at `place` was overwritten in part; with `perhaps`, the server has not confirmed any of it. */
-export function overwrittenAt(place: string | undefined, perhaps: boolean): DecantError {
-  const sentence = `the object ${shownPlace(place)} ${perhaps ? 'may have been' : 'was'} overwritten in part`;
+/** The existing object at `address` was overwritten in part; with `perhaps`, the server has not confirmed any of it. */
+export function overwrittenAt(address: string | undefined, perhaps: boolean): DecantError {
+  const sentence = `the object ${shownAddress(address)} ${perhaps ? 'may have been' : 'was'} overwritten in part`;
   return new DecantError('target', sentence, {
     code: 'object-overwritten',
-    fields: fieldsOf('object-overwritten', place),
+    fields: fieldsOf('object-overwritten', address),
   });
 }
 
 /** The fields of the error of a conversion, which has the code of its reason. */
-const fieldsOf = (leftCode: string, place: string | undefined): Fields => ({
+const fieldsOf = (leftCode: string, address: string | undefined): Fields => ({
   leftCode,
-  ...(place === undefined ? {} : { leftAt: place }),
+  ...(address === undefined ? {} : { leftAt: address }),
 });
 
-const shownPlace = (place: string | undefined): string => (place === undefined ? 'on the server' : `at '${place}'`);
+const shownAddress = (address: string | undefined): string =>
+  address === undefined ? 'on the server' : `at '${address}'`;

@@ -39,7 +39,7 @@ export interface UploadCall {
 /** Makes requests, one attempt each. Times are in milliseconds. */
 export class UploadExchange {
   /** The URL of the last request, as errors show it. */
-  lastPlace: string | undefined;
+  lastAddress: string | undefined;
 
   constructor(
     private readonly options: Pick<UploadOptions, 'fetch' | 'credentials'>,
@@ -99,12 +99,12 @@ export class UploadExchange {
   #fetch(call: UploadCall, signal: AbortSignal): Promise<Response> {
     const { method, url, body, sees308 = false } = call;
     const { credentials } = this.options;
-    const { url: place, shown } = addressOf(url);
-    this.lastPlace = shown;
+    const { url: parsed, shown } = addressOf(url);
+    this.lastAddress = shown;
     const headers = Object.fromEntries(headersOf(call));
     if (body instanceof ReadableStream && !this.options.fetch && hasNodeFetch())
-      return streamFetch(place, { method, headers, body, signal });
-    return (this.options.fetch ?? fetch)(place, {
+      return streamFetch(parsed, { method, headers, body, signal });
+    return (this.options.fetch ?? fetch)(parsed, {
       method,
       headers,
       signal,

@@ -18,8 +18,8 @@ import type { UploadOptions } from './upload-options.js';
 import { withHost } from './upload-responses.js';
 
 /** In seconds. */
-export const PATIENCE = 600;
-export const TIMEOUT = 30;
+export const DEFAULT_PATIENCE = 600;
+export const DEFAULT_TIMEOUT = 30;
 /** The assumed speed of the first body, in bytes per millisecond. */
 const FIRST_SPEED = (2 << 20) / 1000;
 /** A response is late if its body took this many times as long as the last one. */
@@ -92,8 +92,8 @@ export class UploadRequests {
     checkHttpOptions(options);
     const { patience } = options;
     this.#retries = new Retries(patience === undefined ? undefined : milliseconds('patience', patience));
-    this.#timeout = milliseconds('timeout', options.timeout ?? TIMEOUT);
-    this.#exchange = new UploadExchange(options, this.#timeout, milliseconds('patience', patience ?? PATIENCE));
+    this.#timeout = milliseconds('timeout', options.timeout ?? DEFAULT_TIMEOUT);
+    this.#exchange = new UploadExchange(options, this.#timeout, milliseconds('patience', patience ?? DEFAULT_PATIENCE));
   }
 
   /** Counts bytes as sent when the response has arrived. */
@@ -187,9 +187,9 @@ export class UploadRequests {
 
   /** Makes an error of the upload, with the URL. */
   failed(reason: string, options?: DecantErrorOptions): DecantError {
-    const place = this.address ? ` to '${this.address.shown}'` : '';
+    const to = this.address ? ` to '${this.address.shown}'` : '';
     const continued = this.#continuedAt === undefined ? '' : `, continued at ${shownText(this.#continuedAt)}`;
-    return new DecantError('target', `Could not upload${place}${continued}: ${reason}`, options);
+    return new DecantError('target', `Could not upload${to}${continued}: ${reason}`, options);
   }
 
   /** Makes one attempt. Fails with `TransientFailure` if a retry may help. */
@@ -324,39 +324,39 @@ export class UploadRequests {
   }
 
   /** Removes the upload from the server, after `stop`. Fails with `left-behind`. */
-  async remove(make: MakeCall, place?: string): Promise<UploadResponse> {
+  async remove(make: MakeCall, address?: string): Promise<UploadResponse> {
     try {
       const answer = await this.sendAfterStop(make, REMOVED);
       if (answer.status < 300 && MARKUP.test(answer.text)) throw new RequestRefused(NOT_REMOVED, answer.status);
       return answer;
     } catch (thrown) {
-      throw leftBehind(place ?? this.#place, thrown);
+      throw leftBehind(address ?? this.#shownAddress, thrown);
     }
   }
 
   /** The URL of the object or the upload, for errors; with a caller's `sign`, of the last request. */
-  get #place(): string | undefined {
-    return this.address?.shown ?? this.#exchange.lastPlace;
+  get #shownAddress(): string | undefined {
+    return this.address?.shown ?? this.#exchange.lastAddress;
   }
 
   /** Makes the error of an upload that may exist; `thrown` is why that is unknown. */
   perhapsLeftBehind(thrown: unknown): DecantError {
-    return leftBehind(this.#place, thrown, true);
+    return leftBehind(this.#shownAddress, thrown, true);
   }
 
   /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
   completedBefore(doubt?: string): DecantError {
-    return completedAt(this.#place, doubt);
+    return completedAt(this.#shownAddress, doubt);
   }
 
   /** Makes the error of an existing object that was overwritten in part; with `perhaps`, without a confirmation. */
   overwritten(perhaps: boolean): DecantError {
-    return overwrittenAt(this.#place, perhaps);
+    return overwrittenAt(this.#shownAddress, perhaps);
   }
 
   /** Makes the error of an object that the server may still complete, because of `reason`. */
   mayAppear(reason: string): DecantError {
-    return mayAppearAt(this.#place, reason);
+    return mayAppearAt(this.#shownAddress, reason);
   }
 }
 

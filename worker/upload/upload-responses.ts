@@ -123,7 +123,7 @@ class Redirected extends CodedFailure {
 function redirection(url: URL, response: Response, text: string): Redirected {
   const { headers, type } = response;
   if (type === 'opaqueredirect') return new Redirected(url, response, ', and the browser hides the address');
-  const location = placeOf(url, response.redirected ? response.url : headers.get('Location'));
+  const location = addressIn(url, response.redirected ? response.url : headers.get('Location'));
   if (location === url.origin + url.pathname && headers.has('Set-Cookie'))
     return new Redirected(url, response, ' to the same address and sets a cookie: pass a Cookie header', location);
   if (location !== undefined)
@@ -136,7 +136,7 @@ function redirection(url: URL, response: Response, text: string): Redirected {
 }
 
 /** Resolves a Location header to a URL without a query, which may have secrets; `undefined` if it is not valid. */
-function placeOf(from: URL, location: string | null): string | undefined {
+function addressIn(from: URL, location: string | null): string | undefined {
   try {
     return location === null ? undefined : addressOf(locationOf(from, location)).shown;
   } catch {

@@ -21,7 +21,7 @@ import {
 export const DOWNLOAD = 'download';
 
 /** A file that an earlier conversion left. Another tab may be using it. */
-interface Left {
+interface Remains {
   name: string;
   resumePoint: ResumePoint;
 }
@@ -32,9 +32,9 @@ export class StoredOutput {
   #journalHead: string | undefined;
   resumePoint: ResumePoint | undefined;
 
-  /** `place` identifies the target of the output, `image` is the name of the image. */
+  /** `target` identifies the target of the output, `image` is the name of the image. */
   constructor(
-    private readonly place: string,
+    private readonly target: string,
     private readonly image?: string,
   ) {}
 
@@ -83,21 +83,21 @@ export class StoredOutput {
   /** The saved progress of the conversion `identity`. */
   async kept(identity: string): Promise<Kept> {
     const head = this.#head(identity);
-    const [best] = await this.#left(head);
+    const [best] = await this.#remains(head);
     return {
       guestDone: best?.resumePoint.guest ?? 0,
-      discard: () => this.#removeLeft(head),
+      discard: () => this.#removeRemains(head),
     };
   }
 
   /** Removes what other conversions, in another tab for instance, left for the same output, which is complete now. */
   async removeOthers(): Promise<void> {
     // A file that cannot be removed now is swept after a week.
-    if (this.#journalHead !== undefined) await this.#removeLeft(this.#journalHead).catch(() => {});
+    if (this.#journalHead !== undefined) await this.#removeRemains(this.#journalHead).catch(() => {});
   }
 
-  async #removeLeft(head: string): Promise<void> {
-    for (const { name } of await this.#left(head)) {
+  async #removeRemains(head: string): Promise<void> {
+    for (const { name } of await this.#remains(head)) {
       const file = await TemporaryFile.take(name);
       if (file) await requireGone(file);
     }
@@ -105,15 +105,15 @@ export class StoredOutput {
 
   /** The head of the journal of the conversion `identity`. */
   #head(identity: string): string {
-    return JSON.stringify([this.place, identity]);
+    return JSON.stringify([this.target, identity]);
   }
 
   #isHere(head: string): boolean {
-    return head.startsWith(`[${JSON.stringify(this.place)},`);
+    return head.startsWith(`[${JSON.stringify(this.target)},`);
   }
 
   async #takeOver(head: string): Promise<void> {
-    for (const { name } of await this.#left(head)) {
+    for (const { name } of await this.#remains(head)) {
       const file = await TemporaryFile.take(name);
       if (!file) continue;
       const resumePoint = await resumePointOf(file).catch(() => undefined);
@@ -127,16 +127,16 @@ export class StoredOutput {
   }
 
   /** The files that conversions with the same head have left, the one with the most progress first. */
-  async #left(head: string): Promise<Left[]> {
+  async #remains(head: string): Promise<Remains[]> {
     const [files, held] = [await storageFolder(), await heldNames()];
-    const left: Left[] = [];
+    const found: Remains[] = [];
     for await (const name of files.keys()) {
       if (held.has(name)) continue;
       // An unreadable journal is ignored.
       const lines = await linesOf(files, name).catch(() => undefined);
-      if (lines?.head === head && lines.resumePoint) left.push({ name, resumePoint: lines.resumePoint });
+      if (lines?.head === head && lines.resumePoint) found.push({ name, resumePoint: lines.resumePoint });
     }
-    return left.toSorted((a, b) => b.resumePoint.guest - a.resumePoint.guest);
+    return found.toSorted((a, b) => b.resumePoint.guest - a.resumePoint.guest);
   }
 }
 

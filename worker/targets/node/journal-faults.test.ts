@@ -63,8 +63,8 @@ test('a conversion that cannot claim a file leaves it for later', async ({ folde
 });
 
 test('a useless file makes room before anything is written', async ({ folder }) => {
-  const place = { folder: Buffer.from(folder), name: Buffer.from('out.raw') };
-  const left = pathIn(place.folder, partialName(place, 'resumable', 'nobody'));
+  const location = { folder: Buffer.from(folder), name: Buffer.from('out.raw') };
+  const left = pathIn(location.folder, partialName(location, 'resumable', 'nobody'));
   for (const file of [left, journalOf(left)]) writeFileSync(file, 'it\n', { mode: 0o600 });
   disk.isFull = true;
   await expect(beginTo(join(folder, 'out.raw'), { identity: 'it' })).rejects.toEqual(FULL);

@@ -167,18 +167,18 @@ describe('hasRival', () => {
   ] as [what: string, name: string, isRival: boolean, target?: string][]) {
     test(what, async ({ folder }) => {
       const first = lstatSync(leave(folder, name), { bigint: true });
-      const place = placeIn(folder, target);
+      const location = placeIn(folder, target);
       let own: Buffer;
       let made: BigIntStats;
       // The clock of the file system is coarse.
       do {
-        own = Buffer.from(leave(folder, partialName(place).toString()));
+        own = Buffer.from(leave(folder, partialName(location).toString()));
         made = lstatSync(own, { bigint: true });
       } while (made.birthtimeNs <= first.birthtimeNs);
-      expect(await hasRival(place, own, made)).toBe(isRival);
+      expect(await hasRival(location, own, made)).toBe(isRival);
       expect(await hasRival(placeIn(join(folder, 'none')), own, made)).toBe(false);
       // Of two that begin at once, only the later one has a rival.
-      expect(await hasRival(place, Buffer.from(join(folder, name)), first)).toBe(false);
+      expect(await hasRival(location, Buffer.from(join(folder, name)), first)).toBe(false);
     });
   }
 });

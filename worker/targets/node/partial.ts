@@ -76,23 +76,27 @@ function prefixOf({ name }: ResolvedPath): Buffer {
 }
 
 /** Returns a new file name beside the target. `holder`: whether this process owns the file, or no process. */
-export function partialName(place: ResolvedPath, kind: Kind = 'partial', holder: 'self' | 'nobody' = 'self'): Buffer {
+export function partialName(
+  location: ResolvedPath,
+  kind: Kind = 'partial',
+  holder: 'self' | 'nobody' = 'self',
+): Buffer {
   const process_ = holder === 'self' ? `${process.pid}-${startOf('self') ?? 0}` : `${NOBODY}-0`;
   const maker = `${here.boot}-${here.namespace}-${process_}-${randomBytes(8).toString('hex')}`;
-  return Buffer.concat([prefixOf(place), Buffer.from(`${maker}.${kind}`)]);
+  return Buffer.concat([prefixOf(location), Buffer.from(`${maker}.${kind}`)]);
 }
 
 /**
- * The files for `place` that can be resumed: their processes are dead. For another container, or another system that may have
+ * The files for `location` that can be resumed: their processes are dead. For another container, or another system that may have
  * mounted the folder, that cannot be known: their files must be unchanged for a while before `now`.
  */
-export async function resumables(place: ResolvedPath, now: bigint): Promise<Buffer[]> {
+export async function resumables(location: ResolvedPath, now: bigint): Promise<Buffer[]> {
   const found: Buffer[] = [];
-  const isAlone = here.isCertain && (await isLocal(place.folder));
-  for (const name of await readdir(place.folder, 'buffer')) {
+  const isAlone = here.isCertain && (await isLocal(location.folder));
+  for (const name of await readdir(location.folder, 'buffer')) {
     const maker = makerOf(name);
-    if (maker?.kind !== 'resumable' || maker.isJournal || !isFor(name, place)) continue;
-    const file = pathIn(place.folder, name);
+    if (maker?.kind !== 'resumable' || maker.isJournal || !isFor(name, location)) continue;
+    const file = pathIn(location.folder, name);
     const age = await lstat(file, { bigint: true }).then(
       ({ mtimeNs }) => now - mtimeNs,
       () => 0n,
@@ -111,8 +115,8 @@ export const isLocal = (folder: Buffer): Promise<boolean> =>
   );
 
 /** Whether a file is for the target, not for one with a longer name. */
-function isFor(name: Buffer, place: ResolvedPath): boolean {
-  const prefix = prefixOf(place);
+function isFor(name: Buffer, location: ResolvedPath): boolean {
+  const prefix = prefixOf(location);
   return name.subarray(0, prefix.length).equals(prefix) && MAKER.test(name.subarray(prefix.length).toString('latin1'));
 }
 
@@ -144,16 +148,16 @@ function isGone({ pid, start }: Maker, wasHere: boolean, age: bigint, rest: bigi
 }
 
 /**
- * Whether another process began to write the output at `place` before the temporary file called `own` was made. `made` describes that
+ * Whether another process began to write the output at `location` before the temporary file called `own` was made. `made` describes that
  * file. Not known for processes of other systems and containers, and for a name that is cut in the names of temporary files.
  */
-export async function hasRival(place: ResolvedPath, own: Buffer, made: BigIntStats): Promise<boolean> {
-  if (!here.isCertain || place.name.length > LONGEST) return false;
-  for (const name of await readdir(place.folder, 'buffer').catch(() => [])) {
+export async function hasRival(location: ResolvedPath, own: Buffer, made: BigIntStats): Promise<boolean> {
+  if (!here.isCertain || location.name.length > LONGEST) return false;
+  for (const name of await readdir(location.folder, 'buffer').catch(() => [])) {
     const maker = makerOf(name);
-    const mayBe = maker && !maker.isJournal && isHere(maker) && isFor(name, place);
+    const mayBe = maker && !maker.isJournal && isHere(maker) && isFor(name, location);
     if (!mayBe || maker.pid === process.pid || maker.pid === NOBODY || !isRunning(maker.pid, maker.start)) continue;
-    const path = pathIn(place.folder, name);
+    const path = pathIn(location.folder, name);
     const other = await lstat(path, { bigint: true }).catch(() => undefined);
     if (other && isBefore(other, path, made, own)) return true;
   }
@@ -167,23 +171,23 @@ function isBefore(file: BigIntStats, path: Buffer, other: BigIntStats, otherPath
 }
 
 /**
- * Removes the temporary files in the folder of `place` whose processes are dead. For other machines and containers that cannot
+ * Removes the temporary files in the folder of `location` whose processes are dead. For other machines and containers that cannot
  * be known: their files are removed a week after their last change. Files that can be resumed stay for a week too, except those
- * for `place` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.
+ * for `location` if `declined`. Files in `kept` stay: a leftover may be the image that is rescued. `now` is by the clock of the folder.
  * Never rejects: a folder that cannot be listed, or a file that cannot be removed, does not prevent a conversion.
  */
 export async function sweepFolder(
-  place: ResolvedPath,
+  location: ResolvedPath,
   now: bigint,
   kept: (BigIntStats | undefined)[],
   declined: boolean,
 ): Promise<void> {
-  const names = await readdir(place.folder, 'buffer').catch(() => []);
+  const names = await readdir(location.folder, 'buffer').catch(() => []);
   for (const name of names) {
     const maker = makerOf(name);
     if (!maker) continue;
-    const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, place));
-    await sweepOne(pathIn(place.folder, name), maker, mayResume, now, kept).catch(() => {});
+    const mayResume = maker.kind === 'resumable' && !(declined && isFor(name, location));
+    await sweepOne(pathIn(location.folder, name), maker, mayResume, now, kept).catch(() => {});
   }
 }
 

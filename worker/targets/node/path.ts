@@ -47,7 +47,7 @@ export class PathTarget implements OutputTarget {
   resumePoint: ResumePoint | undefined;
   /** The journal of the temporary file, if a later conversion may resume it. */
   #journal: Journal | undefined;
-  #place: ResolvedPath | undefined;
+  #location: ResolvedPath | undefined;
   /** The absolute path: the process may change its working directory. */
   #given: Buffer | undefined;
   #fd: number | undefined;
@@ -72,10 +72,10 @@ export class PathTarget implements OutputTarget {
 
   async prepare(sizes: Sizes, _signal: AbortSignal, identity?: string): Promise<TargetSpec> {
     try {
-      const { place, existing } = await this.#locate(identity !== undefined);
-      this.#release = claimOutput(`'${this.path}'`, keysOf(this.#folder!, place, existing));
-      if (this.#isInPlace(existing)) return await this.#openInPlace(place, existing, sizes);
-      return await this.#openFile(place, existing, identity);
+      const { location, existing } = await this.#locate(identity !== undefined);
+      this.#release = claimOutput(`'${this.path}'`, keysOf(this.#folder!, location, existing));
+      if (this.#isInPlace(existing)) return await this.#openInPlace(location, existing, sizes);
+      return await this.#openFile(location, existing, identity);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -84,8 +84,8 @@ export class PathTarget implements OutputTarget {
   /** Fails as `prepare` does if no output can be written there. */
   async requireWritable(isResumable: boolean): Promise<void> {
     try {
-      const { place, existing } = await this.#locate(isResumable);
-      if (!this.#isInPlace(existing)) await access(place.folder, constants.W_OK | constants.X_OK);
+      const { location, existing } = await this.#locate(isResumable);
+      if (!this.#isInPlace(existing)) await access(location.folder, constants.W_OK | constants.X_OK);
     } catch (thrown) {
       throw fileError(thrown, 'target', `write '${this.path}'`);
     }
@@ -93,10 +93,10 @@ export class PathTarget implements OutputTarget {
 
   async commit(size: number): Promise<void> {
     try {
-      if (this.#temporary) await this.#replace(this.#place!, this.#temporary, size);
+      if (this.#temporary) await this.#replace(this.#location!, this.#temporary, size);
       else {
         // Links to a device may be recreated when it is written.
-        if (!this.#existing?.isBlockDevice()) await this.#requireSamePlace(this.#place!);
+        if (!this.#existing?.isBlockDevice()) await this.#requireSameLocation(this.#location!);
         await this.#close();
       }
       this.#release();
@@ -122,7 +122,7 @@ export class PathTarget implements OutputTarget {
     this.#journal = undefined;
     if (journal && keep) {
       await journal.keep(reason.kind !== 'target' || (await this.#isOnlyFull(reason, journal)));
-      if (journal.hasAny && (await releaseForResume(this.#place!, this.#temporary!, this.#made!))) {
+      if (journal.hasAny && (await releaseForResume(this.#location!, this.#temporary!, this.#made!))) {
         await this.#close();
         throw keptError();
       }
@@ -149,7 +149,7 @@ export class PathTarget implements OutputTarget {
    * may have reported the loss of earlier data with it. But a full local disk fails only the write that found no room.
    */
   async #isOnlyFull({ code }: DecantError, journal: Journal): Promise<boolean> {
-    return code === 'disk-full' && journal.flushesApart && (await isLocal(this.#place!.folder));
+    return code === 'disk-full' && journal.flushesApart && (await isLocal(this.#location!.folder));
   }
 
   async kept(identity: string): Promise<Kept> {
@@ -182,13 +182,13 @@ export class PathTarget implements OutputTarget {
     return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
   }
 
-  /** Finds the place of the output, and the existing file there. Fails if no output can be written there. */
-  async #locate(isResumable: boolean): Promise<{ place: ResolvedPath; existing: BigIntStats | undefined }> {
-    const place = await resolvePath(this.path);
+  /** Finds the location of the output, and the existing file there. Fails if no output can be written there. */
+  async #locate(isResumable: boolean): Promise<{ location: ResolvedPath; existing: BigIntStats | undefined }> {
+    const location = await resolvePath(this.path);
     this.#given = await fromRoot(this.path);
-    this.#place = place;
-    this.#folder = await stat(place.folder, { bigint: true });
-    const existing = await this.#examine(place);
+    this.#location = location;
+    this.#folder = await stat(location.folder, { bigint: true });
+    const existing = await this.#examine(location);
     this.#existing = existing;
     if (this.options.existing && !existing) {
       throw new DecantError('usage', `'${this.path}' does not exist, so it cannot be written in place`);
@@ -196,7 +196,7 @@ export class PathTarget implements OutputTarget {
     if (isResumable && this.#isInPlace(existing)) {
       throw new DecantError('usage', `'${this.path}' is written in place, so the conversion cannot be resumed`);
     }
-    return { place, existing };
+    return { location, existing };
   }
 
   /** Whether the output is written in place. */
@@ -239,23 +239,23 @@ export class PathTarget implements OutputTarget {
   }
 
   async #openFile(
-    place: ResolvedPath,
+    location: ResolvedPath,
     existing: BigIntStats | undefined,
     identity: string | undefined,
   ): Promise<TargetSpec> {
     const mode = existing || identity !== undefined ? OWNER_ONLY : ANYONE;
-    let temporary = pathIn(place.folder, partialName(place, identity === undefined ? 'partial' : 'resumable'));
+    let temporary = pathIn(location.folder, partialName(location, identity === undefined ? 'partial' : 'resumable'));
     this.#fd = await promisify(open)(temporary, O_CREAT | O_EXCL | O_RDWR, mode);
     this.#temporary = temporary;
     this.#made = await about(this.#fd);
-    if (await hasRival(place, temporary, this.#made)) throw outputInUse(`'${this.path}'`);
+    if (await hasRival(location, temporary, this.#made)) throw outputInUse(`'${this.path}'`);
     const kept = [existing, ...(await sourceFiles(this.sources))];
     if (identity !== undefined) {
       // A folder that cannot be listed does not prevent a conversion.
-      await removeUseless(place, this.#made.mtimeNs, kept).catch(() => {});
-      temporary = await this.#resume(place, temporary, identity, this.#made.mtimeNs);
+      await removeUseless(location, this.#made.mtimeNs, kept).catch(() => {});
+      temporary = await this.#resume(location, temporary, identity, this.#made.mtimeNs);
     } else if (existing) await keepOwnerAndMode(this.#madeFile, existing);
-    await sweepFolder(place, this.#made.mtimeNs, kept, identity === undefined);
+    await sweepFolder(location, this.#made.mtimeNs, kept, identity === undefined);
     const file = openFile(this.#fd, temporary, this.#made);
     // A resumed file must be flushed before its journal is removed.
     const sync = this.options.sync === true || identity !== undefined;
@@ -263,8 +263,8 @@ export class PathTarget implements OutputTarget {
   }
 
   /** Resumes the file of an earlier conversion, if there is one, instead of the new file. Returns the path that is used. */
-  async #resume(place: ResolvedPath, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
-    const left = await takeOver(place, identity, now);
+  async #resume(location: ResolvedPath, fresh: Buffer, identity: string, now: bigint): Promise<Buffer> {
+    const left = await takeOver(location, identity, now);
     if (!left) {
       this.#journal = await Journal.create(fresh, this.#fd!, identity);
       return fresh;
@@ -323,7 +323,7 @@ export class PathTarget implements OutputTarget {
   }
 
   /** Fails if the path leads to another file than at the start. */
-  async #requireSamePlace({ folder, name }: ResolvedPath): Promise<void> {
+  async #requireSameLocation({ folder, name }: ResolvedPath): Promise<void> {
     const now = await resolvePath(this.path, this.#given).catch((cause: unknown) => cause);
     const isSamePlace = isPlace(now) && now.folder.equals(folder) && now.name.equals(name);
     if (isSamePlace) return;
@@ -334,19 +334,19 @@ export class PathTarget implements OutputTarget {
   }
 
   /** Renames the finished file to the target, after checking that neither was replaced by another program. */
-  async #replace(place: ResolvedPath, temporary: Buffer, size: number): Promise<void> {
+  async #replace(location: ResolvedPath, temporary: Buffer, size: number): Promise<void> {
     if (this.#journal?.flushFailure !== undefined) throw this.#journal.flushFailure;
     const made = await about(this.#fd!);
     requireSize(Number(made.size), size, `'${this.path}'`);
-    if (!(await this.#isOurs(temporary))) throw await this.#lost(place);
-    const target = pathIn(place.folder, place.name);
+    if (!(await this.#isOurs(temporary))) throw await this.#lost(location);
+    const target = pathIn(location.folder, location.name);
     // Another file may be there by now: the image, for instance, or a link.
     const there = await lstat(target, { bigint: true }).catch(unlessMissing);
     if (there && !there.isFile()) {
       throw new DecantError('target', `'${this.path}' is no longer a regular file; choose another output`);
     }
     await this.#requireNoSource(there, made);
-    await this.#requireSamePlace(place);
+    await this.#requireSameLocation(location);
     // Again: owner and mode may have changed during the conversion.
     if (there) await keepOwnerAndMode(this.#madeFile, there);
     // A resumable file had mode 0600, so that no other user could write to it.
@@ -357,8 +357,8 @@ export class PathTarget implements OutputTarget {
     else await this.#name(temporary, target);
     this.#temporary = undefined;
     this.#journal = undefined;
-    if (journal) await this.#removeJournal(journal, place);
-    if (this.options.sync) await this.#flushName(place.folder);
+    if (journal) await this.#removeJournal(journal, location);
+    if (this.options.sync) await this.#flushName(location.folder);
   }
 
   /** The error of a temporary file that is no longer at its path. */
@@ -374,8 +374,8 @@ export class PathTarget implements OutputTarget {
   }
 
   /** Removes the journal, and files that other conversions left for this target. */
-  async #removeJournal(journal: Journal, place: ResolvedPath): Promise<void> {
-    await sweepFolder(place, this.#made!.mtimeNs, await sourceFiles(this.sources), true);
+  async #removeJournal(journal: Journal, location: ResolvedPath): Promise<void> {
+    await sweepFolder(location, this.#made!.mtimeNs, await sourceFiles(this.sources), true);
     try {
       await journal.remove();
     } catch (cause) {
@@ -448,8 +448,8 @@ export class PathTarget implements OutputTarget {
 
 /** What identifies an output: its folder and name, and the file that is there, which may have other names. */
 function keysOf(folder: BigIntStats, { name }: ResolvedPath, existing: BigIntStats | undefined): string[] {
-  const place = `${folder.dev}:${folder.ino}/${name.toString('latin1')}`;
-  return existing ? [place, `${existing.dev}:${existing.ino}`] : [place];
+  const location = `${folder.dev}:${folder.ino}/${name.toString('latin1')}`;
+  return existing ? [location, `${existing.dev}:${existing.ino}`] : [location];
 }
 
 const isPlace = (found: unknown): found is ResolvedPath =>

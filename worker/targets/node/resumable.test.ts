@@ -31,11 +31,11 @@ const now = () => BigInt(Date.now()) * 1_000_000n;
 
 /** Leaves a partial file without a process, and its journal. */
 function leave(
-  place: ResolvedPath,
+  location: ResolvedPath,
   { guest, written } = NOTED,
   identity = IDENTITY,
 ): { partial: string; journal: string } {
-  const path = pathIn(place.folder, partialName(place, 'resumable', 'nobody'));
+  const path = pathIn(location.folder, partialName(location, 'resumable', 'nobody'));
   writeFileSync(path, CONTENT, { mode: 0o600 });
   const journal = journalOf(path).toString();
   writeFileSync(journal, `${identity}\n${guest} ${written}\n`, { mode: 0o600 });
@@ -46,12 +46,12 @@ describe('removeUseless', () => {
   const names = (folder: string) => readdirSync(folder).filter((name) => !name.endsWith('.journal'));
 
   test('removes files without a resume point, of any conversion', async ({ folder }) => {
-    const place = placeIn(folder);
+    const location = placeIn(folder);
     for (const identity of [IDENTITY, 'another']) {
-      const { journal } = leave(place);
+      const { journal } = leave(location);
       writeFileSync(journal, `${identity}\n`);
     }
-    await removeUseless(place, now(), []);
+    await removeUseless(location, now(), []);
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -69,31 +69,31 @@ describe('removeUseless', () => {
     ],
   ] as [string, (left: ReturnType<typeof leave>) => void][]) {
     test(`keeps a file ${what}`, async ({ folder }) => {
-      const place = placeIn(folder);
-      const left = leave(place);
+      const location = placeIn(folder);
+      const left = leave(location);
       change(left);
-      await removeUseless(place, now(), []);
+      await removeUseless(location, now(), []);
       expect(existsSync(left.partial)).toBe(true);
     });
   }
 
   test('keeps the image of the conversion, and files of running processes and other outputs', async ({ folder }) => {
-    const place = placeIn(folder);
-    const image = leave(place);
-    const other = leave({ ...place, name: Buffer.from('other.raw') });
+    const location = placeIn(folder);
+    const image = leave(location);
+    const other = leave({ ...location, name: Buffer.from('other.raw') });
     for (const { journal } of [image, other]) writeFileSync(journal, `${IDENTITY}\n`);
-    const own = pathIn(place.folder, partialName(place, 'resumable'));
+    const own = pathIn(location.folder, partialName(location, 'resumable'));
     for (const file of [own, journalOf(own)]) writeFileSync(file, `${IDENTITY}\n`, { mode: 0o600 });
-    await removeUseless(place, now(), [statSync(image.partial, { bigint: true })]);
+    await removeUseless(location, now(), [statSync(image.partial, { bigint: true })]);
     expect(names(folder)).toHaveLength(3);
   });
 });
 
 describe('takeOver', () => {
   test('resumes exactly from the resume point, under a new name', async ({ folder }) => {
-    const place = placeIn(folder);
-    const left = leave(place);
-    const resumed = (await takeOver(place, IDENTITY, now()))!;
+    const location = placeIn(folder);
+    const left = leave(location);
+    const resumed = (await takeOver(location, IDENTITY, now()))!;
     expect(resumed.resumePoint).toEqual(NOTED);
     expect(readFileSync(resumed.path)).toEqual(CONTENT.subarray(0, NOTED.guest));
     expect(fstatSync(resumed.fd).ino).toBe(statSync(resumed.path).ino);
@@ -120,65 +120,65 @@ describe('takeOver', () => {
     ],
   ] as [string, (left: ReturnType<typeof leave>) => void][]) {
     test(`refuses ${what}, and leaves it`, async ({ folder }) => {
-      const place = placeIn(folder);
-      change(leave(place));
+      const location = placeIn(folder);
+      change(leave(location));
       const before = readdirSync(folder).toSorted();
-      expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
+      expect(await takeOver(location, IDENTITY, now())).toBeUndefined();
       expect(readdirSync(folder).toSorted()).toEqual(before);
     });
   }
 
   test('takes a file that is exactly as long as its resume point', async ({ folder }) => {
-    const place = placeIn(folder);
-    truncateSync(leave(place).partial, NOTED.guest);
-    const resumed = await takeOver(place, IDENTITY, now());
+    const location = placeIn(folder);
+    truncateSync(leave(location).partial, NOTED.guest);
+    const resumed = await takeOver(location, IDENTITY, now());
     expect(resumed?.resumePoint).toEqual(NOTED);
     await resumed?.journal.remove();
   });
 
   test('takes the one with the most', async ({ folder }) => {
-    const place = placeIn(folder);
-    for (const guest of [4096, 12288, 8192]) leave(place, { guest, written: 0 });
-    const resumed = await takeOver(place, IDENTITY, now());
+    const location = placeIn(folder);
+    for (const guest of [4096, 12288, 8192]) leave(location, { guest, written: 0 });
+    const resumed = await takeOver(location, IDENTITY, now());
     expect(resumed?.resumePoint.guest).toBe(12288);
     await resumed?.journal.remove();
   });
 
   test('of several at once one gets the file, and the others nothing', async ({ folder }) => {
-    const place = placeIn(folder);
-    leave(place);
-    const taken = await Promise.all(Array.from({ length: 8 }, () => takeOver(place, IDENTITY, now())));
+    const location = placeIn(folder);
+    leave(location);
+    const taken = await Promise.all(Array.from({ length: 8 }, () => takeOver(location, IDENTITY, now())));
     expect(taken.filter((resumed) => resumed !== undefined)).toHaveLength(1);
     expect(readdirSync(folder)).toHaveLength(2);
     for (const resumed of taken) await resumed?.journal.remove();
   });
 
   test('does not touch a file of a running process', async ({ folder }) => {
-    const place = placeIn(folder);
-    const { partial, journal } = leave(place);
-    const held = pathIn(place.folder, partialName(place, 'resumable'));
+    const location = placeIn(folder);
+    const { partial, journal } = leave(location);
+    const held = pathIn(location.folder, partialName(location, 'resumable'));
     renameSync(partial, held);
     renameSync(journal, journalOf(held));
-    expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
+    expect(await takeOver(location, IDENTITY, now())).toBeUndefined();
     expect(readFileSync(held)).toEqual(CONTENT);
   });
 });
 
 describe('releaseForResume', () => {
   test('lets another conversion continue', async ({ folder }) => {
-    const place = placeIn(folder);
-    leave(place);
-    const { path, fd, journal } = (await takeOver(place, IDENTITY, now()))!;
+    const location = placeIn(folder);
+    leave(location);
+    const { path, fd, journal } = (await takeOver(location, IDENTITY, now()))!;
     await journal.keep(false);
-    expect(await takeOver(place, IDENTITY, now())).toBeUndefined();
-    expect(await releaseForResume(place, path, fstatSync(fd, { bigint: true }))).toBe(true);
-    const again = await takeOver(place, IDENTITY, now());
+    expect(await takeOver(location, IDENTITY, now())).toBeUndefined();
+    expect(await releaseForResume(location, path, fstatSync(fd, { bigint: true }))).toBe(true);
+    const again = await takeOver(location, IDENTITY, now());
     expect(again?.resumePoint).toEqual(NOTED);
     await again?.journal.remove();
   });
 
   test('detects that the file was replaced, or its journal removed', async ({ folder }) => {
-    const place = placeIn(folder);
+    const location = placeIn(folder);
     for (const change of [
       ({ partial }) => renameSync(partial, `${partial}.gone`),
       ({ journal }) => renameSync(journal, `${journal}.gone`),
@@ -187,21 +187,21 @@ describe('releaseForResume', () => {
         renameSync(`${partial}.new`, partial);
       },
     ] as ((left: ReturnType<typeof leave>) => void)[]) {
-      const left = leave(place);
+      const left = leave(location);
       const made = statSync(left.partial, { bigint: true });
       change(left);
-      expect(await releaseForResume(place, Buffer.from(left.partial), made)).toBe(false);
+      expect(await releaseForResume(location, Buffer.from(left.partial), made)).toBe(false);
     }
   });
 });
 
 describe('keptFor', () => {
   test('reports saved progress, and discards it', async ({ folder }) => {
-    const place = placeIn(folder);
-    leave(place, { guest: 4096, written: 0 });
-    leave(place);
-    const other = leave(place, NOTED, 'another');
-    const kept = await keptFor(place, IDENTITY);
+    const location = placeIn(folder);
+    leave(location, { guest: 4096, written: 0 });
+    leave(location);
+    const other = leave(location, NOTED, 'another');
+    const kept = await keptFor(location, IDENTITY);
     expect(kept.guestDone).toBe(NOTED.guest);
     await kept.discard();
     expect(
@@ -209,7 +209,7 @@ describe('keptFor', () => {
         .map((name) => join(folder, name))
         .toSorted(),
     ).toEqual([other.partial, other.journal]);
-    expect((await keptFor(place, IDENTITY)).guestDone).toBe(0);
+    expect((await keptFor(location, IDENTITY)).guestDone).toBe(0);
     await kept.discard();
   });
 

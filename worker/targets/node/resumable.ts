@@ -19,27 +19,27 @@ interface Resumed {
 }
 
 /**
- * Takes over a file that an earlier conversion `identity` left for `place`, if there is one. The file is truncated to its
+ * Takes over a file that an earlier conversion `identity` left for `location`, if there is one. The file is truncated to its
  * resume point. `now` is the time by the clock of the folder.
  */
-export async function takeOver(place: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
-  for (const { path, resumePoint } of await leftFor(place, identity, now)) {
-    const resumed = await claim(place, path, identity, resumePoint);
+export async function takeOver(location: ResolvedPath, identity: string, now: bigint): Promise<Resumed | undefined> {
+  for (const { path, resumePoint } of await leftFor(location, identity, now)) {
+    const resumed = await claim(location, path, identity, resumePoint);
     if (resumed) return resumed;
   }
   return undefined;
 }
 
 /**
- * Removes the files of dead conversions to `place` that have no resume point: they take the space of the next one. Files in
+ * Removes the files of dead conversions to `location` that have no resume point: they take the space of the next one. Files in
  * `kept` stay. `now` is by the clock of the folder.
  */
 export async function removeUseless(
-  place: ResolvedPath,
+  location: ResolvedPath,
   now: bigint,
   kept: (BigIntStats | undefined)[],
 ): Promise<void> {
-  for (const path of await resumables(place, now)) {
+  for (const path of await resumables(location, now)) {
     // An unreadable journal is ignored.
     if (!(await isUseless(path).catch(() => false))) continue;
     const stats = await lstat(path, { bigint: true });
@@ -50,8 +50,8 @@ export async function removeUseless(
 }
 
 /** The progress that `takeOver` would resume. */
-export async function keptFor(place: ResolvedPath, identity: string): Promise<Kept> {
-  const left = () => leftFor(place, identity, BigInt(Date.now()) * 1_000_000n);
+export async function keptFor(location: ResolvedPath, identity: string): Promise<Kept> {
+  const left = () => leftFor(location, identity, BigInt(Date.now()) * 1_000_000n);
   const [best] = await left();
   return {
     guestDone: best?.resumePoint.guest ?? 0,
@@ -64,14 +64,14 @@ export async function keptFor(place: ResolvedPath, identity: string): Promise<Ke
   };
 }
 
-/** The files that conversions `identity` left for `place`, the one with the most progress first. */
+/** The files that conversions `identity` left for `location`, the one with the most progress first. */
 async function leftFor(
-  place: ResolvedPath,
+  location: ResolvedPath,
   identity: string,
   now: bigint,
 ): Promise<{ path: Buffer; resumePoint: ResumePoint }[]> {
   const left: { path: Buffer; resumePoint: ResumePoint }[] = [];
-  for (const path of await resumables(place, now)) {
+  for (const path of await resumables(location, now)) {
     // An unreadable journal is ignored.
     const resumePoint = await readJournal(path, identity).catch(() => undefined);
     if (resumePoint) left.push({ path, resumePoint });
@@ -87,15 +87,15 @@ function unlessGone(thrown: NodeJS.ErrnoException): void {
  * Releases a file of this process, which has a journal, so that any process can resume it. Resolves to whether it still
  * exists.
  */
-export const releaseForResume = (place: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
-  isRenamed(path, pathIn(place.folder, partialName(place, 'resumable', 'nobody')), made);
+export const releaseForResume = (location: ResolvedPath, path: Buffer, made: BigIntStats): Promise<boolean> =>
+  isRenamed(path, pathIn(location.folder, partialName(location, 'resumable', 'nobody')), made);
 
 /**
  * Claims a file. Undefined if another process was faster, or the file is not valid. It gets a new journal: if its process is
  * alive after all, that may still write resume points to the old one that are cut off here.
  */
 async function claim(
-  place: ResolvedPath,
+  location: ResolvedPath,
   left: Buffer,
   identity: string,
   resumePoint: ResumePoint,
@@ -106,7 +106,7 @@ async function claim(
   try {
     const stats = await promisify(fstat)(fd, { bigint: true });
     if (isOwnedByUser(stats) && stats.size >= resumePoint.guest) {
-      const path = pathIn(place.folder, partialName(place, 'resumable'));
+      const path = pathIn(location.folder, partialName(location, 'resumable'));
       journal = await Journal.create(path, fd, identity, resumePoint);
       if (await isMoved(left, path, stats)) {
         // After a crash of the system, anything may follow the resume point.

@@ -58,13 +58,13 @@ export class SpoolFile implements Spool {
       const folder = await realpath(given, 'buffer');
       const kept = await sourceFiles(sources);
       await this.#requireNoSource(folder, kept);
-      const place = { folder, name: NAME };
-      const path = pathIn(folder, partialName(place));
+      const location = { folder, name: NAME };
+      const path = pathIn(folder, partialName(location));
       const fd = await promisify(open)(path, O_CREAT | O_EXCL | O_RDWR, OWNER_ONLY);
       const made = await promisify(fstat)(fd, { bigint: true });
       this.#file = { fd, path, made };
       // Leftovers may take up the room.
-      await sweepFolder(place, made.mtimeNs, kept, false);
+      await sweepFolder(location, made.mtimeNs, kept, false);
       if (outputSize !== undefined) await this.#requireRoom(folder, outputSize);
       const file = { fd, path, device: made.dev, inode: made.ino };
       // Otherwise a write that fails late would be read back as zeros.
