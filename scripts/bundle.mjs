@@ -36,8 +36,11 @@ export const bindings = (name) => join(root, 'target', 'wasm', name);
 
 const nameOf = (entry) => entry.replace('/index', '');
 
-/** The code of both platforms is one file, except that for files on servers and for places, which is loaded when it is needed. */
-const API = { name: 'api', test: (id) => !/worker.(http|places)/.test(id), minShareCount: 3 };
+/**
+ * The code of both platforms is one file, except that for files on servers and for places, which is loaded when it is needed. Code for Node
+ * alone is not in it, however many files share it.
+ */
+const API = { name: 'api', test: (id) => !/worker.(http|places|cli)|[\\/]node[\\/.-]/.test(id), minShareCount: 3 };
 
 /** The command loads uploads from the file that they have in the package. */
 const uploadApart = {
