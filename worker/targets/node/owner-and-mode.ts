@@ -3,6 +3,7 @@
 import { type BigIntStats, chmod, fchmod, fchown, lchown } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { isSameInode } from './resolved-path.js';
 
 /** Without the set-id bits: an image's bytes must not become a set-id program. */
 const PERMISSIONS = 0o777;
@@ -50,8 +51,7 @@ async function byPathIfDenied(file: MadeFile, change: Promise<void>, byPath: () 
     await change;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== DENIED) throw thrown;
-    const { dev, ino } = await lstat(file.path, { bigint: true });
-    if (dev !== file.stats.dev || ino !== file.stats.ino) throw thrown;
+    if (!isSameInode(await lstat(file.path, { bigint: true }), file.stats)) throw thrown;
     await byPath();
   }
 }

@@ -16,7 +16,15 @@ import { below, overlap, sourceFiles } from './device.js';
 import { Journal } from './journal.js';
 import { keepOwnerAndMode, type MadeFile, refused, setMode } from './owner-and-mode.js';
 import { hasRival, isLocal, partialName, sweepFolder } from './partial.js';
-import { folderGiven, fromRoot, isUnwritten, pathIn, type ResolvedPath, resolvePath } from './resolved-path.js';
+import {
+  folderGiven,
+  fromRoot,
+  isSameInode,
+  isUnwritten,
+  pathIn,
+  type ResolvedPath,
+  resolvePath,
+} from './resolved-path.js';
 import { keptFor, releaseForResume, removeUseless, takeOver } from './resumable.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -165,10 +173,9 @@ export class PathTarget implements OutputTarget {
     if (!this.#untouched || this.#fd === undefined) return undefined;
     // Writes to a device do not change its modification time.
     if (this.#untouched.isBlockDevice()) return `'${this.path}' may now contain a part of the disk`;
-    const { mtimeNs, dev, ino } = await about(this.#fd);
-    if (mtimeNs === this.#untouched.mtimeNs) return undefined;
-    const there = await find(this.path).catch(() => undefined);
-    const isThere = there?.dev === dev && there.ino === ino;
+    const now = await about(this.#fd);
+    if (now.mtimeNs === this.#untouched.mtimeNs) return undefined;
+    const isThere = isSameInode(await find(this.path).catch(() => undefined), now);
     return `${isThere ? '' : 'the file that was opened as '}'${this.path}' now contains a part of the disk`;
   }
 
@@ -178,8 +185,7 @@ export class PathTarget implements OutputTarget {
 
   /** Whether the temporary file was neither removed nor replaced. */
   async #isOurs(temporary: Buffer): Promise<boolean> {
-    const there = await lstat(temporary, { bigint: true }).catch(unlessMissing);
-    return there !== undefined && there.dev === this.#made?.dev && there.ino === this.#made?.ino;
+    return isSameInode(await lstat(temporary, { bigint: true }).catch(unlessMissing), this.#made);
   }
 
   /** Finds the location of the output, and the existing file there. Fails if no output can be written there. */
@@ -218,7 +224,7 @@ export class PathTarget implements OutputTarget {
     if (asked && !asked.isFile() && !asked.isBlockDevice()) {
       throw new DecantError('usage', `'${this.path}' is neither a regular file nor a block device`);
     }
-    if (asked?.dev !== found?.dev || asked?.ino !== found?.ino) {
+    if ((asked ?? found) && !isSameInode(asked, found)) {
       throw new DecantError('usage', `'${this.path}' has no file path (for example /dev/fd/3)`);
     }
     // A rename does not check the permission of the file.
@@ -363,9 +369,7 @@ export class PathTarget implements OutputTarget {
 
   /** The error of a temporary file that is no longer at its path. */
   async #lost({ folder }: ResolvedPath): Promise<DecantError> {
-    const now = await find(folder);
-    const { dev, ino } = this.#folder!;
-    if (now?.dev === dev && now.ino === ino) {
+    if (isSameInode(await find(folder), this.#folder)) {
       const message = `Another program has removed or replaced the file that was to become '${this.path}'; try again`;
       return new DecantError('target', message);
     }

@@ -54,7 +54,7 @@ export async function resolvePath(path: string, given: Buffer = Buffer.from(path
 async function findFolder(folder: string | Buffer, path: string): Promise<Buffer> {
   const real = await realpath(folder, 'buffer');
   const [named, found] = [await stat(folder, { bigint: true }), await stat(real, { bigint: true })];
-  if (named.dev === found.dev && named.ino === found.ino) return real;
+  if (isSameInode(named, found)) return real;
   throw new DecantError('usage', `The folder of '${path}' cannot be reached by its real path; choose another folder`);
 }
 
@@ -68,6 +68,13 @@ async function findByLetters(path: string): Promise<ResolvedPath> {
 function unlessNoLink(thrown: NodeJS.ErrnoException): undefined {
   if (thrown.code !== 'EINVAL' && thrown.code !== 'ENOENT') throw thrown;
 }
+
+/** Identifies a file while it exists. */
+type Inode = Pick<BigIntStats, 'dev' | 'ino'>;
+
+/** Whether two files are the same, seen through the same mount. False if one is missing. */
+export const isSameInode = (a: Inode | undefined, b: Inode | undefined): boolean =>
+  a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
 
 /**
  * Whether two files are the same. The device numbers may differ if a file is visible through two mounts, such as a layer of an

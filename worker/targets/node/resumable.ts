@@ -7,7 +7,7 @@ import type { Kept } from '../../public/types.js';
 import type { ResumePoint } from '../output-target.js';
 import { isOwnedByUser, isUseless, Journal, journalOf, readJournal } from './journal.js';
 import { partialName, resumables } from './partial.js';
-import { isSame, pathIn, type ResolvedPath } from './resolved-path.js';
+import { isSame, isSameInode, pathIn, type ResolvedPath } from './resolved-path.js';
 
 const { O_NOFOLLOW = 0, O_RDWR } = constants;
 
@@ -125,14 +125,13 @@ async function claim(
 }
 
 /** Renames the file: only one of several processes can. */
-async function isMoved(left: Buffer, path: Buffer, { dev, ino }: BigIntStats): Promise<boolean> {
+async function isMoved(left: Buffer, path: Buffer, made: BigIntStats): Promise<boolean> {
   try {
     await rename(left, path);
   } catch {
     return false;
   }
-  const there = await lstat(path, { bigint: true });
-  return there.dev === dev && there.ino === ino;
+  return isSameInode(await lstat(path, { bigint: true }), made);
 }
 
 /** Renames the file and its journal. */

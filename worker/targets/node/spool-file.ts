@@ -12,7 +12,7 @@ import type { OpenedSource } from '../../sources/opened-source.js';
 import { type ReadSpool, requireSize, type Sizes, type Spool } from '../output-target.js';
 import { below, sourceFiles } from './device.js';
 import { partialName, sweepFolder } from './partial.js';
-import { pathIn } from './resolved-path.js';
+import { isSameInode, pathIn } from './resolved-path.js';
 
 const { O_CREAT, O_EXCL, O_RDWR } = constants;
 const OWNER_ONLY = 0o600;
@@ -176,7 +176,6 @@ export class SpoolFile implements Spool {
 
 /** Unlinks the file. Fails if another one has its name. */
 async function unlinkSame({ path, made }: CreatedFile): Promise<void> {
-  const { dev, ino } = await lstat(path, { bigint: true });
-  if (dev !== made.dev || ino !== made.ino) throw new Error(MOVED);
+  if (!isSameInode(await lstat(path, { bigint: true }), made)) throw new Error(MOVED);
   await unlink(path);
 }
