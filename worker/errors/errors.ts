@@ -177,12 +177,7 @@ export interface Failure {
 }
 
 /** An error as it is posted between workers. */
-export interface PlainError {
-  kind: ErrorKind;
-  code: string;
-  fields: Fields;
-  message: string;
-}
+export type PlainError = Omit<Failure, 'name'>;
 
 const NO_REASON = 'no reason was given';
 

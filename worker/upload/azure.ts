@@ -10,6 +10,7 @@ import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { type Body, BodyBuilder } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
+import { leftBehind, overwrittenAt } from './upload-errors.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
 /** The API version. */
@@ -231,7 +232,7 @@ export class PageBlob implements Target {
   /** Fails with `object-overwritten` if the blob was, or may have been, changed. */
   #requireUnwritten(): void {
     const { some, unanswered } = this.#written;
-    if (some || unanswered > 0) throw this.#requests.overwritten(!some);
+    if (some || unanswered > 0) throw overwrittenAt(this.#requests.shownAddress, !some);
   }
 
   /**
@@ -244,11 +245,11 @@ export class PageBlob implements Target {
       answer = await this.#requests.sendAfterStop(this.blob.call('HEAD', {}, {}), [200, 404]);
     } catch (thrown) {
       if (this.#isOurs === true) return true;
-      throw this.#requests.perhapsLeftBehind(thrown);
+      throw leftBehind(this.#requests.shownAddress, thrown, true);
     }
     const isThisUpload = answer.status === 200 && this.#isThisUpload(answer);
     if (isThisUpload === undefined && this.#isOurs === true)
-      throw this.#requests.perhapsLeftBehind(new Error('nothing shows that the blob is from this upload'));
+      throw leftBehind(this.#requests.shownAddress, new Error('nothing shows that the blob is from this upload'), true);
     return isThisUpload === true;
   }
 

@@ -1,22 +1,21 @@
 // Checks a part against checksums in S3's response, if its ETag is not a digest. Amazon S3 User Guide, "Checking object
 // integrity": base64 of the big-endian value.
 
-import { nextTask } from '../errors/signals.js';
+import { createCRC32, createCRC64, type IHasher } from 'hash-wasm';
+import { nextTask } from '../calls/next-task.js';
 import { toBase64 } from './md5.js';
 import { type Body, piecesOf } from './request-body.js';
 
-type ChecksumFunction = (body: Body) => Promise<Uint8Array | undefined>;
-
-/** The reversed polynomials of CRCs, as their high and low 32 bits, and their sizes in bytes. */
-const CRCS: Record<string, [high: number, low: number, size: number]> = {
-  crc32: [0, 0xedb88320, 4],
-  crc32c: [0, 0x82f63b78, 4],
-  crc64nvme: [0x9a6c9329, 0xac4bc9b5, 8],
+/** CRCs, by their reversed polynomials. */
+const CRCS: Record<string, () => Promise<IHasher>> = {
+  crc32: () => createCRC32(0xedb88320),
+  crc32c: () => createCRC32(0x82f63b78),
+  crc64nvme: () => createCRC64('9a6c9329ac4bc9b5'),
 };
 const SHAS: Record<string, string> = { sha1: 'SHA-1', sha256: 'SHA-256' };
 
-const DIGESTS: Record<string, ChecksumFunction> = {
-  ...Object.fromEntries(Object.entries(CRCS).map(([name, crc]) => [name, (body) => crcOf(body, ...crc)])),
+const DIGESTS: Record<string, (body: Body) => Promise<Uint8Array | undefined>> = {
+  ...Object.fromEntries(Object.keys(CRCS).map((name) => [name, (body) => crcOf(body, name)])),
   ...Object.fromEntries(Object.entries(SHAS).map(([name, sha]) => [name, (body) => shaOf(body, sha)])),
 };
 
@@ -37,36 +36,16 @@ async function shaOf(body: Body, name: string): Promise<Uint8Array | undefined> 
   return digest && new Uint8Array(digest);
 }
 
-async function crcOf(body: Body, polynomialHigh: number, polynomialLow: number, size: number): Promise<Uint8Array> {
-  const table = tableOf(polynomialHigh, polynomialLow);
-  let [high, low] = [size === 8 ? -1 : 0, -1];
+/** Reused hashers: each has a WebAssembly memory, and browsers allow few. */
+const idle: Record<string, IHasher[]> = {};
+
+async function crcOf(body: Body, name: string): Promise<Uint8Array> {
+  idle[name] ??= [];
+  const hasher = (idle[name].pop() ?? (await CRCS[name]!())).init();
   for await (const piece of piecesOf(body)) {
-    for (const byte of piece) {
-      const entry = ((low ^ byte) & 0xff) * 2;
-      low = ((low >>> 8) | (high << 24)) ^ table[entry]!;
-      high = (high >>> 8) ^ table[entry + 1]!;
-    }
+    hasher.update(piece);
     await nextTask();
   }
-  const view = new DataView(new ArrayBuffer(8));
-  view.setInt32(0, ~high);
-  view.setInt32(4, ~low);
-  return new Uint8Array(view.buffer, 8 - size);
-}
-
-/** Makes a table with the low and high half of each byte's entry. A 32-bit CRC uses the low half. */
-function tableOf(polynomialHigh: number, polynomialLow: number): Int32Array {
-  const table = new Int32Array(512);
-  for (let byte = 0; byte < 256; byte += 1) {
-    let [high, low] = [0, byte];
-    for (let bit = 0; bit < 8; bit += 1) {
-      const isOdd = (low & 1) === 1;
-      low = (low >>> 1) | (high << 31);
-      high >>>= 1;
-      if (isOdd) [high, low] = [high ^ polynomialHigh, low ^ polynomialLow];
-    }
-    table[byte * 2] = low;
-    table[byte * 2 + 1] = high;
-  }
-  return table;
+  idle[name].push(hasher);
+  return hasher.digest('binary');
 }

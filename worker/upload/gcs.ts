@@ -10,7 +10,7 @@ import type { UploadPart } from './part-cutter.js';
 import { appendPart, InFlight } from './part-sending.js';
 import { type Body, sizeOf } from './request-body.js';
 import { CompletionTracker, lateCompletion, requireAbsent } from './uncertain-completion.js';
-import { lacksHeader, OTHER_SENDER } from './upload-errors.js';
+import { completedAt, lacksHeader, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { MakeCall, UploadRequests, UploadResponse } from './upload-requests.js';
 
@@ -76,7 +76,7 @@ export class Gcs implements UploadProtocol {
     if (!this.session) return;
     // Before DELETE, after which the session is unknown.
     const isDone = this.completing.mayBeDone ? await this.#isDone() : false;
-    if (isDone) throw this.requests.completedBefore();
+    if (isDone) throw completedAt(this.requests.shownAddress);
     const { status } = await this.requests.remove(() => this.#call('DELETE', {}));
     const isSure =
       status === CANCELLED || (isDone === false && status < 300 && this.completing.lateCompletion === undefined);
@@ -99,7 +99,7 @@ export class Gcs implements UploadProtocol {
 
   async #requireAbsent(): Promise<void> {
     const head = this.#head();
-    if (!head) throw this.requests.completedBefore('the session is over');
+    if (!head) throw completedAt(this.requests.shownAddress, 'the session is over');
     const { completing } = this;
     await requireAbsent(this.requests, head, { size: this.#size, since: this.#since, completing });
   }

@@ -8,6 +8,7 @@ import { endOf } from './ascending-target.js';
 import { unconfirmed } from './confirmation.js';
 import { ACCEPTED, confirmPut } from './put-confirmation.js';
 import { isRefusal, lateCompletion, requireAbsent } from './uncertain-completion.js';
+import { completedAt } from './upload-errors.js';
 import type { PutOptions } from './upload-options.js';
 import { DEFAULT_PATIENCE, DEFAULT_TIMEOUT, type UploadRequests, type UploadResponse } from './upload-requests.js';
 
@@ -115,7 +116,7 @@ export class Put implements Target {
     // Ignored: it decides whether the object may appear.
     if (this.#isSent) await this.#answer.catch(() => {});
     if (!this.#mayBeDone || this.#isRefused) return;
-    if (this.#method === 'POST') throw this.requests.completedBefore('a POST names no object to look at');
+    if (this.#method === 'POST') throw completedAt(this.requests.shownAddress, 'a POST names no object to look at');
     const completing = { lateCompletion: this.#isSent ? this.#lateCompletion : undefined };
     const head = async () => ({ method: 'HEAD', url: this.url, headers: await this.requests.headers() });
     await requireAbsent(this.requests, head, { size: this.#sent, since: this.#since, completing });

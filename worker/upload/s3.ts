@@ -12,7 +12,7 @@ import type { InterruptedUpload, S3Journal, StoredPart } from './s3-journal.js';
 import { growingSize, PartSender, partSize, requireRoom, SMALLEST_PART, uncheckedParts } from './s3-parts.js';
 import { methodAndQuery } from './s3-sign.js';
 import { CompletionTracker, requireAbsent } from './uncertain-completion.js';
-import { OTHER_SENDER } from './upload-errors.js';
+import { completedAt, OTHER_SENDER } from './upload-errors.js';
 import type { UploadCall } from './upload-exchange.js';
 import type { S3Request } from './upload-options.js';
 import type { UploadRequests, UploadResponse } from './upload-requests.js';
@@ -115,7 +115,7 @@ export class S3 implements UploadProtocol {
   }
 
   async abort(keep: boolean): Promise<boolean> {
-    if (this.#hasCompleted) throw this.requests.completedBefore();
+    if (this.#hasCompleted) throw completedAt(this.requests.shownAddress);
     // A late response to the completion clears it.
     const removal = this.#upload && this.#removal();
     const isBegun = removal !== undefined;

@@ -2,6 +2,7 @@
 
 import { RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { hasSize, isHtml, isOlder } from './confirmation.js';
+import { completedAt, mayAppearAt } from './upload-errors.js';
 import type { MakeCall, UploadRequests } from './upload-requests.js';
 
 /** Whether the server refused to complete the object. An unexpected success may come from a gateway. */
@@ -73,18 +74,18 @@ export async function requireAbsent(
 ): Promise<void> {
   const look = await requests.lookAfterStop(head);
   if ('missing' in look) return requireSettled(requests, completing.lateCompletion);
-  if ('refusal' in look) throw requests.completedBefore(look.refusal);
+  if ('refusal' in look) throw completedAt(requests.shownAddress, look.refusal);
   const { headers } = look;
-  if (isHtml(headers)) throw requests.completedBefore('the response to HEAD was a web page');
+  if (isHtml(headers)) throw completedAt(requests.shownAddress, 'the response to HEAD was a web page');
   // First: S3 dates an object by the start of its upload, which may have been resumed.
   const isKnown = isOurs(headers);
-  if (isKnown) throw requests.completedBefore();
+  if (isKnown) throw completedAt(requests.shownAddress);
   const isBefore = since === undefined ? undefined : isOlder(headers, since);
   if (isBefore) return requireSettled(requests, completing.lateCompletion);
   const isIt = isKnown === undefined && isBefore === false && hasSize(headers, size) === true;
-  throw requests.completedBefore(isIt ? undefined : 'an object exists, but it may be from another upload');
+  throw completedAt(requests.shownAddress, isIt ? undefined : 'an object exists, but it may be from another upload');
 }
 
 function requireSettled(requests: UploadRequests, lateCompletion: string | undefined): void {
-  if (lateCompletion !== undefined) throw requests.mayAppear(lateCompletion);
+  if (lateCompletion !== undefined) throw mayAppearAt(requests.shownAddress, lateCompletion);
 }

@@ -12,7 +12,7 @@ import { fromCaller, headersFor } from '../http/request-headers.js';
 import { Retries } from '../http/retries.js';
 import type { Network } from '../public/types.js';
 import { isNode, lengthOf } from './request-body.js';
-import { completedAt, leftBehind, mayAppearAt, overwrittenAt } from './upload-errors.js';
+import { leftBehind } from './upload-errors.js';
 import { failureIn, NoAnswerInTime, type UploadCall, UploadExchange } from './upload-exchange.js';
 import type { UploadOptions } from './upload-options.js';
 import { withHost } from './upload-responses.js';
@@ -330,33 +330,13 @@ export class UploadRequests {
       if (answer.status < 300 && MARKUP.test(answer.text)) throw new RequestRefused(NOT_REMOVED, answer.status);
       return answer;
     } catch (thrown) {
-      throw leftBehind(address ?? this.#shownAddress, thrown);
+      throw leftBehind(address ?? this.shownAddress, thrown);
     }
   }
 
   /** The URL of the object or the upload, for errors; with a caller's `sign`, of the last request. */
-  get #shownAddress(): string | undefined {
+  get shownAddress(): string | undefined {
     return this.address?.shown ?? this.#exchange.lastAddress;
-  }
-
-  /** Makes the error of an upload that may exist; `thrown` is why that is unknown. */
-  perhapsLeftBehind(thrown: unknown): DecantError {
-    return leftBehind(this.#shownAddress, thrown, true);
-  }
-
-  /** Makes the error of an object that was completed before the upload ended; perhaps, if there is a `doubt`. */
-  completedBefore(doubt?: string): DecantError {
-    return completedAt(this.#shownAddress, doubt);
-  }
-
-  /** Makes the error of an existing object that was overwritten in part; with `perhaps`, without a confirmation. */
-  overwritten(perhaps: boolean): DecantError {
-    return overwrittenAt(this.#shownAddress, perhaps);
-  }
-
-  /** Makes the error of an object that the server may still complete, because of `reason`. */
-  mayAppear(reason: string): DecantError {
-    return mayAppearAt(this.#shownAddress, reason);
   }
 }
 
