@@ -27,8 +27,7 @@ const BOUND = [0, 1, 127, 0, 0, 1, 0, 80];
 /** A proxy that sends back what it gets through a tunnel; records what it was asked. */
 async function proxyOf({ method = 0, status = 0, reply = [0, ...BOUND], isSlow = false }: Behaviour, user = '') {
   const asked: number[][] = [];
-  server = createServer(async (socket) => {
-    socket.on('error', () => {});
+  const serve = async (socket: Socket) => {
     const answer = async (bytes: number[]) => {
       for (const part of isSlow ? bytes.map((byte) => [byte]) : [bytes]) {
         await new Promise((resolve) => socket.write(Buffer.from(part), resolve));
@@ -44,6 +43,10 @@ async function proxyOf({ method = 0, status = 0, reply = [0, ...BOUND], isSlow =
     asked.push(await next(socket));
     await answer([5, ...reply]);
     socket.pipe(socket);
+  };
+  server = createServer((socket) => {
+    socket.on('error', () => {});
+    serve(socket).catch(() => {});
   });
   return { proxy: await listening(user), asked };
 }
