@@ -1,6 +1,6 @@
 // Files in the folder of an image that belong to it: the configuration and the disks of a machine, the parts of a split file.
 
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
@@ -9,6 +9,7 @@ import { shownNames, shownText } from '../errors/shown.js';
 import { splitFiles } from '../node.js';
 import { FOLDER_FILES } from '../public/registry.js';
 import { endingIn, IMAGES, MACHINES } from './formats.js';
+import { statsOf } from './operands.js';
 
 /** Names of configurations of virtual machines, and of descriptions of disks. */
 export const MACHINE = endingIn([...MACHINES, ...FOLDER_FILES]);
@@ -27,9 +28,7 @@ const LISTED = 5;
 export const isMachine = async (image: string): Promise<boolean> =>
   MACHINE.test(image) || (await isFolder(localPath(image)));
 
-/** False also if that cannot be examined: opening it reports why. */
-const isFolder = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+const isFolder = async (path: string): Promise<boolean> => (await statsOf(path))?.isDirectory() ?? false;
 
 /** The names of the files in `folder`. Opening a file reports why the folder cannot be read. */
 async function filesIn(folder: string): Promise<string[]> {
@@ -43,8 +42,8 @@ async function regularFiles(folder: string, ...patterns: RegExp[]): Promise<stri
     (name) => patterns.some((pattern) => pattern.test(name)) && !OF_MACOS.test(name),
   );
   const paths = names.map((name) => join(folder, name));
-  // A link to nothing is no such file.
-  const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  // A link to a missing file does not count.
+  const stats = await Promise.all(paths.map(statsOf));
   return paths.filter((_, at) => stats[at]?.isFile());
 }
 

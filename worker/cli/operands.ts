@@ -1,7 +1,7 @@
 // Arguments that name files and servers.
 
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, type Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress, shownAddress } from '../errors/secrets.js';
@@ -76,3 +76,6 @@ export class RemoteInputs {
 
 /** Returns `argument` for messages: a URL without its secrets. */
 export const shownInput = (argument: string): string => (isAddress(argument) ? shownAddress(argument) : argument);
+
+/** Resolves to what the system knows about the file at `path`; `undefined` if it cannot be examined: opening the file reports why. */
+export const statsOf = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);

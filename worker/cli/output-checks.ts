@@ -8,25 +8,25 @@ import { toPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { isHttp } from '../http/http-url.js';
+import { CONTAINERS } from '../public/registry.js';
 import { overlap } from '../targets/node/device.js';
 import { PathTarget } from '../targets/node/path.js';
 import { folderGiven } from '../targets/node/resolved-path.js';
 import { ALL_DISKS } from './command-options.js';
 import type { ConvertCommand } from './command-output.js';
-import { namedFile } from './operands.js';
+import { namedFile, statsOf } from './operands.js';
 import { passwordFile } from './secret-files.js';
 import { requireFile, requireNoTerminal, STANDARD_INPUT, STANDARD_OUTPUT } from './standard-streams.js';
 
 /** Whether `output` is a folder: an existing one, or a path that ends in a slash. */
 export async function isFolder(output: string): Promise<boolean> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return false;
-  // A path that cannot be examined fails with its reason when the output is opened.
-  const stats = await stat(output).catch(() => undefined);
+  const stats = await statsOf(output);
   return stats ? stats.isDirectory() : /\/$/.test(output);
 }
 
-/** Formats of which one file holds several disks. */
-const ARCHIVES: unknown[] = ['tar', 'zip'];
+/** Formats of which one file may hold several disks. */
+const ARCHIVES: unknown[] = CONTAINERS.filter(({ isArchive }) => isArchive).map(({ name }) => name);
 
 /** Fails with `usage` if the output is a folder, and only one disk can be converted. `format`: that of the image, if known. */
 export async function requireFileForOne({ opening, output }: ConvertCommand, format?: unknown): Promise<void> {
@@ -41,7 +41,7 @@ export async function requireFileForOne({ opening, output }: ConvertCommand, for
  */
 async function requireWritableFolder(folder: string): Promise<void> {
   // A path that cannot be examined fails below, with its reason.
-  if ((await stat(resolve(folder)).catch(() => undefined))?.isFile()) throw folderGiven(folder);
+  if ((await statsOf(resolve(folder)))?.isFile()) throw folderGiven(folder);
   for (let at = resolve(folder); ; at = dirname(at)) {
     try {
       // With a slash it fails for a file.

@@ -43,7 +43,7 @@ function clock(seconds: number): string {
 export class ProgressLine {
   #shown = 0;
 
-  /** `doing` begins the line, unless the phase has its own word; `measuring` is the one of that phase. */
+  /** `doing` begins the line, except in a phase with another word: `measuring` is shown in the phase of that name. */
   constructor(
     private readonly stream: Pick<WriteStream, 'write'>,
     private readonly doing = '',

@@ -1,7 +1,7 @@
 // Standard input as the image, and standard output as the output.
 
 import { createReadStream, createWriteStream, fstat } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
 import { isUnsized } from '../sources/node/node-file.js';
+import { statsOf } from './operands.js';
 
 /** The argument for standard input. */
 export const STANDARD_INPUT = '-';
@@ -53,7 +54,7 @@ export function requireNoTerminal(): void {
 /** Fails with `usage` for a pipe, terminal or the like: only standard output is written sequentially. */
 export async function requireFile(path: string): Promise<void> {
   // A missing file is created.
-  const stats = await stat(path).catch(() => undefined);
+  const stats = await statsOf(path);
   if (!stats?.isFIFO() && !stats?.isSocket() && !stats?.isCharacterDevice()) return;
   const advice = 'give - as the output and redirect standard output to it';
   throw new DecantError('usage', `'${path}' is neither a regular file nor a block device; ${advice}`);

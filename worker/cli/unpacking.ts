@@ -1,6 +1,5 @@
 // Unpacking an image to a temporary file before a command can read it.
 
-import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Fields } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
@@ -8,6 +7,7 @@ import { humanSize } from '../errors/sizes.js';
 import { isHttp } from '../http/address.js';
 import type { Progress } from '../public/types.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
+import { statsOf } from './operands.js';
 import { report } from './printing.js';
 import { ProgressLine } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -34,15 +34,12 @@ export const windowOf = ({ window }: Fields): number | undefined => (typeof wind
 /** The folder for the temporary file of a conversion to `output`: the folder of the output, if that is a file. */
 export async function folderFor(output: string): Promise<string> {
   if (output === STANDARD_OUTPUT || isHttp(output)) return spoolFolder();
-  const stats = await statOf(output);
+  const stats = await statsOf(output);
   if (stats?.isDirectory()) return output;
   const folder = dirname(output);
-  const isBeside = (!stats || stats.isFile()) && (await statOf(folder))?.isDirectory();
+  const isBeside = (!stats || stats.isFile()) && (await statsOf(folder))?.isDirectory();
   return isBeside ? folder : spoolFolder();
 }
-
-/** An output that cannot be examined fails with its reason when it is opened. */
-const statOf = (path: string) => stat(path).catch(() => undefined);
 
 /** Reports how far the parts of an image are measured, and that it is being unpacked. */
 export class UnpackingReport {

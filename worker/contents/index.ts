@@ -9,7 +9,7 @@ import { firmwareOf, tableOf } from './tables.js';
 export type * from './disk-contents.js';
 
 /** The maximum number of partitions that are examined. Others have only their entries in the table. */
-const MOST_LOOKED_INTO = 32;
+const MAX_EXAMINED = 32;
 /** File systems whose first sector may look like a partition table. */
 const WITH_BOOT_CODE = /^(FAT|exFAT|NTFS|BitLocker|ReFS)/;
 
@@ -34,7 +34,7 @@ export async function contentsOf(
   const table = await tableOf(disk);
   if (!table) return { parts: alone };
   const { parts, ...rest } = table;
-  for (const part of parts.slice(0, MOST_LOOKED_INTO)) {
+  for (const part of parts.slice(0, MAX_EXAMINED)) {
     const found = await fileSystemAt(disk, part.offset);
     if (found) part.fileSystem = found;
   }

@@ -26,7 +26,7 @@ export type Kind = 'partial' | 'resumable';
 const NAME = /^\..*\.([0-9a-f]+)-([0-9]+)-([0-9]+)-([0-9]+)-[0-9a-f]{16}\.(partial|resumable)(\.journal)?$/s;
 
 /** The namespace in file names of systems that do not report their boot. */
-const UNTOLD = '0';
+const UNKNOWN_NAMESPACE = '0';
 
 /** The scope of process numbers: one boot of one system, and one namespace. */
 interface Where {
@@ -43,7 +43,7 @@ const here: Where = (() => {
   } catch {
     // Only Linux reports it. The host name is most likely unique.
     const boot = createHash('sha256').update(hostname()).digest('hex').slice(0, 32);
-    return { boot, namespace: UNTOLD, isCertain: false };
+    return { boot, namespace: UNKNOWN_NAMESPACE, isCertain: false };
   }
 })();
 
@@ -101,7 +101,7 @@ export async function resumables(location: ResolvedPath, now: bigint): Promise<B
       ({ mtimeNs }) => now - mtimeNs,
       () => 0n,
     );
-    const isBeforeStart = isAlone && maker.namespace !== UNTOLD && maker.boot !== here.boot;
+    const isBeforeStart = isAlone && maker.namespace !== UNKNOWN_NAMESPACE && maker.boot !== here.boot;
     if (isBeforeStart || isGone(maker, isHere(maker), age, RESTED)) found.push(file);
   }
   return found;
