@@ -2,7 +2,7 @@
 
 import { DecantError } from '../errors/errors.js';
 import type { Bytes, Network, Target, TargetEnd, TargetPlan, TargetResumePoint } from '../public/types.js';
-import type { Md5 } from './md5.js';
+import type { Md5 } from './digests.js';
 import { LateFirstPart, PartCutter, type PartSize, type UploadPart } from './part-cutter.js';
 import type { CompletionTracker } from './uncertain-completion.js';
 import type { UploadRequests } from './upload-requests.js';

@@ -5,7 +5,7 @@ import { RequestRefused } from '../http/http-failures.js';
 import type { Network, Target, TargetEnd, TargetPlan } from '../public/types.js';
 import { ABORT_TIMEOUT, endOf, requireAllParts, tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, type ExpectedObject, hasSize } from './confirmation.js';
-import { Md5, md5, toBase64 } from './md5.js';
+import { Md5, md5, toBase64 } from './digests.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { type Body, BodyBuilder } from './request-body.js';

@@ -5,7 +5,7 @@ import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { tooLarge, type UploadProtocol } from './ascending-target.js';
 import { confirm, objectDiffers, Unfinished, unconfirmed } from './confirmation.js';
-import { Md5, toBase64 } from './md5.js';
+import { Md5, toBase64 } from './digests.js';
 import type { UploadPart } from './part-cutter.js';
 import { appendPart, InFlight } from './part-sending.js';
 import { type Body, sizeOf } from './request-body.js';

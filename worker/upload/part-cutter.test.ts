@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { random } from '../../e2e/support/random.js';
-import { Md5 } from './md5.js';
+import { Md5 } from './digests.js';
 import { LateFirstPart, PartCutter, type UploadPart } from './part-cutter.js';
 import { piecesOf } from './request-body.js';
 import { held } from './uploads.test-support.js';

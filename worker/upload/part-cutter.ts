@@ -1,6 +1,6 @@
 // Cuts ascending writes into parts of one size, or of growing sizes if their number is unknown. The last one may be shorter.
 
-import type { Md5 } from './md5.js';
+import type { Md5 } from './digests.js';
 import { type Body, BodyBuilder, sizeOf, zeros } from './request-body.js';
 
 /** Returns the size of part `number`, in bytes. */

@@ -3,7 +3,7 @@
 
 import type { TargetPlan } from '../public/types.js';
 import { type ResumedUpload, requireAllParts, type UploadProtocol } from './ascending-target.js';
-import { Md5 } from './md5.js';
+import { Md5 } from './digests.js';
 import type { PartSize, UploadPart } from './part-cutter.js';
 import { InFlight } from './part-sending.js';
 import { bareEtag, type ListedPart, partsIn, uploadIdIn } from './responses.js';

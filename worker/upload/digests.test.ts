@@ -2,14 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import * as byNode from './md5.js';
+import * as byNode from './digests.js';
 
 /** Longer than anything takes on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });
 
 vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
 vi.resetModules();
-const byWasm: typeof byNode = await import('./md5.js');
+const byWasm: typeof byNode = await import('./digests.js');
 vi.unstubAllGlobals();
 
 afterEach(() => void vi.restoreAllMocks());
