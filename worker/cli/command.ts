@@ -131,7 +131,7 @@ function startWorkers({ name, image }: ImageCommand, workers: number | undefined
   prepare({ size, ...(workers !== undefined && { workers }) }).catch(() => {});
 }
 
-/** The size of a file in bytes; infinite if it is unknown, as that of a URL. */
+/** The size of a file in bytes; infinite if it is unknown: for a URL, for instance. */
 function sizeOf(path: string): number {
   try {
     return statSync(path).size;

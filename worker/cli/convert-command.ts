@@ -12,7 +12,7 @@ import { report, reportLost, reportUnlisted } from './printing.js';
 import { ProgressLine, type WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
 
-/** Converts `image` to `output`, that of the command. Returns whether the whole disk could be read. */
+/** Converts `image` to `output`, which the command names. Returns whether the whole disk could be read. */
 export async function convert(
   image: AnyImage,
   command: ConvertCommand,

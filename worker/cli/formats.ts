@@ -51,7 +51,7 @@ interface FormatOption {
   note?: string;
 }
 
-/** Extensions that are used for disks in any format: those of raw disks, other than its name. */
+/** Extensions that are used for disks in any format: all of raw disks except `.raw`, such as `.img`. */
 const VAGUE = EXTENSIONS.filter(([end, format]) => format === DEFAULT && end !== `.${DEFAULT}`).map(([end]) => end);
 
 /** The arguments that decide about the format. */

@@ -153,7 +153,7 @@ const needLine = (need: Need): string =>
     ? `the password of ${shownText(need.of)} (${PASSWORD_FILE})`
     : `${shownText(need.name)}, the ${need.role} of ${shownText(need.of)} (${WITH})`;
 
-/** The lines after those of QEMU. */
+/** The lines that `qemu-img info` does not print; they come last. */
 function ownLines({ layers, needs, unusedCompanions, safety }: HeaderInfo): string[] {
   const section = (title: string, rows: string[]) =>
     rows.length > 0 ? [title, ...rows.map((row) => `    ${row}`)] : [];

@@ -28,7 +28,7 @@ export async function isFolder(output: string): Promise<boolean> {
 /** Formats of which one file may hold several disks. */
 const ARCHIVES: unknown[] = CONTAINERS.filter(({ isArchive }) => isArchive).map(({ name }) => name);
 
-/** Fails with `usage` if the output is a folder, and only one disk can be converted. `format`: that of the image, if known. */
+/** Fails with `usage` if the output is a folder, and only one disk can be converted. `format` is the format of the image, if known. */
 export async function requireFileForOne({ opening, output }: ConvertCommand, format?: unknown): Promise<void> {
   const { disk } = opening;
   const isOne = disk === undefined ? format !== undefined && !ARCHIVES.includes(format) : disk !== ALL_DISKS;

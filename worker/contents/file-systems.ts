@@ -19,7 +19,7 @@ const FOLDER_ENTRY = 32;
 
 const isPowerOfTwo = (value: number): boolean => value > 0 && (value & (value - 1)) === 0;
 
-/** Decodes a power of two, which is stored as such or as its negated exponent. */
+/** Decodes a power of two, which is stored as a number, or as its exponent, negated: 4096 is -12. */
 const power = (value: number): number => (value > 0 ? value : 2 ** -value);
 
 export const ntfs: Probe = async (head, disk, start) => {

@@ -80,7 +80,7 @@ export interface Fields {
   readonly neededBy?: string;
   /** The encrypted layer, as `info.layers` lists it. */
   readonly layer?: string;
-  /** The message without the part about the state of the output; only if there is such a part. */
+  /** The message without its part about the state of the output; missing if the message has no such part. */
   readonly reason?: string;
   /** The remains of the output, as a sentence. */
   readonly left?: string;

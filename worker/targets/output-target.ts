@@ -1,5 +1,5 @@
-// The contract of targets: the calling side prepares a target and completes or discards it, a coordinator writes to it. Also that of
-// temporary files, which are sent to a target afterwards, or have the content of a packed image.
+// The contracts of targets and of temporary files. The calling side prepares a target and completes or discards it, a coordinator
+// writes to it. A temporary file is sent to a target afterwards, or has the content of a packed image.
 
 import { DecantError } from '../errors/errors.js';
 import type { TargetSpec } from '../messages/messages.js';

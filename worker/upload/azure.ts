@@ -171,7 +171,7 @@ export class PageBlob implements Target {
   #isUnmarked = false;
   /** Whether unwritten ranges of the blob are zeros. */
   #isBlank = true;
-  /** Whether the server has stored or cleared pages, and how many such requests got no final response. */
+  /** Whether the server has stored or cleared pages, and how many requests to do so got no final response. */
   #written = { some: false, unanswered: 0 };
   #opening: Promise<void> | undefined;
   #size = 0;

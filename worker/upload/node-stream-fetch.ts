@@ -87,7 +87,7 @@ async function exchange(request: ClientRequest, { body }: StreamInit, expects: b
       request.on('continue', begin);
       request.on('response', (response) => {
         const isSuccess = response.statusCode! < 300;
-        // A success may come before the end of the stream, from which it cannot be told.
+        // A server may answer with success before it has read the stream: the stream is sent all the same.
         if (isSuccess) begin();
         response.once('close', () => {
           if (!request.writableFinished && !(isSuccess && response.complete)) request.destroy();

@@ -44,7 +44,7 @@ export function isEtagOf(expected: string | undefined, etag: string | null | und
   return found === undefined || expected === undefined ? undefined : found.toLowerCase() === expected;
 }
 
-/** Like `isEtagOf`, for any object: with digests as ETags, a single one is that of an object of one PUT. */
+/** Like `isEtagOf`, for any object: an ETag that is a single digest belongs to an object that was made by one PUT. */
 export function isObjectOf(expected: string | undefined, etag: string | null): boolean | undefined {
   const isOfOnePut = expected !== undefined && /^"?[0-9a-f]{32}"?$/i.test(etag ?? '');
   return isEtagOf(expected, etag) ?? (isOfOnePut ? false : undefined);

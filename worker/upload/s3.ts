@@ -187,7 +187,7 @@ export class S3 implements UploadProtocol {
     return false;
   }
 
-  /** Whether the object is that of the interrupted upload. */
+  /** Whether the interrupted upload has made the object. */
   async #isObject({ etag }: InterruptedUpload): Promise<boolean> {
     if (etag === undefined) return false;
     const look = await this.requests.look(() => this.#call(HEAD));

@@ -79,7 +79,7 @@ export class UploadRequests {
   #slowness = 1;
   /** Of the last body with a response, in bytes per millisecond. */
   #speed = FIRST_SPEED;
-  /** The host where the upload continues, if it is another one than that of its URL. */
+  /** The host where the upload continues, if its URL has another host. */
   #continuedAt: string | undefined;
   /** The deadline for removing the upload, by `performance.now()`. */
   #cleanUpUntil: number | undefined;

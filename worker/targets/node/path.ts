@@ -367,7 +367,7 @@ export class PathTarget implements OutputTarget {
     if (this.options.sync) await this.#flushName(location.folder);
   }
 
-  /** The error of a temporary file that is no longer at its path. */
+  /** Makes the error for a temporary file that was moved, removed or replaced. */
   async #lost({ folder }: ResolvedPath): Promise<DecantError> {
     if (isSameInode(await find(folder), this.#folder)) {
       const message = `Another program has removed or replaced the file that was to become '${this.path}'; try again`;
