@@ -6,7 +6,7 @@ import { digest, findSplitFiles, prepareWorkers } from './api/without-image.js';
 import type { HttpOptions } from './http/http-types.js';
 import type { AnyImage, Input, Leftover, OpenOptions } from './public/types.browser.js';
 import type { DigestOptions, PrepareOptions, Source } from './public/types.js';
-import { openServerFile } from './sources/server-files.js';
+import { openServerFile } from './sources/inputs.js';
 import { sweepStorage } from './targets/browser/storage.js';
 import { listLeftovers } from './targets/browser/stored-output.js';
 

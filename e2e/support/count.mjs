@@ -3,7 +3,8 @@
 //     node count.mjs IMAGE
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { allocations, CancelHandle, initSync, OpenImage, Runner } from '../../target/wasm/workers/index.js';
+import { allocations, CancelHandle, initSync, Runner } from '../../target/wasm/workers/index.js';
+import { OpenImage } from '../../worker/api/image.js';
 
 const wasm = new URL('../../dist/decant.wasm', import.meta.url);
 initSync({ module: new WebAssembly.Module(readFileSync(wasm)) });

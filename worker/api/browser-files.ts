@@ -1,11 +1,16 @@
 // Browsers: the worker scripts and the wasm, where they are, and the port of a worker.
 
-import { isOf } from '../calls/values.js';
-import { checkedCodec, codecFile, SCRIPTS, WASM } from '../client-side/package-files.js';
-import { PolicyReports } from '../client-side/policy.js';
-import { fromViteCache } from '../client-side/vite-cache.js';
-import { checkNames, namesOf } from '../errors/argument-checks.js';
+import {
+  checkedCodec,
+  codecFile,
+  ENGINES,
+  fileNotLoaded,
+  fromViteCache,
+  PolicyReports,
+} from '../client-side/package-files.js';
 import { DecantError, reasonOf } from '../errors/errors.js';
+import { isOf } from '../errors/values.js';
+import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { CodecOrigin, Configuration } from '../public/types.browser.js';
 import type { Engine } from '../public/types.js';

@@ -1,14 +1,22 @@
 // Conversions to the outputs of callers: which target, which format, and whether the size of the disk is needed first.
 
 import type { ImageSetup } from '../client-side/image-session.js';
-import { cancelled, orCancelled, toDecantError } from '../errors/errors.js';
+import { cancelled, orCancelled, orTargetError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { AnyInfo, Kept, Network, Notice, Progress, Result } from '../public/types.js';
+import type { Kept, Result } from '../public/types.js';
 import { abandonOutput, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
-import { needless, type OutputTarget, type ResumePoint, type Sizes, type Spool } from '../targets/output-target.js';
-import type { Converted, CrateProgress } from '../worker-side/coordinator-methods.js';
-import { withListener } from './guarded-listener.js';
+import type { OutputTarget, Spool } from '../targets/output-target.js';
+import { needless } from '../targets/output-target.js';
+import {
+  type CancellableOptions,
+  type ConversionContext,
+  orDiscarded,
+  orTargetFailure,
+  type RunOptions,
+  type SizedFormat,
+  writeTo,
+} from './conversion-run.js';
 import { identityOf } from './identity.js';
 import { chosenFormat } from './options.js';
 

@@ -1,15 +1,11 @@
 // The size of a streamed disk, for outputs that state it before the disk: as its container states it, or measured by a first pass.
 // The disk of a stream, which is read once, is stored in a temporary file instead.
 
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { DecantError, orCancelled, orTargetError, toDecantError, toTargetError } from '../errors/errors.js';
-import type { ConvertOptions, Output } from '../public/caller-types.js';
-import type { Progress, Result } from '../public/types.js';
-import { abandonOutput, isCustomOutput, loadCustomTargets } from '../targets/custom-output.js';
-import type { Spool } from '../targets/output-target.js';
-import { type ConversionContext, convertImage, convertInto, isOnce } from './conversion.js';
-import { chosenFormat } from './output-format.js';
+import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
+import { DecantError, orCancelled } from '../errors/errors.js';
+import type { Progress } from '../public/types.js';
+import { loadCustomTargets } from '../targets/custom-output.js';
+import { type CancellableOptions, type ConversionContext, convertInto } from './conversion-run.js';
 import { UnpackedFile } from './unpacking.js';
 
 /** A disk of another size may be followed by the footer of a fixed VHD, which is not a part of it. */

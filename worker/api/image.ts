@@ -1,16 +1,13 @@
 // The `Image` and `StreamedImage` of the API.
 
 import type { ImageSession, ImageSetup } from '../client-side/image-session.js';
-import { ImageSessions } from '../client-side/image-sessions.js';
-import { LayerPasswords } from '../client-side/layer-passwords.js';
-import { endAllWorkers } from '../client-side/warm.js';
-import { checkReadable, checkTypes } from '../errors/argument-checks.js';
+import type { ImageSessions } from '../client-side/image-sessions.js';
+import { checkTypes } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import type { HttpOptions } from '../http/http-types.js';
-import { isHttp } from '../http/http-url.js';
-import { RequestLimit } from '../http/request-limit.js';
-import type { ConvertOptions, Input, OpenOptions, Output } from '../public/caller-types.js';
+import { anyOf, withListener } from '../errors/signals.js';
+import type { CrateExtent } from '../messages/coordinator.js';
+import type { ConvertOptions, Output } from '../public/caller-types.js';
 import type {
   AnyInfo,
   Bytes,
@@ -30,20 +27,9 @@ import type {
 } from '../public/types.js';
 import { abandonOutput } from '../targets/custom-output.js';
 import type { Spool } from '../targets/output-target.js';
-import type { CrateExtent, DiskOfMachine } from '../worker-side/coordinator-methods.js';
-import { type ConversionContext, convertImage, keptOf, loadDiskSizes } from './conversion.js';
-import { withListener } from './guarded-listener.js';
-import { describeDisk, openDisk } from './machine.js';
-import {
-  checkCall,
-  checkConversion,
-  checkFileOptions,
-  checkOpening,
-  checkSpooled,
-  copyOfOpening,
-  settle,
-} from './options.js';
-import { loadPlaces } from './output-format.js';
+import { convertImage, keptOf } from './conversion.js';
+import type { ConversionContext } from './conversion-run.js';
+import { checkCall, checkConversion, checkFileOptions, checkSpooled, loadPlaces } from './options.js';
 import type { Platform } from './platform.js';
 import { checkRange, READING, readRange, requireWhole, streamOf } from './reading.js';
 import type { Unpacked } from './unpacking.js';

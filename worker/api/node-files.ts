@@ -2,11 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
-import { isOf } from '../calls/values.js';
-import { notStarted } from '../client-side/node-worker.js';
-import { checkedCodec, codecFile, WASM } from '../client-side/package-files.js';
-import { checkNames, namesOf } from '../errors/argument-checks.js';
-import { DecantError, reasonOf, toDecantError } from '../errors/errors.js';
+import { checkedCodec, codecFile, ENGINES, fileNotLoaded } from '../client-side/package-files.js';
+import { DecantError, toDecantError } from '../errors/errors.js';
+import { isOf } from '../errors/values.js';
+import { unexpectedEnd, type WorkerPort } from '../messages/rpc.js';
 import { CODEC_URLS, type Codec } from '../public/registry.js';
 import type { Configuration, NodeWorker } from '../public/types.node.js';
 import { toPath } from './node-path.js';

@@ -3,9 +3,9 @@
 import type { ImageSetup } from '../client-side/image-session.js';
 import { ImageSessions, LayerPasswords } from '../client-side/image-sessions.js';
 import { endAllWorkers } from '../client-side/warm.js';
+import { checkReadable } from '../errors/argument-checks.js';
 import { cancelled, DecantError, orCancelled, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { checkReadable } from '../errors/option-names.js';
 import { anyOf, withListener } from '../errors/signals.js';
 import { isHttp } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';

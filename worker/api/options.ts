@@ -1,5 +1,6 @@
 // Checks of callers' options, their defaults, and the output format that they choose.
 
+import type { ImageSessions } from '../client-side/image-sessions.js';
 import {
   checkNames,
   checkReadable,
@@ -10,6 +11,7 @@ import {
   shownValue,
 } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
+import { loadPart } from '../errors/load-part.js';
 import { checkLimit } from '../http/request-limit.js';
 import type { ConvertOptions, OpenOptions, Output } from '../public/caller-types.js';
 import type { Configuration } from '../public/types.browser.js';

@@ -8,8 +8,9 @@ import type { OpenResult } from '../messages/coordinator.js';
 import type { OpenOptions } from '../public/caller-types.js';
 import type { ContainerInfo, Member, Notice, Snapshot } from '../public/types.js';
 import type { OpenedSource } from '../sources/opened-source.js';
-import { explainFull, type OutputTarget, type Sizes, type Spool } from '../targets/output-target.js';
-import { convertInto } from './conversion.js';
+import type { OutputTarget, Sizes } from '../targets/output-target.js';
+import { explainFull, type Spool } from '../targets/output-target.js';
+import { convertInto } from './conversion-run.js';
 import type { Platform } from './platform.js';
 
 /** What works without the temporary file. */

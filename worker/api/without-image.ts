@@ -2,9 +2,9 @@
 
 import { freeCoordinator, inAnyCoordinator } from '../client-side/coordinator.js';
 import { startPool, WORTH_ALL } from '../client-side/pool.js';
+import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { orUsageError } from '../errors/option-names.js';
 import { isOf } from '../errors/values.js';
 import type { DigestOptions, PrepareOptions } from '../public/types.js';
 import { checkCall, settle } from './options.js';

@@ -1,7 +1,7 @@
 // The output of `decant convert`, the options of its format, and refusals that follow from the arguments alone.
 
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { type AnyImage, type ConvertOptions, type OpenOptions, type Output, open, type Target } from '../node.js';
 import type { Command } from './arguments.js';
 import { awaitBeforeExit } from './interrupts.js';

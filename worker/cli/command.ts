@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { DecantError, toDecantError } from '../errors/errors.js';
 import { fileReason } from '../errors/file-error.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { type Image, type Output, prepare } from '../node.js';
 import { spoolFolder } from '../targets/node/spool-file.js';
 import { type Command, type ImageCommand, parse, USAGE } from './arguments.js';

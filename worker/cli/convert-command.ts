@@ -1,7 +1,7 @@
 // `decant convert`.
 
 import { shownText } from '../errors/shown.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import type { AnyImage, Output } from '../node.js';
 import { placeNamed, placeRefusal } from '../places/choice.js';
 import { nextStep } from '../places/next-step.js';

@@ -5,9 +5,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { localPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { isAddress, shownAddress } from '../errors/secrets.js';
-import { addressOf } from '../http/address.js';
+import { addressOf, isHttp } from '../http/address.js';
 import type { AddressOptions } from '../http/http-types.js';
-import { isHttp } from '../http/http-url.js';
 import { httpSource } from '../node.js';
 import type { Input } from '../public/types.node.js';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { toPath } from '../api/node-path.js';
 import { DecantError } from '../errors/errors.js';
 import { fileError } from '../errors/file-error.js';
-import { isHttp } from '../http/http-url.js';
+import { isHttp } from '../http/address.js';
 import { CONTAINERS } from '../public/registry.js';
 import { overlap } from '../targets/node/device.js';
 import { PathTarget } from '../targets/node/path.js';

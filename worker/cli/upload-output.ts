@@ -2,9 +2,9 @@
 
 import { DecantError } from '../errors/errors.js';
 import { addressOf, decoded } from '../http/address.js';
+import { lastingQuery } from '../http/file-state.js';
 import { HttpClient } from '../http/http-client.js';
-import { lastingQuery } from '../http/lasting-query.js';
-import { environmentFetch } from '../http/proxy-fetch.js';
+import { environmentFetch } from '../http/node-fetch.js';
 import { Retries } from '../http/retries.js';
 import type { Target } from '../public/types.js';
 import * as targets from '../upload/index.js';

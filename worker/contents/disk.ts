@@ -1,8 +1,8 @@
 // A disk, read in small parts, and the numbers and texts in its bytes.
 
-import { isOf } from '../calls/values.js';
 import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
+import { isOf } from '../errors/values.js';
 
 /** Stands for numbers that JavaScript cannot represent exactly. No disk is that large. */
 const TOO_LARGE = Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,7 @@
 // Checks of callers' arguments, which may be anything, despite their types: each throws `usage`. A misspelt option would silently do nothing.
 
-import { isObject } from '../calls/values.js';
 import { DecantError, reasonOf } from './errors.js';
+import { isObject } from './values.js';
 
 const usage = (message: string, cause?: unknown) =>
   new DecantError('usage', message, cause === undefined ? {} : { cause });

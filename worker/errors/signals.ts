@@ -1,7 +1,6 @@
 // Cancelling and pausing: signals that follow others, listeners of callers that throw, and loops that might otherwise run without a pause.
 
-import { toDecantError } from './errors.js';
-import { callListener } from './listener-error.js';
+import { callListener, toDecantError } from './errors.js';
 
 const followed = new WeakMap<AbortSignal, AbortSignal[]>();
 

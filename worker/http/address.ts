@@ -1,9 +1,21 @@
 // URLs of files on servers.
 
-import { isOf } from '../calls/values.js';
 import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
-import { isHttp } from './http-url.js';
+import { isOf } from '../errors/values.js';
+
+const HTTP = /^https?:\/\//i;
+
+/** Whether `value` is an http or https URL. */
+export const isHttp = (value: unknown): value is string | URL =>
+  (typeof value === 'string' && HTTP.test(value)) || (value instanceof URL && HTTP.test(value.href));
+
+/** Whether both are http or https URLs, of one server. */
+export const haveSameOrigin = (one: unknown, other: unknown): boolean =>
+  isHttp(one) && isHttp(other) && originOf(one) === originOf(other);
+
+/** `undefined` for an invalid URL. */
+const originOf = (url: string | URL): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined);
 
 export interface Address {
   /** Without user and password. */

@@ -1,6 +1,7 @@
 // The state of a file on a server: its validators (RFC 9110, section 8.8), which change with it, and the part of its address that stays.
 
-import { CodedFailure, type Fields } from '../errors/errors.js';
+import type { Fields } from '../errors/errors.js';
+import { CodedFailure } from '../errors/errors.js';
 import { hidesRange } from './range-response.js';
 
 /** Identifies a state of a file. */

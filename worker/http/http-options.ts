@@ -2,6 +2,7 @@
 
 import { checkReadable, checkSignal, checkTypes, namesOf, orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
+import { isObject } from '../errors/values.js';
 import type { HttpHeaders, HttpOptions } from './http-types.js';
 import { checkLimit } from './request-limit.js';
 

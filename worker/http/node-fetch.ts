@@ -6,13 +6,14 @@ import type { Agent } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream as NodeStream } from 'node:stream/web';
-import type { buildConnector, Dispatcher, Socks5ProxyAgent, RequestInit as UndiciInit } from 'undici';
+import type { buildConnector, Dispatcher, RequestInit as UndiciInit } from 'undici';
 import type { AddressGuard } from './http-client.js';
 import { hidesStatus, networkReason, PROXY_AUTHENTICATION_REQUIRED } from './http-failures.js';
 import type { Fetch } from './http-types.js';
 import { hasNodeFetch, responseOf, responseTo } from './node-response.js';
 import { namesProxy, proxyFor } from './proxy-environment.js';
 import { openTunnel, proxyAuthorization, proxyRefusal, proxySilence } from './proxy-tunnel.js';
+import { openSocksTunnel } from './socks-tunnel.js';
 
 /** How long an unused connection is kept, in milliseconds, as by Node's own `fetch`. */
 const KEEP_ALIVE_MS = 4000;
@@ -62,17 +63,17 @@ async function throughProxies(): Promise<Fetch> {
   const dispatcher = await dispatcherOf(env);
   const askUndecoded = await undecodedFetch(dispatcher);
   const proxied = async (url: string | URL, init: UndiciInit) => {
-    const proxy = silentProxyFor(new URL(url), env);
+    const proxy = forwardProxyFor(new URL(url), env);
     // `fetch` hides the redirect of a stream.
     const isStream = init.body instanceof ReadableStream;
     const asking = isStream ? askUndecoded(url, init as RequestInit) : ask(url, { ...init, dispatcher });
     const response = await (asking as Promise<Response>).catch((thrown) => {
       if (!proxy || init.signal?.aborted) throw thrown;
-      if (hidesStatus(thrown.cause) && !isSocks(proxy)) throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, '');
+      if (hidesStatus(thrown.cause)) throw proxyRefusal(proxy, PROXY_AUTHENTICATION_REQUIRED, '');
       throw proxySilence(proxy, networkReason(thrown), thrown);
     });
     const isRefused = isStream && response.status === PROXY_AUTHENTICATION_REQUIRED;
-    if (isRefused && proxy && !isSocks(proxy)) throw proxyRefusal(proxy, response.status, '');
+    if (isRefused && proxy) throw proxyRefusal(proxy, response.status, '');
     return response;
   };
   return proxied as unknown as Fetch;
@@ -86,23 +87,13 @@ function forwardProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
 
 const isSocks = ({ protocol }: URL): boolean => protocol.startsWith('socks');
 
-/** Returns the proxy for `url`, unless it is used by a tunnel: failures of tunnels already name the proxy. */
-function silentProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
-  const proxy = proxyFor(url, env);
-  return proxy && isSocks(proxy) ? proxy : forwardProxyFor(url, env);
-}
-
 /** Dispatches each request as `env` says. Loads undici, which most programs do not need. */
 async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
-  const { Agent, Socks5ProxyAgent, buildConnector } = await import('undici');
+  const { Agent, buildConnector } = await import('undici');
   const direct = new Agent();
   const agents = new Map<string, Dispatcher>();
   const throughProxy = (proxy: URL): Dispatcher => {
-    const agent =
-      agents.get(proxy.href) ??
-      (isSocks(proxy)
-        ? socksAgent(Socks5ProxyAgent, proxy)
-        : new Agent({ connect: tunnelConnector(proxy, buildConnector({})) }));
+    const agent = agents.get(proxy.href) ?? new Agent({ connect: tunnelConnector(proxy, buildConnector({})) });
     agents.set(proxy.href, agent);
     return agent;
   };
@@ -116,17 +107,6 @@ async function dispatcherOf(env: NodeJS.ProcessEnv): Promise<Dispatcher> {
   });
 }
 
-/** Makes an agent for the SOCKS proxy `proxy`, without undici's warning that this is experimental, which helps no person. */
-function socksAgent(Agent: typeof Socks5ProxyAgent, proxy: URL): Dispatcher {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return new Agent(proxy.href.replace(/^socks5h:/, 'socks5:'));
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
-
 /** Connects through a tunnel of `proxy`, for https with TLS by `secure`. */
 function tunnelConnector(proxy: URL, secure: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
@@ -135,8 +115,11 @@ function tunnelConnector(proxy: URL, secure: buildConnector.connector): buildCon
       if (options.protocol === 'https:') secure({ ...options, httpSocket }, callback);
       else callback(null, httpSocket);
     };
-    const host = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
-    openTunnel(proxy, `${host}:${port}`).then(connected, (failure: Error) => callback(failure, null));
+    const { hostname } = options;
+    const opening = isSocks(proxy)
+      ? openSocksTunnel(proxy, hostname, Number(port))
+      : openTunnel(proxy, `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`);
+    opening.then(connected, (failure: Error) => callback(failure, null));
   };
 }
 

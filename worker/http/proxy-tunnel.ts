@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import { decoded } from './address.js';
 import { failureOf, NoAnswer, networkReason, type RequestRefused, type TransientFailure } from './http-failures.js';
 
-/** In milliseconds. Shorter than a request's time-out, so that the error names the proxy. */
-export const TIMEOUT = 20_000;
+/** How long a proxy may take to open a tunnel, in milliseconds: less than a request's time-out, so that the error names the proxy. */
+export const TUNNEL_MS = 20_000;
 
 const HINTS: Record<number, string> = {
   403: '; it does not allow this server',

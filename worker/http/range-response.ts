@@ -1,7 +1,7 @@
 // Headers of responses to range requests: RFC 9110, sections 8.4 and 14.
 
-import type { ByteRange } from '../calls/byte-range.js';
-import { CodedFailure, type Fields } from '../errors/errors.js';
+import type { Fields } from '../errors/errors.js';
+import { CodedFailure } from '../errors/errors.js';
 import { type Explanation, failureOf } from './http-failures.js';
 import type { ByteRange } from './ranges.js';
 

@@ -1,7 +1,7 @@
 // Retries transient failures with backoff, within a patience, and reports servers that are waited for.
 
-import { anyOf } from '../calls/signals.js';
 import { callListener, ListenerError, orCancelled } from '../errors/errors.js';
+import { anyOf } from '../errors/signals.js';
 import { NoAnswer, TransientFailure, Trickling } from './http-failures.js';
 import { LONGEST_TIMER } from './http-options.js';
 import type { PendingRequest, Waiting } from './http-types.js';

@@ -4,7 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { CodedFailure } from '../errors/errors.js';
 import { decoded } from './address.js';
 import { NoAnswer, networkReason, RequestRefused } from './http-failures.js';
-import { proxySilence, shownProxy, TIMEOUT } from './proxy-tunnel.js';
+import { proxySilence, shownProxy, TUNNEL_MS } from './proxy-tunnel.js';
 
 const DEFAULT_PORT = 1080;
 const VERSION = 5;
@@ -31,7 +31,7 @@ export function openSocksTunnel(proxy: URL, host: string, port: number): Promise
   const socket = connect(Number(proxy.port) || DEFAULT_PORT, proxy.hostname.replace(/^\[|\]$/g, ''));
   const steps = handshake(proxy, host, port, (bytes) => socket.write(Buffer.from(bytes)));
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error(`nothing for ${TIMEOUT / 1000} seconds`)), TIMEOUT);
+    const timer = setTimeout(() => socket.destroy(new Error(`nothing for ${TUNNEL_MS / 1000} seconds`)), TUNNEL_MS);
     const failed = (cause: Error) => {
       clearTimeout(timer);
       reject(cause instanceof CodedFailure ? cause : proxySilence(proxy, networkReason(cause), cause));

@@ -1,9 +1,9 @@
 // The step after a conversion: commands that bring the file to its place.
 
-import { isObject } from '../calls/values.js';
 import { orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
 import { HIDDEN } from '../errors/shown.js';
+import { isObject } from '../errors/values.js';
 import type { MadeDisk, NextStep } from '../public/types.places.js';
 import { extensionOf, PLACES, type Words } from './registry.js';
 

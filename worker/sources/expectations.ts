@@ -1,6 +1,6 @@
 // Announces future reads to a source. The source keeps one list, but several readers, also of several images, announce reads.
 
-import { callListener } from '../errors/listener-error.js';
+import { callListener } from '../errors/errors.js';
 import type { Source } from '../public/types.js';
 
 interface ExpectedRange {

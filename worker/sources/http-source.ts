@@ -1,6 +1,5 @@
 // A file on a server as a source: fetched by ranges, which are all checked to come from the same state of the file.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { ListenerError, orCancelled, reasonOf } from '../errors/errors.js';
 import type { HttpExchange } from '../http/exchange.js';
 import {

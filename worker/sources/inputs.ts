@@ -1,9 +1,8 @@
 // Inputs whose code is loaded when it is needed, since most are local files: custom sources, streams, files on servers.
 
-import { checkSignal } from '../errors/argument-checks.js';
+import { checkSignal, orUsageError } from '../errors/argument-checks.js';
 import { orCancelled } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
-import { orUsageError } from '../errors/option-names.js';
 import { isObject } from '../errors/values.js';
 import type { HttpPlatform } from '../http/http-client.js';
 import type { HttpOptions } from '../http/http-types.js';

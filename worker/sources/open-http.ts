@@ -1,6 +1,5 @@
 // Opens a file on a server. The response to the first request decides how the file is read.
 
-import type { ByteRange } from '../calls/byte-range.js';
 import { checkNames } from '../errors/argument-checks.js';
 import { cancelled, DecantError, errorOptionsOf, reasonOf } from '../errors/errors.js';
 import { type Address, addressOf } from '../http/address.js';

@@ -1,9 +1,10 @@
 // The opened sources of an image and its companions.
 
-import { anyOf } from '../calls/signals.js';
-import { isObject } from '../calls/values.js';
 import { checkReadable, orUsageError } from '../errors/argument-checks.js';
 import { DecantError } from '../errors/errors.js';
+import { anyOf } from '../errors/signals.js';
+import { isObject } from '../errors/values.js';
+import { haveSameOrigin } from '../http/address.js';
 import type { HttpOptions } from '../http/http-types.js';
 import type { CompanionSpec, ImageSpec, SourceSpec } from '../messages/messages.js';
 import type { Companion, Input } from '../public/caller-types.js';

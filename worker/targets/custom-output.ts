@@ -1,6 +1,5 @@
 // Streams and custom targets as outputs. The code that writes to them is loaded when it is needed: most outputs are files.
 
-import { isObject, isStream } from '../calls/values.js';
 import { type DecantError, orTargetError } from '../errors/errors.js';
 import { loadPart } from '../errors/load-part.js';
 import { isObject, isStream } from '../errors/values.js';

@@ -1,7 +1,7 @@
 // The targets of streams and custom targets. Imported only by `loadCustomTargets`.
 
-import { isStream } from '../calls/values.js';
 import { customTargetError, DecantError } from '../errors/errors.js';
+import { isStream } from '../errors/values.js';
 import type { Target } from '../public/types.js';
 import { CustomTarget } from './custom-target.js';
 import type { Spool } from './output-target.js';

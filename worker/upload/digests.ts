@@ -2,7 +2,7 @@
 // "Checking object integrity": base64 of the big-endian value).
 
 import { createCRC32, createCRC64, createMD5, type IHasher } from 'hash-wasm';
-import { nextTask } from '../calls/next-task.js';
+import { nextTask } from '../errors/signals.js';
 import { type Body, piecesOf } from './request-body.js';
 
 /** Bytes digested in one task: less than a millisecond, since other programs may interrupt it. */

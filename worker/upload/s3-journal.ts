@@ -1,10 +1,10 @@
 // The journal of an upload to S3, for resuming it: a line for the upload, and one for each part after its response was checked.
 
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { hexOf } from '../calls/hex.js';
-import { within } from '../calls/within.js';
 import { DecantError } from '../errors/errors.js';
-import { LONGEST_TIMER } from '../http/time-outs.js';
+import { hexOf } from '../errors/values.js';
+import { within } from '../errors/within.js';
+import { LONGEST_TIMER } from '../http/http-options.js';
 import { bareEtag } from './responses.js';
 import type { UploadJournal } from './upload-options.js';
 

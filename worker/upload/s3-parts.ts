@@ -1,7 +1,7 @@
 // Parts of uploads to S3: their sizes, and whether the server stored the bytes that were sent. All parts have one size, as some
 // servers require, unless an output of unknown size would need too many parts.
 
-import { hexOf } from '../calls/hex.js';
+import { hexOf } from '../errors/values.js';
 import { NoAnswer, RequestRefused } from '../http/http-failures.js';
 import type { TargetPlan } from '../public/types.js';
 import { tooLarge } from './ascending-target.js';

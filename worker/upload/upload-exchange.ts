@@ -5,7 +5,7 @@ import { addressOf } from '../http/address.js';
 import { NoAnswer, namedFailureIn } from '../http/http-failures.js';
 import { checkedResponse, LONGEST_TIMER } from '../http/http-options.js';
 import { hasNodeFetch } from '../http/node-response.js';
-import { LONGEST_TIMER } from '../http/time-outs.js';
+import { secretsIn } from '../http/request-headers.js';
 import { streamFetch } from './node-stream-fetch.js';
 import { type Body, isNode } from './request-body.js';
 import type { UploadOptions } from './upload-options.js';

@@ -1,8 +1,8 @@
 // The requests of an upload: retries, times for bodies, and clean-up after a cancel.
 
-import { within } from '../calls/within.js';
 import { DecantError, type DecantErrorOptions, errorOptionsOf, orCancelled, reasonOf } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
+import { within } from '../errors/within.js';
 import type { Address } from '../http/address.js';
 import { NoAnswer, RequestRefused, TransientFailure } from '../http/http-failures.js';
 import { checkHttpOptions, milliseconds } from '../http/http-options.js';

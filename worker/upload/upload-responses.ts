@@ -1,7 +1,5 @@
 // Responses to the requests of an upload: their text, and the errors in them.
 
-import { nextTask } from '../calls/next-task.js';
-import { anyOf } from '../calls/signals.js';
 import { CodedFailure, type Fields, orCancelled } from '../errors/errors.js';
 import { shownText } from '../errors/shown.js';
 import { anyOf, nextTask } from '../errors/signals.js';
@@ -15,6 +13,7 @@ import {
   TransientFailure,
 } from '../http/http-failures.js';
 import { locationOf } from '../http/location-header.js';
+import { secretsIn } from '../http/request-headers.js';
 import { isTransient, serverError, unescapeXml } from './responses.js';
 import { OTHER_SENDER } from './upload-errors.js';
 

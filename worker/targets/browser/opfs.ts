@@ -1,7 +1,8 @@
 // A file in the origin's private file system: written under a temporary name, then moved.
 
 import { DecantError } from '../../errors/errors.js';
-import { FOLDER, type TargetSpec } from '../../messages/messages.js';
+import type { TargetSpec } from '../../messages/messages.js';
+import { FOLDER } from '../../messages/messages.js';
 import type { Kept } from '../../public/types.js';
 import type { OpenedSource } from '../../sources/opened-source.js';
 import { claimOutput } from '../claims.js';

@@ -2,7 +2,7 @@
 
 import { DecantError } from '../../errors/errors.js';
 import type { TargetSpec } from '../../messages/messages.js';
-import { FOLDER, JOURNAL } from '../../messages/storage-folder.js';
+import { FOLDER, JOURNAL } from '../../messages/messages.js';
 import type { Leftover } from '../../public/types.browser.js';
 import type { Kept } from '../../public/types.js';
 import { busyError, keptError, type ResumePoint, requireSize, type Sizes } from '../output-target.js';
