@@ -1,11 +1,18 @@
-//! Decodes a stream by a codec, which may be a module.
+//! Compressed files that a codec decodes as a stream: xz, zstd, lz4 and bzip2.
 
-use super::compressed_input::CompressedInput;
-use super::output_window::OutputWindow;
+use super::blocks::BlocksOf;
+use super::decoder_buffers::CompressedInput;
+use super::decoder_buffers::OutputWindow;
+use super::{Compression, Container, Content, LARGEST_WHOLE};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::Sample;
 use crate::io::stream::{ByteStream, Ended};
-use crate::offsets::HostOffset;
-use decant_module::{Fault, StreamDecoder, StreamFeature, StreamState};
+use crate::offsets::{HostOffset, le32};
+use decant_bzip2::{Bzip2Decoder, Bzip2Divider};
+use decant_lz4::Lz4Decoder;
+use decant_module::{Fault, SKIPPABLE_HEADER, SKIPPABLE_MAGIC, StreamDecoder, StreamFeature, StreamState};
+use decant_xz::{XzDecoder, XzDivider};
+use decant_zstd::{ZstdDecoder, ZstdDivider};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -22,8 +29,94 @@ pub(super) struct Codec {
     pub(super) damaged: &'static str,
 }
 
+const XZ_CODEC: &Codec = &Codec { name: "xz", damaged: "xz-damaged" };
+
+/// The .xz file format.
+pub(super) const XZ: Container = Container {
+    name: XZ_CODEC.name,
+    aliases: &[],
+    extensions: &[".xz"],
+    label: "an xz-compressed file",
+    probe: |sample| sample.head.starts_with(&decant_xz::MAGIC),
+    content: Content::Compressed(Compression {
+        module: Some(&decant_xz::MODULE),
+        decode: |stream| CodecStream::decode(XZ_CODEC, stream, XzDecoder::new().ok()),
+        divide: Some(|| Some(Box::new(XzDivider::new().ok()?))),
+        blocks: BlocksOf { search: decant_xz::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
+};
+
+const ZSTD_CODEC: &Codec = &Codec { name: "zstd", damaged: "zstd-damaged" };
+
+/// RFC 8878.
+pub(super) const ZSTD: Container = Container {
+    name: ZSTD_CODEC.name,
+    aliases: &[],
+    extensions: &[".zst", ".zstd"],
+    label: "a zstd-compressed file",
+    probe: |sample| begins_with_frame(sample, &[decant_zstd::MAGIC]),
+    content: Content::Compressed(Compression {
+        module: Some(&decant_zstd::MODULE),
+        decode: |stream| CodecStream::decode(ZSTD_CODEC, stream, ZstdDecoder::new().ok()),
+        divide: Some(|| Some(Box::new(ZstdDivider::new().ok()?))),
+        blocks: BlocksOf { search: decant_zstd::search, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
+};
+
+const LZ4_CODEC: &Codec = &Codec { name: "lz4", damaged: "lz4-damaged" };
+
+/// Frames (format 1.6), and those of `lz4 -l`. Its blocks are not read in place: the usual checksum is that of the whole content.
+pub(super) const LZ4: Container = Container {
+    name: LZ4_CODEC.name,
+    aliases: &[],
+    extensions: &[".lz4"],
+    label: "an lz4-compressed file",
+    probe: |sample| begins_with_frame(sample, &[decant_lz4::MAGIC, decant_lz4::LEGACY_MAGIC]),
+    content: Content::Compressed(Compression {
+        module: Some(&decant_lz4::MODULE),
+        decode: |stream| CodecStream::decode(LZ4_CODEC, stream, Lz4Decoder::new().ok()),
+        divide: None,
+        blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE, has_size_at_end: false },
+    }),
+};
+
+const BZIP2_CODEC: &Codec = &Codec { name: "bzip2", damaged: "bzip2-damaged" };
+
+/// Less than [`LARGEST_WHOLE`], since decoding bzip2 is slow.
+const LARGEST_WHOLE_BZIP2: u64 = 16 << 20;
+
+pub(super) const BZIP2: Container = Container {
+    name: BZIP2_CODEC.name,
+    aliases: &[],
+    extensions: &[".bz2"],
+    label: "a bzip2-compressed file",
+    probe: is_bzip2,
+    content: Content::Compressed(Compression {
+        module: Some(&decant_bzip2::MODULE),
+        decode: |stream| CodecStream::decode(BZIP2_CODEC, stream, Bzip2Decoder::new().ok()),
+        divide: Some(|| Some(Box::new(Bzip2Divider::new().ok()?))),
+        blocks: BlocksOf { search: |_| None, largest_whole: LARGEST_WHOLE_BZIP2, has_size_at_end: false },
+    }),
+};
+
+/// Whether a block, or the end of a stream without blocks, follows the start of a stream.
+fn is_bzip2(sample: &Sample<'_>) -> bool {
+    let Some([b'1'..=b'9', part @ ..]) = sample.head.strip_prefix(&decant_bzip2::MAGIC) else { return false };
+    [decant_bzip2::BLOCK, decant_bzip2::END].iter().any(|signature| part.starts_with(&signature.to_be_bytes()[2..]))
+}
+
+/// Whether the first frame of the file that is not skippable begins with one of `magics`. Programs that compress to zstd or lz4 in
+/// parallel write skippable frames. Returns false if they are longer than the sample.
+fn begins_with_frame(sample: &Sample<'_>, magics: &[u32]) -> bool {
+    let mut rest = sample.head;
+    while rest.len() >= SKIPPABLE_HEADER && SKIPPABLE_MAGIC.contains(&le32(rest, 0)) {
+        rest = rest[SKIPPABLE_HEADER..].get(le32(rest, 4) as usize..).unwrap_or_default();
+    }
+    magics.iter().any(|magic| rest.starts_with(&magic.to_le_bytes()))
+}
+
 /// The data of a compressed stream.
-pub(super) struct CodecStream {
+struct CodecStream {
     codec: &'static Codec,
     input: CompressedInput,
     decoder: Box<dyn StreamDecoder>,

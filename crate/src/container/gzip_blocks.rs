@@ -1,7 +1,7 @@
 //! Finds the blocks of a BGZF file, which are gzip members that state their length (the SAM/BAM format specification, section 4.1), or
 //! what seem to be groups of members.
 
-use super::gzip_member::{DEFLATE, GzipHeader, GzipTrailer, MAGIC, RESERVED};
+use super::gzip_stream::{DEFLATE, GzipHeader, GzipTrailer, MAGIC, RESERVED};
 use decant_module::{Block, BlockFile, BlockSearch, JoinedBlocks, SMALL_BLOCK, Search, SearchedFile};
 
 /// The start of a member with an extra field.

@@ -1,13 +1,13 @@
 //! Decodes consecutive gzip members (RFC 1952) as one stream.
 
 use super::blocks::BlocksOf;
-use super::compressed_input::CompressedInput;
-use super::gzip_member::{DEFLATE, GzipHeader, GzipTrailer, MAGIC, RESERVED};
+use super::decoder_buffers::CompressedInput;
 use super::inflation::{Checksum, Inflation};
 use super::{Compression, Container, Content, LARGEST_WHOLE, gzip_blocks};
 use crate::error::{Error, Result};
 use crate::io::stream::{ByteStream, Ended};
 use crate::offsets::{HostOffset, le16};
+use crate::structure::structure;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
@@ -195,3 +195,30 @@ async fn take_text(input: &mut CompressedInput, checksum: &mut Checksum) -> Resu
 fn damaged(what: &str, place: HostOffset) -> Error {
     Error::corrupt(what, place).coded(DAMAGED)
 }
+
+pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub(super) const DEFLATE: u8 = 8;
+
+structure! {
+    /// The fixed start of a member (RFC 1952, section 2.3).
+    pub(super) struct GzipHeader: Little {
+        id: [u8; 2] = 0,
+        cm: u8 = 2,
+        flg: u8 = 3,
+        mtime: u32 = 4,
+        xfl: u8 = 8,
+        os: u8 = 9,
+    }
+}
+
+structure! {
+    /// The end of a member (RFC 1952, section 2.3).
+    pub(super) struct GzipTrailer: Little {
+        crc32: u32 = 0,
+        /// The size of the data, modulo 2^32.
+        isize: u32 = 4,
+    }
+}
+
+/// Header flags that no member has (RFC 1952, section 2.3.1).
+pub(super) const RESERVED: u8 = 0xe0;

@@ -3,23 +3,15 @@
 mod block_cache;
 pub(crate) mod block_source;
 pub mod blocks;
-mod bzip2_stream;
 mod codec_stream;
-mod compressed_input;
-mod divided_input;
+mod decoder_buffers;
 mod divided_stream;
 mod gzip_blocks;
-mod gzip_member;
 mod gzip_stream;
 mod inflation;
-mod lz4_stream;
-mod output_window;
 pub mod part;
-mod skippable;
 mod tar;
-mod xz_stream;
 mod zip;
-mod zstd_stream;
 
 use crate::disk::reference::base_name;
 use crate::error::Result;
@@ -224,10 +216,10 @@ pub fn names() -> Vec<&'static str> {
 /// All containers, in probe order.
 pub const CONTAINERS: &[Container] = &[
     gzip_stream::CONTAINER,
-    xz_stream::CONTAINER,
-    zstd_stream::CONTAINER,
-    bzip2_stream::CONTAINER,
-    lz4_stream::CONTAINER,
+    codec_stream::XZ,
+    codec_stream::ZSTD,
+    codec_stream::BZIP2,
+    codec_stream::LZ4,
     tar::CONTAINER,
     zip::CONTAINER,
 ];

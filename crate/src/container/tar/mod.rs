@@ -1,25 +1,22 @@
 //! Tar archives, with random access or as a stream. See POSIX.1-2017, pax, "ustar Interchange Format" and "pax Header
 //! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
-
-mod archive;
 mod files_in_order;
 mod member_header;
 mod scan;
 mod sparse_map;
-mod tar_block;
 
 use super::{Container, Content, Contents, Member};
 use crate::error::{Error, Result};
 use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
-use archive::Archive;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
+use member_header::BLOCK;
+use scan::Archive;
 use scan::{HeaderScan, NextItem, RegularFile, padding};
 use sparse_map::SparseMap;
 use std::rc::Rc;
-use tar_block::BLOCK;
 
 pub(super) const CONTAINER: Container = Container {
     name: "tar",

@@ -3,12 +3,9 @@
 mod central_directory;
 mod deflated;
 mod end_record;
-mod extra_fields;
-mod names;
-mod stated_crc;
 
 pub(crate) use deflated::LARGEST_AT_ANY_POSITION;
-pub(crate) use stated_crc::StatedCrc;
+pub(crate) use deflated::StatedCrc;
 
 use super::{Container, Content, Contents, Member, PackedMember};
 use crate::disk::name_index::NameIndex;
