@@ -1,6 +1,4 @@
-//! Conversion: plans extents into jobs and runs them through a pipeline.
-
-mod ahead;
+//! Conversion: plans extents into jobs and runs them through a pipeline. Reads ranges of a disk.
 mod assembly;
 mod cache;
 pub(crate) mod decoder;
@@ -9,21 +7,65 @@ pub(crate) mod job;
 mod output;
 mod pipeline;
 mod plan;
-mod read;
+mod progress;
 mod repeats;
-mod resumed;
 pub(crate) mod run;
 mod sector_size;
-mod settled;
 mod sum;
 mod workload;
 
 pub use in_order::InOrder;
 pub use job::Job;
 pub use output::Output;
-pub use pipeline::{Cancel, ExecutedJob, Executor, Progress, convert, convert_in_order, resume};
-pub use read::read;
-pub use resumed::notice_of_start;
+pub use pipeline::{ExecutedJob, Executor, convert, convert_in_order, resume};
+pub use progress::{Cancel, Progress, ResumePoint};
 pub use run::Transcoder;
-pub use settled::ResumePoint;
+pub use sector_size::notice_of_start;
 pub use workload::{Budget, MAX_JOB, Workload};
+
+use crate::compress::{Encoding, Placement};
+use crate::error::Result;
+use crate::io::source::zeroed;
+use crate::io::target::Abilities;
+use crate::offsets::{GuestOffset, GuestRange};
+use crate::open::image::Image;
+use crate::output::BLOCK;
+use plan::{JobLimits, Planner};
+use run::JobOutput;
+
+/// Maximum input and output of a job of [`read`], in bytes; a larger cluster may exceed it.
+const READ_JOB: u64 = 4 << 20;
+
+/// Returns the bytes of `range` of the disk, as the guest sees it. The range must be within the disk and of bounded length. In a salvage,
+/// damaged ranges are zeros.
+///
+/// Fails with `missing-file` or `password` if a file or key is missing, with `source`, with `internal` if memory runs out, and with
+/// `corrupt` at damage.
+pub async fn read(image: &Image, range: GuestRange) -> Result<Vec<u8>> {
+    let mut disk = zeroed(range.len() as usize)?;
+    let limits = JobLimits { bytes: READ_JOB, unit: BLOCK, abilities: Abilities::default(), encoding: Encoding::Plain };
+    // Whole blocks, since part of an encrypted sector cannot be decrypted.
+    let blocks = GuestRange {
+        start: range.start.align_down(BLOCK),
+        end: range.end.align_up(BLOCK).min(GuestOffset(image.virtual_size())),
+    };
+    let mut planner = Planner::new(image, image.extents_within(blocks)?, limits);
+    let transcoder = Transcoder::new(image.keys());
+    while let Some(job) = planner.next().await? {
+        let output = transcoder.run(job, image.files()).await;
+        let JobOutput { bytes, placement, .. } = output.map_err(|error| image.explain(error))?;
+        let Placement::Runs(runs) = placement else { unreachable!("nothing is encoded") };
+        for run in runs {
+            let (start, end) = (run.guest.max(range.start), run.end().min(range.end));
+            if start >= end {
+                continue;
+            }
+            let from = run.start + (start - run.guest) as usize;
+            let (to, len) = ((start - range.start) as usize, (end - start) as usize);
+            disk[to..to + len].copy_from_slice(&bytes[from..from + len]);
+        }
+        transcoder.give_output(bytes);
+    }
+    image.keep(planner.into_pass());
+    Ok(disk)
+}

@@ -1,32 +1,30 @@
 //! The pipeline: keeps several jobs in flight, so that reading, decoding and writing overlap.
 
-use super::ahead::planned_ahead;
 use super::assembly::Pass;
 use super::in_order::{InOrder, InOrderPlanner};
 use super::job::Job;
 use super::output::{FinishedOutput, Output, OutputWriter};
 use super::plan::{JobLimits, Planner};
+use super::progress::{Cancel, Progress, ResumePoint, Settled};
 use super::sector_size;
-use super::settled::{ResumePoint, Settled};
 use super::sum::DiskSum;
 use super::workload::Workload;
+use super::workload::planned_ahead;
 use crate::compress::{GuestRun, Placement};
 use crate::container::block_source::BlockSource;
 use crate::disk::info::{Notice, SECTOR_SIZE};
 use crate::disk::losses::{Losses, Lost, LostRanges};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::offsets::{GuestOffset, GuestRange};
 use crate::open::Checksum;
 use crate::open::image::Image;
 use crate::open::manifest::Manifest;
 use crate::output::Write;
-use futures_util::future::{Either, LocalBoxFuture, select, try_join};
+use futures_util::future::{LocalBoxFuture, try_join};
 use futures_util::pin_mut;
 use futures_util::stream::{TryStreamExt, try_unfold};
-use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
+use std::cell::Cell;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 
 /// Runs jobs: reads and decodes their data.
 pub trait Executor {
@@ -72,76 +70,6 @@ pub struct Converted {
     pub notices: Vec<Notice>,
     /// In a salvage: the lost ranges.
     pub lost: Losses,
-}
-
-/// The progress of a conversion, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Converted part of the disk.
-    pub guest_done: u64,
-    /// The virtual size; `None` if it is known only at the end.
-    pub guest_total: Option<u64>,
-    /// The guest range of the last job; empty before the first one, and while finalizing.
-    pub(crate) latest: GuestRange,
-    /// The part of `guest_done` that the image stores as data. The time of a conversion is roughly proportional to it.
-    pub(crate) data_done: u64,
-    /// Data read so far, without tables. For a streamed disk: bytes of its file.
-    pub read: u64,
-    /// Written to the output so far.
-    pub written: u64,
-    /// Everything before this guest offset is written.
-    pub settled: ResumePoint,
-    /// Whether this is the first of two passes, in which nothing is written.
-    pub measuring: bool,
-    /// Whether all data is written, and the target is being finished.
-    pub finalizing: bool,
-}
-
-/// Cancels a conversion from outside.
-#[derive(Default)]
-pub struct Cancel {
-    cancelled: Cell<bool>,
-    waker: RefCell<Option<Waker>>,
-}
-
-impl Cancel {
-    /// Cancels the conversion that uses this `Cancel`, which then fails with `cancelled`.
-    pub fn cancel(&self) {
-        self.cancelled.set(true);
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-
-    /// Fails with `cancelled` after a cancel.
-    pub fn check(&self) -> Result<()> {
-        if self.cancelled.get() { Err(Self::error()) } else { Ok(()) }
-    }
-
-    /// Returns the result of `operation`. After `cancel`, drops `operation` and fails with `cancelled`.
-    pub(crate) async fn or<T>(&self, operation: impl Future<Output = Result<T>>) -> Result<T> {
-        let cancelled = self.cancelled();
-        pin_mut!(operation, cancelled);
-        match select(cancelled, operation).await {
-            Either::Left(_) => Err(Self::error()),
-            Either::Right((result, _)) => result,
-        }
-    }
-
-    async fn cancelled(&self) {
-        poll_fn(|context| {
-            if self.cancelled.get() {
-                return Poll::Ready(());
-            }
-            self.waker.replace(Some(context.waker().clone()));
-            Poll::Pending
-        })
-        .await;
-    }
-
-    fn error() -> Error {
-        Error::new(ErrorKind::Cancelled, "The conversion was cancelled")
-    }
 }
 
 /// Converts the whole disk of `image` into `output`, and reports progress after each job. A cancel takes effect at
@@ -395,7 +323,7 @@ async fn transfer<E: Executor>(
         done.read = position.as_ref().map_or(done.read + executed.read, |position| position.get());
         done.written += executed.written;
         settled.add(range, executed.written);
-        done.settled = settled.begun;
+        done.settled = settled.point;
         lost_ranges.add(range, lost);
         large_sectors |= executed.large_sectors;
         if let Some((sum, _)) = &mut sum {

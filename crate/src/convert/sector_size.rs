@@ -1,14 +1,17 @@
 //! Notices disks with sectors of 4,096 bytes in images that do not state the size of sectors, by the GPT.
 
+use super::read;
 use crate::compress::GuestRun;
-use crate::disk::info::Notice;
-use crate::offsets::{SECTOR, le32, le64};
+use crate::disk::info::{Notice, SECTOR_SIZE};
+use crate::error::{ErrorKind, Result};
+use crate::offsets::{GuestOffset, GuestRange, SECTOR, le32, le64};
+use crate::open::image::Image;
 use decant_codec::crc;
 
 /// The size of large sectors, in bytes.
 const LARGE: usize = 4096;
 /// Length of the start of the disk with the headers of both kinds of GPT, in bytes.
-pub(super) const START: usize = 2 * LARGE;
+const START: usize = 2 * LARGE;
 /// Length of a GPT header, in bytes (UEFI Specification 2.10, table 5.5), and the positions of its fields.
 const HEADER: usize = 92;
 const LENGTH_AT: usize = 12;
@@ -35,8 +38,22 @@ pub(super) fn notice() -> Notice {
     Notice::of_sectors(LARGE as u64)
 }
 
+/// Reads the start of the disk of `image`, for a resumed conversion, which does not read it again. Returns the notice that the disk has
+/// sectors of 4,096 bytes, unless `Info` already has it. Ignores a damaged start, and otherwise fails as reading does.
+pub async fn notice_of_start(image: &Image) -> Result<Option<Notice>> {
+    let is_known = || image.info().safety.iter().any(|notice| notice.code == SECTOR_SIZE);
+    if image.virtual_size() < START as u64 || is_known() {
+        return Ok(None);
+    }
+    match read(image, GuestRange { start: GuestOffset(0), end: GuestOffset(START as u64) }).await {
+        Ok(start) => Ok(is_of_large_sectors(&start).then(notice)),
+        Err(error) if error.kind == ErrorKind::Corrupt => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Whether the disk that begins with `start` has large sectors.
-pub(super) fn is_of_large_sectors(start: &[u8]) -> bool {
+fn is_of_large_sectors(start: &[u8]) -> bool {
     has_gpt(start, LARGE) && !has_gpt(start, SECTOR as usize)
 }
 

@@ -1,12 +1,13 @@
-//! Identifies a file by its first and last bytes, and the one name that decides.
+//! Identifies a file by its first and last bytes, and the one name that decides; says why a file is read as a raw disk.
 
 use crate::container::{CONTAINERS, Container};
-use crate::error::Result;
-use crate::format::{Format, HEAD, RAW, Sample, TAIL, formats};
+use crate::disk::info::{ContainerInfo, Notice};
+use crate::error::shown::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Format, FoundFooter, HEAD, RAW, Sample, TAIL, disk_footer, formats};
 use crate::io::source::{Source, read_exact};
 use crate::offsets::{ByteRange, HostOffset};
-use crate::open::ambiguity::{Ambiguity, Start};
-use crate::open::guess::has_partition;
+use crate::open::guess::{has_partition, is_whole_sectors, no_disk};
 
 /// The type of a file.
 #[derive(Clone, Copy)]
@@ -95,4 +96,166 @@ fn by_content(sample: &Sample<'_>) -> FileType {
         (None, Some(format)) => FileType::Unsupported(format),
         (None, None) => FileType::Unknown,
     }
+}
+
+/// A file with two formats: a guest may have written either. Its disk is the start of a raw disk with a footer, such as a fixed
+/// VHD, and may be the end of another image.
+#[derive(Clone, Copy)]
+pub(crate) struct Ambiguity {
+    pub(super) start: Start,
+    footer: FoundFooter,
+}
+
+/// The format or container that the start of a file shows.
+#[derive(Clone, Copy)]
+pub(super) enum Start {
+    Image(&'static Format),
+    Container(&'static Container),
+}
+
+impl Ambiguity {
+    /// The ambiguity of a file of `size` bytes that begins as `start` and ends with `tail`; `None` unless `tail` is an intact
+    /// footer that states this size. A disk with a footer inside an image or an archive ends the same, but is smaller.
+    pub(super) fn found(start: Start, tail: &[u8], size: u64) -> Option<Self> {
+        let footer = disk_footer(tail)?;
+        // A copy of the footer at the start: one format in both readings.
+        let is_same = matches!(start, Start::Image(format) if format.name == footer.format.name);
+        let states_size = footer.disk_size.checked_add(footer.len as u64) == Some(size);
+        (!is_same && states_size).then_some(Self { start, footer })
+    }
+
+    /// Creates the error, of kind `usage`, for the image in `containers`.
+    pub(crate) fn of_image(self, containers: &[ContainerInfo]) -> Error {
+        let subject =
+            containers.last().map_or_else(|| "The file".to_owned(), |container| container.place().to_string());
+        let other = self.footer.format.name;
+        let advice = match (self.start, containers.is_empty()) {
+            (Start::Image(format), true) => format!("state its format, {} or {other}", format.name),
+            (Start::Image(format), false) => format!("extract it and state its format, {} or {other}", format.name),
+            (Start::Container(_), true) => format!("state the format {other}, or unpack it"),
+            (Start::Container(_), false) => format!("extract it, and state the format {other} or unpack it"),
+        };
+        self.error(&subject, &advice)
+    }
+
+    /// Creates the error, of kind `usage`, for the companion called `name`, whose format no image states.
+    pub(crate) fn of_companion(self, name: &str) -> Error {
+        let error = self.error(&format!("'{}'", shown(name)), "the image that needs it does not state its format");
+        error.field("file", name)
+    }
+
+    fn error(self, subject: &str, advice: &str) -> Error {
+        let (label, other) = (self.footer.kind.label, self.footer.format.name);
+        let start = match self.start {
+            Start::Image(format) => format.short_label(),
+            Start::Container(container) => container.label,
+        };
+        let message = format!("{subject} begins as {start} and ends as {label}, so it can be read as both; {advice}");
+        let error = Error::new(ErrorKind::Usage, message).coded("ambiguous-format");
+        match self.start {
+            Start::Image(format) => error.field("format", format.name).field("otherFormat", other),
+            Start::Container(container) => error.field("format", other).field("container", container.name),
+        }
+    }
+}
+
+/// Why a file is read as a raw disk.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum RawReason {
+    /// The caller or the name of the file states the format, or the file is not read as raw.
+    #[default]
+    Stated,
+    /// The file is in a container, and its format is not known. Its size has to look like that of a disk.
+    Guessed,
+    /// In addition, the caller has chosen the file, or its start looks like a disk.
+    Likely,
+    /// It is an ISO 9660 image with a partition table.
+    HybridIso,
+    /// The caller states the format, but the content shows another one.
+    Despite(Recognised),
+}
+
+/// The format or the container that is recognised by the content of a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Recognised {
+    Format(&'static Format),
+    /// Its name, and its label with an article.
+    Container(&'static str, &'static str),
+}
+
+impl Recognised {
+    /// Returns `None` if a raw disk may look like `file_type`.
+    fn of(file_type: FileType) -> Option<Self> {
+        match file_type {
+            FileType::Image(format)
+            | FileType::Unsupported(format)
+            | FileType::Ambiguous(Ambiguity { start: Start::Image(format), .. }) => Some(Self::Format(format)),
+            FileType::Container(container)
+            | FileType::Ambiguous(Ambiguity { start: Start::Container(container), .. }) => {
+                Some(Self::Container(container.name, container.label))
+            }
+            FileType::HybridIso | FileType::Unknown => None,
+        }
+    }
+}
+
+impl RawReason {
+    /// The reason for a file of `file_type` whose format the caller states as raw.
+    pub(crate) fn stated(file_type: FileType) -> Self {
+        Recognised::of(file_type).map_or(Self::Stated, Self::Despite)
+    }
+
+    /// Whether the format is neither stated nor known by a name.
+    pub(crate) fn is_guess(self) -> bool {
+        matches!(self, Self::Guessed | Self::Likely | Self::HybridIso)
+    }
+
+    /// Fails with `not-recognised` if the content of `containers`, which has `size` bytes, is not a disk.
+    pub(crate) fn check_size(self, size: u64, containers: &[ContainerInfo]) -> Result<()> {
+        match self {
+            Self::Guessed if !is_whole_sectors(size) => Err(no_disk().within(ContainerInfo::place_in(containers))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the notice on a file in `containers`.
+    pub(crate) fn notice(self, containers: &[ContainerInfo]) -> Option<Notice> {
+        let subject = match containers.last() {
+            None => "The file".to_owned(),
+            Some(ContainerInfo { member: Some(member), .. }) => format!("'{}'", shown(member)),
+            Some(ContainerInfo { name, member: None }) => format!("The content of the {name} file"),
+        };
+        match self {
+            Self::Stated => None,
+            Self::Guessed | Self::Likely => containers.last().map(|ContainerInfo { name, .. }| {
+                let message =
+                    format!("The content of the {name} file is not in a recognised format; it is read as raw");
+                Notice::new("guessed-raw", message).field("container", *name)
+            }),
+            Self::HybridIso => {
+                let message = format!(
+                    "{subject} is a hybrid ISO image, an ISO 9660 file system with a partition table; it is read as a \
+                     raw disk"
+                );
+                Some(Notice::new("hybrid-iso", message))
+            }
+            Self::Despite(Recognised::Format(format)) => {
+                let advice = match format.is_supported() {
+                    true => format!("; to read the disk in it, state the format {}", format.name),
+                    false => String::new(),
+                };
+                Some(packed_as_raw(&subject, format.label, &advice).field("format", format.name))
+            }
+            Self::Despite(Recognised::Container(name, label)) => {
+                let advice = "; to read its content, add unpack (--unpack), or state no format";
+                Some(packed_as_raw(&subject, label, advice).field("container", name))
+            }
+        }
+    }
+}
+
+fn packed_as_raw(subject: &str, label: &str, advice: &str) -> Notice {
+    let message =
+        format!("{subject} is {label}, but its own bytes are read as a raw disk, as the stated format says{advice}");
+    Notice::new("packed-as-raw", message)
 }

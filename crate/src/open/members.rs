@@ -8,15 +8,15 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{HEAD, RAW};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
-use crate::open::disk_candidate::{Candidate, info, opened, stands_out};
+use crate::open::chain::StatedDisk;
 use crate::open::disk_choice::{Choice, Choosing, Chosen, Holder, named};
 use crate::open::guess::REACH;
 use crate::open::identify::FileType;
 use crate::open::machine::{FoundDisk, Machines};
+use crate::open::member_references::{Candidate, info, opened, stands_out};
 use crate::open::member_references::{needs_others, unreferred};
 use crate::open::split::finding::may_be_parts;
 use crate::open::split::pieces;
-use crate::open::stated_disk::StatedDisk;
 use decant_text::folded;
 use std::rc::Rc;
 

@@ -1,11 +1,8 @@
 //! Opens a file or a stream: unwraps its containers, then opens the image.
-
-mod ambiguity;
 mod as_tar;
 mod bottom;
 pub mod chain;
 mod descent;
-mod disk_candidate;
 pub mod disk_choice;
 mod disk_in_order;
 pub mod examination;
@@ -17,14 +14,10 @@ mod machine;
 pub(crate) mod manifest;
 mod member_references;
 pub(crate) mod members;
-mod metered;
 mod origin;
-pub(crate) mod raw_reason;
 pub(crate) mod refusals;
-pub(crate) mod room_needed;
 pub(crate) mod safety;
 pub mod split;
-pub mod stated_disk;
 pub mod streamed_image;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -36,11 +29,11 @@ use chain::{OpenOptions, Top};
 pub(crate) use descent::Checksum;
 use descent::{Descent, Reading};
 use disk_choice::{Choice, not_in_archive};
+use identify::RawReason;
 use image::Image;
 pub use machine::DiskOfMachine;
 use origin::Origin;
-use raw_reason::RawReason;
-use room_needed::RoomNeeded;
+use refusals::RoomNeeded;
 use split::split_file::SplitFile;
 use std::rc::Rc;
 use streamed_image::StreamedImage;

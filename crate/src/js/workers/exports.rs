@@ -17,7 +17,7 @@ use crate::js::errors::JsResult;
 use crate::offsets::{GuestOffset, GuestRange, HostOffset, MAX_SIZE};
 use crate::open::examination::Examination;
 use crate::open::image::Image;
-use crate::open::room_needed::RoomNeeded;
+use crate::open::refusals::RoomNeeded;
 use crate::open::streamed_image::StreamedImage;
 use crate::open::{Opened, open, split};
 use js_sys::{Function, Object, Reflect, Uint8Array};

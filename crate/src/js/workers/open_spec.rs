@@ -5,8 +5,8 @@ use crate::disk::info::Capacity;
 use crate::open::Input;
 use crate::open::chain::Companion;
 use crate::open::chain::OpenOptions;
+use crate::open::chain::StatedDisk;
 use crate::open::disk_choice::DiskChoice;
-use crate::open::stated_disk::StatedDisk;
 use js_sys::Array;
 use wasm_bindgen::prelude::*;
 

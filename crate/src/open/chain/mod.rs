@@ -1,6 +1,4 @@
 //! A chain: an image and the layers below it, opened one by one and read as one disk.
-
-mod candidates;
 mod companions;
 mod merged_walk;
 pub(super) mod open_options;
@@ -8,7 +6,7 @@ mod overlap_check;
 mod parent_check;
 mod parents;
 
-pub use open_options::{Companion, OpenOptions};
+pub use open_options::{Companion, OpenOptions, StatedDisk};
 
 use crate::container::Member;
 use crate::container::block_source::BlockSource;
@@ -24,11 +22,11 @@ use crate::format::{self, Disk, Format, LayerOptions, PartFile, RAW, WalkSetup};
 use crate::io::source::{FileId, Source};
 use crate::io::table_cache::TableCache;
 use crate::open::descent::{Checksum, InnerFile};
+use crate::open::identify::RawReason;
 use crate::open::identify::{FileType, identify, identify_as_qemu};
-use crate::open::raw_reason::RawReason;
 use crate::open::refusals::{not_read_in_order, not_recognised};
 use crate::open::split::split_file::SplitFile;
-use candidates::Candidates;
+use companions::Candidates;
 use overlap_check::{CheckedFiles, OverlapCheck};
 use parent_check::ParentCheck;
 use parents::ParentSearch;
@@ -58,7 +56,7 @@ pub(crate) struct Top {
     pub(crate) beside: Vec<Member>,
     /// The checksum that a container states for the file.
     pub(crate) checksum: Option<Checksum>,
-    /// See [`StatedDisk::parents`](crate::open::stated_disk::StatedDisk::parents).
+    /// See [`StatedDisk::parents`](crate::open::chain::StatedDisk::parents).
     pub(crate) parents: Vec<String>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
@@ -149,7 +147,7 @@ pub(crate) struct Chain {
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
     force_parent: bool,
-    /// See [`StatedDisk::parents`](crate::open::stated_disk::StatedDisk::parents).
+    /// See [`StatedDisk::parents`](crate::open::chain::StatedDisk::parents).
     parents: Vec<String>,
     /// The reference to the layer below that the configuration of a machine states for the image.
     pub(crate) stated: Option<Reference>,

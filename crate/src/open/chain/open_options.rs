@@ -2,8 +2,9 @@
 
 use crate::container::blocks::InPlace;
 use crate::io::source::Source;
+use crate::offsets::Capacity;
 use crate::open::disk_choice::{Choosing, DiskChoice};
-use crate::open::stated_disk::StatedDisk;
+use serde::Serialize;
 use std::rc::Rc;
 
 /// How to open an image.
@@ -64,4 +65,16 @@ pub struct Companion {
     pub stands_for: Option<String>,
     /// Whether it is the same file as the image, or a part of it.
     pub is_image: bool,
+}
+
+/// The statements of a machine's configuration about one of its disks.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedDisk {
+    /// The names of the files of the layers below it, from the nearest one on: a disk that names no parent is read over them.
+    pub parents: Vec<String>,
+    /// Whether it is a raw disk.
+    pub is_raw: bool,
+    /// Its capacity.
+    pub capacity: Option<Capacity>,
 }

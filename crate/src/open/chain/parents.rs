@@ -1,6 +1,6 @@
 //! Finds a parent without a name by the identity in its child, among the companions without a reference.
 
-use super::candidates::Candidates;
+use super::companions::Candidates;
 use super::companions::ambiguous;
 use crate::disk::reference::{Identity, Reference};
 use crate::error::place::Place;

@@ -11,7 +11,7 @@ mod vmx;
 
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
-use crate::open::stated_disk::StatedDisk;
+use crate::open::chain::StatedDisk;
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
 pub(super) use machines::{FoundDisk, Machines};

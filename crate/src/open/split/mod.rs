@@ -2,9 +2,8 @@
 
 mod counting;
 pub(super) mod finding;
-pub(super) mod joining;
 pub(super) mod pieces;
 pub(super) mod split_file;
 
 pub use finding::{FirstPart, PartOfFile, part_among, split_files};
-pub use joining::wrong_size;
+pub use split_file::wrong_size;

@@ -1,25 +1,35 @@
-//! An image whose file is named as a part of a split file: its notices, and what its errors say about the other parts.
+//! An image whose file is a part of a split file: finds the other parts among its companions, joins them, and says in errors what they may mean.
 
+use super::finding::{PartOfFile, part_among};
 use crate::disk::info::Notice;
 use crate::error::shown::shown;
-use crate::error::{Error, ErrorKind};
-use crate::format::Format;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Format, LayerOptions, RAW};
+use crate::io::pieces::Pieces;
+use crate::io::source::{Source, read_exact};
+use crate::io::table_cache::TableCache;
+use crate::offsets::{ByteRange, HostOffset};
+use crate::open::chain::open_options::{Companion, OpenOptions};
+use crate::open::descent::InnerFile;
+use crate::open::guess;
+use crate::open::identify::{FileType, identify};
+use std::rc::Rc;
 
 /// An image whose file has the name of a part of a split file.
 pub(crate) struct SplitFile {
     /// The names of the parts that the image is read from: of one unless they are joined.
-    pub(super) parts: Vec<String>,
+    parts: Vec<String>,
     /// The indices of the parts after the first among the companions.
     pub(in crate::open) next: Vec<usize>,
     /// If it is a later part: the name of the first, which may be a guess.
-    pub(super) first: Option<String>,
+    first: Option<String>,
     /// Whether the part after it is an image by itself.
-    pub(super) is_one_of_images: bool,
+    is_one_of_images: bool,
 }
 
 impl SplitFile {
     /// Whether the image is read from several parts.
-    pub(crate) fn is_joined(&self) -> bool {
+    fn is_joined(&self) -> bool {
         self.parts.len() > 1
     }
 
@@ -91,10 +101,215 @@ pub(crate) fn explained(part: Option<&SplitFile>, error: Error) -> Error {
 }
 
 /// The error, which begins with `message`, for a later part of the split file that begins with `first`.
-pub(super) fn later_part(kind: ErrorKind, message: &str, first: &str) -> Error {
+fn later_part(kind: ErrorKind, message: &str, first: &str) -> Error {
     let message = format!(
         "{message}; by its name, it is a later part of a split file: open the first part, '{}', with the others",
         shown(first)
     );
     Error::new(kind, message).coded("later-part").field("first", first)
+}
+
+impl SplitFile {
+    /// Describes the file `image`, which `options` describe, as a part of a split file; `None` if it is not named as one. Reads starts of
+    /// the image and of its next part, through `tables`.
+    ///
+    /// Fails with `missing-file` if a part between others is missing, with `corrupt` if a part has the wrong size, with `usage` if the
+    /// image is stated to be raw and is a later part, if two files are one part, if the files may be parts or whole ones, or if they may be
+    /// parts of one file or of two, and as reading does.
+    pub(in crate::open) async fn of(
+        image: &Rc<dyn Source>,
+        options: &OpenOptions,
+        tables: &Rc<TableCache>,
+    ) -> Result<Option<Self>> {
+        let Some(file) = &options.file else { return Ok(None) };
+        let names: Vec<_> = std::iter::once(&**file).chain(options.companions.iter().map(name_of)).collect();
+        let Some(part) = part_among(&names)? else { return Ok(None) };
+        let with = |at: usize| Neighbours { image, other: &options.companions[at - 1].source, options, tables };
+        if let Some(other) = part.other
+            && !with(other).are_images().await?
+        {
+            return Err(unclear(names[0], names[other]));
+        }
+        let is_raw = options.format.as_deref() == Some(RAW.name);
+        if let Some(first) = part.first.as_ref().filter(|first| is_raw && first.is_there) {
+            return Err(later_part(ErrorKind::Usage, "The disk does not begin in this file", &first.name));
+        }
+        let mut split = Self {
+            parts: vec![file.clone()],
+            next: Vec::new(),
+            first: part.first.as_ref().map(|first| first.name.clone()),
+            is_one_of_images: part.other.is_some(),
+        };
+        let Some(&second) = part.next.first() else { return Ok(Some(split)) };
+        if with(second).are_images().await? {
+            split.is_one_of_images = true;
+            return Ok(Some(split));
+        }
+        if with(second).begin_alike().await? {
+            return Err(ambiguous(names[0], names[second]));
+        }
+        let others = part.next.iter().map(|at| options.companions[at - 1].source.size());
+        check_parts(&part, &names, &std::iter::once(image.size()).chain(others).collect::<Vec<_>>())?;
+        split.parts.extend(part.next.iter().map(|&at| names[at].to_owned()));
+        split.next = part.next.into_iter().map(|at| at - 1).collect();
+        Ok(Some(split))
+    }
+
+    /// Returns the file `image` joined with its next parts, the companions in `options`, which become parts of the image.
+    pub(in crate::open) fn join(
+        &self,
+        image: Rc<dyn Source>,
+        options: &mut OpenOptions,
+        tables: &TableCache,
+    ) -> Rc<dyn Source> {
+        if !self.is_joined() {
+            return image;
+        }
+        let mut parts = vec![image];
+        for &at in &self.next {
+            options.companions[at].is_image = true;
+            parts.push(options.companions[at].source.clone());
+        }
+        let whole: Rc<dyn Source> = Rc::new(Pieces::joined(parts.clone()));
+        tables.join(&parts, &whole);
+        whole
+    }
+}
+
+/// The name by which `companion` may be a part. The image among its companions is one part.
+fn name_of(companion: &Companion) -> &str {
+    match &companion.stands_for {
+        Some(name) => name,
+        None if companion.is_image => "",
+        None => &companion.name,
+    }
+}
+
+/// An image and a file that may be its next part.
+struct Neighbours<'a> {
+    image: &'a Rc<dyn Source>,
+    other: &'a Rc<dyn Source>,
+    options: &'a OpenOptions,
+    tables: &'a Rc<TableCache>,
+}
+
+impl Neighbours<'_> {
+    /// Whether both are images in one format: each is an image by itself then, such as two overlays.
+    async fn are_images(&self) -> Result<bool> {
+        let format = self.format_of(self.other).await?;
+        Ok(format.is_some() && format == self.format_of(self.image).await?)
+    }
+
+    /// Returns the name of the format of `file`, if it is an image, or an archive of one, that is not compressed.
+    async fn format_of(&self, file: &Rc<dyn Source>) -> Result<Option<&'static str>> {
+        let Self { options, tables, .. } = self;
+        let salvage = options.salvage;
+        if of_content(self.type_of(file).await)?.is_none_or(|file_type| !may_be_image(file_type)) {
+            return Ok(None);
+        }
+        let Some(inner) = of_content(InnerFile::of(file.clone(), salvage, tables).await)? else { return Ok(None) };
+        let format = match inner.file_type {
+            FileType::Image(format) => format,
+            FileType::HybridIso => RAW,
+            FileType::Unknown if inner.place.is_some() && inner.is_ended => RAW,
+            _ => return Ok(None),
+        };
+        let how = LayerOptions { salvage, missing: inner.missing, ..LayerOptions::default() };
+        let opened = of_content(format.open(tables.over(inner.source), how).await)?;
+        Ok(opened.map(|_| format.name))
+    }
+
+    async fn type_of(&self, file: &Rc<dyn Source>) -> Result<FileType> {
+        identify(&*self.tables.over(file.clone()), None).await
+    }
+
+    /// Whether both are compressed in the same way, or are raw disks with a signature in common. Copies of a disk are so; but also the
+    /// parts of some disks, such as of an XFS that is split into its allocation groups, and files that were compressed after the split.
+    async fn begin_alike(&self) -> Result<bool> {
+        if let FileType::Container(container) = self.type_of(self.other).await?
+            && !container.is_archive()
+        {
+            let of_image = self.type_of(self.image).await?;
+            return Ok(matches!(of_image, FileType::Container(other) if other.name == container.name));
+        }
+        if self.options.format.as_deref() != Some(RAW.name) || self.options.unpack {
+            return Ok(false);
+        }
+        let other = self.start_of(self.other).await?;
+        Ok(guess::has_signature(&other) && guess::have_common_signature(&other, &self.start_of(self.image).await?))
+    }
+
+    async fn start_of(&self, file: &Rc<dyn Source>) -> Result<Vec<u8>> {
+        let start = ByteRange { start: HostOffset(0), len: file.size().min(guess::COMMON_REACH) };
+        read_exact(&*self.tables.over(file.clone()), start, "start of the file").await
+    }
+}
+
+/// Whether a file of this type may be an image without decoding.
+fn may_be_image(file_type: FileType) -> bool {
+    match file_type {
+        FileType::Image(_) | FileType::HybridIso => true,
+        FileType::Container(container) => container.is_archive(),
+        FileType::Unsupported(_) | FileType::Ambiguous(_) | FileType::Unknown => false,
+    }
+}
+
+/// Returns the value of `result`; `None` if it failed because of the content of a file.
+fn of_content<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if matches!(error.kind, ErrorKind::Source | ErrorKind::Internal) => Err(error),
+        found => Ok(found.ok()),
+    }
+}
+
+fn check_parts(part: &PartOfFile, names: &[&str], sizes: &[u64]) -> Result<()> {
+    if let Some(missing) = &part.missing {
+        let message =
+            format!("'{}', a part of the image, is missing; open all parts again, together with it", shown(missing));
+        let error = Error::new(ErrorKind::MissingFile, message).field("file", &**missing);
+        return Err(error.field("role", "part").field("neededBy", names[0]));
+    }
+    let Some(wrong) = wrong_size(sizes) else { return Ok(()) };
+    let file = wrong.checked_sub(1).map_or(names[0], |at| names[part.next[at]]);
+    let message = format!("The image is corrupt: its part '{}' has another size than those before it", shown(file));
+    Err(Error::new(ErrorKind::Corrupt, message).coded("piece-damaged").field("file", file))
+}
+
+/// Returns the index of the first of a split file's parts, which have these `sizes`, that cannot have its size; `None` if all can.
+pub fn wrong_size(sizes: &[u64]) -> Option<usize> {
+    let (first, last) = (sizes.first()?, sizes.last()?);
+    // `split -n` puts the bytes that remain into the last part, or newer versions one into each of the first parts.
+    if sizes.is_sorted_by(|a, b| a >= b) && last + 1 >= *first {
+        return None;
+    }
+    let count = sizes.len();
+    let is_wrong = |at: usize| if at + 1 == count { sizes[at] >= first + count as u64 } else { sizes[at] != *first };
+    (0..count).find(|&at| is_wrong(at))
+}
+
+/// The error for files that begin alike: the parts of one file may do so, but whole ones do.
+fn ambiguous(first: &str, second: &str) -> Error {
+    let message = format!(
+        "'{}' and '{}' are named as parts of one file, but each begins like a whole one; to read one of them, pass it without \
+         the others (to the command, by standard input); if they are parts, join them first",
+        shown(first),
+        shown(second)
+    );
+    parts_ambiguous(message, first, second)
+}
+
+/// The error for files that may be parts of one file or of two.
+fn unclear(first: &str, second: &str) -> Error {
+    let message = format!(
+        "'{}' and '{}' may be parts of one file or of two, and others are missing; put all parts of the image, and no others, \
+         into a folder",
+        shown(first),
+        shown(second)
+    );
+    parts_ambiguous(message, first, second)
+}
+
+fn parts_ambiguous(message: String, first: &str, second: &str) -> Error {
+    let error = Error::new(ErrorKind::Usage, message).coded("parts-ambiguous");
+    error.field("first", first).field("second", second)
 }
