@@ -6,8 +6,7 @@ pub mod blocks;
 mod codec_stream;
 mod decoder_buffers;
 mod divided_stream;
-mod gzip_blocks;
-mod gzip_stream;
+mod gzip;
 mod inflation;
 pub mod part;
 mod tar;
@@ -215,7 +214,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// All containers, in probe order.
 pub const CONTAINERS: &[Container] = &[
-    gzip_stream::CONTAINER,
+    gzip::CONTAINER,
     codec_stream::XZ,
     codec_stream::ZSTD,
     codec_stream::BZIP2,

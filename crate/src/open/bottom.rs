@@ -16,9 +16,8 @@ use crate::open::image::Image;
 use crate::open::machine::{Kind, disk_of_machine};
 use crate::open::members::{ensure_guess, unmarked};
 use crate::open::origin::{Origin, PackedFile};
-use crate::open::refusals::{RoomNeeded, nothing_to_unpack};
 use crate::open::refusals::{empty_file, not_in_order, not_recognised};
-use crate::open::streamed_image::{InContainers, StreamedImage};
+use crate::open::streamed_image::{InContainers, RoomNeeded, StreamedImage, nothing_to_unpack};
 use crate::open::{Opened, open_file};
 use std::rc::Rc;
 

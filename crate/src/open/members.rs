@@ -8,7 +8,7 @@ use crate::error::{COPY_AGAIN, Error, ErrorKind, Result};
 use crate::format::{HEAD, RAW};
 use crate::io::table_cache::TableCache;
 use crate::offsets::HostOffset;
-use crate::open::chain::StatedDisk;
+use crate::open::chain::open_options::StatedDisk;
 use crate::open::disk_choice::{Choice, Choosing, Chosen, Holder, named};
 use crate::open::guess::REACH;
 use crate::open::identify::FileType;

@@ -33,10 +33,9 @@ use identify::RawReason;
 use image::Image;
 pub use machine::DiskOfMachine;
 use origin::Origin;
-use refusals::RoomNeeded;
 use split::split_file::SplitFile;
 use std::rc::Rc;
-use streamed_image::StreamedImage;
+use streamed_image::{RoomNeeded, StreamedImage};
 
 /// The input of [`open`].
 pub enum Input {

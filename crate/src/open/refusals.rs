@@ -1,16 +1,11 @@
-//! The results for files that are empty, in no known format, or read only in order: errors, and files that need room.
+//! The errors for files that are empty, in no known format, or read only in order.
 
 use crate::container;
-use crate::disk::info::ContainerInfo;
-use crate::error::fields::Fields;
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind};
 use crate::format::{self, Format, RAW, STATE_FORMAT, STATE_RAW};
 use crate::open::chain::open_options::OpenOptions;
 use crate::open::guess::is_whole_sectors;
-use crate::open::origin::Origin;
-use crate::open::safety;
-use crate::open::streamed_image::{InContainers, StreamedImage};
 
 /// The error for a file without bytes, called `name`.
 pub(crate) fn empty_file(name: Option<&str>) -> Error {
@@ -72,61 +67,9 @@ pub(crate) fn not_read_in_order(message: String, container: Option<&str>) -> Err
 }
 
 /// Says that the content of the container `outer`, or a stream, must be unpacked first: `label` is its format for people.
-fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
+pub(super) fn must_be_unpacked(label: &str, outer: Option<&str>) -> String {
     match outer {
         Some(outer) => format!("The {outer} file holds {label}, which cannot be read inside it; unpack it first"),
         None => format!("The stream is {label}, which must be read at any position; save it as a file first"),
     }
-}
-
-/// A file that needs room: it must be read at any position, but comes in order. The caller unpacks and opens it again.
-pub struct RoomNeeded {
-    /// The file to be unpacked.
-    pub file: StreamedImage,
-    /// The error for a caller without room. Its field `size` is the size of the unpacked file, if it is known.
-    pub refusal: Error,
-}
-
-impl RoomNeeded {
-    /// Describes a file of `size` bytes from `origin`, in the format or container `name`, whose name for people is `label`.
-    pub(super) fn new(
-        (name, label): (&'static str, &str),
-        origin: Origin,
-        around: InContainers,
-        size: Option<u64>,
-    ) -> Self {
-        let containers = &around.containers;
-        let outer = containers.last().map(|container| container.name);
-        let mut refusal = Error::new(ErrorKind::Unsupported, must_be_unpacked(label, outer)).coded("needs-spool");
-        refusal = refusal.field("format", name);
-        if let Some(outer) = outer {
-            let containers: Vec<_> = containers.iter().map(fields_of).collect();
-            refusal = refusal.field("container", outer).field("containers", containers);
-        }
-        if let Some(machine) = &around.list.machine {
-            refusal = refusal.field("machine", &**machine);
-        }
-        if safety::large_window(around.window).is_some() {
-            refusal = refusal.field("window", around.window);
-        }
-        if let Some(size) = size {
-            refusal = refusal.field("size", size);
-        }
-        Self { file: StreamedImage::to_unpack(name, origin, around), refusal }
-    }
-}
-
-/// The error for a file in no container, if only the content of one was wanted.
-pub(super) fn nothing_to_unpack() -> Error {
-    let message = "The file is in no container that can be unpacked; leave out unpack (--unpack)";
-    Error::new(ErrorKind::Usage, message).coded("nothing-to-unpack")
-}
-
-fn fields_of(container: &ContainerInfo) -> Fields {
-    let mut fields = Fields::default();
-    fields.set("name", container.name.into());
-    if let Some(member) = &container.member {
-        fields.set("member", member.as_str().into());
-    }
-    fields
 }

@@ -1,6 +1,6 @@
 //! Streams the files of an archive, one after the other.
 
-use super::scan::{Archive, read_exact};
+use super::archive::{Archive, read_exact};
 use super::scan::{HeaderScan, NextItem, RegularFile, padding};
 use super::sparse_map::SparseMap;
 use crate::error::{Error, Result};

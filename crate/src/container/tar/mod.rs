@@ -1,5 +1,7 @@
 //! Tar archives, with random access or as a stream. See POSIX.1-2017, pax, "ustar Interchange Format" and "pax Header
 //! Block", and the manual of GNU tar, "Basic Tar Format" and "GNU Extensions to the Archive Format".
+
+mod archive;
 mod files_in_order;
 mod member_header;
 mod scan;
@@ -10,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::io::pieces::{FilePiece, Pieces};
 use crate::io::source::{Slice, Source};
 use crate::offsets::{ByteRange, HostOffset};
+use archive::Archive;
+use archive::BLOCK;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, ready};
-use member_header::BLOCK;
-use scan::Archive;
 use scan::{HeaderScan, NextItem, RegularFile, padding};
 use sparse_map::SparseMap;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 //! blocks after it, pax 0.0 and 0.1 in records, pax 1.0 as text before the data (manual of GNU tar, "Storing Sparse
 //! Files").
 
-use super::member_header::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
-use super::scan::{Archive, read_exact};
+use super::archive::{Archive, read_exact};
+use super::archive::{BLOCK, GNU_MAGIC, SPARSE, UstarHeader, decimal, number, text};
 use crate::error::shown::shown;
 use crate::error::{Error, ErrorKind, Result, checked_size};
 use crate::offsets::HostOffset;

@@ -56,7 +56,7 @@ pub(crate) struct Top {
     pub(crate) beside: Vec<Member>,
     /// The checksum that a container states for the file.
     pub(crate) checksum: Option<Checksum>,
-    /// See [`StatedDisk::parents`](crate::open::chain::StatedDisk::parents).
+    /// See [`StatedDisk::parents`](crate::open::chain::open_options::StatedDisk::parents).
     pub(crate) parents: Vec<String>,
     /// The cache of headers and tables, through which the file was identified.
     pub(crate) tables: Rc<TableCache>,
@@ -147,7 +147,7 @@ pub(crate) struct Chain {
     /// Whether damaged ranges are read as zeros.
     salvage: bool,
     force_parent: bool,
-    /// See [`StatedDisk::parents`](crate::open::chain::StatedDisk::parents).
+    /// See [`StatedDisk::parents`](crate::open::chain::open_options::StatedDisk::parents).
     parents: Vec<String>,
     /// The reference to the layer below that the configuration of a machine states for the image.
     pub(crate) stated: Option<Reference>,

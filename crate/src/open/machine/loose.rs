@@ -14,7 +14,7 @@ use crate::io::pieces::Pieces;
 use crate::io::source::Source;
 use crate::io::table_cache::TableCache;
 use crate::open::Opened;
-use crate::open::chain::StatedDisk;
+use crate::open::chain::open_options::StatedDisk;
 use crate::open::chain::open_options::{Companion, OpenOptions};
 use crate::open::disk_choice::{Chosen, Holder};
 use crate::open::identify::{FileType, identify};

@@ -11,7 +11,7 @@ mod vmx;
 
 use crate::disk::info::{Capacity, Snapshot};
 use crate::format::RAW;
-use crate::open::chain::StatedDisk;
+use crate::open::chain::open_options::StatedDisk;
 pub use loose::DiskOfMachine;
 pub(super) use loose::disk_of_machine;
 pub(super) use machines::{FoundDisk, Machines};
