@@ -19,6 +19,7 @@ import { map } from './map-command.js';
 import { imageOf, imageOpener, mustBeUnpacked, type OpenDisk, type Opened } from './open-image.js';
 import { requireText, shownInput } from './operands.js';
 import { isFolder, requireFileForOne, requireOtherFiles, requireOutput } from './output-checks.js';
+import { partsBeside } from './files-beside.js';
 import { print, report } from './printing.js';
 import { WaitingLines } from './progress.js';
 import { STANDARD_OUTPUT } from './standard-streams.js';
@@ -150,14 +151,14 @@ async function info(
   signal: AbortSignal,
 ): Promise<string[]> {
   const opened = await open(opening.disk);
-  const shown = shownInput(path);
-  if ('packed' in opened) return (json ? packedJson : packedText)(opened.packed, shown);
-  if ('choice' in opened) return (json ? disksJson : disksText)(opened.choice, shown);
+  const [shown, parts] = [shownInput(path), await partsBeside(path, [])];
+  if ('packed' in opened) return (json ? packedJson : packedText)(opened.packed, shown, parts);
+  if ('choice' in opened) return (json ? disksJson : disksText)(opened.choice, shown, parts);
   const { image } = opened;
   try {
     // Verifies the given passwords.
     if (!image.streamed && opening.passwordFiles.length > 0) await image.unlock({ signal });
-    return await (json ? infoJson : infoText)(image.info, shown);
+    return await (json ? infoJson : infoText)(image.info, shown, parts);
   } finally {
     await image.close();
   }

@@ -336,4 +336,21 @@ describe('the allocated size of the file', () => {
       /^disk size: [\d.]+ [KM]?i?B$/,
     );
   });
+
+  test('of all parts that the image is read from', async () => {
+    const [first, ...others] = ['a.001', 'a.002', 'a.003', 'a.004'].map((name) => join(folder, name));
+    for (const path of [first!, ...others]) writeFileSync(path, Buffer.alloc(10_000, 1));
+    const { blocks } = statSync(first!);
+    const layer = (name: string) => ({ name, format: 'raw', guessed: false, virtualSize: 512 });
+    for (const [info, parts] of [
+      [{}, 4],
+      [{ unusedCompanions: ['a.003'] }, 3],
+      [{ layers: [layer('a.001'), layer('a.002')] }, 3],
+    ] as const) {
+      const lines = await infoJson({ ...PLAIN, ...info } as Info, first!, others);
+      expect(JSON.parse(lines.join(''))).toMatchObject({ 'actual-size': parts * blocks * 512 });
+    }
+    const packed = await packedJson({ format: 'qcow2' }, first!, others);
+    expect(JSON.parse(packed.join(''))).toMatchObject({ 'actual-size': 4 * blocks * 512 });
+  });
 });

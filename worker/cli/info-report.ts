@@ -1,6 +1,7 @@
 // `decant info`, as `qemu-img info` of QEMU 7.2 prints it.
 
 import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Fields } from '../errors/errors.js';
 import { withoutSecrets } from '../errors/secrets.js';
 import { shownText } from '../errors/shown.js';
@@ -15,11 +16,17 @@ import { windowOf } from './unpacking.js';
 /** The unit of `stat`, in bytes, on every file system. */
 const STAT_BLOCK = 512;
 
-/** Returns the bytes allocated for the file; undefined for standard input, pipes, URLs and virtual machines. */
-async function diskSize(path: string): Promise<number | undefined> {
+/** Returns the bytes allocated for the file, with its other `parts`; undefined for standard input, pipes, URLs and virtual machines. */
+async function diskSize(path: string, parts: readonly string[]): Promise<number | undefined> {
   if (path === STANDARD_INPUT || isHttp(path) || (await isMachine(path))) return undefined;
-  const stats = await stat(path);
-  return stats.isFIFO() ? undefined : stats.blocks * STAT_BLOCK;
+  const files = await Promise.all([path, ...parts].map((file) => stat(file)));
+  return files[0]!.isFIFO() ? undefined : STAT_BLOCK * files.reduce((sum, { blocks }) => sum + blocks, 0);
+}
+
+/** Returns those of `parts`, files named as parts of the image's file, that it was read from: others are unused, or layers of it. */
+function readParts({ unusedCompanions, layers }: AnyInfo, parts: readonly string[]): string[] {
+  const others = [...unusedCompanions, ...layers.slice(1).map(({ name }) => name)].map((name) => basename(name));
+  return parts.filter((part) => !others.includes(basename(part)));
 }
 
 const has = (info: HeaderInfo, feature: string) => info.features.includes(feature);
@@ -64,7 +71,8 @@ function snapshotJson(snapshot: Snapshot): Record<string, unknown> {
   };
 }
 
-export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
+/** Reports on an image. `parts` are the paths of files beside it that are named as other parts of its file. */
+export async function infoJson(info: AnyInfo, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { specific } = info;
   const backingFile = below(info);
   const report = {
@@ -74,7 +82,7 @@ export async function infoJson(info: AnyInfo, path: string): Promise<string[]> {
     filename: path,
     ...(info.clusterSize === undefined ? {} : { 'cluster-size': info.clusterSize }),
     format: info.format,
-    'actual-size': await diskSize(path),
+    'actual-size': await diskSize(path, readParts(info, parts)),
     ...(isEmpty(specific) ? {} : { 'format-specific': { type: info.format, data: specific } }),
     ...(backingFile && hasName(backingFile)
       ? { 'full-backing-filename': fullBackingName(path, backingFile.name), 'backing-filename': backingFile.name }
@@ -177,9 +185,9 @@ const containerName = ({ name, member }: ContainerInfo): string =>
 const machineLine = (machine: string | undefined): string[] =>
   machine === undefined ? [] : [`machine: ${shownText(machine)}`];
 
-export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
+export async function infoText(info: AnyInfo, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { specific, virtualSize } = info;
-  const size = await diskSize(path);
+  const size = await diskSize(path, readParts(info, parts));
   return [
     `image: ${shownText(path)}`,
     ...machineLine(info.machine),
@@ -198,18 +206,26 @@ export async function infoText(info: AnyInfo, path: string): Promise<string[]> {
 }
 
 /** Reports the `disks` of an archive if none was chosen. */
-export async function disksJson({ disks, machine, snapshots }: Disks, path: string): Promise<string[]> {
+export async function disksJson(
+  { disks, machine, snapshots }: Disks,
+  path: string,
+  parts: readonly string[] = [],
+): Promise<string[]> {
   const report = {
     filename: path,
-    'actual-size': await diskSize(path),
+    'actual-size': await diskSize(path, parts),
     ...(snapshots ? { snapshots: snapshots.map(snapshotJson) } : {}),
     decant: { machine, disks },
   };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
-export async function disksText({ disks, machine, snapshots = [] }: Disks, path: string): Promise<string[]> {
-  const size = await diskSize(path);
+export async function disksText(
+  { disks, machine, snapshots = [] }: Disks,
+  path: string,
+  parts: readonly string[] = [],
+): Promise<string[]> {
+  const size = await diskSize(path, parts);
   return [
     `image: ${shownText(path)}`,
     ...machineLine(machine),
@@ -230,16 +246,16 @@ const packedParts = ({ format, containers = [], machine, size, ...fields }: Fiel
 });
 
 /** Reports on a file that must be unpacked before its image can be read, by the fields of the error `needs-spool`. */
-export async function packedJson(fields: Fields, path: string): Promise<string[]> {
+export async function packedJson(fields: Fields, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { format, containers, machine, unpacked, window } = packedParts(fields);
   const decant = { packed: true, machine, containers, unpackedSize: unpacked, window };
-  const report = { filename: path, format, 'actual-size': await diskSize(path), decant };
+  const report = { filename: path, format, 'actual-size': await diskSize(path, parts), decant };
   return JSON.stringify(report, null, 4).split('\n');
 }
 
-export async function packedText(fields: Fields, path: string): Promise<string[]> {
+export async function packedText(fields: Fields, path: string, parts: readonly string[] = []): Promise<string[]> {
   const { format, containers, machine, unpacked, window } = packedParts(fields);
-  const size = await diskSize(path);
+  const size = await diskSize(path, parts);
   return [
     `image: ${shownText(path)}`,
     ...machineLine(machine),
